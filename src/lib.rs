@@ -1,0 +1,6 @@
+//! sched-distill
+
+pub mod level;
+pub mod rng;
+#[cfg(feature = "toolkit")]
+pub mod trace;

@@ -1,0 +1,2 @@
+//! distill
+fn main() {}
