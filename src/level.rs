@@ -110,11 +110,7 @@ impl FeatureSet {
                     Some(_) => {}
                 }
             }
-            if let Some(extra) = theirs
-                .features
-                .iter()
-                .find(|g| level.features.iter().all(|f| f.name != g.name))
-            {
+            if let Some(extra) = theirs.features.iter().find(|g| level.features.iter().all(|f| f.name != g.name)) {
                 return Some(format!("level `{}`: feature `{}` is extra", level.name, extra.name));
             }
         }

@@ -1,6 +1,5 @@
-//! sched-distill
+//! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
 
 pub mod level;
 pub mod rng;
-#[cfg(feature = "toolkit")]
-pub mod trace;
+pub mod spec;

@@ -51,10 +51,7 @@ impl Stream {
     #[must_use]
     pub fn new(seed: u64, label: &str) -> Self {
         let words: Vec<u64> = std::iter::once(seed).chain(label.bytes().map(u64::from)).collect();
-        Self {
-            key: hash(&words),
-            counter: 0,
-        }
+        Self { key: hash(&words), counter: 0 }
     }
 
     /// 64 random bits.
