@@ -3,3 +3,4 @@
 pub mod level;
 pub mod rng;
 pub mod spec;
+pub mod workload;
