@@ -2,5 +2,6 @@
 
 pub mod level;
 pub mod rng;
+pub mod simulator;
 pub mod spec;
 pub mod workload;

@@ -1,0 +1,352 @@
+//! The simulator's state, and the interface to whoever decides.
+
+use super::{
+    observation::Observation,
+    outcome::{TaskRun, Timeline},
+    queue::EventQueue,
+};
+use crate::{
+    rng::hash,
+    workload::{Cluster, JobArrival, JobTemplate},
+};
+use std::{fmt, sync::Arc};
+
+/// Marks "no job", "no stage", "no pool".
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A stage of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StageRef {
+    /// Job number: its place in arrival order.
+    pub job: u32,
+    /// Stage number within the job.
+    pub stage: u32,
+}
+
+impl fmt::Display for StageRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stage {} of job {}", self.stage, self.job)
+    }
+}
+
+/// The pool whose executors are on offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Executors that nobody owns.
+    Common,
+    /// Idle executors of a job.
+    Job(u32),
+    /// Executors at a stage, busy ones included.
+    Stage(StageRef),
+}
+
+/// An answer to one question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Give executors to a stage. A surplus over the stage's demand stays on offer.
+    Assign {
+        /// One of [`Observation::schedulable`].
+        stage: StageRef,
+        /// `1..=committable`.
+        executors: u32,
+    },
+    /// Give nothing: the executors on offer go back to the common pool.
+    Abstain,
+}
+
+/// What a step led to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepResult {
+    /// Executors really committed: to the stage, or to the common pool after [`Decision::Abstain`].
+    pub committed: u32,
+    /// Minus the job-time that passed before the next question, ms.
+    pub reward: f64,
+}
+
+/// An illegal decision. The simulator's state is unchanged, so another decision may follow.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The stage may not be scheduled now.
+    #[error("at {time_ms} ms: {stage} is not schedulable; schedulable are {allowed}")]
+    NotSchedulable {
+        /// Simulated time.
+        time_ms: f64,
+        /// The stage asked for.
+        stage: StageRef,
+        /// The stages that are.
+        allowed: String,
+    },
+    /// Too many executors, or none.
+    #[error("at {time_ms} ms: {executors} executors for {stage}; allowed are 1..={committable}")]
+    Executors {
+        /// Simulated time.
+        time_ms: f64,
+        /// The stage asked for.
+        stage: StageRef,
+        /// Number asked for.
+        executors: u32,
+        /// Number on offer.
+        committable: u32,
+    },
+    /// The episode has ended.
+    #[error("the episode has ended; no decision is expected")]
+    Ended,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) template: Arc<JobTemplate>,
+    pub(super) arrival_ms: f64,
+    /// NaN until completed.
+    pub(super) completion_ms: f64,
+    /// Index of stage 0 in [`Simulator::stages`].
+    pub(super) first_stage: u32,
+    pub(super) num_stages: u32,
+    /// The executor count that schedulers see; see the supply rules in `executors.rs`.
+    pub(super) supply: i64,
+    /// Executors attached to the job.
+    pub(super) attached: u32,
+    /// Stages not completed.
+    pub(super) incomplete: u32,
+    /// Stages with tasks not launched; the job is *saturated* when there are none.
+    pub(super) unlaunched: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Stage {
+    pub(super) job: u32,
+    pub(super) num_tasks: u32,
+    /// Tasks not launched.
+    pub(super) remaining: u32,
+    pub(super) executing: u32,
+    pub(super) completed: u32,
+    /// Executors on their way.
+    pub(super) moving: u32,
+    /// Commitments to this stage from all pools.
+    pub(super) committed: u32,
+    pub(super) unsaturated_parents: u32,
+    pub(super) incomplete_parents: u32,
+    pub(super) saturated: bool,
+    /// Chosen in the present round.
+    pub(super) selected: bool,
+    pub(super) recent_ms: f64,
+    pub(super) random_key: u64,
+    pub(super) first_launch_ms: f64,
+    pub(super) completion_ms: f64,
+    pub(super) launches: [u32; 3],
+}
+
+impl Stage {
+    pub(super) fn demand(&self) -> i64 {
+        i64::from(self.remaining) - i64::from(self.moving) - i64::from(self.committed)
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.completed == self.num_tasks
+    }
+
+    pub(super) fn in_frontier(&self) -> bool {
+        self.incomplete_parents == 0 && !self.is_complete()
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.saturated && self.unsaturated_parents == 0
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Executor {
+    /// Job it is attached to.
+    pub(super) job: u32,
+    /// Stage of its present or last task; [`NONE`] once cleared, which makes it fresh.
+    pub(super) last_stage: u32,
+    /// Stage it is moving to.
+    pub(super) destination: u32,
+    /// [`NONE`] while it moves.
+    pub(super) pool: u32,
+    pub(super) executing: bool,
+}
+
+/// Destination of commitments: a stage index, or [`NONE`] for the common pool.
+pub(super) type Destination = u32;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pool {
+    pub(super) size: u32,
+    /// Sum of `commitments`.
+    pub(super) committed: u32,
+    /// Commitments in the order in which their destinations were first named.
+    pub(super) commitments: Vec<(Destination, u32)>,
+}
+
+/// A cluster at work on one episode's jobs. Cloning it at a question allows what-if runs.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    pub(super) cluster: Cluster,
+    pub(super) jobs: Vec<Job>,
+    pub(super) stages: Vec<Stage>,
+    pub(super) executors: Vec<Executor>,
+    /// Pool 0 is the common one; then one per job; then one per stage.
+    pub(super) pools: Vec<Pool>,
+    pub(super) queue: EventQueue,
+    pub(super) time_ms: f64,
+    pub(super) arrived: u32,
+    /// Arrived, uncompleted jobs in arrival order.
+    pub(super) active: Vec<u32>,
+    /// Pool index, or [`NONE`].
+    pub(super) source: u32,
+    /// Stage indices on offer while a question is open.
+    pub(super) schedulable: Vec<StageRef>,
+    /// Stage indices selected in this round.
+    pub(super) selected: Vec<u32>,
+    pub(super) discount_per_s: f64,
+    pub(super) total_reward: f64,
+    pub(super) events: u64,
+    pub(super) decisions: u64,
+    pub(super) busy_ms: f64,
+    pub(super) timeline: Option<Timeline>,
+    pub(super) scratch: Vec<u32>,
+}
+
+impl Simulator {
+    /// A cluster before its first question. `seed` fixes the luck of the task durations.
+    ///
+    /// Jobs must be in order of arrival, as [`crate::workload::Workload::jobs`] gives them. Rewards are not discounted; see
+    /// [`Simulator::with_discount`].
+    #[must_use]
+    pub fn new(cluster: Cluster, arrivals: Vec<JobArrival>, seed: u64) -> Self {
+        debug_assert!(arrivals.windows(2).all(|w| w[0].arrival_ms <= w[1].arrival_ms));
+        let (mut jobs, mut stages) = (Vec::with_capacity(arrivals.len()), Vec::new());
+        for (id, arrival) in arrivals.into_iter().enumerate() {
+            let first_stage = stages.len() as u32;
+            for (stage, template) in (0u32..).zip(arrival.template.stages()) {
+                let parents = arrival.template.parents(stage).len() as u32;
+                stages.push(Stage {
+                    job: id as u32,
+                    num_tasks: template.num_tasks,
+                    remaining: template.num_tasks,
+                    executing: 0,
+                    completed: 0,
+                    moving: 0,
+                    committed: 0,
+                    unsaturated_parents: parents,
+                    incomplete_parents: parents,
+                    saturated: false,
+                    selected: false,
+                    recent_ms: template.rough_ms,
+                    random_key: hash(&[seed, id as u64, u64::from(stage)]),
+                    first_launch_ms: f64::NAN,
+                    completion_ms: f64::NAN,
+                    launches: [0; 3],
+                });
+            }
+            let num_stages = stages.len() as u32 - first_stage;
+            jobs.push(Job {
+                template: arrival.template,
+                arrival_ms: arrival.arrival_ms,
+                completion_ms: f64::NAN,
+                first_stage,
+                num_stages,
+                supply: 0,
+                attached: 0,
+                incomplete: num_stages,
+                unlaunched: num_stages,
+            });
+        }
+        let mut pools = vec![Pool::default(); 1 + jobs.len() + stages.len()];
+        pools[0].size = cluster.num_executors;
+        let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0, executing: false };
+        let mut sim = Self {
+            cluster,
+            jobs,
+            stages,
+            executors: vec![idle; cluster.num_executors as usize],
+            pools,
+            queue: EventQueue::default(),
+            time_ms: 0.0,
+            arrived: 0,
+            active: Vec::new(),
+            source: NONE,
+            schedulable: Vec::new(),
+            selected: Vec::new(),
+            discount_per_s: 0.0,
+            total_reward: 0.0,
+            events: 0,
+            decisions: 0,
+            busy_ms: 0.0,
+            timeline: None,
+            scratch: Vec::new(),
+        };
+        sim.start();
+        sim
+    }
+
+    /// Discounts rewards at this rate per second (0 by default, which means not at all).
+    #[must_use]
+    pub fn with_discount(mut self, per_second: f64) -> Self {
+        self.discount_per_s = per_second;
+        self
+    }
+
+    /// The open question, or `None` once the episode has ended.
+    #[must_use]
+    pub fn observation(&self) -> Option<Observation<'_>> {
+        (!self.schedulable.is_empty()).then_some(Observation { sim: self })
+    }
+
+    /// Executors on offer: the source's, less those promised.
+    pub(super) fn committable(&self) -> u32 {
+        match self.pools.get(self.source as usize) {
+            Some(pool) => pool.size - pool.committed.min(pool.size),
+            None => 0,
+        }
+    }
+
+    pub(super) fn job_pool(job: u32) -> u32 {
+        1 + job
+    }
+
+    pub(super) fn stage_pool(&self, stage: u32) -> u32 {
+        1 + self.jobs.len() as u32 + stage
+    }
+
+    /// The job that a pool belongs to, or [`NONE`] for the common pool and for no pool.
+    pub(super) fn pool_job(&self, pool: u32) -> u32 {
+        let jobs = self.jobs.len() as u32;
+        match pool {
+            0 | NONE => NONE,
+            p if p <= jobs => p - 1,
+            p => self.stages[(p - 1 - jobs) as usize].job,
+        }
+    }
+
+    pub(super) fn source(&self) -> Source {
+        let jobs = self.jobs.len() as u32;
+        match self.source {
+            0 | NONE => Source::Common,
+            p if p <= jobs => Source::Job(p - 1),
+            p => Source::Stage(self.stage_ref(p - 1 - jobs)),
+        }
+    }
+
+    pub(super) fn stage_ref(&self, index: u32) -> StageRef {
+        let job = self.stages[index as usize].job;
+        StageRef { job, stage: index - self.jobs[job as usize].first_stage }
+    }
+
+    pub(super) fn stage_index(&self, stage: StageRef) -> u32 {
+        self.jobs[stage.job as usize].first_stage + stage.stage
+    }
+
+    pub(super) fn is_active(&self, job: u32) -> bool {
+        job < self.arrived && self.jobs[job as usize].incomplete > 0
+    }
+
+    pub(super) fn log_run(&mut self, executor: u32, stage: u32, end_ms: f64) {
+        let stage = self.stage_ref(stage);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.push(TaskRun { executor, stage, start_ms: self.time_ms, end_ms });
+        }
+    }
+}
