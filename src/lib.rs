@@ -1,5 +1,6 @@
 //! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
 
+pub mod feature;
 pub mod level;
 pub mod rng;
 pub mod simulator;
