@@ -2,6 +2,7 @@
 
 pub mod feature;
 pub mod level;
+pub mod model;
 pub mod rng;
 pub mod simulator;
 pub mod spec;

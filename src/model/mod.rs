@@ -1,0 +1,50 @@
+//! Models that score candidates, as plain data: predict, save, load.
+//!
+//! A model sees the candidates of one choice and gives each a score; the best score wins, the first of equals. What is
+//! scored (jobs, stages, amounts) is none of its business.
+
+mod linear;
+mod student;
+mod tree;
+
+pub use linear::Linear;
+pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
+pub use tree::{LEAF, Tree};
+
+use serde::{Deserialize, Serialize};
+
+/// Scores the candidates of one choice.
+pub trait ScoreCandidates {
+    /// Writes one score per candidate. `x` holds the features, shape `(candidates, width)`, row-major, and `scores` has one
+    /// place per candidate. Higher is better. Allocates nothing.
+    fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]);
+
+    /// Size for a reader: leaves of a tree, non-zero coefficients of a linear model.
+    fn size(&self) -> usize;
+}
+
+/// Any model that a student file may hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Model {
+    /// A decision tree with one value per leaf.
+    Tree(Tree),
+    /// A linear score.
+    Linear(Linear),
+}
+
+impl ScoreCandidates for Model {
+    fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
+        match self {
+            Model::Tree(m) => m.score_choice(x, width, scores),
+            Model::Linear(m) => m.score_choice(x, width, scores),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Model::Tree(m) => m.size(),
+            Model::Linear(m) => m.size(),
+        }
+    }
+}

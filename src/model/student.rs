@@ -1,0 +1,318 @@
+//! The student file: one or more models per level, and where they come from.
+
+use super::{Model, ScoreCandidates};
+use crate::level::{FeatureSet, sha256_hex};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// Version of the file format that this build writes and reads.
+const FORMAT_VERSION: u32 = 1;
+
+/// Why a student cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudentError {
+    /// The file cannot be read or written.
+    #[error("{path}: cannot {action} student")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no student, or a broken one.
+    #[error("{path}: not a valid student file: {problem}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+    /// Written by another version of the format.
+    #[error(
+        "{path}: student format version {found} is not supported (this build reads {FORMAT_VERSION}); fit it again"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Version in the file.
+        found: u64,
+    },
+    /// There is no such level or model.
+    #[error("the student has no {what} `{name}`; it has {known}")]
+    Missing {
+        /// `level` or `model`.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+/// A model under a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedModel {
+    /// `tree`, `linear`, ...
+    pub name: String,
+    /// Softmax temperature that turns scores into probabilities, fitted on validation choices.
+    pub temperature: f64,
+    /// The model.
+    pub model: Model,
+}
+
+/// The models of one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelModels {
+    /// Level, as in the feature set.
+    pub level: String,
+    /// Name of the model that schedules.
+    #[serde(rename = "use")]
+    pub used: String,
+    /// All models of the level.
+    pub models: Vec<NamedModel>,
+}
+
+/// Where a student comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// SHA-256 of the training trace's manifest.
+    pub trace_hash: String,
+    /// The policy whose decisions were recorded.
+    pub teacher: String,
+    /// The workload they were recorded on.
+    pub workload: String,
+    /// Version of the crate that fitted it.
+    pub crate_version: String,
+    /// Parameters of the fit.
+    pub parameters: serde_json::Value,
+    /// Figures on the validation choices at fit time, e.g. `job/free/top1`.
+    pub fidelity: BTreeMap<String, f64>,
+}
+
+/// A distilled policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Student {
+    /// Version of this format.
+    pub format_version: u32,
+    /// Scenario it schedules.
+    pub scenario: String,
+    /// Whether "give nothing" is a candidate at the first level.
+    pub abstains: bool,
+    /// Hash of the feature set.
+    pub feature_set_hash: String,
+    /// The features that the models read, in column order.
+    pub feature_set: FeatureSet,
+    /// Models by level, first question first.
+    pub levels: Vec<LevelModels>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+impl Student {
+    /// A student of the current format version.
+    #[must_use]
+    pub fn new(feature_set: FeatureSet, abstains: bool, levels: Vec<LevelModels>, provenance: Provenance) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            scenario: feature_set.scenario.clone(),
+            abstains,
+            feature_set_hash: feature_set.hash(),
+            feature_set,
+            levels,
+            provenance,
+        }
+    }
+
+    /// Reads and checks a student file.
+    ///
+    /// # Errors
+    ///
+    /// A missing file, another format version, unknown or missing fields, broken models.
+    pub fn load(path: &Path) -> Result<Self, StudentError> {
+        let io = |source| StudentError::Io { path: path.to_owned(), action: "read", source };
+        let bytes = std::fs::read(path).map_err(io)?;
+        let invalid = |problem: String| StudentError::Invalid { path: path.to_owned(), problem };
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        // The version first: fields of another version would only confuse the message.
+        match value.get("format_version").and_then(serde_json::Value::as_u64) {
+            None => return Err(invalid("`format_version` is missing; `distill fit` writes students".to_owned())),
+            Some(found) if found != u64::from(FORMAT_VERSION) => {
+                return Err(StudentError::Version { path: path.to_owned(), found });
+            }
+            Some(_) => {}
+        }
+        let student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        student.check().map_err(invalid)?;
+        Ok(student)
+    }
+
+    /// Writes the student, complete or not at all.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), StudentError> {
+        let io = |source| StudentError::Io { path: path.to_owned(), action: "write", source };
+        let mut name = path.as_os_str().to_owned();
+        name.push(".tmp");
+        std::fs::write(&name, self.to_json()).and_then(|()| std::fs::rename(&name, path)).map_err(io)
+    }
+
+    /// The file's text; equal students have equal bytes.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Plain data with string keys always serialises.
+        serde_json::to_string_pretty(self).expect("a student serialises") + "\n"
+    }
+
+    /// SHA-256 of the file's text.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        sha256_hex(self.to_json().as_bytes())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let expected = self.feature_set.hash();
+        if self.feature_set_hash != expected {
+            return Err(format!("feature_set_hash is {}, but the features give {expected}", self.feature_set_hash));
+        }
+        if self.scenario != self.feature_set.scenario {
+            return Err(format!("scenario is `{}`, the features' is `{}`", self.scenario, self.feature_set.scenario));
+        }
+        for level in &self.levels {
+            let at = |problem: String| format!("level `{}`: {problem}", level.level);
+            let spec = self.feature_set.level(&level.level).ok_or_else(|| at("not in the feature set".to_owned()))?;
+            if !level.models.iter().any(|m| m.name == level.used) {
+                return Err(at(format!("`use` names model `{}`, which is not there", level.used)));
+            }
+            for m in &level.models {
+                let width = spec.features.len();
+                let checked = match &m.model {
+                    Model::Tree(tree) => tree.check(width),
+                    Model::Linear(linear) => linear.check(width),
+                };
+                checked.map_err(|problem| at(format!("model `{}`: {problem}", m.name)))?;
+                if !(m.temperature.is_finite() && m.temperature > 0.0) {
+                    return Err(at(format!("model `{}`: temperature must be positive, got {}", m.name, m.temperature)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The models of a level.
+    #[must_use]
+    pub fn level(&self, name: &str) -> Option<&LevelModels> {
+        self.levels.iter().find(|l| l.level == name)
+    }
+
+    /// The model of a level by name; the one that schedules if `model` is `None`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such level or model.
+    pub fn model(&self, level: &str, model: Option<&str>) -> Result<&NamedModel, StudentError> {
+        let missing = |what, name: &str, known: Vec<&str>| StudentError::Missing {
+            what,
+            name: name.to_owned(),
+            known: known.join(", "),
+        };
+        let found = self.level(level);
+        let found =
+            found.ok_or_else(|| missing("level", level, self.levels.iter().map(|l| l.level.as_str()).collect()))?;
+        let name = model.unwrap_or(&found.used);
+        let named = found.models.iter().find(|m| m.name == name);
+        named.ok_or_else(|| missing("model", name, found.models.iter().map(|m| m.name.as_str()).collect()))
+    }
+
+    /// Leaves and coefficients of the scheduling models of all levels.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.levels.iter().map(|l| l.scheduler().model.size()).sum()
+    }
+}
+
+impl LevelModels {
+    /// The model that schedules.
+    #[must_use]
+    pub fn scheduler(&self) -> &NamedModel {
+        let used = self.models.iter().find(|m| m.name == self.used);
+        used.expect("a student is checked when it is loaded, and built with a model to use")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{feature::dag_feature_set, model::Tree};
+
+    fn student() -> Student {
+        let features = dag_feature_set();
+        let models = |level: &str| LevelModels {
+            level: level.to_owned(),
+            used: "tree".to_owned(),
+            models: vec![NamedModel {
+                name: "tree".to_owned(),
+                temperature: 0.1,
+                model: Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0)),
+            }],
+        };
+        let levels = ["job", "stage", "cluster"].map(models).to_vec();
+        Student::new(features, false, levels, Provenance::default())
+    }
+
+    #[test]
+    fn a_student_survives_the_file_bit_for_bit() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("student.json");
+        student().save(&path)?;
+        let back = Student::load(&path)?;
+        assert_eq!(back, student());
+        assert_eq!(back.to_json(), std::fs::read_to_string(&path)?);
+        Ok(())
+    }
+
+    #[test]
+    fn every_bit_of_a_coefficient_survives_the_file() -> Result<(), serde_json::Error> {
+        let mut stream = crate::rng::Stream::new(1, "coefficients");
+        let coefficient: Vec<f64> =
+            (0..5000).map(|_| stream.normal() * 10f64.powf(stream.uniform_in(-9.0, 9.0))).collect();
+        let back: Vec<f64> = serde_json::from_str(&serde_json::to_string(&coefficient)?)?;
+        assert_eq!(back, coefficient);
+        Ok(())
+    }
+
+    #[test]
+    fn broken_files_say_what_is_wrong() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("student.json");
+        let text = student().to_json();
+        let hash = dag_feature_set().hash();
+        for (from, to, expected) in [
+            ("\"format_version\": 1", "\"format_version\": 9", "version 9 is not supported"),
+            ("\"format_version\": 1,", "", "`format_version` is missing"),
+            (hash.as_str(), "0123", "feature_set_hash is 0123"),
+            ("\"use\": \"tree\"", "\"use\": \"bush\"", "names model `bush`"),
+            ("\"abstains\"", "\"colour\"", "unknown field `colour`"),
+            ("\"temperature\": 0.1", "\"temperature\": 0.0", "temperature must be positive"),
+            ("}", "", "not a valid student file"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            std::fs::write(&path, text.replacen(from, to, 1))?;
+            let message = Student::load(&path).unwrap_err().to_string();
+            assert!(message.contains("student.json") && message.contains(expected), "{message}");
+        }
+        Ok(())
+    }
+}
