@@ -4,6 +4,7 @@ pub mod feature;
 pub mod level;
 pub mod model;
 pub mod rng;
+pub mod scenario;
 pub mod simulator;
 pub mod spec;
 pub mod workload;
