@@ -3,6 +3,7 @@
 pub mod feature;
 pub mod level;
 pub mod model;
+pub mod policy;
 pub mod rng;
 pub mod scenario;
 pub mod simulator;

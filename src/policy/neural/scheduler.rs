@@ -1,0 +1,135 @@
+//! Decima as a scheduler: from the simulator's observation to the network, and from scores to a decision.
+
+use super::{Decima, DecimaInput, DecimaWeights, NeuralError, Tensors};
+use crate::{
+    level::first_max,
+    policy::{Policy, PolicyError, Probabilities, soft::draw},
+    rng::Stream,
+    simulator::dag::{Decision, Observation},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The Decima network with given weights, greedy or sampling.
+pub struct DecimaPolicy {
+    network: Decima,
+    weights: Arc<DecimaWeights>,
+    path: PathBuf,
+    sample: bool,
+    stream: Stream,
+    input: DecimaInput,
+    /// Node index by stage id of the job at hand; `u32::MAX` for completed stages.
+    node_of_stage: Vec<u32>,
+}
+
+impl DecimaPolicy {
+    /// Loads `.safetensors` or a PyTorch `.pt` state dict.
+    ///
+    /// # Errors
+    ///
+    /// A file that is not a checkpoint of the Decima network.
+    pub fn load(path: &Path, sample: bool) -> Result<Self, NeuralError> {
+        let tensors = Tensors::load(path)?;
+        let weights = Arc::new(DecimaWeights::from_tensors(&tensors, &path.display().to_string())?);
+        Ok(Self::new(weights, path, sample))
+    }
+
+    fn new(weights: Arc<DecimaWeights>, path: &Path, sample: bool) -> Self {
+        Self {
+            network: Decima::new(Arc::clone(&weights)),
+            weights,
+            path: path.to_owned(),
+            sample,
+            stream: Stream::new(0, "decima"),
+            input: DecimaInput::default(),
+            node_of_stage: Vec::new(),
+        }
+    }
+
+    /// Index of the candidate to take: the first maximum, or a draw.
+    fn pick(&mut self, log_prob: &[f32]) -> usize {
+        match self.sample {
+            true => draw(log_prob, self.stream.uniform()),
+            false => first_max(log_prob.iter().map(|&p| f64::from(p))),
+        }
+    }
+
+    fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
+        PolicyError::NotFinite { policy: format!("decima:{}", self.path.display()), time_ms: seen.time_ms() }
+    }
+
+    /// Copies the observation into the network's input buffers.
+    fn read(&mut self, seen: &Observation<'_>) {
+        let input = &mut self.input;
+        input.clear();
+        input.num_executors = seen.num_executors();
+        input.committable = seen.committable();
+        let source = seen.source_job();
+        input.source_job = seen.active_jobs().iter().position(|&job| source == Some(job));
+        input.ptr.push(0);
+        let mut schedulable = seen.schedulable().iter().peekable();
+        for &id in seen.active_jobs() {
+            let job = seen.job(id);
+            self.node_of_stage.clear();
+            for stage in job.stages() {
+                let node = input.remaining.len() as u32;
+                self.node_of_stage.push(if stage.is_complete() { u32::MAX } else { node });
+                if stage.is_complete() {
+                    continue;
+                }
+                input.remaining.push(stage.remaining());
+                input.most_recent_duration.push(stage.recent_ms() as f32);
+                input.stage_mask.push(schedulable.next_if(|&&s| s == stage.stage_ref()).is_some());
+            }
+            // Children of an active stage are active, so edges come out sorted by (parent, child).
+            for stage in job.active_stages() {
+                let parent = self.node_of_stage[stage.id() as usize];
+                let edges = stage.children().iter().map(|&c| [parent, self.node_of_stage[c as usize]]);
+                input.edges.extend(edges);
+            }
+            input.supply.push(job.supply());
+            input.ptr.push(input.remaining.len() as u32);
+        }
+    }
+}
+
+/// Appends the log-softmax of the scores; false if one is not finite.
+fn log_softmax(scores: &[f32], out: &mut Vec<f32>) -> bool {
+    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = scores.iter().map(|s| f64::from(s - most).exp()).sum();
+    let total = f64::from(most) + sum.ln();
+    out.extend(scores.iter().map(|&s| (f64::from(s) - total) as f32));
+    out.iter().all(|p| p.is_finite())
+}
+
+impl Policy for DecimaPolicy {
+    fn fresh(&self) -> Box<dyn Policy> {
+        Box::new(Self::new(Arc::clone(&self.weights), &self.path, self.sample))
+    }
+
+    fn reset(&mut self, episode_seed: u64) {
+        self.stream = Stream::new(episode_seed, "decima");
+    }
+
+    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+        self.read(seen);
+        self.network.embed(&self.input)?;
+        if !log_softmax(self.network.stage_scores(), &mut p.stage) {
+            return Err(self.not_finite(seen));
+        }
+        let stage = seen.schedulable()[self.pick(&p.stage)];
+        // A schedulable stage belongs to an active job.
+        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+        if !log_softmax(self.network.amount_scores(job), &mut p.amount) {
+            return Err(self.not_finite(seen));
+        }
+        let executors = 1 + self.pick(&p.amount) as u32;
+        Ok(Decision::Assign { stage, executors })
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+}

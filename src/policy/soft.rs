@@ -1,0 +1,177 @@
+//! Scored rules, plain or soft: `sjf`, `sjf-cp` and `srpt-fair`.
+//!
+//! The plain form takes the best score. With a temperature T the same scores become a stochastic policy, softmax(score/T),
+//! which stands in for a trained network where none is at hand.
+
+use super::{
+    Policy, PolicyError, Probabilities,
+    heuristic::{find, remaining_work_ms, stages_of},
+};
+use crate::{
+    level::first_max,
+    rng::Stream,
+    simulator::dag::{Decision, Observation, StageRef},
+    spec::{Args, SpecError},
+};
+
+/// How far a class of jobs (source, below its cap, above it) stands from the next, in units of ln(work).
+const CLASS_GAP: f64 = 20.0;
+
+/// Which scores.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rule {
+    /// Job: least remaining work, after the source's if `source_first`. Stage: the reference's rule. Amount: all on offer.
+    Sjf { source_first: bool },
+    /// Job: least remaining work. Stage: longest remaining critical path. Amount: all on offer.
+    SjfCp,
+    /// Job: the source's first, then least remaining work among those with supply below ceil(cap · N / J), then any. Stage:
+    /// the reference's rule. Amount: all on offer for the source's job, else up to the cap, else one.
+    SrptFair { cap: f64 },
+}
+
+/// How a soft rule acts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Softness {
+    /// `None` for the plain rule.
+    temperature: Option<f64>,
+    sample: bool,
+}
+
+impl Softness {
+    pub(super) fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
+        let temperature = args.optional_number("temperature", 1e-3..=1e3)?;
+        let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+        Ok(Self { temperature, sample })
+    }
+}
+
+/// A scored rule.
+#[derive(Clone, Debug)]
+pub(super) struct Soft {
+    rule: Rule,
+    softness: Softness,
+    stream: Stream,
+    scores: Vec<f64>,
+}
+
+impl Soft {
+    pub(super) fn new(rule: Rule, softness: Softness) -> Self {
+        Self { rule, softness, stream: Stream::new(0, "soft rule"), scores: Vec::new() }
+    }
+
+    /// Score of a job; the same for all its stages.
+    fn job_score(&self, seen: &Observation<'_>, job: u32) -> f64 {
+        let short = -remaining_work_ms(seen, job).max(1.0).ln();
+        match self.rule {
+            Rule::SjfCp => short,
+            Rule::Sjf { source_first: true } if seen.source_job() == Some(job) => short + CLASS_GAP,
+            Rule::Sjf { .. } => short,
+            Rule::SrptFair { .. } if seen.source_job() == Some(job) => short + 2.0 * CLASS_GAP,
+            Rule::SrptFair { cap } if seen.job(job).supply() < fair_cap(seen, cap) => short + CLASS_GAP,
+            Rule::SrptFair { .. } => short,
+        }
+    }
+
+    fn stage_score(&self, seen: &Observation<'_>, stage: StageRef) -> f64 {
+        match self.rule {
+            Rule::SjfCp => critical_path_ms(seen, stage).max(1.0).ln(),
+            Rule::Sjf { .. } | Rule::SrptFair { .. } => f64::from(u8::from(find(seen, stage.job) == Some(stage))),
+        }
+    }
+
+    fn amount(&self, seen: &Observation<'_>, job: u32) -> u32 {
+        let offered = seen.committable();
+        match self.rule {
+            Rule::Sjf { .. } | Rule::SjfCp => offered,
+            Rule::SrptFair { .. } if seen.source_job() == Some(job) => offered,
+            Rule::SrptFair { cap } => fair_cap(seen, cap).saturating_sub(seen.job(job).supply()).clamp(1, offered),
+        }
+    }
+}
+
+/// ceil(cap · N / J).
+fn fair_cap(seen: &Observation<'_>, cap: f64) -> u32 {
+    (cap * f64::from(seen.num_executors()) / seen.active_jobs().len() as f64).ceil() as u32
+}
+
+/// Remaining work on the longest chain of stages from here on, this stage included, ms.
+fn critical_path_ms(seen: &Observation<'_>, stage: StageRef) -> f64 {
+    let job = seen.job(stage.job);
+    let view = job.stage(stage.stage);
+    let below = view.children().iter().map(|&child| critical_path_ms(seen, StageRef { stage: child, ..stage }));
+    view.work_ms() + below.fold(0.0, f64::max)
+}
+
+impl Policy for Soft {
+    fn fresh(&self) -> Box<dyn Policy> {
+        Box::new(Self::new(self.rule, self.softness))
+    }
+
+    fn reset(&mut self, episode_seed: u64) {
+        self.stream = Stream::new(episode_seed, "soft rule");
+    }
+
+    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+        let Softness { temperature, sample } = self.softness;
+        if let Some(t) = temperature {
+            self.scores.clear();
+            for stages in seen.schedulable().chunk_by(|a, b| a.job == b.job) {
+                // The job's score is that of its summed probability; its stages share it by their own scores.
+                let (job, from) = (self.job_score(seen, stages[0].job), self.scores.len());
+                for &stage in stages {
+                    self.scores.push(self.stage_score(seen, stage) / t);
+                }
+                let total = log_sum_exp(&self.scores[from..]);
+                self.scores[from..].iter_mut().for_each(|s| *s += job / t - total);
+            }
+            p.stage.extend(log_softmax(&self.scores));
+        }
+        let stage = match sample && temperature.is_some() {
+            true => seen.schedulable()[draw(&p.stage, self.stream.uniform())],
+            false => self.best(seen),
+        };
+        let wanted = self.amount(seen, stage.job);
+        let Some(t) = temperature else { return Ok(Decision::Assign { stage, executors: wanted }) };
+        // Amounts lose probability with their distance from the wanted one, relative to it.
+        let offered = seen.room(stage.job).max(1);
+        let distance = |k: u32| -(f64::from(k) - f64::from(wanted)).abs() / (t * f64::from(wanted));
+        let amounts: Vec<f64> = (1..=offered).map(distance).collect();
+        p.amount.extend(log_softmax(&amounts));
+        let executors = if sample { 1 + draw(&p.amount, self.stream.uniform()) as u32 } else { wanted.min(offered) };
+        Ok(Decision::Assign { stage, executors })
+    }
+}
+
+impl Soft {
+    /// The stage that the plain rule takes: the best job's best stage, the first of equals.
+    fn best(&self, seen: &Observation<'_>) -> StageRef {
+        let jobs = || seen.schedulable().chunk_by(|a, b| a.job == b.job).map(|stages| stages[0].job);
+        let place = first_max(jobs().map(|job| self.job_score(seen, job)));
+        // A question always offers a stage, so the place is there.
+        let job = jobs().nth(place).unwrap_or_default();
+        let stages = stages_of(seen, job);
+        stages[first_max(stages.iter().map(|&s| self.stage_score(seen, s)))]
+    }
+}
+
+fn log_sum_exp(values: &[f64]) -> f64 {
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + values.iter().map(|v| (v - most).exp()).sum::<f64>().ln()
+}
+
+fn log_softmax(values: &[f64]) -> impl Iterator<Item = f32> {
+    let total = log_sum_exp(values);
+    values.iter().map(move |v| (v - total) as f32)
+}
+
+/// Index drawn from log-probabilities with one uniform number.
+pub(super) fn draw(log_probabilities: &[f32], uniform: f64) -> usize {
+    let mut left = uniform;
+    for (i, p) in log_probabilities.iter().enumerate() {
+        left -= f64::from(*p).exp();
+        if left < 0.0 {
+            return i;
+        }
+    }
+    log_probabilities.len() - 1
+}
