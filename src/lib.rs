@@ -8,4 +8,6 @@ pub mod rng;
 pub mod scenario;
 pub mod simulator;
 pub mod spec;
+#[cfg(feature = "toolkit")]
+pub mod trace;
 pub mod workload;

@@ -86,6 +86,36 @@ impl LevelTable {
         self.spec.features.len()
     }
 
+    /// Adds the choices of `later`, a table of the same level, behind those of `self`.
+    pub fn append(&mut self, later: LevelTable) {
+        if self.choices.is_empty() {
+            *self = later;
+            return;
+        }
+        let rows = self.rows();
+        self.choices.extend(
+            later.choices.into_iter().map(|choice| ChoiceHeader { first_row: choice.first_row + rows, ..choice }),
+        );
+        self.entity.extend(later.entity);
+        self.log_prob.extend(later.log_prob);
+        self.chosen.extend(later.chosen);
+        self.x.extend(later.x);
+    }
+
+    /// The choices of some episodes, in the same order.
+    #[must_use]
+    pub fn select(&self, keep: impl Fn(u32) -> bool) -> Self {
+        let mut selected = Self::new(self.spec.clone(), self.kinds.clone());
+        for choice in self.iter().filter(|c| keep(c.header.episode)) {
+            selected.choices.push(ChoiceHeader { first_row: selected.rows(), ..choice.header.clone() });
+            selected.entity.extend_from_slice(choice.entity);
+            selected.log_prob.extend_from_slice(choice.log_prob);
+            selected.chosen.extend_from_slice(choice.chosen);
+            selected.x.extend_from_slice(choice.x);
+        }
+        selected
+    }
+
     /// Choice number `i`, in table order.
     ///
     /// # Panics
