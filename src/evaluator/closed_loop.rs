@@ -1,0 +1,115 @@
+//! Paired comparison of policies that ran on the same episodes.
+
+use super::{ClosedLoop, Estimate, PolicyOutcome, Ratio, interval::bootstrap};
+
+/// What one policy achieved in one episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EpisodeFigures {
+    /// Mean job completion time, ms; `None` if the policy stranded the cluster.
+    pub mean_jct_ms: Option<f64>,
+    /// Makespan, ms.
+    pub makespan_ms: f64,
+    /// Share of executor time spent on tasks.
+    pub utilisation: f64,
+    /// Mean number of jobs in the system.
+    pub jobs_in_system: f64,
+}
+
+/// Compares policies, given as (name, role, figures by episode). Ratios are geometric means over paired episodes, of every
+/// policy to every baseline, with intervals that resample episodes.
+///
+/// A stalled episode is a failure and is never dropped from a ratio: the ratio is then not available.
+#[must_use]
+pub fn compare(
+    workload: &str,
+    split: &str,
+    policies: &[(String, String, Vec<EpisodeFigures>)],
+    baselines: &[String],
+    seed: u64,
+) -> ClosedLoop {
+    let outcome = |(policy, role, runs): &(String, String, Vec<EpisodeFigures>)| {
+        let done: Vec<&EpisodeFigures> = runs.iter().filter(|r| r.mean_jct_ms.is_some()).collect();
+        let mean = |f: fn(&EpisodeFigures) -> f64| {
+            (!done.is_empty())
+                .then(|| bootstrap(done.len(), seed, |counts| weighted_mean(done.iter().map(|r| f(r)), counts)))
+        };
+        let average = |f: fn(&EpisodeFigures) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
+        PolicyOutcome {
+            policy: policy.clone(),
+            role: role.clone(),
+            mean_jct_ms: mean(|r| r.mean_jct_ms.unwrap_or(f64::NAN)),
+            makespan_ms: mean(|r| r.makespan_ms),
+            utilisation: average(|r| r.utilisation),
+            jobs_in_system: average(|r| r.jobs_in_system),
+            stalled: runs.len() - done.len(),
+            episode_jct_ms: runs.iter().map(|r| r.mean_jct_ms).collect(),
+        }
+    };
+    let mut ratios = Vec::new();
+    for baseline in baselines {
+        let Some((_, _, base)) = policies.iter().find(|(name, _, _)| name == baseline) else { continue };
+        for (policy, _, runs) in policies.iter().filter(|(name, _, _)| name != baseline) {
+            ratios.push(Ratio {
+                policy: policy.clone(),
+                baseline: baseline.clone(),
+                jct: paired_ratio(runs, base, seed, |r| r.mean_jct_ms),
+                makespan: paired_ratio(runs, base, seed, |r| r.mean_jct_ms.map(|_| r.makespan_ms)),
+            });
+        }
+    }
+    ClosedLoop {
+        workload: workload.to_owned(),
+        split: split.to_owned(),
+        episodes: policies.first().map_or(0, |(_, _, runs)| runs.len()),
+        policies: policies.iter().map(outcome).collect(),
+        ratios,
+    }
+}
+
+fn weighted_mean(values: impl Iterator<Item = f64>, counts: &[u32]) -> f64 {
+    let sum: f64 = values.zip(counts).map(|(v, &c)| v * f64::from(c)).sum();
+    sum / f64::from(counts.iter().sum::<u32>())
+}
+
+fn paired_ratio(
+    runs: &[EpisodeFigures],
+    base: &[EpisodeFigures],
+    seed: u64,
+    figure: impl Fn(&EpisodeFigures) -> Option<f64>,
+) -> Option<Estimate> {
+    let logs: Option<Vec<f64>> = runs.iter().zip(base).map(|(a, b)| Some((figure(a)? / figure(b)?).ln())).collect();
+    // Completion times of 0 have no ratio.
+    let logs = logs.filter(|l| !l.is_empty() && l.iter().all(|v| v.is_finite()))?;
+    Some(bootstrap(logs.len(), seed, |counts| weighted_mean(logs.iter().copied(), counts).exp()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(jct: &[Option<f64>]) -> Vec<EpisodeFigures> {
+        let figure =
+            |&mean_jct_ms| EpisodeFigures { mean_jct_ms, makespan_ms: 10.0, utilisation: 0.5, jobs_in_system: 2.0 };
+        jct.iter().map(figure).collect()
+    }
+
+    #[test]
+    fn ratios_are_geometric_paired_and_never_drop_a_stall() {
+        let policy = |name: &str, jct: &[Option<f64>]| (name.to_owned(), "heuristic".to_owned(), figures(jct));
+        let policies = [
+            policy("base", &[Some(1.0), Some(10.0), Some(4.0)]),
+            policy("twice", &[Some(2.0), Some(20.0), Some(8.0)]),
+            policy("mixed", &[Some(2.0), Some(5.0), Some(4.0)]),
+            policy("stuck", &[Some(0.1), None, Some(0.1)]),
+        ];
+        let result = compare("w", "test", &policies, &["base".to_owned()], 1);
+        let ratio = |name: &str| result.ratios.iter().find(|r| r.policy == name).unwrap().jct;
+        let twice = ratio("twice").unwrap();
+        assert!((twice.value - 2.0).abs() < 1e-12 && (twice.high - twice.low).abs() < 1e-12);
+        assert!((ratio("mixed").unwrap().value - 1.0).abs() < 1e-12);
+        assert_eq!(ratio("stuck"), None);
+        assert_eq!(result.policies[3].stalled, 1);
+        let none = compare("w", "test", &[policy("stuck", &[None, None])], &[], 1);
+        assert_eq!((none.policies[0].mean_jct_ms, none.policies[0].stalled), (None, 2));
+    }
+}

@@ -1,0 +1,379 @@
+//! Fidelity: does a scorer choose as the teacher would, and what does it cost in the teacher's own terms?
+
+use super::{Estimate, FidelityRow, interval::bootstrap};
+use crate::{
+    level::first_max,
+    model::{Model, NamedModel, ScoreCandidates},
+    trace::{Choice, LevelTable},
+};
+use rayon::prelude::*;
+
+/// Something that orders the candidates of a choice.
+#[derive(Clone, Debug)]
+pub struct Scorer<'a> {
+    /// Name for people.
+    pub name: String,
+    /// `student`, `surrogate` or `baseline`.
+    pub role: String,
+    /// How it scores.
+    rule: Rule<'a>,
+    /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
+    only: Option<Option<u8>>,
+}
+
+#[derive(Clone, Debug)]
+enum Rule<'a> {
+    Model {
+        model: &'a Model,
+        temperature: f64,
+    },
+    /// One feature; smallest or largest first.
+    Feature {
+        column: usize,
+        largest: bool,
+    },
+    /// Every order equally likely; its figures are expectations, not draws.
+    Random,
+}
+
+impl<'a> Scorer<'a> {
+    /// A model with its temperature.
+    #[must_use]
+    pub fn model(model: &'a NamedModel, role: &str) -> Self {
+        let rule = Rule::Model { model: &model.model, temperature: model.temperature };
+        Self { name: model.name.clone(), role: role.to_owned(), rule, only: None }
+    }
+
+    /// A uniformly random choice.
+    #[must_use]
+    pub fn random() -> Self {
+        Self { name: "random".to_owned(), role: "baseline".to_owned(), rule: Rule::Random, only: None }
+    }
+
+    fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
+        let direction = if largest { "largest" } else { "smallest" };
+        let name = format!("{direction} {}", table.spec.features[column].name);
+        Self { name, role: "baseline".to_owned(), rule: Rule::Feature { column, largest }, only: Some(kind) }
+    }
+}
+
+/// Weighted sums of one episode.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    weight: f64,
+    choices: usize,
+    top: [f64; 3],
+    executed: f64,
+    /// Weight of choices that have an executed candidate.
+    executed_weight: f64,
+    regret: f64,
+    cross_entropy: f64,
+    kendall: f64,
+    kendall_weight: f64,
+    probable_weight: f64,
+}
+
+/// Fidelity of every scorer on the choices of a table, by kind and for all kinds together (`all`); choices with a single
+/// candidate are left out. Intervals resample episodes; `seed` fixes them.
+#[must_use]
+pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<FidelityRow> {
+    let episodes = episodes(table);
+    let kinds = table.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str()));
+    let kinds: Vec<(Option<u8>, &str)> = kinds.chain([(None, "all")]).collect();
+    let mut rows = Vec::new();
+    for scorer in scorers {
+        let per_episode: Vec<Vec<Sums>> = episodes
+            .par_iter()
+            .map(|range| {
+                let mut sums = vec![Sums::default(); table.kinds.len()];
+                let mut scores = Vec::new();
+                for choice in range.clone().map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
+                    add(scorer, &choice, &mut scores, &mut sums[choice.header.kind as usize]);
+                }
+                sums
+            })
+            .collect();
+        for &(kind, name) in &kinds {
+            if scorer.only.is_some_and(|only| only != kind) {
+                continue;
+            }
+            let sums: Vec<Sums> = per_episode
+                .iter()
+                .map(|sums| kind.map_or_else(|| sums.iter().fold(Sums::default(), total), |k| sums[k as usize]))
+                .filter(|s| s.choices > 0)
+                .collect();
+            if !sums.is_empty() {
+                rows.push(row(table, scorer, name, &sums, seed));
+            }
+        }
+    }
+    rows
+}
+
+/// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
+/// then judged on. The last one is for all kinds together.
+#[must_use]
+pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer<'a>> {
+    let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
+    let hits: Vec<Vec<f64>> = rules
+        .par_iter()
+        .map(|&(column, largest)| {
+            let mut hits = vec![0.0; table.kinds.len()];
+            for choice in table.iter().filter(|c| !c.is_forced()) {
+                if pick(&choice, column, largest) == choice.target() {
+                    hits[choice.header.kind as usize] += f64::from(choice.header.weight);
+                }
+            }
+            hits
+        })
+        .collect();
+    let best = |kind: Option<u8>| {
+        let score = |h: &Vec<f64>| kind.map_or_else(|| h.iter().sum(), |k| h[k as usize]);
+        let (column, largest) = rules[first_max(hits.iter().map(score))];
+        Scorer::feature(table, column, largest, kind)
+    };
+    let by_kind = (0..table.kinds.len() as u8).map(|k| best(Some(k)));
+    by_kind.chain([best(None)]).collect()
+}
+
+fn pick(choice: &Choice<'_>, column: usize, largest: bool) -> usize {
+    let sign = if largest { 1.0 } else { -1.0 };
+    first_max((0..choice.len()).map(|i| sign * f64::from(choice.row(i)[column])))
+}
+
+/// Ranges of choices by episode.
+fn episodes(table: &LevelTable) -> Vec<std::ops::Range<usize>> {
+    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+    for (i, header) in table.choices.iter().enumerate() {
+        match ranges.last_mut() {
+            Some(last) if table.choices[last.start].episode == header.episode => last.end = i + 1,
+            _ => ranges.push(i..i + 1),
+        }
+    }
+    ranges
+}
+
+fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &mut Sums) {
+    let n = choice.len();
+    let weight = f64::from(choice.header.weight);
+    let target = choice.target();
+    let executed = choice.chosen.iter().position(|&c| c);
+    sums.weight += weight;
+    sums.choices += 1;
+    sums.executed_weight += if executed.is_some() { weight } else { 0.0 };
+    let probable = choice.has_probabilities();
+    let p = |i: usize| f64::from(choice.log_prob[i]).exp();
+    if probable {
+        sums.probable_weight += weight;
+    }
+    scores.clear();
+    scores.resize(n, 0.0);
+    let mut temperature = None;
+    match &scorer.rule {
+        Rule::Random => {
+            for (k, top) in sums.top.iter_mut().enumerate() {
+                *top += weight * ((k + 1) as f64 / n as f64).min(1.0);
+            }
+            sums.executed += if executed.is_some() { weight / n as f64 } else { 0.0 };
+            if probable {
+                sums.regret += weight * (p(target) - 1.0 / n as f64);
+                sums.cross_entropy += weight * (n as f64).ln();
+                sums.kendall_weight += weight;
+            }
+            return;
+        }
+        Rule::Model { model, temperature: t } => {
+            model.score_choice(choice.x, choice.width, scores);
+            temperature = Some(*t);
+        }
+        Rule::Feature { column, largest } => {
+            let sign = if *largest { 1.0 } else { -1.0 };
+            scores.iter_mut().enumerate().for_each(|(i, s)| *s = sign * f64::from(choice.row(i)[*column]));
+        }
+    }
+    // Candidates ahead of the target: better ones, and equal ones that stand before it.
+    let mine = scores[target];
+    let ahead = scores.iter().enumerate().filter(|&(i, &s)| s > mine || (s == mine && i < target)).count();
+    for (k, top) in sums.top.iter_mut().enumerate() {
+        *top += if ahead <= k { weight } else { 0.0 };
+    }
+    let chosen = first_max(scores.iter().copied());
+    sums.executed += if executed == Some(chosen) { weight } else { 0.0 };
+    if probable {
+        sums.regret += weight * (p(target) - p(chosen));
+        if let Some(t) = temperature {
+            let best = scores[chosen];
+            let total = scores.iter().map(|s| ((s - best) / t).exp()).sum::<f64>().ln();
+            let cross = scores.iter().enumerate().map(|(i, s)| p(i) * (total - (s - best) / t));
+            sums.cross_entropy += weight * cross.sum::<f64>();
+        }
+        if let Some(tau) = kendall_tau_b(scores, choice.log_prob) {
+            sums.kendall += weight * tau;
+            sums.kendall_weight += weight;
+        }
+    }
+}
+
+/// Kendall's tau-b; `None` if one side has no order at all.
+fn kendall_tau_b(a: &[f64], b: &[f32]) -> Option<f64> {
+    let (mut score, mut pairs_a, mut pairs_b) = (0i64, 0i64, 0i64);
+    for i in 0..a.len() {
+        for j in 0..i {
+            let sign = |x: std::cmp::Ordering| x as i64;
+            let (x, y) = (sign(a[i].total_cmp(&a[j])), sign(b[i].total_cmp(&b[j])));
+            score += x * y;
+            pairs_a += x.abs();
+            pairs_b += y.abs();
+        }
+    }
+    (pairs_a > 0 && pairs_b > 0).then(|| score as f64 / ((pairs_a as f64) * (pairs_b as f64)).sqrt())
+}
+
+fn total(mut a: Sums, b: &Sums) -> Sums {
+    a.weight += b.weight;
+    a.choices += b.choices;
+    a.top.iter_mut().zip(b.top).for_each(|(a, b)| *a += b);
+    a.executed += b.executed;
+    a.executed_weight += b.executed_weight;
+    a.regret += b.regret;
+    a.cross_entropy += b.cross_entropy;
+    a.kendall += b.kendall;
+    a.kendall_weight += b.kendall_weight;
+    a.probable_weight += b.probable_weight;
+    a
+}
+
+fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: u64) -> FidelityRow {
+    let ratio = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| -> Estimate {
+        bootstrap(sums.len(), seed, |counts| {
+            let sum = |f: fn(&Sums) -> f64| sums.iter().zip(counts).map(|(s, &c)| f(s) * f64::from(c)).sum::<f64>();
+            sum(top) / sum(bottom)
+        })
+    };
+    let has = |f: fn(&Sums) -> f64| sums.iter().any(|s| f(s) > 0.0);
+    let probable = has(|s| s.probable_weight);
+    let has_temperature = !matches!(scorer.rule, Rule::Feature { .. });
+    FidelityRow {
+        level: table.spec.name.clone(),
+        kind: kind.to_owned(),
+        scorer: scorer.name.clone(),
+        role: scorer.role.clone(),
+        choices: sums.iter().map(|s| s.choices).sum(),
+        episodes: sums.len(),
+        top1: ratio(|s| s.top[0], |s| s.weight),
+        top2: ratio(|s| s.top[1], |s| s.weight),
+        top3: ratio(|s| s.top[2], |s| s.weight),
+        regret: probable.then(|| ratio(|s| s.regret, |s| s.probable_weight)),
+        cross_entropy: (probable && has_temperature).then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
+        kendall: has(|s| s.kendall_weight).then(|| ratio(|s| s.kendall, |s| s.kendall_weight)),
+        executed: has(|s| s.executed_weight).then(|| ratio(|s| s.executed, |s| s.executed_weight)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        level::{FeatureSpec, LevelSpec, Scope},
+        model::Linear,
+        rng::Stream,
+        trace::ChoiceHeader,
+    };
+
+    /// A teacher whose log-probabilities are a known linear score of two features, in two kinds.
+    fn table(episodes: u32) -> (LevelTable, NamedModel) {
+        let feature = |name: &str| FeatureSpec {
+            name: name.to_owned(),
+            unit: "1".to_owned(),
+            meaning: String::new(),
+            scope: Scope::Absolute,
+            version: 1,
+        };
+        let spec = LevelSpec {
+            name: "job".to_owned(),
+            question: String::new(),
+            entities: vec!["job".to_owned()],
+            features: vec![feature("a"), feature("b")],
+        };
+        let mut table = LevelTable::new(spec, vec!["x".to_owned(), "y".to_owned()]);
+        let mut s = Stream::new(4, "fidelity");
+        for i in 0..episodes * 20 {
+            let n = 1 + s.below(6);
+            table.choices.push(ChoiceHeader {
+                id: u64::from(i),
+                episode: i / 20,
+                step: i % 20,
+                time_ms: 0.0,
+                kind: s.below(2) as u8,
+                parent: None,
+                weight: 1.0 + s.below(3) as f32,
+                first_row: table.rows(),
+            });
+            let x: Vec<[f32; 2]> = (0..n).map(|_| [s.normal() as f32, s.normal() as f32]).collect();
+            let score: Vec<f64> = x.iter().map(|r| f64::from(2.0 * r[0] - r[1])).collect();
+            let total = score.iter().map(|v| v.exp()).sum::<f64>().ln();
+            let chosen = s.below(n);
+            for (j, row) in x.iter().enumerate() {
+                table.entity.push(j as u32);
+                table.log_prob.push((score[j] - total) as f32);
+                table.chosen.push(j == chosen);
+                table.x.extend(row);
+            }
+        }
+        let linear = Linear { coefficient: vec![2.0, -1.0], intercept: 3.0, feature_sd: vec![1.0; 2] };
+        (table, NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) })
+    }
+
+    #[test]
+    fn the_teacher_itself_is_perfectly_faithful() {
+        let (table, teacher) = table(10);
+        let rows = fidelity(&table, &[Scorer::model(&teacher, "student")], 1);
+        assert_eq!(rows.iter().map(|r| r.kind.as_str()).collect::<Vec<_>>(), ["x", "y", "all"]);
+        for r in &rows {
+            assert_eq!((r.top1.value, r.top3.low), (1.0, 1.0));
+            assert!(r.regret.unwrap().value.abs() < 1e-12);
+            assert!((r.kendall.unwrap().value - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(rows[0].choices + rows[1].choices, rows[2].choices);
+        assert!(rows[2].choices < table.choices.len(), "forced choices are left out");
+    }
+
+    #[test]
+    fn the_expected_random_figures_are_those_of_drawn_orders() {
+        let (table, _) = table(400);
+        let row = &fidelity(&table, &[Scorer::random()], 1)[2];
+        let mut s = Stream::new(9, "draws");
+        let (mut hits, mut total, mut regret) = ([0.0; 3], 0.0, 0.0);
+        for c in table.iter().filter(|c| !c.is_forced()) {
+            let mut order: Vec<usize> = (0..c.len()).collect();
+            (1..c.len()).rev().for_each(|i| order.swap(i, s.below(i + 1)));
+            let weight = f64::from(c.header.weight);
+            let place = order.iter().position(|&i| i == c.target()).unwrap();
+            (place..3).for_each(|k| hits[k] += weight);
+            total += weight;
+            regret += weight * f64::from(c.log_prob[c.target()].exp() - c.log_prob[order[0]].exp());
+        }
+        for (estimate, hits) in [row.top1, row.top2, row.top3].iter().zip(hits) {
+            assert!((estimate.value - hits / total).abs() < 0.02);
+        }
+        assert!((row.regret.unwrap().value - regret / total).abs() < 0.02);
+    }
+
+    #[test]
+    fn the_best_single_feature_is_found_and_shown_where_it_belongs() {
+        let (table, _) = table(20);
+        let rules = best_single_features(&table);
+        let rows = fidelity(&table, &rules, 1);
+        let shown: Vec<(&str, &str)> = rows.iter().map(|r| (r.kind.as_str(), r.scorer.as_str())).collect();
+        assert_eq!(shown, [("x", "largest a"), ("y", "largest a"), ("all", "largest a")]);
+        assert!(rows.iter().all(|r| r.top1.low <= r.top1.value && r.top1.value <= r.top1.high));
+        assert!(rows.iter().all(|r| r.cross_entropy.is_none()), "a rule has no probabilities");
+    }
+
+    #[test]
+    fn kendall_tau_b_counts_ties_on_both_sides() {
+        // scipy.stats.kendalltau([1, 2, 2, 3], [1, 3, 2, 3]) = 0.8
+        assert!((kendall_tau_b(&[1.0, 2.0, 2.0, 3.0], &[1.0, 3.0, 2.0, 3.0]).unwrap() - 0.8).abs() < 1e-12);
+        assert_eq!(kendall_tau_b(&[1.0, 1.0], &[1.0, 2.0]), None);
+    }
+}

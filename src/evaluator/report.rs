@@ -1,0 +1,143 @@
+//! The figures of an evaluation as plain data (`evaluation.json`).
+
+use serde::{Deserialize, Serialize};
+
+/// A figure with its 95 % interval, resampled by episode.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// The figure over all episodes.
+    pub value: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+}
+
+/// How well one scorer reproduces the teacher on the choices of one level and kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FidelityRow {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// Kind, e.g. `free`, or `all`.
+    pub kind: String,
+    /// What was scored: `tree`, `linear`, `random`, or a single-feature rule such as `smallest remaining_work`.
+    pub scorer: String,
+    /// Role of the scorer: `student`, `surrogate` or `baseline`.
+    pub role: String,
+    /// Choices with at least two candidates that were counted.
+    pub choices: usize,
+    /// Episodes they come from.
+    pub episodes: usize,
+    /// Weighted share of choices in which the teacher's target is the scorer's first choice.
+    pub top1: Estimate,
+    /// The same among its first two.
+    pub top2: Estimate,
+    /// The same among its first three.
+    pub top3: Estimate,
+    /// Teacher's best probability minus its probability of the scorer's choice; `None` for deterministic teachers.
+    pub regret: Option<Estimate>,
+    /// Cross-entropy to the teacher in nats, with the model's fitted temperature; `None` where not defined.
+    pub cross_entropy: Option<Estimate>,
+    /// Kendall's tau-b between the scores and the teacher's log-probabilities; `None` for deterministic teachers.
+    pub kendall: Option<Estimate>,
+    /// Share of choices in which the scorer's first choice was the one executed; `None` where nothing was executed.
+    pub executed: Option<Estimate>,
+}
+
+/// How one policy did on the episodes of a closed-loop comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyOutcome {
+    /// Policy as named by the user.
+    pub policy: String,
+    /// `teacher`, `student` or `heuristic`.
+    pub role: String,
+    /// Mean over finished episodes of the mean job completion time, ms; `None` if all stalled.
+    pub mean_jct_ms: Option<Estimate>,
+    /// Mean over finished episodes of the makespan, ms; `None` if all stalled.
+    pub makespan_ms: Option<Estimate>,
+    /// Mean share of executor time spent on tasks.
+    pub utilisation: f64,
+    /// Mean number of jobs in the system.
+    pub jobs_in_system: f64,
+    /// Episodes that ended with unfinished jobs.
+    pub stalled: usize,
+    /// Mean job completion time per episode, ms; `None` where stalled. Same episode order for every policy.
+    pub episode_jct_ms: Vec<Option<f64>>,
+}
+
+/// Paired comparison: geometric mean over episodes of policy / baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// Policy in the numerator.
+    pub policy: String,
+    /// Policy in the denominator.
+    pub baseline: String,
+    /// Ratio of mean job completion times; `None` if the policy stalled in any episode (a stall is never dropped).
+    pub jct: Option<Estimate>,
+    /// Ratio of makespans.
+    pub makespan: Option<Estimate>,
+}
+
+/// A closed-loop comparison on the same arrivals and the same luck.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedLoop {
+    /// Workload as named by the user.
+    pub workload: String,
+    /// Split of the episodes' seeds.
+    pub split: String,
+    /// Number of paired episodes.
+    pub episodes: usize,
+    /// One entry per policy, teacher first.
+    pub policies: Vec<PolicyOutcome>,
+    /// Ratios to the teacher and to `fair`.
+    pub ratios: Vec<Ratio>,
+}
+
+/// Everything that `distill evaluate` measures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// Fidelity by level, kind and scorer; empty if no trace was evaluated.
+    pub fidelity: Vec<FidelityRow>,
+    /// Closed loop; `None` if not run.
+    pub closed_loop: Option<ClosedLoop>,
+}
+
+/// A stretch of one episode's schedule under one policy, for pictures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Policy as named by the user.
+    pub policy: String,
+    /// `teacher`, `student` or `heuristic`.
+    pub role: String,
+    /// Episode number within its split.
+    pub episode: u32,
+    /// Number of lanes (executors).
+    pub lanes: u32,
+    /// Uninterrupted stretches of work.
+    pub runs: Vec<ScheduleRun>,
+    /// Arrival and completion of every item (job), ms, by item number; completion `None` if unfinished.
+    pub items: Vec<(f64, Option<f64>)>,
+}
+
+/// Work on one part of one item in one lane without a break.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleRun {
+    /// Lane (executor).
+    pub lane: u32,
+    /// Item (job).
+    pub item: u32,
+    /// Part (stage) of the item.
+    pub part: u32,
+    /// Start, ms.
+    pub start_ms: f64,
+    /// End, ms.
+    pub end_ms: f64,
+}
