@@ -6,6 +6,8 @@ pub mod feature;
 pub mod level;
 pub mod model;
 pub mod policy;
+#[cfg(feature = "toolkit")]
+pub mod recorder;
 pub mod rng;
 pub mod scenario;
 pub mod simulator;

@@ -1,0 +1,9 @@
+//! Running policies: one episode, many episodes in parallel, and recording them as a trace.
+
+mod episode;
+mod record;
+mod rollout;
+
+pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
+pub use record::{RecordError, RecordRequest, record};
+pub use rollout::{Progress, RolloutError, rollouts};
