@@ -1,6 +1,8 @@
 //! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
 
 #[cfg(feature = "toolkit")]
+pub mod distiller;
+#[cfg(feature = "toolkit")]
 pub mod evaluator;
 pub mod feature;
 pub mod level;
