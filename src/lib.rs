@@ -4,6 +4,8 @@
 pub mod distiller;
 #[cfg(feature = "toolkit")]
 pub mod evaluator;
+#[cfg(feature = "toolkit")]
+pub mod explainer;
 pub mod feature;
 pub mod level;
 pub mod model;

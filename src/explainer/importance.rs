@@ -1,0 +1,79 @@
+//! Global importance of features.
+
+use crate::{
+    level::LevelSpec,
+    model::{Linear, Model, Tree},
+};
+use serde::{Deserialize, Serialize};
+
+/// A feature's share of what a model goes by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Importance {
+    /// Feature.
+    pub feature: String,
+    /// Share in `[0, 1]`; the shares of a model add up to 1, or all are 0 if it uses nothing.
+    pub share: f64,
+}
+
+/// What a model goes by: [`tree_importance`] or [`linear_importance`].
+#[must_use]
+pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
+    match model {
+        Model::Tree(tree) => tree_importance(tree, level),
+        Model::Linear(linear) => linear_importance(linear, level),
+    }
+}
+
+/// Impurity-based importance of a tree, largest first: the weighted squared error that a feature's splits take away, as a
+/// share of what all splits take away (scikit-learn's definition, with weights).
+#[must_use]
+pub fn tree_importance(tree: &Tree, level: &LevelSpec) -> Vec<Importance> {
+    let mut gain = vec![0.0; level.features.len()];
+    let error = |node: usize| tree.weight[node] * tree.impurity[node];
+    for node in (0..tree.nodes()).filter(|&node| !tree.is_leaf(node)) {
+        let below = error(tree.left[node] as usize) + error(tree.right[node] as usize);
+        gain[tree.feature[node] as usize] += (error(node) - below).max(0.0);
+    }
+    shares(&gain, level)
+}
+
+/// Importance of a linear model's features, largest first: |coefficient| × the feature's deviation within a choice.
+#[must_use]
+pub fn linear_importance(linear: &Linear, level: &LevelSpec) -> Vec<Importance> {
+    let moved: Vec<f64> = linear.coefficient.iter().zip(&linear.feature_sd).map(|(c, sd)| (c * sd).abs()).collect();
+    shares(&moved, level)
+}
+
+fn shares(amount: &[f64], level: &LevelSpec) -> Vec<Importance> {
+    let total: f64 = amount.iter().sum();
+    let share = |a: &f64| if total > 0.0 { a / total } else { 0.0 };
+    let named = level.features.iter().zip(amount);
+    let mut list: Vec<Importance> =
+        named.map(|(f, a)| Importance { feature: f.name.clone(), share: share(a) }).collect();
+    list.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.feature.cmp(&b.feature)));
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        distiller::{TreeData, TreeParams, fit_tree},
+        feature::dag_feature_set,
+    };
+
+    #[test]
+    fn the_feature_that_explains_most_comes_first_and_shares_add_up() {
+        let level = dag_feature_set().levels.remove(2);
+        let width = level.features.len();
+        let x: Vec<f32> = (0..500).flat_map(|i| (0..width).map(move |f| ((i * (f + 3)) % (7 + f)) as f32)).collect();
+        let y: Vec<f64> = x.chunks(width).map(|r| f64::from(10.0 * r[4] + r[1])).collect();
+        let tree = fit_tree(
+            TreeData { x: &x, width, y: &y, weight: &vec![1.0; 500] },
+            TreeParams { max_leaf_nodes: 20, min_samples_leaf: 2, min_gain: 0.0 },
+        );
+        let importance = tree_importance(&tree, &level);
+        assert_eq!(importance[0].feature, level.features[4].name);
+        assert!((importance.iter().map(|i| i.share).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}

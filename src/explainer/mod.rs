@@ -1,0 +1,5 @@
+//! What a student goes by.
+
+mod importance;
+
+pub use importance::{Importance, importance, linear_importance, tree_importance};
