@@ -12,6 +12,8 @@ pub mod model;
 pub mod policy;
 #[cfg(feature = "toolkit")]
 pub mod recorder;
+#[cfg(feature = "report")]
+pub mod reporter;
 pub mod rng;
 pub mod scenario;
 pub mod simulator;

@@ -1,0 +1,60 @@
+//! Writing a report: every file under a temporary name first, then renamed, the page last.
+
+use super::{Report, ReportError, ReportSummary, svg};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Writes page, charts and data into `out`.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if a picture cannot be drawn as PNG, [`ReportError::Io`] if a file cannot be written. Nothing is
+/// renamed before everything is drawn and written.
+pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, ReportError> {
+    let mut charts = Vec::new();
+    let mut data = Vec::new();
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for chart in &report.charts {
+        charts.push(out.join("charts").join(format!("{}.png", chart.name)));
+        files.push((charts[charts.len() - 1].clone(), svg::png(&chart.name, &chart.svg)?));
+    }
+    let tables = report.tables.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in report.charts.iter().map(|c| (c.name.as_str(), &c.data)).chain(tables) {
+        let mut text = serde_json::to_vec_pretty(value)
+            .map_err(|e| ReportError::Chart { name: name.to_owned(), reason: e.to_string() })?;
+        text.push(b'\n');
+        data.push(out.join("data").join(format!("{name}.json")));
+        files.push((data[data.len() - 1].clone(), text));
+    }
+    let page = out.join("report.html");
+    files.push((page.clone(), report.html.clone().into_bytes()));
+
+    for folder in [out.join("charts"), out.join("data")] {
+        fs::create_dir_all(&folder).map_err(|source| ReportError::Io { path: folder, source })?;
+    }
+    let written = files
+        .iter()
+        .try_for_each(|(path, bytes)| {
+            let partial = temporary(path);
+            fs::write(&partial, bytes).map_err(|source| ReportError::Io { path: partial, source })
+        })
+        .and_then(|()| {
+            files.iter().try_for_each(|(path, _)| {
+                fs::rename(temporary(path), path).map_err(|source| ReportError::Io { path: path.clone(), source })
+            })
+        });
+    if let Err(error) = written {
+        for (path, _) in &files {
+            // Best effort: what is reported is the first error.
+            let _ = fs::remove_file(temporary(path));
+        }
+        return Err(error);
+    }
+    Ok(ReportSummary { page, charts, data, page_bytes: report.html.len() })
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    name.into()
+}

@@ -1,0 +1,142 @@
+//! The page: sections in the order of a reader's questions, put into the template with everything escaped.
+
+use super::run_dir::{RunDir, RunInfo};
+use super::svg::Chart;
+use super::words::count;
+use super::{Report, ReportError, closed_loop, fidelity, gantt, rules, summary};
+use crate::model::Student;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+const TEMPLATE: &str = include_str!("../../assets/report.html");
+const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/report.js");
+
+/// Everything that the template shows. Charts bring their SVG, the only markup that enters the page unescaped: it is ours, and
+/// every text in it was escaped when it was drawn.
+#[derive(Serialize)]
+struct Page<'a> {
+    style: &'static str,
+    script: &'static str,
+    run: &'a RunInfo,
+    /// Per split: name, episodes, decisions.
+    splits: Vec<[String; 3]>,
+    summary: Vec<String>,
+    fidelity: &'a [fidelity::Section],
+    levels: &'a [rules::Section],
+    closed_loop: Option<&'a closed_loop::Section>,
+    schedules: Option<&'a Chart>,
+    scenario: &'a str,
+    feature_set_hash: &'a str,
+    /// What the student says of its making: (name, value).
+    provenance: Vec<(String, String)>,
+}
+
+/// Draws all charts and fills the template.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`], [`ReportError::Page`], or [`ReportError::Invalid`] if the student's levels do not fit its features.
+pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
+    let specs = &run.student.feature_set.levels;
+    let mut levels = Vec::new();
+    for ((index, spec), slug) in specs.iter().enumerate().zip(slugs(specs.iter().map(|l| l.name.as_str()))) {
+        if let Some(models) = run.student.level(&spec.name) {
+            levels.push(rules::section(models, spec, index, &slug)?);
+        }
+    }
+    let rows = &run.evaluation.fidelity;
+    let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
+    let closed_loop = run.evaluation.closed_loop.as_ref().map(closed_loop::section).transpose()?;
+    let schedules = gantt::chart(&run.schedules);
+    let page = Page {
+        style: STYLE,
+        script: SCRIPT,
+        run: &run.info,
+        splits: run.info.splits.iter().map(|s| [s.split.clone(), count(s.episodes), count(s.decisions)]).collect(),
+        summary: summary::sentences(run, &levels),
+        fidelity: &fidelity,
+        levels: &levels,
+        closed_loop: closed_loop.as_ref(),
+        schedules: schedules.as_ref(),
+        scenario: &run.student.feature_set.scenario,
+        feature_set_hash: &run.student.feature_set_hash,
+        provenance: provenance(&run.student)?,
+    };
+    let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
+
+    let tables = levels.iter().filter_map(|l| l.linear.as_ref()).map(|l| (l.file.clone(), l.data.clone())).collect();
+    let charts = fidelity
+        .into_iter()
+        .map(|f| f.chart)
+        .chain(
+            levels
+                .into_iter()
+                .filter_map(|l| l.tree)
+                .flat_map(|t| t.pieces.into_iter().map(|p| p.chart).chain([t.importance])),
+        )
+        .chain(closed_loop.map(|c| c.chart))
+        .chain(schedules)
+        .collect();
+    Ok(Report { html, charts, tables })
+}
+
+fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_template("report.html", TEMPLATE)?;
+    environment.get_template("report.html")?.render(Serde(page))
+}
+
+/// What the student says of its making, as (name, value) in the order of the names. Lists are left to the student file.
+fn provenance(student: &Student) -> Result<Vec<(String, String)>, ReportError> {
+    let value = super::to_data("provenance", &student.provenance)?;
+    let entries = value.as_object().into_iter().flatten();
+    Ok(entries
+        // Figures at fit time are superseded by the evaluation's.
+        .filter(|(name, value)| !value.is_array() && name.as_str() != "fidelity")
+        .map(|(name, value)| {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            (format!("Student: {}", name.replace('_', " ")), shown)
+        })
+        .collect())
+}
+
+/// File names for levels: lower-case letters, digits and hyphens, no two alike, whatever the levels are called.
+fn slugs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    names
+        .map(|name| {
+            let plain = |c: char| {
+                if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }
+            };
+            let base: String = name.chars().take(40).map(plain).collect();
+            let base = match base.trim_matches('-') {
+                "" => "level",
+                base => base,
+            };
+            let mut slug = base.to_owned();
+            let mut n = 2;
+            while !taken.insert(slug.clone()) {
+                slug = format!("{base}-{n}");
+                n += 1;
+            }
+            slug
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slugs;
+
+    #[test]
+    fn file_names_are_tame_and_distinct() {
+        let names = ["job", "../../etc/passwd", "Job", "", "…"];
+        assert_eq!(slugs(names.into_iter()), ["job", "etc-passwd", "job-2", "level", "level-2"]);
+    }
+}
