@@ -1,5 +1,7 @@
 //! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
 
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "toolkit")]
 pub mod distiller;
 #[cfg(feature = "toolkit")]

@@ -1,0 +1,184 @@
+//! Closed-loop comparisons, for `simulate`, `evaluate` and `demo`.
+
+use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
+use crate::{
+    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Schedule, ScheduleRun, compare},
+    policy::{self, Policy},
+    recorder::{EpisodeRun, RolloutError, rollouts},
+    rng::Split,
+    spec::Spec,
+    workload::{self, Workload},
+};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+
+/// Which episodes.
+#[derive(Args, Clone, Copy)]
+pub(super) struct EpisodeArgs {
+    /// Number of episodes
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) episodes: u32,
+    /// Which seeds: fitting sees train, searching validation, development test; final is for closing figures
+    #[arg(long, value_enum, default_value_t = SplitArg::Test)]
+    pub(super) split: SplitArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum SplitArg {
+    Train,
+    Validation,
+    Test,
+    Final,
+}
+
+impl From<SplitArg> for Split {
+    fn from(split: SplitArg) -> Self {
+        match split {
+            SplitArg::Train => Split::Train,
+            SplitArg::Validation => Split::Validation,
+            SplitArg::Test => Split::Test,
+            SplitArg::Final => Split::Final,
+        }
+    }
+}
+
+/// A policy that takes part.
+pub(super) struct Contender {
+    pub(super) id: String,
+    pub(super) role: &'static str,
+    pub(super) policy: Box<dyn Policy>,
+}
+
+impl Contender {
+    /// Opens a policy by its spec. Without a role, networks count as teachers, students as students, others as heuristics.
+    pub(super) fn open(id: &str, role: Option<&'static str>) -> Result<Self> {
+        let spec: Spec = id.parse()?;
+        let usual = match spec.name.as_str() {
+            "decima" => "teacher",
+            "student" => "student",
+            _ => "heuristic",
+        };
+        Ok(Self { id: id.to_owned(), role: role.unwrap_or(usual), policy: policy::open(&spec)? })
+    }
+}
+
+/// Opens a workload by its spec.
+pub(super) fn open_workload(id: &str) -> Result<Box<dyn Workload>> {
+    Ok(workload::open(&id.parse::<Spec>()?)?)
+}
+
+/// A comparison, and the schedules of its first episode.
+pub(super) struct Comparison {
+    pub(super) comparison: ClosedLoop,
+    pub(super) schedules: Vec<Schedule>,
+}
+
+/// Runs all contenders on the same episodes. Ratios are to the first one and to `fair`, if it takes part.
+pub(super) fn closed_loop(
+    contenders: &[Contender],
+    workload_id: &str,
+    which: EpisodeArgs,
+    common: &Common,
+    output: &Output,
+) -> Result<Comparison> {
+    let workload = open_workload(workload_id)?;
+    let split = Split::from(which.split);
+    let mut names: Vec<&str> = contenders.iter().map(|c| c.id.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|w| w[0] == w[1]) {
+        bail!("policy `{}` is given twice; each may take part once", twice[0]);
+    }
+    let mut figures = Vec::new();
+    let mut schedules = Vec::new();
+    for contender in contenders {
+        let bar = EpisodeBar::new(&contender.id, u64::from(which.episodes), output);
+        let runs = rollouts(
+            &*workload,
+            (&contender.id, &*contender.policy),
+            (common.seed, split, which.episodes),
+            1,
+            &bar,
+            &STOP,
+        );
+        let (decisions, seconds) = bar.finish();
+        let runs = runs.map_err(|e| match e {
+            RolloutError::Interrupted => Interrupted.into(),
+            other => anyhow::Error::from(other),
+        })?;
+        tracing::info!("{}: {decisions} decisions in {seconds:.2} s", contender.id);
+        if let Some(first) = runs.first() {
+            schedules.push(schedule(contender, workload.cluster().num_executors, first));
+        }
+        let of_episode = |run: &EpisodeRun| EpisodeFigures {
+            mean_jct_ms: run.outcome.mean_jct_ms,
+            makespan_ms: run.outcome.makespan_ms,
+            utilisation: run.outcome.utilisation,
+            jobs_in_system: run.outcome.jobs_in_system,
+        };
+        figures.push((contender.id.clone(), contender.role.to_owned(), runs.iter().map(of_episode).collect()));
+    }
+    let mut baselines = vec![contenders[0].id.clone()];
+    if contenders[0].id != "fair" && contenders.iter().any(|c| c.id == "fair") {
+        baselines.push("fair".to_owned());
+    }
+    let comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
+    Ok(Comparison { comparison, schedules })
+}
+
+fn schedule(contender: &Contender, lanes: u32, run: &EpisodeRun) -> Schedule {
+    let completion = run.outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
+    Schedule {
+        policy: contender.id.clone(),
+        role: contender.role.to_owned(),
+        episode: run.episode,
+        lanes,
+        runs: run
+            .timeline
+            .iter()
+            .map(|r| ScheduleRun {
+                lane: r.executor,
+                item: r.stage.job,
+                part: r.stage.stage,
+                start_ms: r.start_ms,
+                end_ms: r.end_ms,
+            })
+            .collect(),
+        items: run.arrivals_ms.iter().copied().zip(completion).collect(),
+    }
+}
+
+/// The comparison as a table.
+pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<()> {
+    let episodes = if c.episodes == 1 { "1 episode".to_owned() } else { format!("{} episodes", c.episodes) };
+    output.text(format!("{episodes} ({} seeds) of {}\n", c.split, c.workload))?;
+    let baselines: Vec<&str> = c.ratios.iter().map(|r| r.baseline.as_str()).fold(Vec::new(), |mut seen, baseline| {
+        if !seen.contains(&baseline) {
+            seen.push(baseline);
+        }
+        seen
+    });
+    let ratio_names: Vec<String> = baselines.iter().map(|b| format!("JCT ÷ {b}")).collect();
+    let mut header = vec!["policy", "mean JCT", "makespan", "busy", "jobs in system", "stalled"];
+    header.extend(ratio_names.iter().map(String::as_str));
+    let mut table = table::Table::new(&header);
+    for p in &c.policies {
+        let time = |e: &Option<Estimate>| e.as_ref().map_or("-".to_owned(), table::seconds);
+        let mut row = vec![
+            p.policy.clone(),
+            time(&p.mean_jct_ms),
+            time(&p.makespan_ms),
+            format!("{:.0} %", 100.0 * p.utilisation),
+            format!("{:.1}", p.jobs_in_system),
+            if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) },
+        ];
+        for baseline in &baselines {
+            let ratio = c.ratios.iter().find(|r| r.policy == p.policy && r.baseline == *baseline);
+            row.push(match ratio {
+                Some(r) => r.jct.as_ref().map_or("stalled".to_owned(), |e| table::interval(e, 3)),
+                None => "1".to_owned(),
+            });
+        }
+        table.row(row);
+    }
+    output.text(table)
+}

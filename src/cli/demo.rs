@@ -1,0 +1,206 @@
+//! `distill demo`: the whole pipeline, from recording to the report.
+
+use super::{
+    Common, Verdict, check_interrupt,
+    compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
+    evaluate::{fidelity_rows, write_json},
+    fit::fit_traces,
+    output::Output,
+    record::record_trace,
+};
+use crate::{
+    distiller::FitParams,
+    evaluator::{Estimate, Evaluation},
+    model::Student,
+    policy,
+    reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo, write_report},
+    spec::Spec,
+    trace::{Manifest, Trace},
+};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::{path::PathBuf, time::Instant};
+
+/// The strongest built-in heuristic on the built-in workload, in a stochastic form.
+const DEFAULT_TEACHER: &str = "sjf,mode=sample,temperature=0.2";
+
+/// Heuristics that the student and the teacher are compared with.
+const HEURISTICS: [&str; 4] = ["fair", "fifo", "sjf", "srpt-fair"];
+
+/// Record, fit, evaluate, explain: the whole pipeline on the built-in workload, or on yours
+#[derive(Args)]
+#[command(after_help = "Examples:\n  distill demo\n  distill demo --teacher decima:model.pt --workload \
+tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima")]
+pub(super) struct DemoArgs {
+    /// Policy to explain
+    #[arg(short, long, default_value = DEFAULT_TEACHER, value_name = "POLICY")]
+    teacher: String,
+    /// Workload (see `distill list workloads`)
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: String,
+    /// Run directory; the report goes to its `report` folder
+    #[arg(short, long, default_value = "runs/demo", value_name = "DIR")]
+    output: PathBuf,
+    /// Episodes to learn from; a quarter as many to choose on, half as many to judge on
+    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
+    episodes: u32,
+    /// Largest number of leaves per level
+    #[arg(long, default_value_t = FitParams::default().max_leaf_nodes, value_name = "N")]
+    max_leaves: usize,
+    /// Replace a run that was made with other arguments
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let start = Instant::now();
+    let mut timings = serde_json::Map::new();
+    let dir = &args.output;
+    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the run directory", dir.display()))?;
+    output.note(format!("teacher {}, workload {}", args.teacher, args.workload));
+
+    let splits = [
+        (SplitArg::Train, args.episodes),
+        (SplitArg::Validation, args.episodes / 4),
+        (SplitArg::Test, args.episodes / 2),
+    ];
+    let mut traces = Vec::new();
+    for (split, episodes) in splits {
+        check_interrupt()?;
+        let which = EpisodeArgs { episodes, split };
+        let folder = dir.join("traces").join(crate::rng::Split::from(split).name());
+        record_trace(&args.teacher, &args.workload, which, &folder, args.force, common, output)
+            .map_err(|e| hint_force(e, args.force))?;
+        traces.push(Trace::open(&folder)?);
+    }
+    let [train, validation, test] = traces.as_slice() else { bail!("three traces were recorded") };
+    lap(&mut timings, "record_s", start);
+
+    let params = FitParams { max_leaf_nodes: args.max_leaves, ..FitParams::default() };
+    let (student, _) = fit_traces(train, Some(validation), &params, output)?;
+    let student_path = dir.join("student.json");
+    student.save(&student_path)?;
+    lap(&mut timings, "fit_s", start);
+
+    output.note("measuring fidelity");
+    let fidelity = fidelity_rows(&student, test, Some(train), common.seed)?;
+    lap(&mut timings, "fidelity_s", start);
+    let student_id = format!("student:{}", student_path.to_str().context("the run directory is not valid UTF-8")?);
+    let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::open(&student_id, None)?];
+    for id in HEURISTICS.iter().filter(|&&id| id != args.teacher) {
+        contenders.push(Contender::open(id, Some("heuristic"))?);
+    }
+    let which = EpisodeArgs { episodes: args.episodes / 2, split: SplitArg::Test };
+    let mut result = closed_loop(&contenders, &args.workload, which, common, output)?;
+    lap(&mut timings, "closed_loop_s", start);
+    // The first two schedules are the teacher's and the student's.
+    result.schedules.truncate(2);
+    let evaluation = Evaluation { fidelity, closed_loop: Some(result.comparison) };
+    write_json(&dir.join("evaluation.json"), &evaluation)?;
+    write_json(&dir.join("schedules.json"), &result.schedules)?;
+    write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;
+    let report = write_report(dir, &dir.join("report"))?;
+    lap(&mut timings, "report_s", start);
+    write_json(&dir.join("timings.json"), &timings)?;
+
+    summary(args, &student, &evaluation, output)?;
+    output.text(format!("\nreport: {}", report.page.display()))?;
+    output.json(
+        "summary",
+        &json!({"run": dir, "report": report.page, "student": student.hash(), "trace": train.hash, "evaluation": evaluation}),
+    )?;
+    Ok(Verdict::Done)
+}
+
+fn lap(timings: &mut serde_json::Map<String, serde_json::Value>, what: &str, start: Instant) {
+    let before: f64 = timings.values().filter_map(serde_json::Value::as_f64).sum();
+    timings.insert(what.to_owned(), json!(start.elapsed().as_secs_f64() - before));
+}
+
+fn hint_force(error: anyhow::Error, force: bool) -> anyhow::Error {
+    match error.downcast_ref::<crate::recorder::RecordError>() {
+        Some(crate::recorder::RecordError::Trace(crate::trace::TraceError::PlanDiffers { .. })) if !force => error
+            .context("the run directory holds another run; give --force to replace it, or -o for another directory"),
+        _ => error,
+    }
+}
+
+fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunInfo> {
+    let manifest = &traces[0].manifest;
+    let spec: Spec = args.teacher.parse()?;
+    let mut notes = Vec::new();
+    if policy::open(&spec)?.files().is_empty() {
+        notes.push(format!(
+            "The teacher, {}, is not a trained network but the built-in heuristic {} in a stochastic form: it draws from \
+             the softmax of the heuristic's scores.",
+            args.teacher, spec.name
+        ));
+    }
+    let split = |m: &Manifest, trace: &Trace| -> Result<SplitInfo> {
+        let decisions = trace.episodes()?.iter().map(|e| u64::from(e.decisions)).sum();
+        Ok(SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions })
+    };
+    let files = manifest.driver.files.iter();
+    let command = format!(
+        "distill demo --teacher {} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
+        args.teacher,
+        args.workload,
+        args.episodes,
+        args.max_leaves,
+        common.seed,
+        args.output.display()
+    );
+    Ok(RunInfo {
+        format_version: RUN_FORMAT,
+        title: format!("What {} does", spec.name),
+        created_by: format!("sched-distill {}", env!("CARGO_PKG_VERSION")),
+        commands: vec![command],
+        teacher: TeacherInfo {
+            id: args.teacher.clone(),
+            files: files.map(|(path, sha256)| FileHash { path: path.clone(), sha256: sha256.clone() }).collect(),
+        },
+        workload: args.workload.clone(),
+        seed: common.seed,
+        splits: traces.iter().map(|t| split(&t.manifest, t)).collect::<Result<_>>()?,
+        notes,
+    })
+}
+
+/// Five lines that say what came out.
+fn summary(args: &DemoArgs, student: &Student, evaluation: &Evaluation, output: &mut Output) -> Result<()> {
+    let share = |e: &Estimate| format!("{:.0} % [{:.0}, {:.0}]", 100.0 * e.value, 100.0 * e.low, 100.0 * e.high);
+    let sizes: Vec<String> = student
+        .levels
+        .iter()
+        .map(|l| format!("{} {}", l.level, crate::model::ScoreCandidates::size(&l.scheduler().model)))
+        .collect();
+    output.text(format!("\nteacher   {} on {}", args.teacher, args.workload))?;
+    output.text(format!("student   {} leaves ({})", student.size(), sizes.join(", ")))?;
+    let first_level = &student.levels[0].level;
+    let of_kind = |kind: &str, role: &str| {
+        let found = evaluation.fidelity.iter().find(|r| r.level == *first_level && r.kind == kind && r.role == role);
+        found.map(|r| (share(&r.top1), r.scorer.clone()))
+    };
+    let kinds: Vec<String> = evaluation
+        .fidelity
+        .iter()
+        .filter(|r| r.level == *first_level && r.role == "student" && r.kind != "all")
+        .map(|r| format!("{} on {} choices", share(&r.top1), r.kind))
+        .collect();
+    output
+        .text(format!("fidelity  the {first_level} tree names the teacher's first choice in {}", kinds.join(", ")))?;
+    if let (Some(free), Some((rule, name))) = (of_kind("free", "student"), of_kind("free", "baseline")) {
+        output.text(format!("          on free choices {} against {rule} for the best single rule, {name}", free.0))?;
+    }
+    let ratio = |baseline: &str| {
+        let ratios = evaluation.closed_loop.iter().flat_map(|c| &c.ratios);
+        let found = ratios.into_iter().find(|r| r.policy.starts_with("student:") && r.baseline == baseline);
+        found.map(|r| r.jct.map_or("stalled".to_owned(), |e| format!("{:.3} [{:.3}, {:.3}]", e.value, e.low, e.high)))
+    };
+    let to_fair = ratio("fair").map_or(String::new(), |r| format!(", {r} × fair's"));
+    let to_teacher = ratio(&args.teacher).unwrap_or_default();
+    output
+        .text(format!("schedule  the student's mean job completion time is {to_teacher} × the teacher's{to_fair}"))?;
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! `distill evaluate`: how faithful is a student, and how well does it schedule?
+
+use super::{
+    Common, Verdict, check_parent,
+    compare::{Contender, EpisodeArgs, SplitArg, closed_loop, print_closed_loop},
+    output::Output,
+    table::{Table, interval},
+};
+use crate::{
+    evaluator::{Evaluation, FidelityRow, Scorer, best_single_features, fidelity},
+    model::Student,
+    trace::Trace,
+};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Measure a student's fidelity on a recorded trace, and its schedules against the teacher's
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill evaluate student.json test-trace\n  distill evaluate student.json -t decima:model.pt -w \
+tpch:profiles.json.gz -n 60\n  distill evaluate student.json test-trace --min-fidelity 0.9     exit code 1 if the job level falls \
+short\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
+)]
+pub(super) struct EvaluateArgs {
+    /// Student file
+    student: PathBuf,
+    /// Recorded trace to measure fidelity on; of another split than it was fitted on
+    trace: Option<PathBuf>,
+    /// Trace on which the best single-feature rule is chosen [default: none is shown]
+    #[arg(long, value_name = "TRACE")]
+    selection: Option<PathBuf>,
+    /// Teacher to compare with in closed loop
+    #[arg(short, long, value_name = "POLICY")]
+    teacher: Option<String>,
+    /// More policies to compare with, repeatable
+    #[arg(short, long = "policy", value_name = "POLICY", default_values_t = ["fair".to_owned()])]
+    policies: Vec<String>,
+    /// Workload of the closed loop
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: String,
+    /// Episodes of the closed loop
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    episodes: u32,
+    /// Use the seeds kept for closing figures instead of the test seeds
+    #[arg(long = "final")]
+    closing: bool,
+    /// Write all figures to this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Gate: top-1 fidelity of the first level, all kinds
+    #[arg(long, value_name = "SHARE")]
+    min_fidelity: Option<f64>,
+    /// Gate: mean job completion time relative to the teacher's
+    #[arg(long, value_name = "RATIO", requires = "teacher")]
+    max_jct_ratio: Option<f64>,
+}
+
+pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if args.trace.is_none() && args.teacher.is_none() {
+        bail!("nothing to measure: give a trace for fidelity, or a teacher (-t) for a closed loop, or both");
+    }
+    if args.min_fidelity.is_some() && args.trace.is_none() {
+        bail!("--min-fidelity needs a trace");
+    }
+    if let Some(path) = &args.output {
+        check_parent(path)?;
+    }
+    let student = Student::load(&args.student)?;
+    let mut evaluation = Evaluation::default();
+    if let Some(dir) = &args.trace {
+        let trace = Trace::open(dir)?;
+        if trace.hash == student.provenance.trace_hash {
+            output.note("note: the student was fitted on this very trace; record another split for an honest figure");
+        }
+        let selection = args.selection.as_deref().map(Trace::open).transpose()?;
+        evaluation.fidelity = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
+        output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
+        print_fidelity(&evaluation.fidelity, output)?;
+    }
+    if let Some(teacher) = &args.teacher {
+        let path = args.student.to_str().context("the student's path is not valid UTF-8")?;
+        let mut contenders =
+            vec![Contender::open(teacher, Some("teacher"))?, Contender::open(&format!("student:{path}"), None)?];
+        for id in args.policies.iter().filter(|&id| id != teacher) {
+            contenders.push(Contender::open(id, None)?);
+        }
+        let split = if args.closing { SplitArg::Final } else { SplitArg::Test };
+        let which = EpisodeArgs { episodes: args.episodes, split };
+        let result = closed_loop(&contenders, &args.workload, which, common, output)?;
+        if !evaluation.fidelity.is_empty() {
+            output.text("")?;
+        }
+        print_closed_loop(&result.comparison, output)?;
+        evaluation.closed_loop = Some(result.comparison);
+    }
+    if let Some(path) = &args.output {
+        write_json(path, &evaluation)?;
+    }
+    output.json("evaluation", &evaluation)?;
+    gates(args, &evaluation, output)
+}
+
+/// Fidelity of all models of a student on all levels of a trace, beside random and, if there is a trace to choose them on,
+/// the best single-feature rules.
+pub(super) fn fidelity_rows(
+    student: &Student,
+    trace: &Trace,
+    selection: Option<&Trace>,
+    seed: u64,
+) -> Result<Vec<FidelityRow>> {
+    if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
+        bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display());
+    }
+    let mut rows = Vec::new();
+    for level in &student.levels {
+        let table = trace.level(&level.level)?;
+        let mut scorers: Vec<Scorer<'_>> = level
+            .models
+            .iter()
+            .map(|m| Scorer::model(m, if m.name == level.used { "student" } else { "surrogate" }))
+            .collect();
+        if let Some(selection) = selection {
+            scorers.extend(best_single_features(&selection.level(&level.level)?));
+        }
+        scorers.push(Scorer::random());
+        rows.extend(fidelity(&table, &scorers, seed));
+    }
+    Ok(rows)
+}
+
+/// Fidelity as a table.
+pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Result<()> {
+    let mut table = Table::new(&[
+        "level, kind",
+        "scorer",
+        "choices",
+        "top-1",
+        "top-2",
+        "top-3",
+        "regret",
+        "cross-entropy",
+        "tau-b",
+    ]);
+    for r in rows {
+        let optional = |e: &Option<_>| {
+            e.as_ref().map_or("-".to_owned(), |e: &crate::evaluator::Estimate| format!("{:.3}", e.value))
+        };
+        table.row([
+            format!("{}, {}", r.level, r.kind),
+            r.scorer.clone(),
+            r.choices.to_string(),
+            interval(&r.top1, 3),
+            format!("{:.3}", r.top2.value),
+            format!("{:.3}", r.top3.value),
+            optional(&r.regret),
+            optional(&r.cross_entropy),
+            optional(&r.kendall),
+        ]);
+    }
+    output.text(table)
+}
+
+/// Writes JSON, complete or not at all.
+pub(super) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    std::fs::write(&name, text)
+        .and_then(|()| std::fs::rename(&name, path))
+        .with_context(|| format!("{}: cannot write", path.display()))
+}
+
+fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> Result<Verdict> {
+    let mut verdict = Verdict::Done;
+    if let Some(least) = args.min_fidelity {
+        let first = evaluation.fidelity.iter().find(|r| r.role == "student" && r.kind == "all");
+        let found = first.map_or(0.0, |r| r.top1.value);
+        if found < least {
+            output.text(format!("gate failed: fidelity {found:.3} is below {least}"))?;
+            verdict = Verdict::GateFailed;
+        }
+    }
+    if let (Some(most), Some(closed_loop)) = (args.max_jct_ratio, &evaluation.closed_loop) {
+        let ratio = closed_loop.ratios.iter().find(|r| r.policy.starts_with("student:"));
+        match ratio.and_then(|r| r.jct) {
+            Some(e) if e.value <= most => {}
+            Some(e) => {
+                output.text(format!("gate failed: JCT ratio {:.3} is above {most}", e.value))?;
+                verdict = Verdict::GateFailed;
+            }
+            None => {
+                output.text("gate failed: the student or the teacher stalled")?;
+                verdict = Verdict::GateFailed;
+            }
+        }
+    }
+    Ok(verdict)
+}

@@ -1,0 +1,100 @@
+//! `distill inspect`: what is this, and is it sound?
+
+use super::{Verdict, output::Output, table::Table};
+use crate::{model::Student, trace};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Describe a trace or a student and check that it is sound
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect student.json\n  distill inspect \
+--seal my-trace      a trace written by another program (docs/trace-format.md)\n\nExit code 2 if something is wrong with it."
+)]
+pub(super) struct InspectArgs {
+    /// Trace directory or student file
+    path: PathBuf,
+    /// Fill in row counts and hashes of a trace that another program wrote
+    #[arg(long)]
+    seal: bool,
+}
+
+pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<Verdict> {
+    if args.seal {
+        let manifest = trace::seal(&args.path)?;
+        output.text(format!("sealed: {} files, trace {}", manifest.tables.len(), manifest.hash()))?;
+        output.json("sealed", &json!({"hash": manifest.hash(), "files": manifest.tables.len()}))?;
+        return Ok(Verdict::Done);
+    }
+    if !args.path.exists() {
+        bail!("{}: no such file or directory", args.path.display());
+    }
+    match args.path.is_dir() {
+        true => inspect_trace(&args.path, output),
+        false => inspect_student(&args.path, output),
+    }
+}
+
+fn inspect_trace(dir: &Path, output: &mut Output) -> Result<Verdict> {
+    let found = trace::inspect(dir);
+    output.json("inspection", &found)?;
+    if let Some(m) = &found.manifest {
+        output.text(format!("trace {}", found.hash.as_deref().unwrap_or("without hash")))?;
+        output.text(format!("  scenario   {}", m.scenario))?;
+        output.text(format!("  policy     {}", m.driver.id))?;
+        if m.labeller != m.driver {
+            output.text(format!("  labels by  {}", m.labeller.id))?;
+        }
+        output.text(format!("  workload   {}", m.workload.id))?;
+        output.text(format!("  episodes   {} ({} seeds, seed {})", m.episodes, m.split.name(), m.seed))?;
+        output.text(format!("  features   {}\n", m.feature_set_hash))?;
+    }
+    if !found.levels.is_empty() {
+        let mut table = Table::new(&["level", "choices", "rows", "forced", "candidates (median, most)", "kinds"]);
+        for l in &found.levels {
+            let kinds: Vec<String> = l.kinds.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+            table.row([
+                l.level.clone(),
+                l.choices.to_string(),
+                l.rows.to_string(),
+                format!("{:.0} %", 100.0 * l.forced_share),
+                format!("{}, {}", l.median_candidates, l.max_candidates),
+                kinds.join(", "),
+            ]);
+        }
+        output.text(table)?;
+    }
+    if found.problem_count == 0 {
+        output.text("\nsound")?;
+        return Ok(Verdict::Done);
+    }
+    for problem in &found.problems {
+        output.text(format!("problem: {problem}"))?;
+    }
+    bail!("{}: {} problem(s) found", dir.display(), found.problem_count);
+}
+
+fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
+    let student = Student::load(path)?;
+    output.text(format!("student {}", student.hash()))?;
+    output.text(format!("  scenario   {}", student.scenario))?;
+    output.text(format!("  teacher    {}", student.provenance.teacher))?;
+    output.text(format!("  workload   {}", student.provenance.workload))?;
+    output.text(format!("  trace      {}", student.provenance.trace_hash))?;
+    output.text(format!("  features   {}\n", student.feature_set_hash))?;
+    let mut table = Table::new(&["level", "model", "size", "temperature", "schedules"]);
+    for level in &student.levels {
+        for m in &level.models {
+            let used = if m.name == level.used { "yes" } else { "" };
+            let (size, temperature) = (crate::model::ScoreCandidates::size(&m.model), format!("{:.3}", m.temperature));
+            table.row([level.level.clone(), m.name.clone(), size.to_string(), temperature, used.to_owned()]);
+        }
+    }
+    output.text(table)?;
+    output.text("\nsound")?;
+    output
+        .json("student", &json!({"hash": student.hash(), "size": student.size(), "provenance": student.provenance}))?;
+    Ok(Verdict::Done)
+}

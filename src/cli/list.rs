@@ -1,0 +1,57 @@
+//! `distill list`: what there is.
+
+use super::{Verdict, output::Output, table::Table};
+use crate::{policy::POLICIES, scenario::dag, workload::WORKLOADS};
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+/// Show the policies, workloads or features there are
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// What to show
+    what: What,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    Policies,
+    Workloads,
+    Features,
+}
+
+pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
+    match args.what {
+        What::Policies => {
+            for p in POLICIES {
+                output.text(format!("{}\n    {}", p.usage, p.meaning))?;
+                output.json("policy", &json!({"name": p.name, "usage": p.usage, "meaning": p.meaning}))?;
+            }
+        }
+        What::Workloads => {
+            for w in WORKLOADS {
+                output.text(format!("{}\n    {}", w.usage, w.meaning))?;
+                output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
+            }
+        }
+        What::Features => {
+            for level in &dag::feature_set().levels {
+                output.text(format!("{} level: {}", level.name, level.question))?;
+                let mut table = Table::new(&["feature", "unit"]);
+                for f in &level.features {
+                    table.row([f.name.clone(), f.unit.clone(), String::new()]);
+                    output.json("feature", &json!({"level": level.name, "feature": f}))?;
+                }
+                let meanings = level.features.iter().map(|f| f.meaning.as_str());
+                let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
+                output.text(&lines[0])?;
+                for (line, meaning) in lines[1..].iter().zip(meanings) {
+                    output.text(format!("{line:<46}{meaning}"))?;
+                }
+                output.text("")?;
+            }
+            output.text(format!("feature set {}", dag::feature_set().hash()))?;
+        }
+    }
+    Ok(Verdict::Done)
+}

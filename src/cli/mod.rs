@@ -1,0 +1,180 @@
+//! The command line: one file per command, and what they share.
+
+mod compare;
+mod demo;
+mod evaluate;
+mod fit;
+mod inspect;
+mod list;
+mod output;
+mod progress;
+mod record;
+mod report;
+mod simulate;
+mod table;
+
+use clap::{Args, Parser, Subcommand};
+use output::Output;
+use std::{
+    path::Path,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Set by the first Ctrl-C; commands then stop at the next safe point.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+#[derive(Parser)]
+#[command(name = "distill", version, about, max_term_width = 120)]
+#[command(
+    long_about = "Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and \
+deploy.\n\nRecord what the scheduler decides, fit a decision tree per level of the decision, measure how faithful the tree \
+is and how well it schedules, and read it all in one HTML report."
+)]
+#[command(after_help = "Exit codes: 0 done; 1 a requested gate failed; 2 usage or run error; 130 interrupted.\n\n\
+Start here:  distill demo")]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Clone, Debug)]
+struct Common {
+    /// Seed of everything random; the same seed gives the same bytes
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Worker threads; results do not depend on it [default: all cores]
+    #[arg(short = 'j', long, global = true, value_name = "N")]
+    threads: Option<usize>,
+    /// JSON lines on stdout instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// No progress bars and no notes on stderr
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// More notes on stderr (-vv for even more)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::DemoArgs),
+    Simulate(simulate::SimulateArgs),
+    Record(record::RecordArgs),
+    Fit(fit::FitArgs),
+    Evaluate(evaluate::EvaluateArgs),
+    Report(report::ReportArgs),
+    Inspect(inspect::InspectArgs),
+    List(list::ListArgs),
+}
+
+/// What a command reports to the shell when nothing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Done,
+    /// A gate that the user asked for failed.
+    GateFailed,
+}
+
+/// The user pressed Ctrl-C.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted; what was finished is kept")]
+struct Interrupted;
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    init_log(&cli.common);
+    // Without a handler Ctrl-C simply ends the program, which leaves no half-written file either.
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    if let Some(threads) = cli.common.threads
+        && let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global()
+    {
+        eprintln!("error: cannot start {threads} threads: {e}");
+        return ExitCode::from(2);
+    }
+    let mut output = Output::new(&cli.common);
+    let result = match cli.command {
+        Command::Demo(args) => demo::run(&args, &cli.common, &mut output),
+        Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
+        Command::Record(args) => record::run(&args, &cli.common, &mut output),
+        Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
+        Command::Report(args) => report::run(&args, &mut output),
+        Command::Inspect(args) => inspect::run(&args, &mut output),
+        Command::List(args) => list::run(&args, &mut output),
+    };
+    match result.and_then(|verdict| output.finish().map(|()| verdict)) {
+        Ok(Verdict::Done) => ExitCode::SUCCESS,
+        Ok(Verdict::GateFailed) => ExitCode::from(1),
+        Err(e) if output::is_closed_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {}", one_line(&e));
+            ExitCode::from(if e.chain().any(|c| c.is::<Interrupted>()) { 130 } else { 2 })
+        }
+    }
+}
+
+/// The chain of causes on one line, without repeating what a cause already says.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if !line.contains(&text) {
+            if !line.is_empty() {
+                line.push_str(": ");
+            }
+            line.push_str(&text);
+        }
+    }
+    line
+}
+
+fn init_log(common: &Common) {
+    let level = match (common.quiet, common.verbose) {
+        (true, _) => "error",
+        (_, 0) => "warn",
+        (_, 1) => "info",
+        _ => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("DISTILL_LOG").unwrap_or_else(|_| level.into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+}
+
+/// Fails once the user has pressed Ctrl-C.
+fn check_interrupt() -> anyhow::Result<()> {
+    match STOP.load(Ordering::Relaxed) {
+        true => Err(Interrupted.into()),
+        false => Ok(()),
+    }
+}
+
+/// Fails early if a file could not be written in the end because its folder is not there.
+fn check_parent(path: &Path) -> anyhow::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            anyhow::bail!("{}: cannot write: the folder {} does not exist", path.display(), folder.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,67 @@
+//! Standard output: text for people, JSON lines for programs, never both.
+
+use super::Common;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::io::{BufWriter, ErrorKind, Stdout, Write};
+
+/// Version of the JSON lines (`docs/json-output.md`).
+const SCHEMA_VERSION: u32 = 1;
+
+pub(super) struct Output {
+    stdout: BufWriter<Stdout>,
+    json: bool,
+    quiet: bool,
+}
+
+impl Output {
+    pub(super) fn new(common: &Common) -> Self {
+        Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet }
+    }
+
+    /// Whether progress may be shown on stderr.
+    pub(super) fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
+    /// A line, or several, for people.
+    pub(super) fn text(&mut self, text: impl std::fmt::Display) -> Result<()> {
+        if !self.json {
+            writeln!(self.stdout, "{text}").and_then(|()| self.stdout.flush()).context("cannot write to stdout")?;
+        }
+        Ok(())
+    }
+
+    /// An object for programs: one line, with `type` and `schema_version`.
+    pub(super) fn json(&mut self, kind: &str, value: &impl Serialize) -> Result<()> {
+        if self.json {
+            let mut object = serde_json::Map::new();
+            object.insert("type".to_owned(), kind.into());
+            object.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
+            match serde_json::to_value(value).context("cannot write JSON")? {
+                serde_json::Value::Object(fields) => object.extend(fields),
+                other => {
+                    object.insert("value".to_owned(), other);
+                }
+            }
+            writeln!(self.stdout, "{}", serde_json::Value::Object(object)).context("cannot write to stdout")?;
+        }
+        Ok(())
+    }
+
+    /// A note on what is being done, on stderr.
+    pub(super) fn note(&self, text: impl std::fmt::Display) {
+        if self.shows_progress() {
+            eprintln!("{text}");
+        }
+    }
+
+    pub(super) fn finish(&mut self) -> Result<()> {
+        self.stdout.flush().context("cannot write to stdout")
+    }
+}
+
+/// Whether an error only says that nobody reads stdout any more, as in `distill ... | head`.
+pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,47 @@
+//! Progress bars on stderr, only on a terminal.
+
+use super::output::Output;
+use crate::recorder::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::IsTerminal,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
+
+/// Counts episodes and shows decisions per second and the time left.
+pub(super) struct EpisodeBar {
+    bar: ProgressBar,
+    decisions: AtomicU64,
+    start: Instant,
+}
+
+impl EpisodeBar {
+    pub(super) fn new(label: &str, episodes: u64, output: &Output) -> Self {
+        let bar = ProgressBar::new(episodes);
+        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template(
+            "{prefix:<28} {bar:24} {pos:>4}/{len} episodes  {msg:>18}  {elapsed} elapsed, {eta} left",
+        );
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix(label.to_owned());
+        Self { bar, decisions: AtomicU64::new(0), start: Instant::now() }
+    }
+
+    /// Removes the bar; returns decisions so far and seconds taken.
+    pub(super) fn finish(self) -> (u64, f64) {
+        self.bar.finish_and_clear();
+        (self.decisions.into_inner(), self.start.elapsed().as_secs_f64())
+    }
+}
+
+impl Progress for EpisodeBar {
+    fn episode(&self, decisions: u64) {
+        let total = self.decisions.fetch_add(decisions, Ordering::Relaxed) + decisions;
+        let rate = total as f64 / self.start.elapsed().as_secs_f64().max(1e-3);
+        self.bar.set_message(format!("{rate:.0} decisions/s"));
+        self.bar.inc(1);
+    }
+}

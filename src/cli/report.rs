@@ -1,0 +1,29 @@
+//! `distill report`: one HTML file and PNGs from a run directory.
+
+use super::{Verdict, output::Output};
+use crate::reporter::write_report;
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Write the explanation report of a run directory: one self-contained HTML file, and PNGs beside it
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  distill report runs/demo -o reports/demo\n\nA run directory (docs/run-directory.md) is what \
+`distill demo` leaves behind."
+)]
+pub(super) struct ReportArgs {
+    /// Run directory
+    run: PathBuf,
+    /// Directory to write the report to
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+pub(super) fn run(args: &ReportArgs, output: &mut Output) -> Result<Verdict> {
+    let summary = write_report(&args.run, &args.output)?;
+    output.text(summary.page.display())?;
+    output.json("report", &json!({"page": summary.page, "charts": summary.charts, "data": summary.data}))?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,50 @@
+//! Aligned tables for the terminal.
+
+use crate::evaluator::Estimate;
+use std::fmt;
+
+/// Rows of cells; the first column is flush left, the others flush right.
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn new(header: &[&str]) -> Self {
+        Self { rows: vec![header.iter().map(|&h| h.to_owned()).collect()] }
+    }
+
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for (i, row) in self.rows.iter().enumerate() {
+            let mut line = String::new();
+            for (c, cell) in row.iter().enumerate() {
+                let pad = " ".repeat(widths[c] - cell.chars().count());
+                let gap = if c == 0 { "" } else { "  " };
+                line += gap;
+                line += &if c == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
+            }
+            let end = if i + 1 < self.rows.len() { "\n" } else { "" };
+            write!(f, "{}{end}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `0.532 [0.510, 0.555]`
+pub(super) fn interval(e: &Estimate, digits: usize) -> String {
+    format!("{:.digits$} [{:.digits$}, {:.digits$}]", e.value, e.low, e.high)
+}
+
+/// Milliseconds as seconds with an interval: `503 s [480, 531]`.
+pub(super) fn seconds(e: &Estimate) -> String {
+    let digits = if e.value < 100_000.0 { 1 } else { 0 };
+    format!("{:.digits$} s [{:.digits$}, {:.digits$}]", e.value / 1e3, e.low / 1e3, e.high / 1e3)
+}
