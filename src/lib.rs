@@ -1,4 +1,67 @@
 //! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
+//!
+//! ```text
+//! workload ──jobs──▶ simulator ──Observation──▶ policy ──Decision──▶ simulator
+//!                       │                          │ probabilities
+//!                       └────────▶ recorder ◀──────┘
+//!                                     │ one row per candidate, per level
+//!                                     ▼
+//!                               trace (Parquet + manifest)
+//!                      ┌──────────────┼───────────────┐
+//!                      ▼              ▼               ▼
+//!                  distiller ──▶ evaluator       explainer
+//!                      │ Student      └───────┬───────┘
+//!                      ▼                      ▼
+//!            scheduler (policy)            reporter ──▶ HTML, PNG, JSON
+//! ```
+//!
+//! The words: a *level* is one question that a decision answers (which job? which stage? how many executors?); a *choice* is
+//! one level of one decision, a set of *candidates* with features and the teacher's probabilities; a *student* has one model
+//! per level that scores candidates. Everything right of the trace sees levels and choices only.
+//!
+//! # Features of the crate
+//!
+//! * none (`--no-default-features`): the embeddable scheduler. Workloads, simulator, features, models and policies.
+//! * `toolkit`: traces, recorder, evaluator, distiller, explainer.
+//! * `report`: charts and the HTML report.
+//! * `cli` (default): the `distill` program.
+//!
+//! # Example
+//!
+//! Record a soft heuristic, distil it, and let the student schedule:
+//!
+//! ```
+//! # #[cfg(feature = "toolkit")] {
+//! use sched_distill::{
+//!     distiller::{FitParams, fit_student}, model::Provenance, policy::{self, StudentPolicy},
+//!     recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::dag, workload,
+//! };
+//!
+//! let workload = workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
+//! let teacher = policy::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
+//! let record = |split, episodes| -> Result<_, Box<dyn std::error::Error>> {
+//!     let mut log = ChoiceLog::new(teacher.abstains());
+//!     for episode in 0..episodes {
+//!         let mut step = 0;
+//!         let id = EpisodeId { seed: 1, split, episode };
+//!         run_episode(&*workload, &mut *teacher.fresh(), id, false, |seen, decision, p| {
+//!             log.push(episode, step, seen, decision, p);
+//!             step += 1;
+//!         })?;
+//!     }
+//!     Ok(log.into_tables())
+//! };
+//! let (train, validation) = (record(Split::Train, 4)?, record(Split::Validation, 2)?);
+//! let params = FitParams { max_leaf_nodes: 8, ..FitParams::default() };
+//! let student = fit_student(dag::feature_set(), false, (&train, &validation), &params, Provenance::default())?;
+//!
+//! let mut scheduler = StudentPolicy::new(&student, "in memory".as_ref(), None)?;
+//! let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
+//! let run = run_episode(&*workload, &mut scheduler, id, false, |_, _, _| {})?;
+//! assert!(run.outcome.completed);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,3 +1,12 @@
 //! Integration tests: one binary, one file per behaviour.
 
+#[cfg(feature = "cli")]
+mod cli;
 mod common;
+mod decima_golden;
+mod golden_traces;
+#[cfg(feature = "report")]
+mod report;
+mod simulator;
+mod tpch_profiles;
+mod trace_files;

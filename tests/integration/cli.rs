@@ -1,0 +1,232 @@
+//! The `distill` program as a user meets it.
+
+use sched_distill::{level::sha256_hex, model::Student};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+const TINY: &str = "builtin,jobs=4,executors=4";
+
+fn command(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_distill"));
+    command.current_dir(dir).args(args).env_remove("RUST_BACKTRACE").env_remove("DISTILL_LOG");
+    command
+}
+
+fn run(dir: &Path, args: &[&str]) -> Output {
+    command(dir, args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs a command that must succeed; its standard output.
+fn done(dir: &Path, args: &[&str]) -> String {
+    let output = run(dir, args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Runs a command that must fail with exit code 2 and one line that holds all the words.
+fn refused(dir: &Path, args: &[&str], words: &[&str]) {
+    let output = run(dir, args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    let errors: Vec<&str> = said.lines().filter(|l| l.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{args:?}: {said}");
+    assert!(words.iter().all(|w| errors[0].contains(w)), "{args:?}: {said}\nexpected {words:?}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// SHA-256 of every file below a directory, by relative path.
+fn files(dir: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(dir).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, sha256_hex(&fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn record(dir: &Path, name: &str, episodes: &str, split: &str) {
+    let policy = "sjf-cp,temperature=0.3,mode=sample";
+    done(dir, &["record", "-p", policy, "-w", TINY, "-n", episodes, "--split", split, "-o", name]);
+}
+
+#[test]
+fn the_demo_gives_the_same_bytes_for_any_number_of_threads() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let demo = |dir: &Path, threads: &str| {
+        done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "--max-leaves", "8", "-j", threads])
+    };
+    let said = demo(a.path(), "1");
+    assert!(said.contains("report: run/report/report.html"), "{said}");
+    assert_eq!(said.trim().lines().filter(|l| !l.is_empty()).count(), 6, "five lines and the report: {said}");
+    demo(b.path(), "2");
+    let (mut one, mut two) = (files(&a.path().join("run")), files(&b.path().join("run")));
+    assert!(one.remove("timings.json").is_some() && two.remove("timings.json").is_some());
+    for name in ["run.json", "student.json", "evaluation.json", "schedules.json", "report/report.html"] {
+        assert!(one.contains_key(name), "{name}");
+    }
+    assert_eq!(one, two);
+}
+
+#[test]
+fn the_steps_of_the_pipeline_work_one_by_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "8", "train");
+    record(dir, "test", "4", "test");
+    assert!(done(dir, &["inspect", "train"]).ends_with("sound\n"));
+    let fitted = done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "16"]);
+    assert!(fitted.contains("job, free"), "{fitted}");
+    assert!(done(dir, &["inspect", "student.json"]).contains("sound"));
+    let args = [
+        "evaluate",
+        "student.json",
+        "test",
+        "--selection",
+        "train",
+        "-t",
+        "sjf-cp",
+        "-w",
+        TINY,
+        "-n",
+        "3",
+        "-o",
+        "e.json",
+    ];
+    let said = done(dir, &args);
+    assert!(said.contains("random") && said.contains("JCT ÷ sjf-cp"), "{said}");
+    let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
+    assert_eq!(evaluation["closed_loop"]["episodes"], 3);
+    let said = done(dir, &["simulate", "-p", "fair", "-p", "student:student.json,model=linear", "-w", TINY, "-n", "3"]);
+    assert!(said.contains("student:student.json"), "{said}");
+    let gate = run(dir, &["evaluate", "student.json", "test", "--min-fidelity", "1.01"]);
+    assert_eq!(gate.status.code(), Some(1), "a failed gate is exit code 1");
+}
+
+#[test]
+fn policies_that_abstain_can_be_recorded_and_distilled() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    done(dir, &["record", "-p", "fair", "-w", TINY, "-n", "8", "-o", "fair"]);
+    done(dir, &["fit", "fair", "-o", "fair.json"]);
+    assert!(Student::load(&dir.join("fair.json")).unwrap().abstains);
+    done(dir, &["simulate", "-p", "student:fair.json", "-w", TINY, "-n", "2"]);
+    done(dir, &["fit", "fair", "-o", "other.json", "--back-end", "linfa-trees"]);
+}
+
+#[test]
+fn a_killed_recording_is_not_accepted_and_the_same_command_completes_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let args = |out| ["record", "-p", "sjf,temperature=1", "-w", "builtin,jobs=30", "-n", "60", "-j", "1", "-o", out];
+    done(dir, &args("whole"));
+    let mut child = command(dir, &args("killed")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let marker = dir.join("killed/parts/part-00000.json");
+    let start = Instant::now();
+    while !marker.exists() && start.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!dir.join("killed/manifest.json").exists(), "killed before the end");
+    refused(dir, &["inspect", "killed"], &["killed", "problem"]);
+    refused(dir, &["fit", "killed", "-o", "s.json"], &["incomplete", "same `distill record` command"]);
+    done(dir, &args("killed"));
+    assert_eq!(files(&dir.join("killed")), files(&dir.join("whole")));
+}
+
+#[test]
+fn mistakes_get_one_helpful_line_and_exit_code_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "trace", "4", "train");
+    done(dir, &["fit", "trace", "-o", "student.json"]);
+    fs::write(dir.join("file"), "text").unwrap();
+    let job = r#"{"arrival_ms": 0, "edges": [[0, 1], [1, 0]], "stages": [{"num_tasks": 1, "durations": 1}, {"num_tasks": 1, "durations": 1}]}"#;
+    fs::write(dir.join("cycle.json"), format!(r#"{{"jobs": [{job}]}}"#)).unwrap();
+    fs::write(dir.join("empty.json"), "").unwrap();
+    refused(dir, &["fit", "nowhere", "-o", "s.json"], &["nowhere"]);
+    refused(dir, &["fit", "trace", "-o", "no/s.json"], &["the folder no does not exist"]);
+    refused(dir, &["fit", "trace", "-o", "s.json", "--max-leaves", "1"], &["2..=65536", "got 1"]);
+    refused(dir, &["simulate", "-p", "fiar"], &["did you mean `fair`"]);
+    refused(dir, &["simulate", "-p", "fair", "-w", "bultin"], &["did you mean `builtin`"]);
+    refused(dir, &["simulate", "-p", "srpt-fair,cup=1"], &["unknown parameter `cup`", "cap"]);
+    refused(dir, &["simulate", "-p", "fair", "-p", "fair"], &["`fair` is given twice"]);
+    refused(dir, &["simulate", "-p", "decima:none.pt"], &["none.pt", "cannot read"]);
+    refused(dir, &["simulate", "-p", "decima:file"], &["file", "neither safetensors nor"]);
+    refused(dir, &["simulate", "-p", "student:student.json,model=bush"], &["no model `bush`", "tree, linear"]);
+    refused(dir, &["simulate", "-p", "fair", "-w", "json:cycle.json"], &["job 0, stage 0", "cycle"]);
+    refused(dir, &["simulate", "-p", "fair", "-w", "json:empty.json"], &["empty.json", "the file is empty"]);
+    refused(dir, &["record", "-p", "fair", "-o", "file/trace"], &["file/trace"]);
+    refused(dir, &["record", "-p", "fair", "-w", TINY, "-o", "trace"], &["other arguments", "--force"]);
+    refused(dir, &["report", "trace", "-o", "out"], &["run.json", "distill demo"]);
+    refused(dir, &["evaluate", "student.json"], &["nothing to measure"]);
+    refused(dir, &["demo", "-o", "file"], &["file"]);
+    assert_eq!(run(dir, &["simulate"]).status.code(), Some(2), "usage errors are 2 as well");
+
+    let manifest = fs::read_to_string(dir.join("trace/manifest.json")).unwrap();
+    let newer = manifest.replacen("\"format_version\": 1", "\"format_version\": 9", 1);
+    fs::write(dir.join("trace/manifest.json"), newer).unwrap();
+    refused(dir, &["fit", "trace", "-o", "s.json"], &["version 9 is not supported"]);
+
+    let mut student = Student::load(&dir.join("student.json")).unwrap();
+    student.feature_set.levels[0].features[2].version = 2;
+    student.feature_set_hash = student.feature_set.hash();
+    student.save(&dir.join("other.json")).unwrap();
+    let words = ["other.json", "another feature set", "feature `remaining_work` is v2", "fit it again"];
+    refused(dir, &["simulate", "-p", "student:other.json"], &words);
+}
+
+#[test]
+fn json_output_is_json_lines_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let check = |args: &[&str]| {
+        let output = run(dir, args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "", "{args:?}");
+        let lines = text(&output.stdout);
+        assert!(!lines.is_empty());
+        for line in lines.lines() {
+            let object: Value = serde_json::from_str(line).unwrap();
+            assert!(object["type"].is_string() && object["schema_version"] == 1, "{line}");
+        }
+    };
+    check(&["--json", "list", "features"]);
+    check(&["--json", "simulate", "-p", "fair", "-p", "sjf", "-w", TINY, "-n", "2"]);
+    check(&["--json", "record", "-p", "sjf,temperature=1", "-w", TINY, "-n", "8", "-o", "trace"]);
+    check(&["--json", "inspect", "trace"]);
+    check(&["--json", "fit", "trace", "-o", "student.json"]);
+    check(&["--json", "evaluate", "student.json", "-t", "sjf", "-w", TINY, "-n", "2"]);
+}
+
+#[test]
+fn help_has_examples_and_a_closed_pipe_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["demo", "simulate", "record", "fit", "evaluate", "report", "inspect"] {
+        assert!(done(dir.path(), &[name, "--help"]).contains("Example"), "{name}");
+    }
+    for what in ["policies", "workloads", "features"] {
+        assert!(done(dir.path(), &["list", what]).lines().count() > 5, "{what}");
+    }
+    let mut child = command(dir.path(), &["list", "features"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,224 @@
+//! The report of a hand-made run directory: complete, self-contained, reproducible, safe against hostile names.
+
+mod fixture;
+
+use fixture::{fidelity, write_run};
+use resvg::usvg;
+use sched_distill::evaluator::Evaluation;
+use sched_distill::reporter::{ReportError, write_report};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Every file below a folder with its bytes, by relative path.
+fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(dir)?.to_string_lossy().into_owned();
+                found.insert(name, fs::read(&path)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The pictures inside a page.
+fn pictures(html: &str) -> Vec<&str> {
+    html.match_indices("<svg ")
+        .filter_map(|(start, _)| html[start..].find("</svg>").map(|end| &html[start..start + end + 6]))
+        .collect()
+}
+
+#[test]
+fn the_page_holds_every_figure_and_nothing_from_outside() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let out = dir.path().join("report");
+    let summary = write_report(dir.path(), &out)?;
+    let html = fs::read_to_string(&summary.page)?;
+    assert_eq!(html.len(), summary.page_bytes);
+    assert!(html.len() < 1_000_000, "{} bytes", html.len());
+
+    for figure in ["decima:model.pt,mode=sample", "14,403", "Kendall", "stalled in 3 of 20", "0.782", &"3f".repeat(32)]
+    {
+        assert!(html.contains(figure), "{figure}");
+    }
+    for row in fidelity() {
+        let shown = format!("<td class=\"n\">{:.1}<small>", row.top1.value * 100.0);
+        assert!(html.contains(&shown), "{} {} {}: {shown}", row.level, row.kind, row.scorer);
+    }
+    // Every address is the namespace of SVG, an anchor, or a file beside the page.
+    for attribute in ["href=\"", "src=\""] {
+        for (at, _) in html.match_indices(attribute) {
+            let target = &html[at + attribute.len()..];
+            assert!(["#", "charts/", "data/"].iter().any(|p| target.starts_with(p)), "{}", &target[..40]);
+        }
+    }
+    assert_eq!(html.matches("http").count(), html.matches("xmlns=\"http://www.w3.org/2000/svg\"").count());
+    assert_eq!(html.matches("<script").count(), 1);
+    assert!(!html.contains("url(") && !html.contains("@import"));
+
+    // A link to a place in the page finds it, and no two places share a name.
+    let ids: Vec<&str> =
+        html.match_indices(" id=\"").filter_map(|(at, s)| html[at + s.len()..].split('"').next()).collect();
+    let mut distinct = ids.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(ids.len(), distinct.len());
+    for (at, s) in html.match_indices("href=\"#") {
+        let target = html[at + s.len()..].split('"').next().unwrap_or_default();
+        assert!(ids.contains(&target), "{target}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_picture_is_well_formed_and_has_its_png_and_numbers() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let summary = write_report(dir.path(), &dir.path().join("report"))?;
+    let html = fs::read_to_string(&summary.page)?;
+    let pictures = pictures(&html);
+    assert_eq!(pictures.len(), summary.charts.len());
+    for picture in pictures {
+        usvg::Tree::from_str(picture, &usvg::Options::default())?;
+        assert!(picture.contains("<title") && picture.contains("<desc"));
+    }
+    for chart in &summary.charts {
+        assert!(fs::read(chart)?.starts_with(b"\x89PNG"));
+    }
+    for data in &summary.data {
+        let numbers: Value = serde_json::from_slice(&fs::read(data)?)?;
+        assert!(!numbers.is_null());
+    }
+    // Every node of the tree is in the data of one of its pictures.
+    let of_job = |p: &Path| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("tree-job"));
+    let mut leaves = 0;
+    for path in summary.data.iter().filter(|p| of_job(p)) {
+        let nodes: Vec<Value> = serde_json::from_slice(&fs::read(path)?)?;
+        leaves += nodes.iter().filter(|n| n.get("left").is_none()).count();
+    }
+    assert_eq!(leaves, 34);
+    Ok(())
+}
+
+#[test]
+fn same_run_same_bytes() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    write_report(dir.path(), &a)?;
+    write_report(dir.path(), &b)?;
+    write_report(dir.path(), &b)?;
+    let (a, b) = (files(&a)?, files(&b)?);
+    assert!(a.len() > 20 && a == b);
+    Ok(())
+}
+
+#[test]
+fn hostile_names_stay_text() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let evil = "</title><script>alert(1)</script>\"'&{{ 7*7 }}\u{0}../../x";
+    write_run(dir.path(), |info, features, evaluation| {
+        info.title = evil.into();
+        info.notes.push(evil.into());
+        info.commands.push(evil.into());
+        info.teacher.id = evil.into();
+        for level in &mut features.levels {
+            level.name = format!("{evil} {}", level.name);
+            level.question = evil.into();
+            for f in &mut level.features {
+                f.meaning = evil.into();
+                f.unit = evil.into();
+            }
+            level.features[0].name = evil.into();
+        }
+        for row in &mut evaluation.fidelity {
+            row.level = evil.into();
+            row.kind = evil.into();
+            row.scorer = evil.into();
+        }
+        let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
+        closed_loop.workload = evil.into();
+        closed_loop.policies[0].policy = evil.into();
+        closed_loop.ratios[0].baseline = evil.into();
+    })?;
+    let out = dir.path().join("deep/report");
+    let summary = write_report(dir.path(), &out)?;
+    let html = fs::read_to_string(&summary.page)?;
+    assert_eq!(html.matches("<script").count(), 1);
+    assert!(html.contains("{{ 7*7 }}"));
+    for picture in pictures(&html) {
+        usvg::Tree::from_str(picture, &usvg::Options::default())?;
+    }
+    for path in summary.charts.iter().chain(&summary.data) {
+        assert!(path.canonicalize()?.starts_with(out.canonicalize()?), "{}", path.display());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_missing_or_broken_file_is_named_with_the_command_that_makes_it() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().join("report");
+    let said = |expected: &str| {
+        let error = write_report(dir.path(), &out).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(expected), "{error}");
+    };
+    write_run(dir.path(), |_, _, _| ())?;
+    fs::remove_file(dir.path().join("evaluation.json"))?;
+    said("evaluation.json: no such file; `distill evaluate` writes it");
+    write_run(dir.path(), |_, _, evaluation| evaluation.fidelity[0].top1.low = 2.0)?;
+    said("evaluation.json: fidelity of `tree` at level `job`, kind `all`: top1 is");
+    write_run(dir.path(), |info, _, _| info.format_version = 9)?;
+    said("run.json: format version 9 is not supported (this build reads 1)");
+    fs::write(dir.path().join("run.json"), r#"{"format_version": 1, "clock": 3}"#)?;
+    let error = write_report(dir.path(), &out).err();
+    assert!(
+        matches!(&error, Some(ReportError::Malformed { source, .. }) if source.to_string().contains("clock")),
+        "{error:?}"
+    );
+    assert!(!out.exists());
+    Ok(())
+}
+
+#[test]
+fn without_schedules_and_closed_loop_the_page_says_so() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| *evaluation = Evaluation::default())?;
+    fs::remove_file(dir.path().join("schedules.json"))?;
+    let summary = write_report(dir.path(), &dir.path().join("report"))?;
+    let html = fs::read_to_string(&summary.page)?;
+    for words in ["Fidelity was not measured", "The student was not run as a scheduler", "No schedule was kept"] {
+        assert!(html.contains(words), "{words}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stalled_student_is_said_to_have_stalled_and_gets_no_ratio() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
+        closed_loop.policies[1].stalled = 2;
+        for ratio in closed_loop.ratios.iter_mut().filter(|r| r.policy == "student:student.json") {
+            (ratio.jct, ratio.makespan) = (None, None);
+        }
+    })?;
+    let summary = write_report(dir.path(), &dir.path().join("report"))?;
+    let html = fs::read_to_string(&summary.page)?;
+    assert!(html.contains("the student stalled in 2 of 20: it left jobs unfinished."));
+    assert!(html.contains("student:student.json: stalled in 2 of 20."));
+    assert!(!html.contains(">1.031<"));
+    Ok(())
+}

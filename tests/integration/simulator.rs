@@ -1,0 +1,136 @@
+//! What the `dag` simulator promises beyond the recorded traces.
+
+use sched_distill::{
+    policy::{self, Probabilities},
+    simulator::dag::{Decision, Outcome, SimError, Simulator, StageRef},
+    spec::Spec,
+    workload::{self, Workload},
+};
+
+fn open(spec: &str) -> Box<dyn Workload> {
+    workload::open(&spec.parse::<Spec>().unwrap()).unwrap()
+}
+
+fn start(workload: &dyn Workload, seed: u64) -> Simulator {
+    Simulator::new(workload.cluster(), workload.jobs(seed), seed)
+}
+
+fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
+    let mut policy = policy::open(&policy.parse().unwrap()).unwrap();
+    policy.reset(seed);
+    while let Some(seen) = sim.observation() {
+        let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+        sim.step(decision).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    (sim, outcome)
+}
+
+#[test]
+fn a_stranded_cluster_is_an_outcome_not_a_panic() {
+    let workload = open("builtin,jobs=5");
+    let mut sim = start(&*workload, 1);
+    while sim.observation().is_some() {
+        assert!(sim.outcome().is_none(), "the episode goes on while a question is open");
+        sim.step(Decision::Abstain).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    assert_eq!((outcome.completed, outcome.unfinished, outcome.mean_jct_ms), (false, 5, None));
+    assert_eq!(sim.step(Decision::Abstain), Err(SimError::Ended));
+}
+
+#[test]
+fn an_illegal_decision_says_why_and_changes_nothing() {
+    let workload = open("builtin,jobs=5,executors=4");
+    let mut sim = start(&*workload, 2);
+    let seen = sim.observation().unwrap();
+    let (stage, committable) = (seen.schedulable()[0], seen.committable());
+    let nowhere = StageRef { job: 4, stage: 17 };
+    for (stage, executors, expected) in [
+        (nowhere, 1, "stage 17 of job 4 is not schedulable"),
+        (stage, 0, "0 executors"),
+        (stage, committable + 1, "allowed are 1..=4"),
+    ] {
+        let message = sim.step(Decision::Assign { stage, executors }).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+    let (_, after) = run(sim, "fair", 2);
+    let (_, fresh) = run(start(&*workload, 2), "fair", 2);
+    assert_eq!(after, fresh);
+}
+
+#[test]
+fn every_policy_finishes_every_job_on_clusters_of_any_size() {
+    for executors in [1, 3, 40, 130] {
+        let workload = open(&format!("builtin,jobs=8,executors={executors},rate=1e-4"));
+        for policy in [
+            "fifo",
+            "fair",
+            "weighted-fair,alpha=-0.5",
+            "sjf",
+            "sjf,source=first",
+            "sjf-cp",
+            "srpt-fair,cap=0.7",
+            "srpt-fair,temperature=1,mode=sample",
+            "random",
+        ] {
+            let (sim, outcome) = run(start(&*workload, 3), policy, 3);
+            assert!(outcome.completed, "{policy} on {executors} executors");
+            assert!(outcome.utilisation > 0.0 && outcome.utilisation <= 1.0, "{policy}: {}", outcome.utilisation);
+            let launches: u32 = sim.stage_records().iter().flat_map(|s| s.launches).sum();
+            let tasks: u32 =
+                workload.jobs(3).iter().flat_map(|j| j.template.stages().iter().map(|s| s.num_tasks)).sum();
+            assert_eq!(launches, tasks, "{policy}: every task is launched once");
+        }
+    }
+}
+
+#[test]
+fn two_policies_meet_the_same_luck() {
+    // One executor and one wave: a task's duration then depends on its draw alone, whatever the order of the jobs.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("workload.json");
+    let stage = r#"{"num_tasks": 6, "durations": [10, 20, 30, 40, 50, 60, 70]}"#;
+    let job = format!(r#"{{"arrival_ms": 0, "stages": [{stage}, {stage}]}}"#);
+    let text = format!(r#"{{"num_executors": 1, "moving_delay_ms": 0, "jobs": [{job}, {job}, {job}]}}"#);
+    std::fs::write(&path, text).unwrap();
+    let workload = open(&format!("json:{}", path.display()));
+    let spent = |policy: &str| {
+        let mut sim = start(&*workload, 4);
+        sim.record_timeline();
+        let (sim, _) = run(sim, policy, 4);
+        let mut by_stage = std::collections::BTreeMap::new();
+        for r in sim.task_runs() {
+            *by_stage.entry(r.stage).or_insert(0.0) += r.end_ms - r.start_ms;
+        }
+        by_stage
+    };
+    assert_eq!(spent("fifo"), spent("sjf"));
+    assert_eq!(spent("fifo"), spent("random"));
+}
+
+#[test]
+fn a_clone_at_a_question_runs_on_as_the_original() {
+    let workload = open("builtin,jobs=6");
+    let mut sim = start(&*workload, 5);
+    for _ in 0..10 {
+        let stage = sim.observation().unwrap().schedulable()[0];
+        sim.step(Decision::Assign { stage, executors: 1 }).unwrap();
+    }
+    let (_, copy) = run(sim.clone(), "fair", 5);
+    let (_, original) = run(sim, "fair", 5);
+    assert_eq!(copy, original);
+}
+
+#[test]
+fn a_first_job_that_arrives_late_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("workload.json");
+    let text = r#"{"num_executors": 2, "jobs": [{"arrival_ms": 500, "stages": [{"num_tasks": 2, "durations": 100}]}]}"#;
+    std::fs::write(&path, text).unwrap();
+    let workload = open(&format!("json:{}", path.display()));
+    let (_, outcome) = run(start(&*workload, 6), "fair", 6);
+    // Arrival, the moving delay of 2000 ms, then both tasks side by side.
+    assert_eq!(outcome.completion_ms, [2600.0]);
+    assert_eq!(outcome.mean_jct_ms, Some(2100.0));
+}

@@ -1,0 +1,388 @@
+//! Traces on disk: what is written is read back, interrupted recordings go on, unsound traces are described.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use proptest::prelude::*;
+use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
+use sched_distill::rng::{Split, Stream};
+use sched_distill::trace::{
+    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, Part, RecordPlan, Source, TimelineRow, Trace, TraceError,
+    TraceWriter, inspect, seal,
+};
+
+mod foreign;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn feature(name: &str) -> FeatureSpec {
+    FeatureSpec {
+        name: name.into(),
+        unit: "ms".into(),
+        meaning: format!("The {name}."),
+        scope: Scope::Absolute,
+        version: 1,
+    }
+}
+
+fn feature_set() -> FeatureSet {
+    let level = |name: &str, entities: &[&str], features: &[&str]| LevelSpec {
+        name: name.into(),
+        question: format!("Which {name}?"),
+        entities: entities.iter().map(|&e| e.into()).collect(),
+        features: features.iter().map(|&f| feature(f)).collect(),
+    };
+    FeatureSet {
+        scenario: "dag".into(),
+        levels: vec![level("job", &["job"], &["work", "age", "tasks"]), level("stage", &["job", "stage"], &["work"])],
+    }
+}
+
+fn plan(episodes: u32, parts: u32) -> RecordPlan {
+    let source = |id: &str| Source { id: id.into(), files: BTreeMap::from([(format!("{id}.pt"), "00ff".into())]) };
+    RecordPlan {
+        manifest: Manifest {
+            seed: 3,
+            split: Split::Train,
+            episodes,
+            kinds: vec!["affinity".into(), "free".into()],
+            ..Manifest::new(feature_set(), source("decima"), source("decima"), source("tpch"))
+        },
+        parts,
+    }
+}
+
+/// Adds a choice of `n` random candidates.
+fn add_choice(table: &mut LevelTable, random: &mut Stream, mut header: ChoiceHeader, n: usize, labelled: bool) {
+    header.first_row = table.rows();
+    header.kind = random.below(2) as u8;
+    table.choices.push(header);
+    let raw: Vec<f64> = (0..n).map(|_| 0.01 + random.uniform()).collect();
+    let chosen = random.below(n);
+    for (i, p) in raw.iter().enumerate() {
+        let p = (p / raw.iter().sum::<f64>()).ln() as f32;
+        table.log_prob.push(if labelled { p } else { f32::NAN });
+        table.chosen.push(i == chosen);
+    }
+    table.entity.extend((0..n * table.spec.entities.len()).map(|_| random.below(1000) as u32));
+    table.x.extend((0..n * table.width()).map(|_| random.normal() as f32));
+}
+
+/// What a recorder would hand over for some episodes: a job choice per step, a stage choice per candidate job.
+fn part(seed: u64, episodes: Range<u32>, labelled: bool) -> Part {
+    let kinds = plan(0, 1).manifest.kinds;
+    let mut part = Part {
+        tables: feature_set().levels.into_iter().map(|spec| LevelTable::new(spec, kinds.clone())).collect(),
+        ..Part::default()
+    };
+    for episode in episodes {
+        let random = &mut Stream::new(seed + u64::from(episode), "part");
+        let (steps, mut stages) = (random.below(5) as u32, 0);
+        for step in 0..steps {
+            let n = 1 + random.below(6);
+            let header = ChoiceHeader {
+                id: (u64::from(episode) << 32) + u64::from(step),
+                episode,
+                step,
+                time_ms: f64::from(step) * 17.5,
+                kind: 0,
+                parent: None,
+                weight: 1.0,
+                first_row: 0,
+            };
+            add_choice(&mut part.tables[0], random, header.clone(), n, labelled);
+            for parent in 0..n as u32 {
+                let header = ChoiceHeader {
+                    id: (u64::from(episode) << 32) + stages,
+                    parent: Some(parent),
+                    weight: 0.25,
+                    ..header.clone()
+                };
+                stages += 1;
+                let n = 1 + random.below(3);
+                add_choice(&mut part.tables[1], random, header, n, labelled);
+                if parent > 0 {
+                    let rows = part.tables[1].rows();
+                    part.tables[1].chosen[rows - n..].fill(false);
+                }
+            }
+        }
+        part.episodes.push(EpisodeRow {
+            episode,
+            seed: random.bits(),
+            split: "train".into(),
+            policy: "decima".into(),
+            outcome: if steps > 0 { "completed" } else { "stalled" }.into(),
+            makespan_ms: random.uniform(),
+            mean_jct_ms: (steps > 0).then(|| random.uniform()),
+            decisions: steps,
+            events: 1 << 40,
+            utilisation: 0.5,
+            jobs_in_system: 2.5,
+        });
+        part.items.push(ItemRow { episode, item: 0, arrival_ms: 0.0, completion_ms: (steps > 0).then_some(9.0) });
+        part.timeline.push(TimelineRow { episode, lane: 1, item: 0, part: 2, start_ms: 0.5, end_ms: 4.5 });
+    }
+    part
+}
+
+/// The parts of a recording of six episodes.
+fn parts() -> Vec<Part> {
+    vec![part(1, 0..2, true), part(1, 2..5, true), part(1, 5..6, true)]
+}
+
+fn record(dir: &Path, plan: RecordPlan, parts: &[Part]) -> Result<Manifest, TraceError> {
+    let writer = TraceWriter::create(dir, plan, false)?;
+    for index in writer.missing_parts() {
+        writer.write_part(index, &parts[index as usize])?;
+    }
+    writer.finish()
+}
+
+/// Every file below a directory with its bytes.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            all.extend(files(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            all.insert(name, fs::read(path).unwrap());
+        }
+    }
+    all
+}
+
+/// A table as text in which NaN equals NaN.
+fn text(table: &LevelTable) -> String {
+    format!("{table:?}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_is_written_is_read_back(seed: u32, cuts in proptest::collection::vec(0u32..4, 1..4), labelled: bool) {
+        let dir = tempfile::tempdir()?;
+        let (mut parts, mut next) = (Vec::new(), 0);
+        for cut in cuts {
+            parts.push(part(u64::from(seed), next..next + cut, labelled));
+            next += cut;
+        }
+        let manifest = record(dir.path(), plan(next, parts.len() as u32), &parts)?;
+        let trace = Trace::open(dir.path())?;
+        prop_assert_eq!(&trace.hash, &manifest.hash());
+        prop_assert_eq!(&trace.manifest, &manifest);
+        let whole = part(u64::from(seed), 0..next, labelled);
+        for table in &whole.tables {
+            prop_assert_eq!(text(&trace.level(&table.spec.name)?), text(table));
+        }
+        prop_assert_eq!(trace.episodes()?, whole.episodes);
+        prop_assert_eq!(trace.items()?, whole.items);
+        prop_assert_eq!(trace.timeline()?, whole.timeline);
+        let inspection = inspect(dir.path());
+        prop_assert_eq!(inspection.problems, vec![]);
+        for (summary, table) in inspection.levels.iter().zip(&whole.tables) {
+            let mut sizes: Vec<usize> = table.iter().map(|c| c.len()).collect();
+            sizes.sort_unstable();
+            prop_assert_eq!((summary.rows, summary.choices), (table.rows(), table.choices.len()));
+            prop_assert_eq!(summary.median_candidates, if sizes.is_empty() { 0 } else { sizes[(sizes.len() - 1) / 2] });
+            prop_assert_eq!(summary.max_candidates, sizes.last().copied().unwrap_or(0));
+            prop_assert_eq!(summary.kinds.iter().map(|k| k.1).sum::<usize>(), sizes.len());
+            let forced = sizes.iter().filter(|&&n| n == 1).count();
+            prop_assert!((summary.forced_share * sizes.len() as f64 - forced as f64).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_order_or_threads() -> Outcome {
+    let (one, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let parts = parts();
+    record(one.path(), plan(6, 3), &parts)?;
+    let writer = TraceWriter::create(other.path(), plan(6, 3), false)?;
+    let write = |index: usize| writer.write_part(index as u32, &parts[index]);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..3).rev().map(|index| scope.spawn(move || write(index))).collect();
+        running.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })?;
+    writer.finish()?;
+    assert_eq!(files(one.path()), files(other.path()));
+    Ok(())
+}
+
+#[test]
+fn a_killed_recording_goes_on_at_the_missing_parts() -> Outcome {
+    let (whole, killed) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let (dir, parts) = (killed.path(), parts());
+    record(whole.path(), plan(6, 3), &parts)?;
+    let writer = TraceWriter::create(dir, plan(6, 3), false)?;
+    writer.write_part(0, &parts[0])?;
+    writer.write_part(2, &parts[2])?;
+    assert_eq!(writer.missing_parts(), [1]);
+    // Killed amid part 1: a complete table, a temporary one, no marker.
+    fs::write(dir.join("job/part-00001.parquet"), b"of another run")?;
+    fs::write(dir.join("stage/part-00001.parquet.tmp"), b"PAR1 half")?;
+    let incomplete = "incomplete: 2 of 3 parts; run the same `distill record` command again to complete it";
+    assert!(writer.finish().unwrap_err().to_string().contains(incomplete));
+    assert!(Trace::open(dir).unwrap_err().to_string().contains(incomplete));
+    assert!(inspect(dir).problems[0].message.contains(incomplete));
+    assert!(seal(dir).unwrap_err().to_string().contains(incomplete));
+
+    // The disk lost the tail of a file whose marker is there.
+    let lost = dir.join("items/part-00002.parquet");
+    fs::write(&lost, &fs::read(&lost)?[..40])?;
+    let writer = TraceWriter::create(dir, plan(6, 3), false)?;
+    assert_eq!(writer.missing_parts(), [1, 2]);
+    drop(writer);
+    record(dir, plan(6, 3), &parts)?;
+    assert_eq!(Trace::open(dir)?, Trace { dir: dir.into(), ..Trace::open(whole.path())? });
+    let mut left = files(dir);
+    assert_eq!(left.remove("stage/part-00001.parquet.tmp"), None, "renamed when the part was written");
+    assert_eq!(left, files(whole.path()));
+
+    // Killed before the manifest: nothing is missing, only the end.
+    fs::remove_file(dir.join("manifest.json"))?;
+    let writer = TraceWriter::create(dir, plan(6, 3), false)?;
+    assert_eq!(writer.missing_parts(), [0u32; 0]);
+    writer.finish()?;
+    assert_eq!(files(dir), files(whole.path()));
+    Ok(())
+}
+
+#[test]
+fn a_complete_trace_is_not_rewritten() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let manifest = record(dir.path(), plan(6, 3), &parts())?;
+    let times = || -> Result<Vec<_>, std::io::Error> {
+        let names = files(dir.path()).into_keys();
+        names.map(|name| fs::metadata(dir.path().join(name))?.modified()).collect()
+    };
+    let before = times()?;
+    let writer = TraceWriter::create(dir.path(), plan(6, 3), false)?;
+    assert_eq!(writer.missing_parts(), [0u32; 0]);
+    writer.write_part(0, &part(99, 0..2, true))?;
+    assert_eq!(writer.finish()?, manifest);
+    assert_eq!(times()?, before);
+    Ok(())
+}
+
+#[test]
+fn another_plan_is_refused_by_its_first_difference() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    record(dir.path(), plan(6, 3), &parts())?;
+    let before = files(dir.path());
+    let mut seed = plan(6, 3);
+    seed.manifest.seed = 4;
+    let mut feature = plan(6, 3);
+    feature.manifest.feature_set.levels[1].features[0].version = 2;
+    feature.manifest.feature_set_hash = feature.manifest.feature_set.hash();
+    for (other, difference) in [
+        (seed, "`manifest.seed` is 3 there and 4 now; remove it or pass --force"),
+        (feature, "`manifest.feature_set.levels[1].features[0].version` is 1 there and 2 now"),
+        (plan(6, 2), "`parts` is 3 there and 2 now"),
+    ] {
+        let error = TraceWriter::create(dir.path(), other, false).unwrap_err();
+        assert!(matches!(error, TraceError::PlanDiffers { .. }), "{error}");
+        assert!(error.to_string().contains(difference), "{error}");
+    }
+    assert_eq!(files(dir.path()), before);
+    Ok(())
+}
+
+#[test]
+fn force_removes_the_old_trace_and_nothing_else() -> Outcome {
+    let (dir, fresh) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let mut old = plan(6, 3);
+    old.manifest.feature_set.levels[1].name = "phase".into();
+    old.manifest.feature_set_hash = old.manifest.feature_set.hash();
+    let mut old_parts = parts();
+    for part in &mut old_parts {
+        part.tables[1].spec.name = "phase".into();
+    }
+    record(dir.path(), old, &old_parts)?;
+    for (name, bytes) in [("notes.txt", "mine"), ("job/readme", "mine"), ("parts.json", "mine")] {
+        fs::write(dir.path().join(name), bytes)?;
+    }
+    fs::write(dir.path().join("job/part-00007.parquet.tmp"), "half")?;
+    let writer = TraceWriter::create(dir.path(), plan(6, 3), true)?;
+    assert_eq!(writer.missing_parts(), [0, 1, 2]);
+    drop(writer);
+    record(dir.path(), plan(6, 3), &parts())?;
+    record(fresh.path(), plan(6, 3), &parts())?;
+    let mut left = files(dir.path());
+    for name in ["notes.txt", "job/readme", "parts.json"] {
+        assert_eq!(left.remove(name).as_deref(), Some(&b"mine"[..]), "{name}");
+    }
+    assert_eq!(left, files(fresh.path()));
+    assert!(!dir.path().join("phase").exists());
+    Ok(())
+}
+
+#[test]
+fn a_directory_with_something_else_is_refused_even_with_force() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    fs::write(dir.path().join("plan.json"), r#"{"terraform": true}"#)?;
+    for force in [false, true] {
+        let error = TraceWriter::create(dir.path(), plan(6, 3), force).unwrap_err();
+        assert!(matches!(error, TraceError::NotATrace { .. }), "{error}");
+    }
+    assert_eq!(files(dir.path()).len(), 1);
+
+    let file = dir.path().join("file");
+    fs::write(&file, "")?;
+    let error = TraceWriter::create(&file.join("trace"), plan(6, 3), false).unwrap_err();
+    assert!(matches!(error, TraceError::Io { .. }), "{error}");
+    assert!(matches!(Trace::open(&dir.path().join("none")).unwrap_err(), TraceError::Io { .. }));
+    assert_eq!(inspect(&dir.path().join("none")).problem_count, 1);
+    Ok(())
+}
+
+#[test]
+fn what_could_not_be_read_is_not_written() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let writer = TraceWriter::create(dir.path(), plan(6, 3), false)?;
+    let sound = part(1, 0..4, true);
+    let refused = |change: &dyn Fn(&mut Part), expected: &str| {
+        let mut part = sound.clone();
+        change(&mut part);
+        let error = writer.write_part(0, &part).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused(&|p| p.tables[0].x[4] = f32::NAN, "job/part-00000.parquet: column `age`, row 1: is NaN");
+    refused(&|p| p.tables[1].choices[0].weight = 0.0, "column `weight`, row 0: is 0, expected a positive");
+    refused(&|p| p.tables[0].choices[1].id = p.tables[0].choices[0].id, "differs from row 0 of the same choice");
+    refused(&|p| p.tables[0].x.truncate(5), "`x` has 5 values");
+    refused(&|p| p.tables[0].choices[0].first_row = 1, "`first_row`");
+    refused(&|p| p.tables[0].choices[0].kind = 9, "column `kind`, row 0: is ``, expected one of affinity, free");
+    refused(&|p| p.tables.swap(0, 1), "levels [\"stage\", \"job\"]");
+    refused(&|p| p.episodes.swap(0, 1), "column `episode`, row 1: is 0 after 1");
+    refused(
+        &|p| p.episodes[2].makespan_ms = f64::INFINITY,
+        "column `makespan_ms`, row 2: is NaN or infinite, expected a finite number",
+    );
+    refused(&|p| p.episodes[0].outcome = "won".into(), "column `outcome`, row 0: is `won`");
+    assert!(matches!(writer.write_part(3, &sound).unwrap_err(), TraceError::UnknownPart { .. }));
+    assert_eq!(writer.missing_parts(), [0, 1, 2]);
+    // Six episodes were planned.
+    for index in 0..3 {
+        writer.write_part(index, &part(1, index..index + 1, true))?;
+    }
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("`episodes` is 6 but table `episodes` has 3 rows"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn parents_allow_choices_that_were_not_executed() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    record(dir.path(), plan(6, 3), &parts())?;
+    let stage = Trace::open(dir.path())?.level("stage")?;
+    let executed = |c: &sched_distill::trace::Choice<'_>| c.chosen.iter().any(|&chosen| chosen);
+    assert!(stage.iter().any(|c| !executed(&c)) && stage.iter().any(|c| executed(&c)));
+    Ok(())
+}
