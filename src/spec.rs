@@ -203,6 +203,12 @@ impl Args<'_> {
         }
     }
 
+    /// The error for a value that does not go with the other parameters.
+    #[must_use]
+    pub fn conflict(&self, key: &str, value: &str, allowed: &str) -> SpecError {
+        self.bad(key, value, allowed.to_owned())
+    }
+
     /// Any text, or `None` if not given.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         self.get(key).map(str::to_owned)

@@ -2,8 +2,8 @@
 
 use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
 use crate::{
-    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Schedule, ScheduleRun, compare},
-    policy::{self, Policy},
+    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare},
+    policy::{self, Policy, StudentPolicy},
     recorder::{EpisodeRun, RolloutError, rollouts},
     rng::Split,
     spec::Spec,
@@ -11,6 +11,7 @@ use crate::{
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use std::path::Path;
 
 /// Which episodes.
 #[derive(Args, Clone, Copy)]
@@ -59,6 +60,14 @@ impl Contender {
             _ => "heuristic",
         };
         Ok(Self { id: id.to_owned(), role: role.unwrap_or(usual), policy: policy::open(&spec)? })
+    }
+}
+
+impl Contender {
+    /// A student by its file, whatever its name.
+    pub(super) fn student(path: &Path) -> Result<Self> {
+        let policy = Box::new(StudentPolicy::load(path, None)?);
+        Ok(Self { id: format!("student:{}", path.display()), role: "student", policy })
     }
 }
 
@@ -174,7 +183,9 @@ pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<(
         for baseline in &baselines {
             let ratio = c.ratios.iter().find(|r| r.policy == p.policy && r.baseline == *baseline);
             row.push(match ratio {
-                Some(r) => r.jct.as_ref().map_or("stalled".to_owned(), |e| table::interval(e, 3)),
+                Some(Ratio { jct: Some(e), .. }) => table::interval(e, 3),
+                Some(_) if p.stalled > 0 => "stalled".to_owned(),
+                Some(_) => "none".to_owned(),
                 None => "1".to_owned(),
             });
         }

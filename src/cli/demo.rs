@@ -86,8 +86,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     output.note("measuring fidelity");
     let fidelity = fidelity_rows(&student, test, Some(train), common.seed)?;
     lap(&mut timings, "fidelity_s", start);
-    let student_id = format!("student:{}", student_path.to_str().context("the run directory is not valid UTF-8")?);
-    let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::open(&student_id, None)?];
+    let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::student(&student_path)?];
     for id in HEURISTICS.iter().filter(|&&id| id != args.teacher) {
         contenders.push(Contender::open(id, Some("heuristic"))?);
     }
@@ -130,10 +129,12 @@ fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunIn
     let manifest = &traces[0].manifest;
     let spec: Spec = args.teacher.parse()?;
     let mut notes = Vec::new();
-    if policy::open(&spec)?.files().is_empty() {
+    if policy::open(&spec)?.files().is_empty() && !spec.params.contains_key("temperature") {
+        notes.push(format!("The teacher, {}, is not a trained network but a built-in heuristic.", args.teacher));
+    } else if policy::open(&spec)?.files().is_empty() {
         notes.push(format!(
-            "The teacher, {}, is not a trained network but the built-in heuristic {} in a stochastic form: it draws from \
-             the softmax of the heuristic's scores.",
+            "The teacher, {}, is not a trained network but the built-in heuristic {} in a stochastic form: its \
+             probabilities are the softmax of the heuristic's scores.",
             args.teacher, spec.name
         ));
     }

@@ -79,9 +79,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         print_fidelity(&evaluation.fidelity, output)?;
     }
     if let Some(teacher) = &args.teacher {
-        let path = args.student.to_str().context("the student's path is not valid UTF-8")?;
-        let mut contenders =
-            vec![Contender::open(teacher, Some("teacher"))?, Contender::open(&format!("student:{path}"), None)?];
+        let mut contenders = vec![Contender::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
         for id in args.policies.iter().filter(|&id| id != teacher) {
             contenders.push(Contender::open(id, None)?);
         }

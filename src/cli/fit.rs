@@ -131,8 +131,9 @@ pub(super) fn fit_traces(
     if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
         bail!("the validation trace has other features than the training trace: {difference}");
     }
-    if validation.is_some_and(|v| v.hash == trace.hash) {
-        bail!("the validation trace is the training trace; record another split");
+    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.workload.clone());
+    if validation.is_some_and(|v| v.hash == trace.hash || drawn(v) == drawn(trace)) {
+        bail!("the validation trace has the same episodes as the training trace; record another split");
     }
     if validation.is_none() && trace.manifest.episodes < 2 {
         bail!("one episode cannot be divided into training and validation; record more, or give --validation");

@@ -113,10 +113,9 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args, &mut output),
         Command::List(args) => list::run(&args, &mut output),
     };
-    match result.and_then(|verdict| output.finish().map(|()| verdict)) {
+    match result {
         Ok(Verdict::Done) => ExitCode::SUCCESS,
         Ok(Verdict::GateFailed) => ExitCode::from(1),
-        Err(e) if output::is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("error: {}", one_line(&e));
             ExitCode::from(if e.chain().any(|c| c.is::<Interrupted>()) { 130 } else { 2 })

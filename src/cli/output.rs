@@ -12,11 +12,13 @@ pub(super) struct Output {
     stdout: BufWriter<Stdout>,
     json: bool,
     quiet: bool,
+    /// Nobody reads stdout any more, as in `distill ... | head`: the work goes on, the words are dropped.
+    closed: bool,
 }
 
 impl Output {
     pub(super) fn new(common: &Common) -> Self {
-        Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet }
+        Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet, closed: false }
     }
 
     /// Whether progress may be shown on stderr.
@@ -27,7 +29,7 @@ impl Output {
     /// A line, or several, for people.
     pub(super) fn text(&mut self, text: impl std::fmt::Display) -> Result<()> {
         if !self.json {
-            writeln!(self.stdout, "{text}").and_then(|()| self.stdout.flush()).context("cannot write to stdout")?;
+            self.print(&text.to_string())?;
         }
         Ok(())
     }
@@ -44,7 +46,7 @@ impl Output {
                     object.insert("value".to_owned(), other);
                 }
             }
-            writeln!(self.stdout, "{}", serde_json::Value::Object(object)).context("cannot write to stdout")?;
+            self.print(&serde_json::Value::Object(object).to_string())?;
         }
         Ok(())
     }
@@ -56,12 +58,14 @@ impl Output {
         }
     }
 
-    pub(super) fn finish(&mut self) -> Result<()> {
-        self.stdout.flush().context("cannot write to stdout")
+    fn print(&mut self, line: &str) -> Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        match writeln!(self.stdout, "{line}").and_then(|()| self.stdout.flush()) {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => self.closed = true,
+            other => other.context("cannot write to stdout")?,
+        }
+        Ok(())
     }
-}
-
-/// Whether an error only says that nobody reads stdout any more, as in `distill ... | head`.
-pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
 }

@@ -156,7 +156,7 @@ impl Grower<'_> {
     fn best_split(&self, node: usize, start: usize, end: usize) -> Option<Open> {
         let total = self.tree.weight[node] * self.tree.impurity[node];
         let tolerance = TIE * total;
-        if end - start < 2 * self.min_samples_leaf || total <= 0.0 {
+        if end - start < self.min_samples_leaf.saturating_mul(2) || total <= 0.0 {
             return None;
         }
         let gains: Vec<f64> = self

@@ -178,7 +178,8 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
             if probable {
                 sums.regret += weight * (p(target) - 1.0 / n as f64);
                 sums.cross_entropy += weight * (n as f64).ln();
-                sums.kendall_weight += weight;
+                // No order agrees with nothing on average; it counts where the teacher has an order, as for every scorer.
+                sums.kendall_weight += if kendall_tau_b(scores, choice.log_prob).is_some() { weight } else { 0.0 };
             }
             return;
         }
@@ -214,7 +215,7 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
     }
 }
 
-/// Kendall's tau-b; `None` if one side has no order at all.
+/// Kendall's tau-b; 0 if `a` has no order at all, `None` if `b` has none.
 fn kendall_tau_b(a: &[f64], b: &[f32]) -> Option<f64> {
     let (mut score, mut pairs_a, mut pairs_b) = (0i64, 0i64, 0i64);
     for i in 0..a.len() {
@@ -226,7 +227,7 @@ fn kendall_tau_b(a: &[f64], b: &[f32]) -> Option<f64> {
             pairs_b += y.abs();
         }
     }
-    (pairs_a > 0 && pairs_b > 0).then(|| score as f64 / ((pairs_a as f64) * (pairs_b as f64)).sqrt())
+    (pairs_b > 0).then(|| score as f64 / ((pairs_a as f64) * (pairs_b as f64)).sqrt().max(1.0))
 }
 
 fn total(mut a: Sums, b: &Sums) -> Sums {
@@ -374,6 +375,7 @@ mod tests {
     fn kendall_tau_b_counts_ties_on_both_sides() {
         // scipy.stats.kendalltau([1, 2, 2, 3], [1, 3, 2, 3]) = 0.8
         assert!((kendall_tau_b(&[1.0, 2.0, 2.0, 3.0], &[1.0, 3.0, 2.0, 3.0]).unwrap() - 0.8).abs() < 1e-12);
-        assert_eq!(kendall_tau_b(&[1.0, 1.0], &[1.0, 2.0]), None);
+        assert_eq!(kendall_tau_b(&[1.0, 1.0], &[1.0, 2.0]), Some(0.0));
+        assert_eq!(kendall_tau_b(&[1.0, 2.0], &[1.0, 1.0]), None);
     }
 }

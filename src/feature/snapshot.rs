@@ -80,7 +80,8 @@ impl Snapshot {
         self.sorted.clear();
         self.sorted.extend(self.jobs.iter().map(|j| j.work_ms));
         self.sorted.sort_unstable_by(f64::total_cmp);
-        let median = self.sorted.get(self.sorted.len() / 2).copied().unwrap_or(0.0);
+        let at = |i: usize| self.sorted.get(i).copied().unwrap_or(0.0);
+        let median = (at(self.sorted.len().saturating_sub(1) / 2) + at(self.sorted.len() / 2)) / 2.0;
         self.work_spread = self.sorted.last().copied().unwrap_or(0.0) / median.max(1.0);
         self.busy = seen.busy_executors();
         self.moving = seen.moving_executors();

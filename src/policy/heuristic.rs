@@ -1,6 +1,6 @@
 //! Rules without weights: the reference's `random`, `fifo` and `fair`, and a weighted `fair`.
 
-use super::{Policy, PolicyError, Probabilities};
+use super::{Policy, PolicyError, Probabilities, soft::whole_up};
 use crate::{
     rng::Stream,
     simulator::dag::{Decision, Observation, StageRef},
@@ -56,7 +56,7 @@ impl Policy for Capped {
             let cap = match *self {
                 Capped::Fifo => executors,
                 Capped::Fair => executors.div_ceil(seen.active_jobs().len() as u32),
-                Capped::Weighted { alpha } => (f64::from(executors) * weight(job, alpha) / total).ceil() as u32,
+                Capped::Weighted { alpha } => whole_up(f64::from(executors) * weight(job, alpha) / total),
             };
             let supply = seen.job(job).supply();
             if supply < cap

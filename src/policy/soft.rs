@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How far a class of jobs (source, below its cap, above it) stands from the next, in units of ln(work).
-const CLASS_GAP: f64 = 20.0;
+const CLASS_GAP: f64 = 60.0;
 
 /// Which scores.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,13 @@ impl Softness {
     pub(super) fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
         let temperature = args.optional_number("temperature", 1e-3..=1e3)?;
         let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+        if sample && temperature.is_none() {
+            return Err(args.conflict(
+                "mode",
+                "sample",
+                "`greedy` unless there is a temperature, e.g. temperature=0.2",
+            ));
+        }
         Ok(Self { temperature, sample })
     }
 }
@@ -52,11 +59,13 @@ pub(super) struct Soft {
     softness: Softness,
     stream: Stream,
     scores: Vec<f64>,
+    /// By stage of the job at hand: remaining work on the longest chain from there on, ms.
+    paths: Vec<f64>,
 }
 
 impl Soft {
     pub(super) fn new(rule: Rule, softness: Softness) -> Self {
-        Self { rule, softness, stream: Stream::new(0, "soft rule"), scores: Vec::new() }
+        Self { rule, softness, stream: Stream::new(0, "soft rule"), scores: Vec::new(), paths: Vec::new() }
     }
 
     /// Score of a job; the same for all its stages.
@@ -72,9 +81,10 @@ impl Soft {
         }
     }
 
+    /// Score of a stage within its job, which [`Soft::enter`] was called for.
     fn stage_score(&self, seen: &Observation<'_>, stage: StageRef) -> f64 {
         match self.rule {
-            Rule::SjfCp => critical_path_ms(seen, stage).max(1.0).ln(),
+            Rule::SjfCp => self.paths[stage.stage as usize].max(1.0).ln(),
             Rule::Sjf { .. } | Rule::SrptFair { .. } => f64::from(u8::from(find(seen, stage.job) == Some(stage))),
         }
     }
@@ -91,15 +101,29 @@ impl Soft {
 
 /// ceil(cap · N / J).
 fn fair_cap(seen: &Observation<'_>, cap: f64) -> u32 {
-    (cap * f64::from(seen.num_executors()) / seen.active_jobs().len() as f64).ceil() as u32
+    whole_up(cap * f64::from(seen.num_executors()) / seen.active_jobs().len() as f64)
 }
 
-/// Remaining work on the longest chain of stages from here on, this stage included, ms.
-fn critical_path_ms(seen: &Observation<'_>, stage: StageRef) -> f64 {
-    let job = seen.job(stage.job);
-    let view = job.stage(stage.stage);
-    let below = view.children().iter().map(|&child| critical_path_ms(seen, StageRef { stage: child, ..stage }));
-    view.work_ms() + below.fold(0.0, f64::max)
+/// The next whole number, where what rounding adds to a whole one does not count.
+pub(super) fn whole_up(x: f64) -> u32 {
+    (x - 1e-9 * x).ceil() as u32
+}
+
+impl Soft {
+    /// Takes in the job whose stages are scored next.
+    fn enter(&mut self, seen: &Observation<'_>, job: u32) {
+        if !matches!(self.rule, Rule::SjfCp) {
+            return;
+        }
+        let job = seen.job(job);
+        let template = job.template();
+        self.paths.clear();
+        self.paths.resize(template.stages().len(), 0.0);
+        for &stage in template.topological().iter().rev() {
+            let below = template.children(stage).iter().map(|&child| self.paths[child as usize]);
+            self.paths[stage as usize] = job.stage(stage).work_ms() + below.fold(0.0, f64::max);
+        }
+    }
 }
 
 impl Policy for Soft {
@@ -118,6 +142,7 @@ impl Policy for Soft {
             for stages in seen.schedulable().chunk_by(|a, b| a.job == b.job) {
                 // The job's score is that of its summed probability; its stages share it by their own scores.
                 let (job, from) = (self.job_score(seen, stages[0].job), self.scores.len());
+                self.enter(seen, stages[0].job);
                 for &stage in stages {
                     self.scores.push(self.stage_score(seen, stage) / t);
                 }
@@ -144,11 +169,12 @@ impl Policy for Soft {
 
 impl Soft {
     /// The stage that the plain rule takes: the best job's best stage, the first of equals.
-    fn best(&self, seen: &Observation<'_>) -> StageRef {
+    fn best(&mut self, seen: &Observation<'_>) -> StageRef {
         let jobs = || seen.schedulable().chunk_by(|a, b| a.job == b.job).map(|stages| stages[0].job);
         let place = first_max(jobs().map(|job| self.job_score(seen, job)));
         // A question always offers a stage, so the place is there.
         let job = jobs().nth(place).unwrap_or_default();
+        self.enter(seen, job);
         let stages = stages_of(seen, job);
         stages[first_max(stages.iter().map(|&s| self.stage_score(seen, s)))]
     }

@@ -88,6 +88,7 @@ pub fn run_episode(
     while let Some(seen) = sim.observation() {
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
+        sim.validate(decision).map_err(|e| fail(step, e.into()))?;
         on_decision(&seen, decision, &probabilities);
         sim.step(decision).map_err(|e| fail(step, e.into()))?;
         step += 1;

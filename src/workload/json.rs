@@ -9,6 +9,12 @@ use std::{
     sync::Arc,
 };
 
+/// Times that a file may hold, ms: sums of them stay exact to the microsecond.
+const TIMES_MS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
+
+/// Most tasks of a stage.
+const MOST_TASKS: u32 = 1_000_000;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawWorkload {
@@ -96,12 +102,12 @@ impl JsonWorkload {
             moving_delay_ms: raw.moving_delay_ms.unwrap_or(2000.0),
         };
         let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
-        if cluster.num_executors == 0 {
-            return Err(format("num_executors must be at least 1, got 0".to_owned()));
+        if !(1..=100_000).contains(&cluster.num_executors) {
+            return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));
         }
         for (name, value) in [("moving_delay_ms", cluster.moving_delay_ms), ("warmup_ms", warmup_ms)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(format(format!("{name} must be a number >= 0, got {value}")));
+            if !TIMES_MS.contains(&value) {
+                return Err(format(format!("{name} must be a number in 0..=1e15 ms, got {value}")));
             }
         }
         if raw.jobs.is_empty() {
@@ -110,8 +116,8 @@ impl JsonWorkload {
         let mut jobs = Vec::with_capacity(raw.jobs.len());
         for (position, job) in raw.jobs.into_iter().enumerate() {
             let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
-            if !(job.arrival_ms.is_finite() && job.arrival_ms >= 0.0) {
-                return Err(bad(None, format!("arrival_ms must be a number >= 0, got {}", job.arrival_ms)));
+            if !TIMES_MS.contains(&job.arrival_ms) {
+                return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
             }
             let mut stages = Vec::with_capacity(job.stages.len());
             for (i, stage) in job.stages.into_iter().enumerate() {
@@ -131,8 +137,9 @@ impl JsonWorkload {
 fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> {
     let checked = |wave: &str, list: OneOrMany| {
         let list = list.into_vec();
-        match list.iter().find(|d| !(d.is_finite() && **d >= 0.0)) {
-            Some(d) => Err(format!("durations must be numbers >= 0 (ms), got {d} in `{wave}`")),
+        match list.iter().find(|d| !TIMES_MS.contains(d)) {
+            Some(d) => Err(format!("durations must be numbers in 0..=1e15 ms, got {d} in `{wave}`")),
+            None if list.is_empty() => Err(format!("has no durations in `{wave}`; at least one number is needed")),
             None => Ok(list),
         }
     };
@@ -150,8 +157,11 @@ fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> 
     };
     let durations = durations.ok_or("has no durations; at least one number is needed")?;
     let rough_ms = stage.rough_ms.unwrap_or_else(|| durations.mean());
-    if !(rough_ms.is_finite() && rough_ms >= 0.0) {
-        return Err(format!("rough_ms must be a number >= 0, got {rough_ms}"));
+    if !TIMES_MS.contains(&rough_ms) {
+        return Err(format!("rough_ms must be a number in 0..=1e15 ms, got {rough_ms}"));
+    }
+    if stage.num_tasks > MOST_TASKS {
+        return Err(format!("has {} tasks; at most {MOST_TASKS} are allowed", stage.num_tasks));
     }
     Ok(StageTemplate { num_tasks: stage.num_tasks, rough_ms, durations })
 }
@@ -211,7 +221,10 @@ mod tests {
             (job("", "[]"), "job 0: has no stages"),
             (job(&format!("{good},{good}"), "[[0,1],[1,0]]"), "job 0, stage 0: lies on a cycle"),
             (job(good, "[[0,3]]"), "names stage 3"),
-            (job(r#"{"num_tasks": 1, "durations": -2}"#, "[]"), "job 0, stage 0: durations must be numbers >= 0"),
+            (
+                job(r#"{"num_tasks": 1, "durations": -2}"#, "[]"),
+                "job 0, stage 0: durations must be numbers in 0..=1e15",
+            ),
             (job(r#"{"num_tasks": 1, "durations": []}"#, "[]"), "has no durations"),
             (job(r#"{"num_tasks": 0, "durations": 1}"#, "[]"), "job 0, stage 0: has 0 tasks"),
             (job(r#"{"num_tasks": 1, "durations": "x"}"#, "[]"), "durations must be a number, a list"),

@@ -95,9 +95,9 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
         "json" => {
             let path = spec.require_file("a workload as described in docs/workload-format.md")?;
             let mut args = spec.args();
-            let executors = args.optional_number("executors", 1.0..=1e5)?;
+            let executors = args.count("executors", 0, 1..=100_000)?;
             args.finish()?;
-            Box::new(JsonWorkload::load(path, executors.map(|n| n as u32))?)
+            Box::new(JsonWorkload::load(path, (executors > 0).then_some(executors))?)
         }
         other => {
             let names = ["builtin", "tpch", "json"];

@@ -132,5 +132,6 @@ fn a_first_job_that_arrives_late_is_waited_for() {
     let (_, outcome) = run(start(&*workload, 6), "fair", 6);
     // Arrival, the moving delay of 2000 ms, then both tasks side by side.
     assert_eq!(outcome.completion_ms, [2600.0]);
-    assert_eq!(outcome.mean_jct_ms, Some(2100.0));
+    assert_eq!((outcome.mean_jct_ms, outcome.makespan_ms), (Some(2100.0), 2100.0));
+    assert!((outcome.jobs_in_system - 1.0).abs() < 1e-12);
 }

@@ -25,7 +25,7 @@ impl Simulator {
     ///
     /// An illegal decision; the state is then unchanged.
     pub fn step(&mut self, decision: Decision) -> Result<StepResult, SimError> {
-        let committable = self.check(decision)?;
+        let committable = self.validate(decision)?;
         self.decisions += 1;
         let committed = match decision {
             Decision::Assign { stage, executors } => {
@@ -59,7 +59,12 @@ impl Simulator {
         Ok(StepResult { committed, reward })
     }
 
-    fn check(&self, decision: Decision) -> Result<u32, SimError> {
+    /// Checks a decision without carrying it out; the number of executors on offer.
+    ///
+    /// # Errors
+    ///
+    /// What [`Simulator::step`] would refuse.
+    pub fn validate(&self, decision: Decision) -> Result<u32, SimError> {
         if self.schedulable.is_empty() {
             return Err(SimError::Ended);
         }

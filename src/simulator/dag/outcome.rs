@@ -13,7 +13,7 @@ pub struct Outcome {
     pub completion_ms: Vec<f64>,
     /// Mean of completion − arrival over all jobs, ms; `None` if a job is unfinished.
     pub mean_jct_ms: Option<f64>,
-    /// Last completion, ms (the first job arrives at 0 in generated workloads).
+    /// From the first arrival to the last completion (to the end, if jobs are unfinished), ms.
     pub makespan_ms: f64,
     /// Clock when the event queue ran empty: late travellers may arrive after the last completion.
     pub final_time_ms: f64,
@@ -64,12 +64,13 @@ impl Simulator {
         }
         let completion_ms: Vec<f64> = self.jobs.iter().map(|j| j.completion_ms).collect();
         let unfinished = completion_ms.iter().filter(|c| c.is_nan()).count();
-        let last = completion_ms.iter().copied().filter(|c| !c.is_nan()).fold(0.0, f64::max);
-        let makespan_ms = if unfinished == 0 { last } else { self.time_ms };
+        let first = self.jobs.first().map_or(0.0, |j| j.arrival_ms);
+        let last = if unfinished == 0 { completion_ms.iter().copied().fold(first, f64::max) } else { self.time_ms };
+        let makespan_ms = last - first;
         let job_time: f64 = self
             .jobs
             .iter()
-            .map(|j| (if j.completion_ms.is_nan() { makespan_ms } else { j.completion_ms } - j.arrival_ms).max(0.0))
+            .map(|j| (if j.completion_ms.is_nan() { last } else { j.completion_ms } - j.arrival_ms).max(0.0))
             .sum();
         let span = makespan_ms.max(f64::MIN_POSITIVE);
         Some(Outcome {
