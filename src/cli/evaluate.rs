@@ -174,7 +174,7 @@ fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> R
     if let Some(least) = args.min_fidelity {
         let first = evaluation.fidelity.iter().find(|r| r.role == "student" && r.kind == "all");
         let found = first.map_or(0.0, |r| r.top1.value);
-        if found < least {
+        if found.is_nan() || least.is_nan() || found < least {
             output.text(format!("gate failed: fidelity {found:.3} is below {least}"))?;
             verdict = Verdict::GateFailed;
         }

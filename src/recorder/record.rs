@@ -101,8 +101,11 @@ pub fn record(
         .map(|part| {
             let from = part * EPISODES_PER_PART;
             let to = (from + EPISODES_PER_PART).min(request.episodes);
-            writer.write_part(part, &run_part(request, from..to, progress, stop)?)?;
-            Ok(())
+            let rows = run_part(request, from..to, progress, stop)?;
+            // On a thread of its own: to write, polars waits for its own pool, and a worker of ours that waits would begin
+            // another part, and another within that, until all parts lie in memory or the stack is full.
+            let written = std::thread::scope(|scope| scope.spawn(|| writer.write_part(part, &rows)).join());
+            Ok(written.expect("writing a part does not panic")?)
         })
         .collect();
     results.into_iter().collect::<Result<(), _>>()?;
@@ -177,4 +180,48 @@ fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
         Ok((path.display().to_string(), sha256_hex(&bytes)))
     };
     Ok(Source { id: id.to_owned(), files: files.iter().map(hash).collect::<Result<BTreeMap<_, _>, RecordError>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{policy, workload};
+    use std::sync::atomic::AtomicUsize;
+
+    /// The largest number of episodes that were run but not yet part of a finished part.
+    struct InMemory<'a> {
+        dir: &'a Path,
+        run: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Progress for InMemory<'_> {
+        fn episode(&self, _decisions: u64) {
+            let run = 1 + self.run.fetch_add(1, Ordering::Relaxed);
+            let parts = std::fs::read_dir(self.dir.join("parts")).map_or(0, Iterator::count);
+            self.most.fetch_max(run - parts * EPISODES_PER_PART as usize, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_worker_has_one_part_in_memory_at_a_time() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let (policy, workload) =
+            (policy::open(&"fifo".parse()?)?, workload::open(&"builtin,jobs=2,executors=2".parse()?)?);
+        let request = RecordRequest {
+            policy_id: "fifo",
+            policy: &*policy,
+            workload_id: "builtin,jobs=2,executors=2",
+            workload: &*workload,
+            seed: 0,
+            split: Split::Train,
+            episodes: 40,
+            force: false,
+        };
+        let progress = InMemory { dir: dir.path(), run: AtomicUsize::new(0), most: AtomicUsize::new(0) };
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        one.install(|| record(dir.path(), &request, &progress, &AtomicBool::new(false)))?;
+        assert_eq!(progress.most.into_inner(), EPISODES_PER_PART as usize);
+        Ok(())
+    }
 }
