@@ -9,4 +9,5 @@ mod golden_traces;
 mod report;
 mod simulator;
 mod tpch_profiles;
+#[cfg(feature = "toolkit")]
 mod trace_files;
