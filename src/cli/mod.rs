@@ -82,7 +82,7 @@ enum Verdict {
 
 /// The user pressed Ctrl-C.
 #[derive(Debug, thiserror::Error)]
-#[error("interrupted; what was finished is kept")]
+#[error("interrupted; finished parts are kept, the same command goes on from there")]
 struct Interrupted;
 
 /// Runs the program.

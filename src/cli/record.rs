@@ -92,7 +92,7 @@ pub(super) fn record_trace(
     let (decisions, seconds) = bar.finish();
     tracing::info!("{decisions} decisions recorded in {seconds:.2} s");
     result.map_err(|e| match e {
-        RecordError::Interrupted => anyhow::Error::from(Interrupted).context(e),
+        RecordError::Interrupted => Interrupted.into(),
         other => other.into(),
     })
 }

@@ -8,6 +8,6 @@ mod golden_traces;
 #[cfg(feature = "report")]
 mod report;
 mod simulator;
-mod tpch_profiles;
+mod tpch_cleaning;
 #[cfg(feature = "toolkit")]
 mod trace_files;
