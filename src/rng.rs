@@ -10,15 +10,31 @@ use serde::{Deserialize, Serialize};
 /// The result depends on the words, their order and their number.
 #[must_use]
 pub fn hash(words: &[u64]) -> u64 {
-    let mut state = 0x9E37_79B9_7F4A_7C15 ^ words.len() as u64;
-    for &word in words {
-        state = mix(state ^ mix(word.wrapping_add(0x9E37_79B9_7F4A_7C15)));
-    }
-    state
+    words.iter().fold(start(words.len()), |state, &word| extend(state, word))
+}
+
+/// [`hash`] of a key of `words` words before its first word; [`extend`] takes in one after the other. Keys that begin alike
+/// need their beginning mixed only once.
+///
+/// ```
+/// use sched_distill::rng::{extend, hash, start};
+/// assert_eq!(extend(extend(start(2), 7), 8), hash(&[7, 8]));
+/// ```
+#[inline]
+#[must_use]
+pub const fn start(words: usize) -> u64 {
+    0x9E37_79B9_7F4A_7C15 ^ words as u64
+}
+
+/// One more word of a key, see [`start`].
+#[inline]
+#[must_use]
+pub const fn extend(state: u64, word: u64) -> u64 {
+    mix(state ^ mix(word.wrapping_add(0x9E37_79B9_7F4A_7C15)))
 }
 
 #[inline]
-fn mix(mut z: u64) -> u64 {
+const fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -30,6 +46,13 @@ fn mix(mut z: u64) -> u64 {
 #[must_use]
 pub fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// Maps 64 bits to a uniform integer in `0..n` (0 for `n = 0`).
+#[inline]
+#[must_use]
+pub const fn scale(bits: u64, n: u32) -> u32 {
+    ((bits as u128 * n as u128) >> 64) as u32
 }
 
 /// A sequence of draws that belongs to one purpose (`label`) under one seed.

@@ -9,8 +9,12 @@ use crate::{
 /// The reference's way to choose a stage within a job: the first schedulable stage none of whose parents is unfinished,
 /// else the first schedulable stage.
 pub(super) fn find(seen: &Observation<'_>, job: u32) -> Option<StageRef> {
-    let of_job = || stages_of(seen, job).iter().copied();
-    of_job().find(|&s| seen.stage(s).incomplete_parents() == 0).or_else(|| of_job().next())
+    first_free(seen, stages_of(seen, job))
+}
+
+/// The same, given the job's schedulable stages.
+fn first_free(seen: &Observation<'_>, stages: &[StageRef]) -> Option<StageRef> {
+    stages.iter().find(|&&s| seen.stage(s).incomplete_parents() == 0).or(stages.first()).copied()
 }
 
 /// Schedulable stages of a job.
@@ -52,7 +56,11 @@ impl Policy for Capped {
             Capped::Weighted { alpha } => seen.active_jobs().iter().map(|&job| weight(job, alpha)).sum(),
             _ => seen.active_jobs().len() as f64,
         };
-        for &job in seen.active_jobs().iter().filter(|&&job| source != Some(job)) {
+        for stages in seen.schedulable().chunk_by(|a, b| a.job == b.job) {
+            let job = stages[0].job;
+            if source == Some(job) {
+                continue;
+            }
             let cap = match *self {
                 Capped::Fifo => executors,
                 Capped::Fair => executors.div_ceil(seen.active_jobs().len() as u32),
@@ -60,7 +68,7 @@ impl Policy for Capped {
             };
             let supply = seen.job(job).supply();
             if supply < cap
-                && let Some(stage) = find(seen, job)
+                && let Some(stage) = first_free(seen, stages)
             {
                 return Ok(Decision::Assign { stage, executors: seen.committable().min(cap - supply) });
             }

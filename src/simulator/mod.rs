@@ -4,3 +4,6 @@
 //! checks it, and goes on. The same jobs, seed and decisions give the same run, bit for bit.
 
 pub mod dag;
+mod queue;
+
+pub use queue::EventQueue;

@@ -124,6 +124,7 @@ fn stage(stream: &mut Stream, size: f64, warmup_ms: f64) -> StageTemplate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{Luck, Wave};
 
     #[test]
     fn jobs_are_varied_heavy_tailed_and_reproducible() {
@@ -147,7 +148,7 @@ mod tests {
         let (mut narrow, mut wide) = (0.0, 0.0);
         for _ in 0..200 {
             let stage = stage(&mut stream, 1.0, 1000.0);
-            let draw = |n| stage.durations.draw(super::super::Wave::Rest, n, 100, 1, 0);
+            let draw = |n| stage.durations.duration(Wave::Rest, n, 100, Luck::new(1).draw(0));
             narrow += draw(5);
             wide += draw(100);
         }

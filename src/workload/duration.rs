@@ -5,7 +5,7 @@
 //! Durations were measured at a few levels of parallelism. The rules by which a draw falls back from one list to another
 //! are resolved once, when the table is made; a draw is then two look-ups.
 
-use crate::rng::{hash, unit};
+use crate::rng::{extend, scale, start};
 
 /// Levels of parallelism at which durations are tabulated.
 pub(super) const LEVELS: [u32; 8] = [5, 10, 20, 40, 50, 60, 80, 100];
@@ -32,6 +32,38 @@ pub struct Waves {
     pub rest: Vec<f64>,
 }
 
+/// The luck of one stage: a [`Draw`] per task launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Luck {
+    /// The keys (stage key, ordinal) and (stage key, ordinal, 1), with the stage key mixed in.
+    quantile: u64,
+    level: u64,
+}
+
+/// The luck of one task launch: 64 random bits to choose among measured durations, and 64 to choose between two levels of
+/// parallelism.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    quantile: u64,
+    level: u64,
+}
+
+impl Luck {
+    /// The luck of the stage with this random key.
+    #[must_use]
+    pub const fn new(key: u64) -> Self {
+        Self { quantile: extend(start(2), key), level: extend(start(3), key) }
+    }
+
+    /// The luck of launch number `ordinal`. It depends on nothing else, so that two policies meet the same luck.
+    #[inline]
+    #[must_use]
+    pub const fn draw(self, ordinal: u32) -> Draw {
+        let ordinal = ordinal as u64;
+        Draw { quantile: extend(self.quantile, ordinal), level: extend(extend(self.level, ordinal), 1) }
+    }
+}
+
 /// Where a draw finds its list, and what is added to the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Slot {
@@ -40,10 +72,42 @@ struct Slot {
     extra_ms: f64,
 }
 
+/// Measured durations one list after the other, ms. Draws are at random places of more data than the processor's caches
+/// hold, so numbers that f32 holds exactly, such as whole milliseconds, are kept in half the space.
+#[derive(Clone, Debug, PartialEq)]
+enum Values {
+    Short(Box<[f32]>),
+    Long(Box<[f64]>),
+}
+
+impl Values {
+    fn new(values: Vec<f64>) -> Self {
+        match values.iter().all(|&v| f64::from(v as f32) == v) {
+            true => Self::Short(values.into_iter().map(|v| v as f32).collect()),
+            false => Self::Long(values.into()),
+        }
+    }
+
+    #[inline]
+    fn get(&self, i: u32) -> f64 {
+        match self {
+            Self::Short(values) => f64::from(values[i as usize]),
+            Self::Long(values) => values[i as usize],
+        }
+    }
+
+    fn len(&self) -> u32 {
+        match self {
+            Self::Short(values) => values.len() as u32,
+            Self::Long(values) => values.len() as u32,
+        }
+    }
+}
+
 /// Duration lists of one stage with all fall-backs resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DurationTable {
-    values: Vec<f64>,
+    values: Values,
     /// One slot per level and wave, then those of the largest measured key.
     slots: [[Slot; 3]; LEVELS.len() + 1],
 }
@@ -83,7 +147,7 @@ impl DurationTable {
                 *slot = *row;
             }
         }
-        Some(Self { values, slots })
+        Some(Self { values: Values::new(values), slots })
     }
 
     /// A table that draws from the same list in every wave and at every parallelism.
@@ -92,39 +156,53 @@ impl DurationTable {
         Self::new(vec![(LEVELS[0], Waves { first: list.clone(), rest: list, ..Waves::default() })], warmup_ms)
     }
 
-    /// Duration in ms of launch number `ordinal` of the stage with random key `key`.
+    /// Duration of a task, ms.
     ///
     /// `job_executors` is the number of executors attached to the job, the launching one included, and `num_executors`
-    /// the size of the cluster. The draw depends on nothing else, so that two policies meet the same luck.
+    /// the size of the cluster.
+    #[inline]
     #[must_use]
-    pub fn draw(&self, wave: Wave, job_executors: u32, num_executors: u32, key: u64, ordinal: u32) -> f64 {
-        let level = level_index(job_executors, num_executors, || unit(hash(&[key, u64::from(ordinal), 1])));
-        let slot = &self.slots[level][wave as usize];
-        let u = unit(hash(&[key, u64::from(ordinal)]));
-        let offset = (u * f64::from(slot.len)) as u32;
-        self.values[(slot.start + offset) as usize] + slot.extra_ms
+    pub fn duration(&self, wave: Wave, job_executors: u32, num_executors: u32, draw: Draw) -> f64 {
+        let slot = &self.slots[level_index(job_executors, num_executors, draw.level)][wave as usize];
+        self.values.get(slot.start + scale(draw.quantile, slot.len)) + slot.extra_ms
     }
 
     /// Mean of all values, fall-backs not counted; the rough estimate before any task has run.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        self.values.iter().sum::<f64>() / self.values.len() as f64
+        let n = self.values.len();
+        (0..n).map(|i| self.values.get(i)).sum::<f64>() / f64::from(n)
     }
 }
 
+/// By number of executors: the first level that is not below it.
+const UPPER: [u8; 101] = {
+    let mut upper = [0; 101];
+    let (mut n, mut level) = (0, 0);
+    while n < upper.len() {
+        if n > LEVELS[level] as usize {
+            level += 1;
+        }
+        upper[n] = level as u8;
+        n += 1;
+    }
+    upper
+};
+
 /// Row of the slot table for a job that holds `n` executors. Between two levels one of them is drawn, and the closer `n`
 /// is to the upper one, the more likely is the *lower*: an oddity of the original sampler, kept for comparable results.
-fn level_index(n: u32, num_executors: u32, uniform: impl FnOnce() -> f64) -> usize {
+#[inline]
+fn level_index(n: u32, num_executors: u32, bits: u64) -> usize {
     if num_executors > 100 && n == num_executors {
         // The original look-up table leaves its last row unset in such clusters, which means the largest key.
         return LEVELS.len();
     }
-    let upper = LEVELS.partition_point(|&level| level < n).min(LEVELS.len() - 1);
+    let upper = usize::from(UPPER[n.min(LEVELS[LEVELS.len() - 1]) as usize]);
     if n >= LEVELS[upper] || upper == 0 {
         return upper;
     }
     let (left, right) = (LEVELS[upper - 1], LEVELS[upper]);
-    let p = 1 + (uniform() * f64::from(right - left)) as u32;
+    let p = 1 + scale(bits, right - left);
     if p <= n - left { upper - 1 } else { upper }
 }
 
@@ -133,7 +211,7 @@ mod tests {
     use super::*;
 
     fn draw(table: &DurationTable, wave: Wave, n: u32) -> f64 {
-        table.draw(wave, n, 50, 1, 0)
+        table.duration(wave, n, 50, Luck::new(1).draw(0))
     }
 
     #[test]
@@ -167,14 +245,14 @@ mod tests {
         let lower = |n: u32| {
             let draws = 20_000;
             let hits =
-                (0..draws).filter(|&i| level_index(n, 50, || unit(hash(&[u64::from(n), i]))) == 1).count() as f64;
-            hits / draws as f64
+                (0..draws).filter(|&i| level_index(n, 50, Luck::new(u64::from(n)).draw(i).level) == 1).count() as f64;
+            hits / f64::from(draws)
         };
         assert!((lower(18) - 0.8).abs() < 0.02);
         assert!((lower(11) - 0.1).abs() < 0.02);
-        assert_eq!(level_index(3, 50, || 0.5), 0);
-        assert_eq!(level_index(40, 50, || 0.5), 3);
-        assert_eq!(level_index(120, 200, || 0.5), LEVELS.len() - 1);
-        assert_eq!(level_index(200, 200, || 0.5), LEVELS.len());
+        assert_eq!(level_index(3, 50, 1 << 63), 0);
+        assert_eq!(level_index(40, 50, 1 << 63), 3);
+        assert_eq!(level_index(120, 200, 1 << 63), LEVELS.len() - 1);
+        assert_eq!(level_index(200, 200, 1 << 63), LEVELS.len());
     }
 }

@@ -13,7 +13,7 @@ mod tpch;
 
 pub use arrivals::Arrivals;
 pub use builtin::Builtin;
-pub use duration::{DurationTable, Wave, Waves};
+pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use error::WorkloadError;
 pub use job::{JobArrival, JobTemplate, StageTemplate};
 pub use json::JsonWorkload;

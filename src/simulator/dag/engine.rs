@@ -1,14 +1,12 @@
 //! Rounds and events: what happens at a step, and between two questions.
 
-use super::{
-    queue::Event,
-    state::{Decision, NONE, SimError, Simulator, StepResult},
-};
+use super::state::{Decision, NONE, SimError, Simulator, StageRef, StepResult};
+use crate::workload::Wave;
 
 impl Simulator {
     /// Handles the arrivals at time 0 and runs on to the first question.
     pub(super) fn start(&mut self) {
-        while self.next_arrival().is_some_and(|t| t <= 0.0) {
+        while self.next_arrival_ms <= 0.0 {
             self.events += 1;
             self.job_arrives();
         }
@@ -34,7 +32,7 @@ impl Simulator {
                 let demand = self.stages[stage as usize].demand().unsigned_abs();
                 let committed = executors.min(demand.try_into().unwrap_or(u32::MAX));
                 self.commit(stage, committed);
-                self.stages[stage as usize].selected = true;
+                self.set_selected(stage, true);
                 self.selected.push(stage);
                 committed
             }
@@ -50,11 +48,13 @@ impl Simulator {
         if !self.schedulable.is_empty() {
             return Ok(StepResult { committed, reward: 0.0 });
         }
-        let start_ms = self.time_ms;
-        let before = self.active.clone();
+        let (start_ms, arrived) = (self.time_ms, self.arrived);
+        let mut before = std::mem::take(&mut self.scratch.jobs);
+        before.clone_from(&self.active);
         self.end_round();
         self.run_on();
-        let reward = self.reward(&before, start_ms);
+        let reward = self.reward(&before, arrived, start_ms);
+        self.scratch.jobs = before;
         self.total_reward += reward;
         Ok(StepResult { committed, reward })
     }
@@ -90,31 +90,42 @@ impl Simulator {
             self.commit(NONE, left);
         }
         let idle = self.take_idle(self.source);
-        let commitments = self.pools[self.source as usize].commitments.clone();
+        let mut commitments = std::mem::take(&mut self.scratch.commitments);
+        self.pools.commitments(self.source, &mut commitments);
         let mut next = 0;
-        for (destination, count) in commitments {
+        for &(destination, count) in &commitments {
             for _ in 0..(count as usize).min(idle.len() - next) {
                 self.fulfil(idle[next], destination);
                 next += 1;
             }
         }
-        self.scratch = idle;
+        self.scratch.idle = idle;
+        self.scratch.commitments = commitments;
         self.source = NONE;
-        for stage in self.selected.drain(..) {
-            self.stages[stage as usize].selected = false;
+        while let Some(stage) = self.selected.pop() {
+            self.set_selected(stage, false);
         }
     }
 
     /// Handles events until there is a question, or nothing is left to happen.
     fn run_on(&mut self) {
-        while let Some((time_ms, event)) = self.queue.pop(self.next_arrival()) {
-            self.time_ms = time_ms;
-            self.events += 1;
-            match event {
-                Event::JobArrival => self.job_arrives(),
-                Event::ExecutorArrived(e) => self.executor_arrives(e),
-                Event::TaskFinished(e) => self.task_finishes(e),
+        loop {
+            // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
+            match self.queue.next() {
+                Some((time_ms, e)) if time_ms < self.next_arrival_ms => {
+                    self.time_ms = time_ms;
+                    match self.running[e as usize] {
+                        NONE => self.executor_arrives(e),
+                        stage => self.task_finishes(e, stage),
+                    }
+                }
+                _ if self.next_arrival_ms < f64::INFINITY => {
+                    self.time_ms = self.next_arrival_ms;
+                    self.job_arrives();
+                }
+                _ => break,
             }
+            self.events += 1;
             // With nothing on offer the source is kept: a later event may free executors of the same pool.
             if self.committable() == 0 {
                 continue;
@@ -127,20 +138,17 @@ impl Simulator {
             for &e in &idle {
                 self.retire(e);
             }
-            self.scratch = idle;
+            self.scratch.idle = idle;
             self.source = NONE;
         }
         self.schedulable.clear();
     }
 
-    fn next_arrival(&self) -> Option<f64> {
-        self.jobs.get(self.arrived as usize).map(|j| j.arrival_ms)
-    }
-
     fn job_arrives(&mut self) {
         self.active.push(self.arrived);
         self.arrived += 1;
-        if self.pools[0].size > 0 {
+        self.next_arrival_ms = self.jobs.get(self.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
+        if self.pools.size(0) > 0 {
             self.source = 0;
         }
     }
@@ -149,35 +157,48 @@ impl Simulator {
         let stage = self.executors[e as usize].destination;
         let job = self.stages[stage as usize].job;
         self.attach(e, job);
+        self.moving -= 1;
         self.stages[stage as usize].moving -= 1;
         self.update_saturation(stage);
         self.move_to(e, Self::job_pool(job));
         self.start_at(e, stage);
+        self.forget_event(e);
     }
 
-    fn task_finishes(&mut self, e: u32) {
-        let stage = self.executors[e as usize].last_stage;
-        self.executors[e as usize].executing = false;
+    /// Takes the event that was just handled out of the queue, unless executor `e` already has its next one.
+    fn forget_event(&mut self, e: u32) {
+        if self.running[e as usize] == NONE && self.executors[e as usize].pool != NONE {
+            self.queue.clear(e);
+        }
+    }
+
+    fn task_finishes(&mut self, e: u32, stage: u32) {
         let s = &mut self.stages[stage as usize];
-        s.executing -= 1;
         s.completed += 1;
         if s.remaining > 0 {
-            self.launch(e, stage);
+            // The executor goes on with the next task, whatever was promised.
+            self.launch(e, stage, Wave::Rest);
             return;
         }
-        let job = s.job;
-        let frontier_changed = self.stages[stage as usize].is_complete() && self.complete_stage(stage);
+        s.executing -= 1;
+        let (job, complete) = (s.job, s.is_complete());
         let pool = self.stage_pool(stage);
-        let promised = self.pools[pool as usize].commitments.first().map(|(destination, _)| *destination);
+        self.jobs[job as usize].version += 1;
+        self.running[e as usize] = NONE;
+        self.busy -= 1;
+        let frontier_changed = complete && self.complete_stage(stage);
+        let promised = self.pools.promised(pool);
         match promised {
             Some(destination) => self.fulfil(e, destination),
             None => {
                 self.executors[e as usize].last_stage = NONE;
-                if frontier_changed {
-                    self.retire(e);
+                match frontier_changed {
+                    true => self.retire(e),
+                    false => self.pools.rest(e, pool),
                 }
             }
         }
+        self.forget_event(e);
         if frontier_changed {
             self.source = Self::job_pool(job);
         } else if promised.is_none() {
@@ -203,8 +224,10 @@ impl Simulator {
             for &e in &waiting {
                 self.retire(e);
             }
-            self.scratch = waiting;
-            self.active.retain(|&j| j != job_id);
+            self.scratch.idle = waiting;
+            // Active jobs are in order of their numbers.
+            let place = self.active.partition_point(|&j| j < job_id);
+            self.active.remove(place);
         }
         changed
     }
@@ -215,29 +238,33 @@ impl Simulator {
         list.clear();
         let exempt = self.pool_job(self.source);
         for &job in &self.active {
-            list.extend(self.schedulable_stages_of(job, exempt).map(|stage| self.stage_ref(stage)));
+            if self.has_offers(job, exempt) {
+                let first_stage = self.jobs[job as usize].first_stage;
+                list.extend(self.offers_of(job).map(|stage| StageRef { job, stage: stage - first_stage }));
+            }
         }
         self.schedulable = list;
     }
 
-    /// Stages of a job that may get executors: those that want some, whose parents want none, not selected in this round.
-    /// A job with full supply gets none unless it is the `exempt` one (the source's job).
-    pub(super) fn schedulable_stages_of(&self, job: u32, exempt: u32) -> impl Iterator<Item = u32> {
+    /// Whether a job has a stage that may get executors: one that wants some, whose parents want none, not selected in this
+    /// round. A job with full supply gets none unless it is the `exempt` one (the source's job).
+    pub(super) fn has_offers(&self, job: u32, exempt: u32) -> bool {
         let j = &self.jobs[job as usize];
-        let open = job == exempt || j.supply < i64::from(self.cluster.num_executors);
-        let stages = if open { j.first_stage..j.first_stage + j.num_stages } else { 0..0 };
-        stages.filter(|&s| {
-            let s = &self.stages[s as usize];
-            s.is_ready() && !s.selected
-        })
+        j.offered > 0 && (job == exempt || i64::from(j.supply) < i64::from(self.cluster.num_executors))
     }
 
-    /// Minus the job-time since `start_ms` of the jobs that were active then or are now.
-    fn reward(&self, before: &[u32], start_ms: f64) -> f64 {
+    /// The stages on offer of a job, ascending.
+    pub(super) fn offers_of(&self, job: u32) -> impl Iterator<Item = u32> {
+        let j = &self.jobs[job as usize];
+        ones(&self.offered, j.first_stage as usize, (j.first_stage + j.num_stages) as usize)
+    }
+
+    /// Minus the job-time since `start_ms` of the jobs that were active then (`before`, out of `arrived`) or are now.
+    fn reward(&self, before: &[u32], arrived: u32, start_ms: f64) -> f64 {
         if self.time_ms == start_ms {
             return 0.0;
         }
-        let later = self.active.iter().filter(|job| !before.contains(job));
+        let later = self.active.iter().filter(|&&job| job >= arrived);
         let mut sum = 0.0;
         for &job in before.iter().chain(later) {
             let job = &self.jobs[job as usize];
@@ -253,4 +280,27 @@ impl Simulator {
         }
         -sum
     }
+}
+
+/// Places of the set bits of `bits` in `from..to`, ascending.
+fn ones(bits: &[u64], from: usize, to: usize) -> impl Iterator<Item = u32> {
+    let last = to / 64;
+    let inside = move |word: usize| {
+        let below = if word == last { !(!0 << (to % 64)) } else { !0 };
+        bits.get(word).copied().unwrap_or(0) & below
+    };
+    let mut word = from / 64;
+    let mut left = inside(word) & (!0 << (from % 64));
+    std::iter::from_fn(move || {
+        while left == 0 {
+            if word >= last {
+                return None;
+            }
+            word += 1;
+            left = inside(word);
+        }
+        let bit = 64 * word as u32 + left.trailing_zeros();
+        left &= left - 1;
+        Some(bit)
+    })
 }

@@ -6,8 +6,8 @@
 //! a job keeps counting executors it has handed back. The last rule is the reference's, visible in observations.
 
 use super::{
-    queue::Event,
-    state::{Destination, NONE, Simulator},
+    pools::Destination,
+    state::{NONE, Simulator},
 };
 use crate::workload::Wave;
 
@@ -15,16 +15,11 @@ impl Simulator {
     /// Promises `count` executors of the source to a destination.
     pub(super) fn commit(&mut self, destination: Destination, count: u32) {
         let source_job = self.pool_job(self.source);
-        let pool = &mut self.pools[self.source as usize];
-        pool.committed += count;
-        match pool.commitments.iter_mut().find(|(d, _)| *d == destination) {
-            Some((_, n)) => *n += count,
-            None => pool.commitments.push((destination, count)),
-        }
+        self.pools.commit(self.source, destination, count);
         if destination != NONE {
             let job = self.stages[destination as usize].job;
             if job != source_job {
-                self.jobs[job as usize].supply += i64::from(count);
+                self.jobs[job as usize].supply += count as i32;
             }
             self.stages[destination as usize].committed += count;
             self.update_saturation(destination);
@@ -33,17 +28,9 @@ impl Simulator {
 
     /// Carries out one commitment with executor `e`.
     pub(super) fn fulfil(&mut self, e: u32, destination: Destination) {
-        let pool_index = self.executors[e as usize].pool;
-        let pool_job = self.pool_job(pool_index);
-        let pool = &mut self.pools[pool_index as usize];
-        let entry = pool.commitments.iter().position(|(d, _)| *d == destination);
-        // Callers take the destination from this very list.
-        let entry = entry.expect("a commitment is fulfilled only where it was made");
-        pool.committed -= 1;
-        pool.commitments[entry].1 -= 1;
-        if pool.commitments[entry].1 == 0 {
-            pool.commitments.remove(entry);
-        }
+        let pool = self.executors[e as usize].pool;
+        let pool_job = self.pool_job(pool);
+        self.pools.fulfil(pool, destination);
         if destination == NONE {
             self.retire(e);
             return;
@@ -67,41 +54,50 @@ impl Simulator {
         } else if !self.stages[stage as usize].in_frontier() {
             // A parent is unfinished: wait in the job's pool until the frontier changes. The commitment is gone.
             self.executors[e as usize].last_stage = NONE;
-            self.move_to(e, Self::job_pool(job));
+            self.rest_in(e, Self::job_pool(job));
         } else {
             self.move_to(e, self.stage_pool(stage));
-            self.launch(e, stage);
+            let wave = match self.executors[e as usize].last_stage {
+                NONE => Wave::Fresh,
+                last if last == stage => Wave::Rest,
+                _ => Wave::First,
+            };
+            self.executors[e as usize].last_stage = stage;
+            self.running[e as usize] = stage;
+            self.stages[stage as usize].executing += 1;
+            self.busy += 1;
+            self.launch(e, stage, wave);
         }
     }
 
-    /// Launches the next task of a stage on executor `e`, which is in the stage's pool.
-    pub(super) fn launch(&mut self, e: u32, stage: u32) {
-        let executor = &mut self.executors[e as usize];
-        let wave = match executor.last_stage {
-            NONE => Wave::Fresh,
-            s if s == stage => Wave::Rest,
-            _ => Wave::First,
-        };
-        executor.last_stage = stage;
-        executor.executing = true;
+    /// Launches the next task of a stage on executor `e`, which is counted as busy there.
+    pub(super) fn launch(&mut self, e: u32, stage: u32, wave: Wave) {
         let s = &mut self.stages[stage as usize];
         let ordinal = s.num_tasks - s.remaining;
         let job = &mut self.jobs[s.job as usize];
         let id = stage - job.first_stage;
         let durations = &job.template.stages()[id as usize].durations;
-        let duration = durations.draw(wave, job.attached, self.cluster.num_executors, s.random_key, ordinal);
+        let (attached, executors, luck) = (job.attached, self.cluster.num_executors, s.luck);
+        let duration = match wave == Wave::Rest && s.expected_for == attached {
+            true => s.expected_ms,
+            false => durations.duration(wave, attached, executors, luck.draw(ordinal)),
+        };
+        s.expected_ms = durations.duration(Wave::Rest, attached, executors, luck.draw(ordinal + 1));
+        s.expected_for = attached;
         if ordinal == 0 {
             s.first_launch_ms = self.time_ms;
         }
         s.remaining -= 1;
-        s.executing += 1;
         s.recent_ms = duration;
-        s.launches[wave as usize] += 1;
+        if let Some(launches) = s.launches.get_mut(wave as usize) {
+            *launches += 1;
+        }
         job.unlaunched -= u32::from(s.remaining == 0);
+        job.version += 1;
         self.update_saturation(stage);
         let end_ms = self.time_ms + duration;
         self.busy_ms += duration;
-        self.queue.push(end_ms, Event::TaskFinished(e));
+        self.queue.schedule(e, end_ms);
         if self.timeline.is_some() {
             self.log_run(e, stage, end_ms);
         }
@@ -116,11 +112,12 @@ impl Simulator {
         }
         self.jobs[job as usize].supply += 1;
         self.move_to(e, NONE);
+        self.moving += 1;
         self.detach(e);
         self.executors[e as usize].destination = stage;
         self.stages[stage as usize].moving += 1;
         self.update_saturation(stage);
-        self.queue.push(self.time_ms + self.cluster.moving_delay_ms, Event::ExecutorArrived(e));
+        self.queue.schedule(e, self.time_ms + self.cluster.moving_delay_ms);
     }
 
     /// Finds other work for an executor whose stage has no task left: first in its own job, then in others.
@@ -133,7 +130,7 @@ impl Simulator {
         let exempt = if own == 0 { self.pool_job(self.source) } else { own };
         let first_of = |accept: &dyn Fn(u32) -> bool| {
             let mut jobs = self.active.iter().copied().filter(|&job| accept(job));
-            jobs.find_map(|job| self.schedulable_stages_of(job, exempt).next())
+            jobs.find(|&job| self.has_offers(job, exempt)).and_then(|job| self.offers_of(job).next())
         };
         let alone = self.active.iter().all(|&job| job == own);
         let target = first_of(&|job| job == own).or_else(|| first_of(&|job| alone || job != own));
@@ -152,10 +149,10 @@ impl Simulator {
             return;
         }
         if self.jobs[job as usize].unlaunched == 0 {
-            self.move_to(e, 0);
+            self.rest_in(e, 0);
             self.detach(e);
         } else {
-            self.move_to(e, Self::job_pool(job));
+            self.rest_in(e, Self::job_pool(job));
         }
     }
 
@@ -173,40 +170,61 @@ impl Simulator {
         }
     }
 
-    /// Moves executor `e` to a pool, or to none.
+    /// Moves executor `e` to a pool, where it is idle.
+    fn rest_in(&mut self, e: u32, pool: u32) {
+        self.move_to(e, pool);
+        self.pools.rest(e, pool);
+    }
+
+    /// Moves executor `e`, which runs no task, to a pool, or to none. It does not count as idle there.
     pub(super) fn move_to(&mut self, e: u32, pool: u32) {
         let old = std::mem::replace(&mut self.executors[e as usize].pool, pool);
         if old != NONE {
-            self.pools[old as usize].size -= 1;
+            self.pools.leave(e, old);
         }
         if pool != NONE {
-            self.pools[pool as usize].size += 1;
+            self.pools.enter(e, pool);
         }
     }
 
-    /// Executors of a pool that do nothing, lowest id first, into the scratch list.
+    /// Executors of a pool that do nothing, lowest id first. To be put back into `scratch.idle`.
     pub(super) fn take_idle(&mut self, pool: u32) -> Vec<u32> {
-        let mut idle = std::mem::take(&mut self.scratch);
-        idle.clear();
-        idle.extend((0u32..).zip(&self.executors).filter(|(_, x)| x.pool == pool && !x.executing).map(|(e, _)| e));
+        let mut idle = std::mem::take(&mut self.scratch.idle);
+        self.pools.idle(pool, &mut idle);
         idle
     }
 
     /// Notes whether a stage still wants executors, and tells its children if that changed.
+    #[inline]
     pub(super) fn update_saturation(&mut self, stage: u32) {
+        let s = &self.stages[stage as usize];
+        if (s.demand() <= 0) != s.saturated {
+            self.flip_saturation(stage);
+        }
+    }
+
+    fn flip_saturation(&mut self, stage: u32) {
         let s = &mut self.stages[stage as usize];
-        let saturated = s.demand() <= 0;
-        if saturated == s.saturated {
-            return;
-        }
-        s.saturated = saturated;
-        let job = &self.jobs[s.job as usize];
+        s.saturated = !s.saturated;
+        let (saturated, job_id) = (s.saturated, s.job);
+        let mut change = s.update_offer(stage, &mut self.offered);
+        let job = &self.jobs[job_id as usize];
         for &child in job.template.children(stage - job.first_stage) {
-            let child = &mut self.stages[(job.first_stage + child) as usize];
+            let child = job.first_stage + child;
+            let c = &mut self.stages[child as usize];
             match saturated {
-                true => child.unsaturated_parents -= 1,
-                false => child.unsaturated_parents += 1,
+                true => c.unsaturated_parents -= 1,
+                false => c.unsaturated_parents += 1,
             }
+            change += c.update_offer(child, &mut self.offered);
         }
+        self.jobs[job_id as usize].offered += change;
+    }
+
+    /// Selects a stage in this round, which takes it off the offer, or ends that.
+    pub(super) fn set_selected(&mut self, stage: u32, selected: bool) {
+        let s = &mut self.stages[stage as usize];
+        s.selected = selected;
+        self.jobs[s.job as usize].offered += s.update_offer(stage, &mut self.offered);
     }
 }

@@ -28,9 +28,9 @@ mod engine;
 mod executors;
 mod observation;
 mod outcome;
-mod queue;
+mod pools;
 mod state;
 
-pub use observation::{JobView, Observation, StageView};
+pub use observation::{JobView, Observation, StageView, Stamp};
 pub use outcome::{Outcome, StageRecord, TaskRun};
 pub use state::{Decision, SimError, Simulator, Source, StageRef, StepResult};

@@ -79,13 +79,13 @@ impl<'a> Observation<'a> {
     /// Executors that run a task.
     #[must_use]
     pub fn busy_executors(&self) -> u32 {
-        self.sim.executors.iter().filter(|e| e.executing).count() as u32
+        self.sim.busy
     }
 
     /// Executors on their way to a stage.
     #[must_use]
     pub fn moving_executors(&self) -> u32 {
-        self.sim.executors.iter().filter(|e| e.pool == super::state::NONE).count() as u32
+        self.sim.moving
     }
 
     /// An arrived job.
@@ -104,6 +104,16 @@ impl<'a> Observation<'a> {
     pub fn stage(&self, stage: StageRef) -> StageView<'a> {
         self.job(stage.job).stage(stage.stage)
     }
+}
+
+/// A moment in the life of a job. Equal stamps, even of different observations, mean equal tasks: what is not launched, what
+/// runs, what is completed, and how long tasks took. (Supply, promises and offers may differ.) So what was computed from
+/// these alone can be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    simulator: u64,
+    job: u32,
+    version: u32,
 }
 
 /// One job.
@@ -140,6 +150,12 @@ impl<'a> JobView<'a> {
     #[must_use]
     pub fn supply(&self) -> u32 {
         u32::try_from(self.job().supply).unwrap_or(0)
+    }
+
+    /// What changes whenever a task of the job is launched or ends.
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        Stamp { simulator: self.sim.identity.0, job: self.id, version: self.job().version }
     }
 
     /// Executors attached to the job.

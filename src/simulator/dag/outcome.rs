@@ -98,11 +98,12 @@ impl Simulator {
     pub fn stage_records(&self) -> Vec<StageRecord> {
         let record = |job: u32, stage: u32| {
             let s = &self.stages[(self.jobs[job as usize].first_stage + stage) as usize];
+            let [fresh, first] = s.launches;
             StageRecord {
                 stage: StageRef { job, stage },
                 first_launch_ms: s.first_launch_ms,
                 completion_ms: s.completion_ms,
-                launches: s.launches,
+                launches: [fresh, first, s.num_tasks - s.remaining - fresh - first],
             }
         };
         (0..self.jobs.len() as u32)

@@ -3,13 +3,20 @@
 use super::{
     observation::Observation,
     outcome::{TaskRun, Timeline},
-    queue::EventQueue,
+    pools::Pools,
 };
 use crate::{
     rng::hash,
-    workload::{Cluster, JobArrival, JobTemplate},
+    simulator::EventQueue,
+    workload::{Cluster, JobArrival, JobTemplate, Luck},
 };
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// Marks "no job", "no stage", "no pool".
 pub(super) const NONE: u32 = u32::MAX;
@@ -104,37 +111,50 @@ pub(super) struct Job {
     pub(super) first_stage: u32,
     pub(super) num_stages: u32,
     /// The executor count that schedulers see; see the supply rules in `executors.rs`.
-    pub(super) supply: i64,
+    pub(super) supply: i32,
     /// Executors attached to the job.
     pub(super) attached: u32,
     /// Stages not completed.
     pub(super) incomplete: u32,
     /// Stages with tasks not launched; the job is *saturated* when there are none.
     pub(super) unlaunched: u32,
+    /// Stages on offer: ready, and not selected in this round.
+    pub(super) offered: i32,
+    /// Task launches and ends so far, see [`super::JobView::stamp`].
+    pub(super) version: u32,
 }
 
+/// What a task launch touches comes first, in one line of the processor's cache.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Stage {
     pub(super) job: u32,
     pub(super) num_tasks: u32,
     /// Tasks not launched.
     pub(super) remaining: u32,
-    pub(super) executing: u32,
     pub(super) completed: u32,
     /// Executors on their way.
     pub(super) moving: u32,
     /// Commitments to this stage from all pools.
     pub(super) committed: u32,
-    pub(super) unsaturated_parents: u32,
-    pub(super) incomplete_parents: u32,
+    pub(super) luck: Luck,
+    pub(super) recent_ms: f64,
+    /// What the next launch will take if it belongs to the wave `rest` and the job then has so many executors. It is worked
+    /// out ahead, because from one event to the next the processor would have to wait for it.
+    pub(super) expected_ms: f64,
+    pub(super) expected_for: u32,
     pub(super) saturated: bool,
     /// Chosen in the present round.
     pub(super) selected: bool,
-    pub(super) recent_ms: f64,
-    pub(super) random_key: u64,
+    /// Whether its bit is set in [`Simulator::offered`].
+    pub(super) offered: bool,
+    pub(super) unsaturated_parents: u32,
+    pub(super) incomplete_parents: u32,
+    pub(super) executing: u32,
+    /// Launches of the waves `fresh` and `first`; all others are of the wave `rest`.
+    pub(super) launches: [u32; 2],
     pub(super) first_launch_ms: f64,
     pub(super) completion_ms: f64,
-    pub(super) launches: [u32; 3],
 }
 
 impl Stage {
@@ -153,6 +173,17 @@ impl Stage {
     pub(super) fn is_ready(&self) -> bool {
         !self.saturated && self.unsaturated_parents == 0
     }
+
+    /// Brings this stage's bit up to date, which says whether it is on offer; how the number of stages on offer changes.
+    pub(super) fn update_offer(&mut self, stage: u32, bits: &mut [u64]) -> i32 {
+        let offered = self.is_ready() && !self.selected;
+        if offered == self.offered {
+            return 0;
+        }
+        self.offered = offered;
+        bits[stage as usize / 64] ^= 1 << (stage % 64);
+        if offered { 1 } else { -1 }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -165,19 +196,23 @@ pub(super) struct Executor {
     pub(super) destination: u32,
     /// [`NONE`] while it moves.
     pub(super) pool: u32,
-    pub(super) executing: bool,
 }
 
-/// Destination of commitments: a stage index, or [`NONE`] for the common pool.
-pub(super) type Destination = u32;
+/// Tells one simulator from another; a clone is another one.
+#[derive(Debug)]
+pub(super) struct Identity(pub(super) u64);
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pool {
-    pub(super) size: u32,
-    /// Sum of `commitments`.
-    pub(super) committed: u32,
-    /// Commitments in the order in which their destinations were first named.
-    pub(super) commitments: Vec<(Destination, u32)>,
+impl Identity {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
 }
 
 /// A cluster at work on one episode's jobs. Cloning it at a question allows what-if runs.
@@ -187,16 +222,23 @@ pub struct Simulator {
     pub(super) jobs: Vec<Job>,
     pub(super) stages: Vec<Stage>,
     pub(super) executors: Vec<Executor>,
+    /// By executor: the stage whose task it runs, or [`NONE`].
+    pub(super) running: Vec<u32>,
     /// Pool 0 is the common one; then one per job; then one per stage.
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Pools,
+    /// One slot per executor: the end of its task, or of its way to a job.
     pub(super) queue: EventQueue,
     pub(super) time_ms: f64,
     pub(super) arrived: u32,
+    /// Infinite after the last arrival.
+    pub(super) next_arrival_ms: f64,
     /// Arrived, uncompleted jobs in arrival order.
     pub(super) active: Vec<u32>,
     /// Pool index, or [`NONE`].
     pub(super) source: u32,
-    /// Stage indices on offer while a question is open.
+    /// One bit per stage: ready, and not selected in this round.
+    pub(super) offered: Vec<u64>,
+    /// The stages of the open question.
     pub(super) schedulable: Vec<StageRef>,
     /// Stage indices selected in this round.
     pub(super) selected: Vec<u32>,
@@ -205,8 +247,21 @@ pub struct Simulator {
     pub(super) events: u64,
     pub(super) decisions: u64,
     pub(super) busy_ms: f64,
+    /// Executors that run a task.
+    pub(super) busy: u32,
+    /// Executors on their way.
+    pub(super) moving: u32,
     pub(super) timeline: Option<Timeline>,
-    pub(super) scratch: Vec<u32>,
+    pub(super) scratch: Scratch,
+    pub(super) identity: Identity,
+}
+
+/// Lists that are needed for a moment, kept for their memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) idle: Vec<u32>,
+    pub(super) commitments: Vec<(u32, u32)>,
+    pub(super) jobs: Vec<u32>,
 }
 
 impl Simulator {
@@ -234,11 +289,14 @@ impl Simulator {
                     incomplete_parents: parents,
                     saturated: false,
                     selected: false,
+                    offered: parents == 0,
                     recent_ms: template.rough_ms,
-                    random_key: hash(&[seed, id as u64, u64::from(stage)]),
+                    luck: Luck::new(hash(&[seed, id as u64, u64::from(stage)])),
+                    expected_ms: 0.0,
+                    expected_for: NONE,
                     first_launch_ms: f64::NAN,
                     completion_ms: f64::NAN,
-                    launches: [0; 3],
+                    launches: [0; 2],
                 });
             }
             let num_stages = stages.len() as u32 - first_stage;
@@ -252,22 +310,29 @@ impl Simulator {
                 attached: 0,
                 incomplete: num_stages,
                 unlaunched: num_stages,
+                offered: stages[first_stage as usize..].iter().filter(|s| s.offered).count() as i32,
+                version: 0,
             });
         }
-        let mut pools = vec![Pool::default(); 1 + jobs.len() + stages.len()];
-        pools[0].size = cluster.num_executors;
-        let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0, executing: false };
+        let mut offered = vec![0; stages.len().div_ceil(64)];
+        for (i, _) in stages.iter().enumerate().filter(|(_, s)| s.offered) {
+            offered[i / 64] |= 1 << (i % 64);
+        }
+        let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0 };
         let mut sim = Self {
             cluster,
-            jobs,
-            stages,
             executors: vec![idle; cluster.num_executors as usize],
-            pools,
-            queue: EventQueue::default(),
+            running: vec![NONE; cluster.num_executors as usize],
+            pools: Pools::new(1 + jobs.len() + stages.len(), cluster.num_executors),
+            queue: EventQueue::new(cluster.num_executors),
             time_ms: 0.0,
             arrived: 0,
+            next_arrival_ms: jobs.first().map_or(f64::INFINITY, |j: &Job| j.arrival_ms),
+            jobs,
+            stages,
             active: Vec::new(),
             source: NONE,
+            offered,
             schedulable: Vec::new(),
             selected: Vec::new(),
             discount_per_s: 0.0,
@@ -275,8 +340,11 @@ impl Simulator {
             events: 0,
             decisions: 0,
             busy_ms: 0.0,
+            busy: 0,
+            moving: 0,
             timeline: None,
-            scratch: Vec::new(),
+            scratch: Scratch::default(),
+            identity: Identity::new(),
         };
         sim.start();
         sim
@@ -297,10 +365,7 @@ impl Simulator {
 
     /// Executors on offer: the source's, less those promised.
     pub(super) fn committable(&self) -> u32 {
-        match self.pools.get(self.source as usize) {
-            Some(pool) => pool.size - pool.committed.min(pool.size),
-            None => 0,
-        }
+        self.pools.committable(self.source)
     }
 
     pub(super) fn job_pool(job: u32) -> u32 {
