@@ -2,6 +2,7 @@
 
 use super::network::FEATURES;
 use crate::policy::neural::NeuralError;
+use std::ops::Range;
 
 /// One observation: the active jobs in order of arrival, each with its active (not completed) stages, the *nodes*, in
 /// order of stage id.
@@ -34,7 +35,7 @@ pub struct DecimaInput {
     pub source_job: Option<usize>,
     /// Nodes of job `j` are `ptr[j]..ptr[j + 1]`; shape `(jobs + 1,)`. Every job has a node.
     pub ptr: Vec<u32>,
-    /// Edges (parent, child) between nodes, sorted and without repetition; the child needs the parent's output.
+    /// Edges (parent, child) between nodes of one job, sorted and without repetition; the child needs the parent's output.
     pub edges: Vec<[u32; 2]>,
     /// Tasks not yet launched, shape `(nodes,)`.
     pub remaining: Vec<u32>,
@@ -70,7 +71,7 @@ impl DecimaInput {
         stage_mask.clear();
     }
 
-    /// Checks lengths and ranges; that the edges form a sorted DAG is checked by [`super::Decima::embed`].
+    /// Checks lengths, ranges and order; that the edges form no cycle is checked by [`super::Decima::embed`].
     ///
     /// # Errors
     ///
@@ -97,10 +98,47 @@ impl DecimaInput {
         } else if let Some(v) = self.most_recent_duration.iter().position(|d| !d.is_finite()) {
             let found = self.most_recent_duration[v];
             format!("most_recent_duration of node {v} is {found} ms, expected a finite number")
+        } else if let Some(reason) = self.bad_edge() {
+            reason
         } else {
             return Ok(());
         };
         Err(NeuralError::Input { reason })
+    }
+
+    /// What is wrong with the first edge that is.
+    fn bad_edge(&self) -> Option<String> {
+        let nodes = self.remaining.len();
+        let mut job = 0;
+        for (i, edge) in self.edges.iter().enumerate() {
+            if edge.iter().any(|&end| end as usize >= nodes) {
+                return Some(format!("edge {i} is {edge:?}, but there are only {nodes} nodes"));
+            }
+            if i > 0 && self.edges[i - 1] >= *edge {
+                let before = self.edges[i - 1];
+                return Some(format!("edge {i} is {edge:?} after {before:?}; edges must be sorted and distinct"));
+            }
+            // Edges are sorted by their parents, so the jobs come in order.
+            while self.ptr[job + 1] <= edge[0] {
+                job += 1;
+            }
+            if !(self.ptr[job]..self.ptr[job + 1]).contains(&edge[1]) {
+                return Some(format!("edge {i} is {edge:?}, from a stage of job {job} to one of another job"));
+            }
+        }
+        None
+    }
+
+    /// The jobs with the ranges of their nodes and edges.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> {
+        let mut end = 0;
+        self.ptr.windows(2).enumerate().map(move |(job, nodes)| {
+            let start = end;
+            while self.edges.get(end).is_some_and(|edge| edge[0] < nodes[1]) {
+                end += 1;
+            }
+            (job, nodes[0] as usize..nodes[1] as usize, start..end)
+        })
     }
 
     /// Writes how many executor counts each job may be given.
@@ -177,5 +215,8 @@ mod tests {
         assert!(error(&|i| i.stage_mask.clear()).contains("stage_mask has 0 entries, expected 3"));
         assert!(error(&|i| i.most_recent_duration[1] = f32::NAN).contains("of node 1 is NaN ms"));
         assert!(error(&DecimaInput::clear).contains("num_executors is 0"));
+        assert!(error(&|i| i.edges[0] = [1, 3]).contains("edge 0 is [1, 3], but there are only 3 nodes"));
+        assert!(error(&|i| i.edges = vec![[1, 2], [1, 2]]).contains("sorted and distinct"));
+        assert!(error(&|i| i.edges[0] = [0, 1]).contains("from a stage of job 0 to one of another job"));
     }
 }
