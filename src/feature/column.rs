@@ -58,13 +58,18 @@ pub(super) struct Columns {
     width: usize,
     /// Base values of the candidates added so far, row-major.
     values: Vec<f64>,
+    /// One base quantity of all candidates.
+    column: Vec<f64>,
     order: Vec<u32>,
 }
+
+/// Up to so many candidates, counting the smaller ones for each is faster than sorting.
+const FEW: usize = 32;
 
 impl Columns {
     pub(super) fn new(base: &'static [Base]) -> Self {
         let width = base.iter().map(|b| 1 + usize::from(b.rank) + usize::from(b.ratio != Ratio::No)).sum();
-        Self { base, width, values: Vec::new(), order: Vec::new() }
+        Self { base, width, values: Vec::new(), column: Vec::new(), order: Vec::new() }
     }
 
     pub(super) fn specs(&self) -> Vec<FeatureSpec> {
@@ -107,36 +112,39 @@ impl Columns {
         let start = out.len();
         out.resize(start + n * self.width, 0.0);
         let rows = &mut out[start..];
-        let mut column = 0;
+        let width = self.width;
+        let mut place = 0;
         for (i, b) in self.base.iter().enumerate() {
-            let value = |row: usize| self.values[row * self.base.len() + i];
-            for row in 0..n {
-                rows[row * self.width + column] = value(row) as f32;
+            self.column.clear();
+            self.column.extend((0..n).map(|row| self.values[row * self.base.len() + i]));
+            let column = &self.column[..];
+            for (row, &value) in column.iter().enumerate() {
+                rows[row * width + place] = value as f32;
             }
-            column += 1;
+            place += 1;
             if b.rank {
-                self.order.clear();
-                self.order.extend(0..n as u32);
-                // Ties share the lowest rank, so their order among themselves is of no interest.
-                self.order.sort_unstable_by(|&a, &b| value(a as usize).total_cmp(&value(b as usize)));
-                let mut rank = 0;
-                for (place, &row) in self.order.iter().enumerate() {
-                    if place > 0 && value(row as usize) > value(self.order[place - 1] as usize) {
-                        rank = place;
+                match n {
+                    // A single candidate has rank 0.
+                    0 | 1 => {}
+                    2..=FEW => {
+                        for (row, &value) in column.iter().enumerate() {
+                            let smaller: u64 = column.iter().map(|&other| u64::from(other < value)).sum();
+                            rows[row * width + place] = smaller as f32;
+                        }
                     }
-                    rows[row as usize * self.width + column] = rank as f32;
+                    _ => ranks(column, &mut self.order, |row, rank| rows[row * width + place] = rank as f32),
                 }
-                column += 1;
+                place += 1;
             }
             if b.ratio != Ratio::No {
-                let least = (0..n).map(value).fold(f64::INFINITY, f64::min);
-                for row in 0..n {
-                    rows[row * self.width + column] = match b.ratio {
-                        Ratio::Time => value(row) / least.max(1.0),
-                        _ => (value(row) + 1.0) / (least + 1.0),
+                let least = column.iter().copied().fold(f64::INFINITY, f64::min);
+                for (row, &value) in column.iter().enumerate() {
+                    rows[row * width + place] = match b.ratio {
+                        Ratio::Time => value / least.max(1.0),
+                        _ => (value + 1.0) / (least + 1.0),
                     } as f32;
                 }
-                column += 1;
+                place += 1;
             }
         }
     }
@@ -146,6 +154,21 @@ impl Columns {
         let start = out.len();
         out.resize(start + self.width, 0.0);
         out[start] = 1.0;
+    }
+}
+
+/// Calls `set` with the place and rank of every value: the number of smaller values, so that ties share the lowest.
+fn ranks(values: &[f64], order: &mut Vec<u32>, mut set: impl FnMut(usize, usize)) {
+    order.clear();
+    order.extend(0..values.len() as u32);
+    // Ties share a rank, so their order among themselves is of no interest.
+    order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
+    let mut rank = 0;
+    for (place, &i) in order.iter().enumerate() {
+        if place > 0 && values[i as usize] > values[order[place - 1] as usize] {
+            rank = place;
+        }
+        set(i as usize, rank);
     }
 }
 
@@ -172,5 +195,22 @@ mod tests {
         assert_eq!(column(4), [0.0, 8.0, 0.5, 2.0]);
         let names: Vec<String> = columns.specs().into_iter().map(|s| s.name).collect();
         assert_eq!(names, ["tasks", "tasks_rank", "tasks_ratio", "time", "time_ratio"]);
+    }
+
+    #[test]
+    fn counting_and_sorting_give_the_same_ranks() {
+        let mut stream = crate::rng::Stream::new(1, "ranks");
+        for n in [2, 7, FEW, FEW + 1, 100] {
+            let values: Vec<f64> = (0..n).map(|_| stream.below(n) as f64 / 4.0).collect();
+            let mut columns = Columns::new(BASE);
+            values.iter().for_each(|&v| columns.push([v, 0.0]));
+            let mut rows = Vec::new();
+            columns.write(&mut rows);
+            let written: Vec<usize> = rows.iter().skip(1).step_by(5).map(|&r| r as usize).collect();
+            let mut sorted = vec![0; n];
+            ranks(&values, &mut Vec::new(), |i, rank| sorted[i] = rank);
+            assert_eq!(written, sorted);
+            assert!(values.iter().zip(&sorted).all(|(v, &r)| values.iter().filter(|o| *o < v).count() == r));
+        }
     }
 }

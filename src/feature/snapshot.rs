@@ -1,11 +1,13 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
-use crate::simulator::dag::{Observation, StageRef};
+use crate::simulator::dag::{JobView, Observation, StageRef, Stamp};
 
 /// Figures of one active job.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct JobFigures {
     pub(super) job: u32,
+    // What its tasks say, as long as its stamp stays:
+    stamp: Stamp,
     pub(super) work_ms: f64,
     pub(super) tasks: u32,
     pub(super) stages: u32,
@@ -13,18 +15,20 @@ pub(super) struct JobFigures {
     /// Work and tasks along the path with most work.
     pub(super) path_ms: f64,
     pub(super) path_tasks: u32,
-    pub(super) supply: u32,
-    pub(super) age_ms: f64,
     /// Share of the job's tasks already launched.
     pub(super) progress: f64,
+    /// Where the job's stages begin in the per-stage list, and their number.
+    first_stage: u32,
+    num_stages: u32,
+    // What belongs to the question:
+    pub(super) supply: u32,
+    pub(super) age_ms: f64,
     /// Schedulable stages as a range of [`Snapshot::ready`].
     pub(super) ready: (u32, u32),
     pub(super) ready_tasks: u32,
     pub(super) ready_demand: u32,
     pub(super) ready_work_ms: f64,
     pub(super) smallest_ready_ms: f64,
-    /// Where the job's stages begin in the per-stage list.
-    first_stage: u32,
 }
 
 /// Figures of one stage of an active job, by stage id.
@@ -44,6 +48,9 @@ pub(super) struct StageFigures {
 pub struct Snapshot {
     pub(super) jobs: Vec<JobFigures>,
     stages: Vec<StageFigures>,
+    /// Those of the question before.
+    old_jobs: Vec<JobFigures>,
+    old_stages: Vec<StageFigures>,
     /// The question's schedulable stages, in order.
     pub(super) ready: Vec<StageRef>,
     /// Places in `jobs` of those with a schedulable stage: the candidates of the job level.
@@ -59,18 +66,24 @@ pub struct Snapshot {
 impl Snapshot {
     /// Takes in the cluster at a question.
     pub fn update(&mut self, seen: &Observation<'_>) {
+        std::mem::swap(&mut self.jobs, &mut self.old_jobs);
+        std::mem::swap(&mut self.stages, &mut self.old_stages);
         self.jobs.clear();
         self.stages.clear();
         self.ready.clear();
         self.candidates.clear();
         self.ready.extend_from_slice(seen.schedulable());
-        let mut next_ready = 0;
+        let (mut next_ready, mut next_old) = (0, 0);
         for &id in seen.active_jobs() {
+            // Both lists are in order of arrival.
+            while self.old_jobs.get(next_old).is_some_and(|old| old.job < id) {
+                next_old += 1;
+            }
             let first_ready = next_ready;
             while self.ready.get(next_ready).is_some_and(|s| s.job == id) {
                 next_ready += 1;
             }
-            let figures = self.job_figures(seen, id, first_ready..next_ready);
+            let figures = self.job_figures(seen, id, next_old, first_ready..next_ready);
             if next_ready > first_ready {
                 self.candidates.push(self.jobs.len() as u32);
             }
@@ -87,20 +100,64 @@ impl Snapshot {
         self.moving = seen.moving_executors();
     }
 
-    fn job_figures(&mut self, seen: &Observation<'_>, id: u32, ready: std::ops::Range<usize>) -> JobFigures {
+    fn job_figures(
+        &mut self,
+        seen: &Observation<'_>,
+        id: u32,
+        old: usize,
+        ready: std::ops::Range<usize>,
+    ) -> JobFigures {
         let job = seen.job(id);
-        let first = self.stages.len();
-        let mut figures = JobFigures {
-            job: id,
-            supply: job.supply(),
-            age_ms: seen.time_ms() - job.arrival_ms(),
-            ready: (ready.start as u32, ready.end as u32),
-            smallest_ready_ms: f64::INFINITY,
-            first_stage: first as u32,
-            ..JobFigures::default()
+        let mut figures = match self.old_jobs.get(old).filter(|old| old.stamp == job.stamp()) {
+            // Nothing has happened to its tasks since the question before.
+            Some(&old) => {
+                let (first, first_stage) = (old.first_stage as usize, self.stages.len() as u32);
+                self.stages.extend_from_slice(&self.old_stages[first..first + old.num_stages as usize]);
+                JobFigures { first_stage, ..old }
+            }
+            None => self.task_figures(&job),
         };
+        figures.supply = job.supply();
+        figures.age_ms = seen.time_ms() - job.arrival_ms();
+        figures.ready = (ready.start as u32, ready.end as u32);
+        (figures.ready_tasks, figures.ready_demand, figures.ready_work_ms) = (0, 0, 0.0);
+        figures.smallest_ready_ms = f64::INFINITY;
+        for stage in &self.ready[ready] {
+            let view = job.stage(stage.stage);
+            figures.ready_tasks += view.remaining();
+            figures.ready_demand += view.demand();
+            figures.ready_work_ms += view.work_ms();
+            figures.smallest_ready_ms = figures.smallest_ready_ms.min(view.work_ms());
+        }
+        figures
+    }
+
+    /// The figures of a job's tasks; those that belong to the question are left at 0.
+    fn task_figures(&mut self, job: &JobView<'_>) -> JobFigures {
+        let first = self.stages.len();
         let template = job.template();
-        self.stages.resize(first + template.stages().len(), StageFigures::default());
+        let num_stages = template.stages().len();
+        let mut figures = JobFigures {
+            job: job.id(),
+            stamp: job.stamp(),
+            work_ms: 0.0,
+            tasks: 0,
+            stages: 0,
+            running: 0,
+            path_ms: 0.0,
+            path_tasks: 0,
+            progress: 0.0,
+            first_stage: first as u32,
+            num_stages: num_stages as u32,
+            supply: 0,
+            age_ms: 0.0,
+            ready: (0, 0),
+            ready_tasks: 0,
+            ready_demand: 0,
+            ready_work_ms: 0.0,
+            smallest_ready_ms: 0.0,
+        };
+        self.stages.resize(first + num_stages, StageFigures::default());
         let (mut all_tasks, mut head) = (0, None);
         for &id in template.topological().iter().rev() {
             let stage = job.stage(id);
@@ -135,13 +192,6 @@ impl Snapshot {
             head = on_path.next_on_path;
         }
         figures.progress = 1.0 - f64::from(figures.tasks) / f64::from(all_tasks.max(1));
-        for stage in &self.ready[ready] {
-            let view = job.stage(stage.stage);
-            figures.ready_tasks += view.remaining();
-            figures.ready_demand += view.demand();
-            figures.ready_work_ms += view.work_ms();
-            figures.smallest_ready_ms = figures.smallest_ready_ms.min(view.work_ms());
-        }
         figures
     }
 
