@@ -75,8 +75,14 @@ fn inspect_trace(dir: &Path, output: &mut Output) -> Result<Verdict> {
         output.text("\nsound")?;
         return Ok(Verdict::Done);
     }
-    for problem in &found.problems {
+    let mut problems = found.problems.iter();
+    // That a recording is unfinished is said by the error.
+    let unfinished = found.unfinished.as_ref().and_then(|_| problems.next());
+    for problem in problems {
         output.text(format!("problem: {problem}"))?;
+    }
+    if let Some(problem) = unfinished {
+        bail!("{problem}");
     }
     bail!("{}: {} problem(s) found", dir.display(), found.problem_count);
 }
