@@ -275,4 +275,37 @@ mod tests {
         assert_eq!(progress.most.into_inner(), EPISODES_PER_PART as usize);
         Ok(())
     }
+
+    #[test]
+    fn row_groups_are_bounded_however_long_a_part_is() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        // Jobs that arrive at once and stay long: many candidates per decision.
+        let (name, workload_id) = ("sjf,temperature=1", "builtin,jobs=120,executors=4,rate=1e-2");
+        let (policy, workload) = (policy::open(&name.parse()?)?, workload::open(&workload_id.parse()?)?);
+        let request = RecordRequest {
+            policy_id: name,
+            policy: &*policy,
+            workload_id,
+            workload: &*workload,
+            seed: 0,
+            split: Split::Train,
+            episodes: 2,
+            shard: Shard::WHOLE,
+            force: false,
+        };
+        record(dir.path(), &request, &(), &AtomicBool::new(false))?;
+        for level in ["job", "stage"] {
+            let mut file = std::fs::File::open(dir.path().join(format!("{level}/part-00000.parquet")))?;
+            let groups = polars_parquet::parquet::read::read_metadata(&mut file)?.row_groups;
+            let rows: Vec<usize> = groups.iter().map(|group| group.num_rows()).collect();
+            let (last, full) = rows.split_last().ok_or("row groups")?;
+            assert!(!full.is_empty() && *last < 2 * ROWS_PER_GROUP, "{level}: {rows:?}");
+            // A job has at most some ten stages that can run.
+            assert!(
+                full.iter().all(|rows| (ROWS_PER_GROUP..ROWS_PER_GROUP + 120 * 10).contains(rows)),
+                "{level}: {rows:?}"
+            );
+        }
+        Ok(())
+    }
 }
