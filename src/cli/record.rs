@@ -23,9 +23,10 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill record -p srpt-fair,temperature=0.5 -o runs/a/traces/train\n  distill record -p \
 decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -n 40 -o trace\n\nA trace is a directory of Parquet tables \
-with a manifest (docs/trace-format.md). If recording is interrupted, the same command\ngoes on where it stopped.\n\nJobs that share the work write into one directory, or into copies that are put together \
-afterwards:\n  distill record ... -o trace --shard 1/8      (and 2/8, ... 8/8)\nThe last one completes the trace; what is missing is \
-told by `distill inspect trace` and recorded by the same command\nwithout --shard."
+with a manifest (docs/trace-format.md). If recording is interrupted, the same command\ngoes on where it stopped.\n\n\
+Jobs that share the work write into one directory, or into copies that are put together afterwards:\n  distill record ... \
+-o trace --shard 1/8      (and 2/8, ... 8/8)\nThe last one completes the trace. `distill inspect trace` says what is \
+missing; the command without --shard records that."
 )]
 pub(super) struct RecordArgs {
     /// Policy to record (see `distill list policies`)

@@ -109,7 +109,7 @@ pub struct ChoiceLog {
     extractor: Extractor,
     rows: ChoiceRows,
     tables: [LevelTable; 3],
-    /// The id of the next choice at each level, if it is of the same episode.
+    /// The id that the next choice of each level has if it is of the same episode.
     next_id: [u64; 3],
 }
 
@@ -132,10 +132,10 @@ impl ChoiceLog {
     pub fn push(&mut self, episode: u32, step: u32, seen: &Observation<'_>, decision: Decision, p: &Probabilities) {
         let Self { abstains, extractor, rows, tables: [jobs, stages, amounts], next_id } = self;
         extractor.update(seen);
-        let [job_id, stage_id, amount_id] = next_id.each_mut().map(|id| {
-            *id = (*id).max(u64::from(episode) << 32);
-            id
-        });
+        if next_id[0] >> 32 != u64::from(episode) {
+            *next_id = [u64::from(episode) << 32; 3];
+        }
+        let [job_id, stage_id, amount_id] = next_id;
         let (time_ms, kind) = (seen.time_ms(), dag::kind(seen) as u8);
         let append = |table: &mut LevelTable, id: &mut u64, parent, weight, rows: &ChoiceRows| {
             let first_row = table.rows();

@@ -28,8 +28,7 @@ pub(super) fn level_schema(level: &LevelSpec) -> ArrowSchema {
     schema(column_names(level).zip(fixed.into_iter().chain(entities).chain(features)))
 }
 
-/// The columns of a table that is not misshapen, in the order of the schema. Entities and features are made one after the
-/// other, as they are asked for.
+/// The columns of a table that is not misshapen, in the order of the schema.
 pub(super) fn columns(table: &LevelTable) -> impl Iterator<Item = Cells> + Send + Sync {
     let candidates: Vec<u32> = table.iter().flat_map(|c| 0..c.len() as u32).collect();
     let mut kinds = Vec::new();
