@@ -20,7 +20,7 @@ use polars_parquet::write::{
 
 use super::file::PendingFile;
 
-/// Level 3, the default of zstd, takes twice the time for files that are 2 % smaller.
+/// Level 3, the default of zstd, takes more than twice the time for files that are 2 % smaller.
 const ZSTD_LEVEL: i32 = 1;
 
 /// Most rows of a row group. Parquet counts the bytes of a page in an i32, and a column is one page here.

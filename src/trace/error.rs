@@ -46,7 +46,7 @@ pub enum TraceError {
     /// The recording was interrupted.
     #[error(
         "{}: incomplete: {} of {parts} parts; run the same `distill record` command again to complete it",
-        dir.display(), *parts as usize - missing.len()
+        dir.display(), (*parts as usize).saturating_sub(missing.len())
     )]
     Incomplete {
         /// The trace.
