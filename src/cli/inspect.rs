@@ -1,7 +1,15 @@
 //! `distill inspect`: what is this, and is it sound?
 
-use super::{Verdict, output::Output, table::Table};
-use crate::{model::Student, trace};
+use super::{
+    Verdict,
+    output::Output,
+    parts::{count, ranges},
+    table::Table,
+};
+use crate::{
+    model::Student,
+    trace::{self, Manifest, Unfinished},
+};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
@@ -40,15 +48,12 @@ pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<Verdict> {
 fn inspect_trace(dir: &Path, output: &mut Output) -> Result<Verdict> {
     let found = trace::inspect(dir);
     output.json("inspection", &found)?;
+    if let Some(unfinished) = &found.unfinished {
+        describe_unfinished(dir, unfinished, output)?;
+    }
     if let Some(m) = &found.manifest {
         output.text(format!("trace {}", found.hash.as_deref().unwrap_or("without hash")))?;
-        output.text(format!("  scenario   {}", m.scenario))?;
-        output.text(format!("  policy     {}", m.driver.id))?;
-        if m.labeller != m.driver {
-            output.text(format!("  labels by  {}", m.labeller.id))?;
-        }
-        output.text(format!("  workload   {}", m.workload.id))?;
-        output.text(format!("  episodes   {} ({} seeds, seed {})", m.episodes, m.split.name(), m.seed))?;
+        describe_source(m, output)?;
         output.text(format!("  features   {}\n", m.feature_set_hash))?;
     }
     if !found.levels.is_empty() {
@@ -70,10 +75,68 @@ fn inspect_trace(dir: &Path, output: &mut Output) -> Result<Verdict> {
         output.text("\nsound")?;
         return Ok(Verdict::Done);
     }
-    for problem in &found.problems {
+    let mut problems = found.problems.iter();
+    // That a recording is unfinished is said by the error.
+    let unfinished = found.unfinished.as_ref().and_then(|_| problems.next());
+    for problem in problems {
         output.text(format!("problem: {problem}"))?;
     }
+    if let Some(problem) = unfinished {
+        bail!("{problem}");
+    }
     bail!("{}: {} problem(s) found", dir.display(), found.problem_count);
+}
+
+/// Which policy decided about what.
+fn describe_source(m: &Manifest, output: &mut Output) -> Result<()> {
+    output.text(format!("  scenario   {}", m.scenario))?;
+    output.text(format!("  policy     {}", m.driver.id))?;
+    if m.labeller != m.driver {
+        output.text(format!("  labels by  {}", m.labeller.id))?;
+    }
+    output.text(format!("  workload   {}", m.workload.id))?;
+    output.text(format!("  episodes   {} ({} seeds, seed {})", m.episodes, m.split.name(), m.seed))
+}
+
+/// What was planned, what is there, and what to do about the rest.
+fn describe_unfinished(dir: &Path, unfinished: &Unfinished, output: &mut Output) -> Result<()> {
+    let Unfinished { plan, parts, done, missing, damaged, episodes } = unfinished;
+    let damaged: Vec<u32> = damaged.iter().map(|d| d.part).collect();
+    let listed = |numbers: &[u32]| match numbers {
+        [] => "none".to_owned(),
+        _ => ranges(numbers),
+    };
+    output.text("unfinished recording")?;
+    describe_source(plan, output)?;
+    output.text(format!("  recorded   {}: {}", count(episodes.len(), "episode"), listed(episodes)))?;
+    output.text(format!("  parts      {parts} planned, numbered from 0"))?;
+    output.text(format!("    done     {}", listed(done)))?;
+    output.text(format!("    missing  {}", listed(missing)))?;
+    output.text(format!("    damaged  {}", listed(&damaged)))?;
+    output.text(format!("  to complete it:\n    {}\n", command(dir, plan)))
+}
+
+/// The command that completes a recording.
+fn command(dir: &Path, plan: &Manifest) -> String {
+    let words = [
+        ("-p", plan.driver.id.as_str()),
+        ("-w", &plan.workload.id),
+        ("-n", &plan.episodes.to_string()),
+        ("--split", plan.split.name()),
+        ("--seed", &plan.seed.to_string()),
+        ("-o", &dir.display().to_string()),
+    ]
+    .map(|(option, value)| format!(" {option} {}", quoted(value)));
+    format!("distill record{}", words.concat())
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/:=,+-".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
@@ -97,4 +160,21 @@ fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
     output
         .json("student", &json!({"hash": student.hash(), "size": student.size(), "provenance": student.provenance}))?;
     Ok(Verdict::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_the_program_as_they_are() {
+        for (word, expected) in [
+            ("decima:model.pt,cap=2", "decima:model.pt,cap=2"),
+            ("", "''"),
+            ("my dir", "'my dir'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod fit;
 mod inspect;
 mod list;
 mod output;
+mod parts;
 mod progress;
 mod record;
 mod report;

@@ -4,15 +4,16 @@ use super::{
     Common, Interrupted, STOP, Verdict,
     compare::{EpisodeArgs, SplitArg, open_workload},
     output::Output,
+    parts::{count, ranges},
     progress::EpisodeBar,
 };
 use crate::{
     policy,
-    recorder::{RecordError, RecordRequest, record},
+    recorder::{RecordError, RecordRequest, Recording, record},
     spec::Spec,
-    trace::Manifest,
+    trace::{Manifest, Shard},
 };
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,10 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill record -p srpt-fair,temperature=0.5 -o runs/a/traces/train\n  distill record -p \
 decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -n 40 -o trace\n\nA trace is a directory of Parquet tables \
-with a manifest (docs/trace-format.md). If recording is interrupted, the same command\ngoes on where it stopped."
+with a manifest (docs/trace-format.md). If recording is interrupted, the same command\ngoes on where it stopped.\n\n\
+Jobs that share the work write into one directory, or into copies that are put together afterwards:\n  distill record ... \
+-o trace --shard 1/8      (and 2/8, ... 8/8)\nThe last one completes the trace. `distill inspect trace` says what is \
+missing; the command without --shard records that."
 )]
 pub(super) struct RecordArgs {
     /// Policy to record (see `distill list policies`)
@@ -40,14 +44,32 @@ pub(super) struct RecordArgs {
     /// Which seeds (see `distill simulate --help`)
     #[arg(long, value_enum, default_value_t = SplitArg::Train)]
     split: SplitArg,
+    /// Record only share I of N shares of the episodes, the rest is left to other jobs
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Replace a trace that was made with other arguments
     #[arg(long)]
     force: bool,
 }
 
 pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let which = EpisodeArgs { episodes: args.episodes, split: args.split };
-    let manifest = record_trace(&args.policy, &args.workload, which, &args.output, args.force, common, output)?;
+    let recorded = match args.shard {
+        None => Some(whole(args, common, output)?),
+        Some(_) if args.force => bail!(
+            "--force cannot be used with --shard: it would remove what the other shards have recorded; remove {} first, \
+             or pass --force without --shard",
+            args.output.display()
+        ),
+        Some(shard) => record_shard(args, shard, common, output)?,
+    };
+    if let Some(manifest) = recorded {
+        describe(&manifest, args, output)?;
+    }
+    Ok(Verdict::Done)
+}
+
+/// Says what the trace holds.
+fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Result<()> {
     let rows = |level: &str| -> usize {
         let of_level = |path: &str| path.starts_with(&format!("{level}/")) || path == format!("{level}.parquet");
         manifest.tables.iter().filter(|t| of_level(&t.path)).map(|t| t.rows).sum()
@@ -61,11 +83,29 @@ pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Re
         args.policy,
         levels.join(", ")
     ))?;
-    output.json("trace", &json!({"dir": args.output, "hash": manifest.hash(), "manifest": manifest}))?;
-    Ok(Verdict::Done)
+    output.json("trace", &json!({"dir": args.output, "hash": manifest.hash(), "manifest": manifest}))
 }
 
-/// Records a trace with a progress bar.
+/// Records a shard; the manifest of the trace if that completed it.
+fn record_shard(args: &RecordArgs, shard: Shard, common: &Common, output: &mut Output) -> Result<Option<Manifest>> {
+    let (Recording { parts, planned, missing, manifest }, episodes) = record_parts(args, common, output)?;
+    let done = match parts[..] {
+        [] => format!("nothing to do, the trace has only {}", count(planned as usize, "part")),
+        _ => format!("parts {} done ({})", ranges(&parts), count(episodes as usize, "episode")),
+    };
+    let rest = match missing[..] {
+        [] => "the trace is complete".to_owned(),
+        _ => format!("{} of {} are missing: {}", missing.len(), count(planned as usize, "part"), ranges(&missing)),
+    };
+    output.text(format!("shard {shard}: {done}; {rest}"))?;
+    let (dir, shard) = (&args.output, shard.to_string());
+    let fields = json!({"dir": dir, "shard": shard, "parts": parts, "episodes": episodes, "planned": planned,
+        "missing": missing});
+    output.json("shard", &fields)?;
+    Ok(manifest)
+}
+
+/// Records a whole trace with a progress bar.
 pub(super) fn record_trace(
     policy_id: &str,
     workload_id: &str,
@@ -75,24 +115,49 @@ pub(super) fn record_trace(
     common: &Common,
     output: &Output,
 ) -> Result<Manifest> {
-    let policy = policy::open(&policy_id.parse::<Spec>()?)?;
-    let workload = open_workload(workload_id)?;
-    let request = RecordRequest {
-        policy_id,
-        policy: &*policy,
-        workload_id,
-        workload: &*workload,
-        seed: common.seed,
-        split: which.split.into(),
+    let args = RecordArgs {
+        policy: policy_id.to_owned(),
+        workload: workload_id.to_owned(),
+        output: dir.to_owned(),
         episodes: which.episodes,
+        split: which.split,
+        shard: None,
         force,
     };
-    let bar = EpisodeBar::new(&format!("recording {}", request.split.name()), u64::from(which.episodes), output);
-    let result = record(dir, &request, &bar, &STOP);
+    whole(&args, common, output)
+}
+
+fn whole(args: &RecordArgs, common: &Common, output: &Output) -> Result<Manifest> {
+    let (recording, _) = record_parts(args, common, output)?;
+    match recording.manifest {
+        Some(manifest) => Ok(manifest),
+        None => bail!("{}: parts {} are missing", args.output.display(), ranges(&recording.missing)),
+    }
+}
+
+/// Records a shard with a progress bar; returns what is there then, and the number of episodes of the shard.
+fn record_parts(args: &RecordArgs, common: &Common, output: &Output) -> Result<(Recording, u32)> {
+    let policy = policy::open(&args.policy.parse::<Spec>()?)?;
+    let workload = open_workload(&args.workload)?;
+    let request = RecordRequest {
+        policy_id: &args.policy,
+        policy: &*policy,
+        workload_id: &args.workload,
+        workload: &*workload,
+        seed: common.seed,
+        split: args.split.into(),
+        episodes: args.episodes,
+        shard: args.shard.unwrap_or(Shard::WHOLE),
+        force: args.force,
+    };
+    let episodes = request.shard_episodes();
+    let bar = EpisodeBar::new(&format!("recording {}", request.split.name()), u64::from(episodes), output);
+    let result = record(&args.output, &request, &bar, &STOP);
     let (decisions, seconds) = bar.finish();
     tracing::info!("{decisions} decisions recorded in {seconds:.2} s");
-    result.map_err(|e| match e {
-        RecordError::Interrupted => Interrupted.into(),
-        other => other.into(),
-    })
+    match result {
+        Ok(recording) => Ok((recording, episodes)),
+        Err(RecordError::Interrupted) => Err(Interrupted.into()),
+        Err(other) => Err(other.into()),
+    }
 }

@@ -102,13 +102,15 @@ pub fn run_episode(
     })
 }
 
-/// Collects the choices of episodes, level by level.
+/// Collects the choices of episodes, level by level, until they are flushed.
 #[derive(Clone, Debug)]
 pub struct ChoiceLog {
     abstains: bool,
     extractor: Extractor,
     rows: ChoiceRows,
     tables: [LevelTable; 3],
+    /// The id that the next choice of each level has if it is of the same episode.
+    next_id: [u64; 3],
 }
 
 impl ChoiceLog {
@@ -122,38 +124,32 @@ impl ChoiceLog {
             extractor: Extractor::default(),
             rows: ChoiceRows::default(),
             tables: [table(&levels[0]), table(&levels[1]), table(&levels[2])],
+            next_id: [0; 3],
         }
     }
 
     /// Appends the choices of one decision. Per level the choices of an episode must come in order.
     pub fn push(&mut self, episode: u32, step: u32, seen: &Observation<'_>, decision: Decision, p: &Probabilities) {
-        let Self { abstains, extractor, rows, tables: [jobs, stages, amounts] } = self;
+        let Self { abstains, extractor, rows, tables: [jobs, stages, amounts], next_id } = self;
         extractor.update(seen);
-        let header = |table: &LevelTable, parent, weight| {
-            let ordinal = match table.choices.last() {
-                Some(last) if last.episode == episode => (last.id & 0xFFFF_FFFF) + 1,
-                _ => 0,
-            };
-            ChoiceHeader {
-                id: (u64::from(episode) << 32) + ordinal,
-                episode,
-                step,
-                time_ms: seen.time_ms(),
-                kind: dag::kind(seen) as u8,
-                parent,
-                weight,
-                first_row: table.rows(),
-            }
-        };
-        let append = |table: &mut LevelTable, header: ChoiceHeader, rows: &ChoiceRows| {
-            table.choices.push(header);
+        if next_id[0] >> 32 != u64::from(episode) {
+            *next_id = [u64::from(episode) << 32; 3];
+        }
+        let [job_id, stage_id, amount_id] = next_id;
+        let (time_ms, kind) = (seen.time_ms(), dag::kind(seen) as u8);
+        let append = |table: &mut LevelTable, id: &mut u64, parent, weight, rows: &ChoiceRows| {
+            let first_row = table.rows();
+            table.choices.push(ChoiceHeader { id: *id, episode, step, time_ms, kind, parent, weight, first_row });
+            *id += 1;
             table.entity.extend_from_slice(&rows.entity);
             table.log_prob.extend_from_slice(&rows.log_prob);
-            table.chosen.extend((0..rows.log_prob.len()).map(|i| rows.chosen == Some(i)));
+            table.chosen.resize(table.log_prob.len(), false);
+            if let Some(chosen) = rows.chosen {
+                table.chosen[first_row + chosen] = true;
+            }
         };
         dag::job_choice(extractor, decision, &p.stage, *abstains, rows);
-        let job_header = header(jobs, None, 1.0);
-        append(jobs, job_header, rows);
+        append(jobs, job_id, None, 1.0, rows);
         extractor.job_rows(seen, *abstains, &mut jobs.x);
         let chosen_job = rows.chosen;
         let (job_log_prob, candidates) =
@@ -167,8 +163,7 @@ impl ChoiceLog {
                 if log_prob.is_nan() { f32::from(u8::from(chosen_job == Some(candidate))) } else { log_prob.exp() };
             // A deterministic policy says nothing about jobs it did not choose.
             if weight > 0.0 {
-                let stage_header = header(stages, Some(candidate as u32), weight);
-                append(stages, stage_header, rows);
+                append(stages, stage_id, Some(candidate as u32), weight, rows);
                 extractor.stage_rows(seen, candidate, &mut stages.x);
             }
         }
@@ -176,15 +171,77 @@ impl ChoiceLog {
             dag::amount_choice(seen, stage, executors, &p.amount, rows);
             let place = extractor.snapshot().candidate_stages(chosen_job.unwrap_or(0)).iter().position(|&s| s == stage);
             // The choice is conditional on what was executed, which already came about with its probability.
-            let amount_header = header(amounts, place.map(|p| p as u32), 1.0);
-            append(amounts, amount_header, rows);
+            append(amounts, amount_id, place.map(|p| p as u32), 1.0, rows);
             extractor.amount_rows(seen, stage, &mut amounts.x);
         }
+    }
+
+    /// Hands over the choices of each level that has at least so many rows, with the level's number, and forgets them.
+    ///
+    /// # Errors
+    ///
+    /// What `write` fails with.
+    pub fn flush<E>(
+        &mut self,
+        rows: usize,
+        mut write: impl FnMut(usize, &LevelTable) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (level, table) in self.tables.iter_mut().enumerate().filter(|(_, table)| table.rows() >= rows) {
+            write(level, table)?;
+            table.clear();
+        }
+        Ok(())
     }
 
     /// The tables of all levels, first question first.
     #[must_use]
     pub fn into_tables(self) -> [LevelTable; 3] {
         self.tables
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{policy, workload};
+
+    #[test]
+    fn what_is_flushed_is_bounded_and_nothing_is_lost() -> Result<(), Box<dyn std::error::Error>> {
+        const ROWS: usize = 40;
+        let (policy, workload) =
+            (policy::open(&"sjf,temperature=1".parse()?)?, workload::open(&"builtin,jobs=6,rate=1e-3".parse()?)?);
+        let (mut kept, mut flushed) = (ChoiceLog::new(false), ChoiceLog::new(false));
+        let mut groups = ChoiceLog::new(false).into_tables();
+        let mut sizes: [Vec<usize>; 3] = Default::default();
+        let mut decision_rows = [0; 3];
+        for episode in 0..3 {
+            let (id, mut step) = (EpisodeId { seed: 1, split: Split::Train, episode }, 0);
+            run_episode(&*workload, &mut *policy.fresh(), id, false, |seen, decision, p| {
+                let before = kept.tables.each_ref().map(LevelTable::rows);
+                kept.push(episode, step, seen, decision, p);
+                flushed.push(episode, step, seen, decision, p);
+                step += 1;
+                for level in 0..3 {
+                    let added = kept.tables[level].rows() - before[level];
+                    decision_rows[level] = added.max(decision_rows[level]);
+                }
+                let written = flushed.flush(ROWS, |level, table| {
+                    sizes[level].push(table.rows());
+                    groups[level].append(table.clone());
+                    Ok::<(), std::convert::Infallible>(())
+                });
+                assert_eq!(written, Ok(()));
+                assert!(flushed.tables.iter().all(|table| table.rows() < ROWS));
+            })?;
+        }
+        for (level, sizes) in sizes.iter().enumerate() {
+            assert!(sizes.len() > 1, "level {level} was flushed more than once");
+            assert!(sizes.iter().all(|&rows| (ROWS..ROWS + decision_rows[level]).contains(&rows)), "{sizes:?}");
+        }
+        for (group, rest) in groups.iter_mut().zip(flushed.into_tables()) {
+            group.append(rest);
+        }
+        assert_eq!(groups, kept.into_tables());
+        Ok(())
     }
 }

@@ -5,5 +5,5 @@ mod record;
 mod rollout;
 
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
-pub use record::{RecordError, RecordRequest, record};
+pub use record::{RecordError, RecordRequest, Recording, record};
 pub use rollout::{Progress, RolloutError, rollouts};

@@ -9,7 +9,9 @@ use crate::{
     policy::Policy,
     rng::Split,
     scenario::dag::{KINDS, feature_set},
-    trace::{EpisodeRow, ItemRow, Manifest, Part, RecordPlan, Source, TimelineRow, TraceError, TraceWriter},
+    trace::{
+        EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, Shard, Source, TimelineRow, TraceError, TraceWriter,
+    },
     workload::Workload,
 };
 use rayon::prelude::*;
@@ -19,8 +21,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Episodes per part. A part is the unit that is written, lost and resumed; it bounds memory.
+/// Episodes per part. A part is the unit that is written, lost and resumed, and that shards share out.
 const EPISODES_PER_PART: u32 = 4;
+
+/// Rows of a level that are collected before they are written as one row group. This bounds memory, however long an
+/// episode is: a row group has at most this many rows, plus those of one decision. Four times as many make the files 1 % smaller.
+const ROWS_PER_GROUP: usize = 1 << 15;
 
 /// What to record.
 pub struct RecordRequest<'a> {
@@ -38,8 +44,42 @@ pub struct RecordRequest<'a> {
     pub split: Split,
     /// Number of episodes.
     pub episodes: u32,
+    /// Which of the trace's parts are recorded; the others are left to other recorders.
+    pub shard: Shard,
     /// Whether to remove a trace that was made with other arguments.
     pub force: bool,
+}
+
+impl RecordRequest<'_> {
+    /// Number of episodes of the shard.
+    #[must_use]
+    pub fn shard_episodes(&self) -> u32 {
+        (0..self.parts()).filter(|&part| self.shard.contains(part)).map(|part| self.part(part).len() as u32).sum()
+    }
+
+    /// Number of parts of the whole trace.
+    fn parts(&self) -> u32 {
+        self.episodes.div_ceil(EPISODES_PER_PART)
+    }
+
+    /// The episodes of a part.
+    fn part(&self, part: u32) -> std::ops::Range<u32> {
+        let from = part * EPISODES_PER_PART;
+        from..(from + EPISODES_PER_PART).min(self.episodes)
+    }
+}
+
+/// What is there after a recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Numbers of the parts of the shard, all of them done.
+    pub parts: Vec<u32>,
+    /// Number of parts of the whole trace.
+    pub planned: u32,
+    /// Numbers of the parts that other shards have yet to record.
+    pub missing: Vec<u32>,
+    /// The trace, if no part is missing.
+    pub manifest: Option<Manifest>,
 }
 
 /// Why nothing, or not everything, was recorded. Finished parts are kept; the same request goes on from there.
@@ -72,7 +112,8 @@ pub enum RecordError {
     Interrupted,
 }
 
-/// Records episodes as a trace in `dir`. The bytes written do not depend on the number of threads, nor on interruptions.
+/// Records a shard of the episodes as a trace in `dir`, and completes the trace if this was the last shard. The bytes
+/// written do not depend on the number of threads or shards, nor on interruptions.
 ///
 /// # Errors
 ///
@@ -82,7 +123,7 @@ pub fn record(
     request: &RecordRequest<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Manifest, RecordError> {
+) -> Result<Recording, RecordError> {
     let policy = source(request.policy_id, &request.policy.files())?;
     let workload = source(request.workload_id, &request.workload.files())?;
     let manifest = Manifest {
@@ -93,55 +134,65 @@ pub fn record(
         abstains: request.policy.abstains(),
         ..Manifest::new(feature_set().clone(), policy.clone(), policy, workload)
     };
-    let plan = RecordPlan { manifest, parts: request.episodes.div_ceil(EPISODES_PER_PART) };
-    let writer = TraceWriter::create(dir, plan, request.force)?;
+    let planned = request.parts();
+    let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned }, request.force)?;
     let results: Vec<Result<(), RecordError>> = writer
-        .missing_parts()
+        .missing_parts(request.shard)
         .into_par_iter()
-        .map(|part| {
-            let from = part * EPISODES_PER_PART;
-            let to = (from + EPISODES_PER_PART).min(request.episodes);
-            let rows = run_part(request, from..to, progress, stop)?;
-            // On a thread of its own: to write, polars waits for its own pool, and a worker of ours that waits would begin
-            // another part, and another within that, until all parts lie in memory or the stack is full.
-            let written = std::thread::scope(|scope| scope.spawn(|| writer.write_part(part, &rows)).join());
-            Ok(written.expect("writing a part does not panic")?)
+        .map(|part| match record_part(&writer, part, request, progress, stop) {
+            // Another recorder has finished the part meanwhile, and perhaps cleaned up behind it.
+            Err(RecordError::Trace(_)) if writer.is_finished(part) => Ok(()),
+            result => result,
         })
         .collect();
     results.into_iter().collect::<Result<(), _>>()?;
-    Ok(writer.finish()?)
+
+    let parts: Vec<u32> = (0..planned).filter(|&part| request.shard.contains(part)).collect();
+    let (manifest, missing) = match writer.finish() {
+        Ok(manifest) => (Some(manifest), Vec::new()),
+        Err(TraceError::Incomplete { missing, .. }) if missing.iter().all(|&part| !request.shard.contains(part)) => {
+            (None, missing)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Recording { parts, planned, missing, manifest })
 }
 
-fn run_part(
+fn record_part(
+    writer: &TraceWriter,
+    part: u32,
     request: &RecordRequest<'_>,
-    episodes: std::ops::Range<u32>,
     progress: &dyn Progress,
     stop: &AtomicBool,
-) -> Result<Part, RecordError> {
+) -> Result<(), RecordError> {
     let mut log = ChoiceLog::new(request.policy.abstains());
-    let mut part = Part::default();
-    for episode in episodes {
+    let mut file = writer.part(part)?;
+    for episode in request.part(part) {
         if stop.load(Ordering::Relaxed) {
             return Err(RecordError::Interrupted);
         }
         let id = EpisodeId { seed: request.seed, split: request.split, episode };
-        let mut step = 0;
+        let (mut step, mut written) = (0, Ok(()));
         // The first episode is the sample that pictures are drawn from.
         let run = run_episode(request.workload, &mut *request.policy.fresh(), id, episode == 0, |seen, decision, p| {
-            log.push(episode, step, seen, decision, p);
-            step += 1;
+            if written.is_ok() {
+                log.push(episode, step, seen, decision, p);
+                written = log.flush(ROWS_PER_GROUP, |level, table| file.write_level(level, table));
+                step += 1;
+            }
         })
         .map_err(|source| RecordError::Episode { policy: request.policy_id.to_owned(), source })?;
+        written?;
         progress.episode(run.outcome.decisions);
-        append(&mut part, request, &run);
+        add_episode(&mut file, request, &run);
     }
-    part.tables = log.into_tables().into();
-    Ok(part)
+    log.flush(1, |level, table| file.write_level(level, table))?;
+    Ok(file.finish()?)
 }
 
-fn append(part: &mut Part, request: &RecordRequest<'_>, run: &EpisodeRun) {
+fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, run: &EpisodeRun) {
     let (episode, outcome) = (run.episode, &run.outcome);
-    part.episodes.push(EpisodeRow {
+    let row = EpisodeRow {
         episode,
         seed: run.seed,
         split: request.split.name().to_owned(),
@@ -153,24 +204,23 @@ fn append(part: &mut Part, request: &RecordRequest<'_>, run: &EpisodeRun) {
         events: outcome.events,
         utilisation: outcome.utilisation,
         jobs_in_system: outcome.jobs_in_system,
-    });
+    };
     let completion = outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
-    part.items.extend(
-        (0..).zip(run.arrivals_ms.iter().zip(completion)).map(|(item, (&arrival_ms, completion_ms))| ItemRow {
-            episode,
-            item,
-            arrival_ms,
-            completion_ms,
-        }),
-    );
-    part.timeline.extend(run.timeline.iter().map(|r| TimelineRow {
+    let items = (0..).zip(run.arrivals_ms.iter().zip(completion)).map(|(item, (&arrival_ms, completion_ms))| ItemRow {
+        episode,
+        item,
+        arrival_ms,
+        completion_ms,
+    });
+    let timeline = run.timeline.iter().map(|r| TimelineRow {
         episode,
         lane: r.executor,
         item: r.stage.job,
         part: r.stage.stage,
         start_ms: r.start_ms,
         end_ms: r.end_ms,
-    }));
+    });
+    file.add_episode(row, items, timeline);
 }
 
 /// A policy or workload with the hashes of its files.
@@ -216,12 +266,46 @@ mod tests {
             seed: 0,
             split: Split::Train,
             episodes: 40,
+            shard: Shard::WHOLE,
             force: false,
         };
         let progress = InMemory { dir: dir.path(), run: AtomicUsize::new(0), most: AtomicUsize::new(0) };
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         one.install(|| record(dir.path(), &request, &progress, &AtomicBool::new(false)))?;
         assert_eq!(progress.most.into_inner(), EPISODES_PER_PART as usize);
+        Ok(())
+    }
+
+    #[test]
+    fn row_groups_are_bounded_however_long_a_part_is() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        // Jobs that arrive at once and stay long: many candidates per decision.
+        let (name, workload_id) = ("sjf,temperature=1", "builtin,jobs=120,executors=4,rate=1e-2");
+        let (policy, workload) = (policy::open(&name.parse()?)?, workload::open(&workload_id.parse()?)?);
+        let request = RecordRequest {
+            policy_id: name,
+            policy: &*policy,
+            workload_id,
+            workload: &*workload,
+            seed: 0,
+            split: Split::Train,
+            episodes: 2,
+            shard: Shard::WHOLE,
+            force: false,
+        };
+        record(dir.path(), &request, &(), &AtomicBool::new(false))?;
+        for level in ["job", "stage"] {
+            let mut file = std::fs::File::open(dir.path().join(format!("{level}/part-00000.parquet")))?;
+            let groups = polars_parquet::parquet::read::read_metadata(&mut file)?.row_groups;
+            let rows: Vec<usize> = groups.iter().map(|group| group.num_rows()).collect();
+            let (last, full) = rows.split_last().ok_or("row groups")?;
+            assert!(!full.is_empty() && *last < 2 * ROWS_PER_GROUP, "{level}: {rows:?}");
+            // A job has at most some ten stages that can run.
+            assert!(
+                full.iter().all(|rows| (ROWS_PER_GROUP..ROWS_PER_GROUP + 120 * 10).contains(rows)),
+                "{level}: {rows:?}"
+            );
+        }
         Ok(())
     }
 }

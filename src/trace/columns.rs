@@ -1,15 +1,14 @@
-//! Columns in memory and in Parquet: the only file that knows how polars stores them.
+//! Parquet to columns: the only file that knows how polars reads them.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use polars::prelude::{
-    ArrowDataType, ChunkedArray, Column, DataFrame, NamedFrom, PolarsNumericType, PolarsPhysicalType, Series,
-};
+use polars::prelude::{ArrowDataType, ChunkedArray, DataFrame, PolarsNumericType, PolarsPhysicalType};
 use polars::prelude::{BooleanType, Float32Type, Float64Type, StringType, UInt32Type, UInt64Type};
 use polars_io::SerReader;
-use polars_io::parquet::{read::ParquetReader, write::KeyValueMetadata, write::ParquetWriter};
+use polars_io::parquet::read::ParquetReader;
 
+use super::encoder::Cells;
 use super::error::Problems;
 
 /// The columns of one Parquet file.
@@ -18,78 +17,101 @@ pub(super) struct Frame<'a> {
     data: DataFrame,
 }
 
-/// Columns as the bytes of a Parquet file (zstd, row groups of 2¹⁸ rows) with `facts` in its footer. The columns must be
-/// equally long. Equal columns give equal bytes.
-pub(super) fn encode(columns: Vec<Column>, facts: &[(&str, String)]) -> Result<Vec<u8>, String> {
-    let facts = facts.iter().map(|(key, value)| (format!("distill.{key}"), value.clone())).collect();
-    let mut data = DataFrame::new_infer_height(columns).map_err(|e| e.to_string())?;
-    let mut bytes = Vec::new();
-    ParquetWriter::new(&mut bytes)
-        .with_row_group_size(Some(1 << 18))
-        .set_parallel(false) // Parts are what runs in parallel.
-        .with_key_value_metadata(Some(KeyValueMetadata::from_static(facts)))
-        .finish(&mut data)
-        .map_err(|e| e.to_string())?;
-    Ok(bytes)
-}
-
-/// A column from values.
-pub(super) fn column<C, T>(name: &str, values: C) -> Column
-where
-    C: AsRef<T>,
-    T: ?Sized,
-    Series: NamedFrom<C, T>,
-{
-    Series::new(name.into(), values).into()
-}
-
 /// What a cell of a table may be.
-pub(super) trait Cell: Sized {
-    /// A column of such cells.
-    fn column(name: &str, cells: Vec<Self>) -> Column;
-    /// The cells of a column; `None`, with the reasons reported, if the column is missing or of another type, or a cell
-    /// is null or NaN (or infinite, in f64) where it must not be.
-    fn cells(frame: &Frame<'_>, name: &str, problems: &mut Problems) -> Option<Vec<Self>>;
+pub(super) trait Cell: Clone {
+    /// The Arrow type of a column of such cells.
+    const TYPE: ArrowDataType;
+    /// What is wrong with a cell that is not sound.
+    const COMPLAINT: &'static str = "";
+
+    /// A column of such cells, to be written.
+    fn column(cells: Vec<Self>) -> Cells;
+
+    /// The cells of a column, sound or not; `None`, with the reasons reported, if the column is missing or of another
+    /// type, or a cell is null where it must not be.
+    fn read(frame: &Frame<'_>, name: &str, problems: &mut Problems) -> Option<Vec<Self>>;
+
+    /// Whether the cell may be in a trace.
+    fn is_sound(&self) -> bool {
+        true
+    }
+
+    /// Reports each cell of a column that is not sound; returns whether all are.
+    fn check(file: &str, name: &str, cells: impl Iterator<Item = Self>, problems: &mut Problems) -> bool {
+        let before = problems.count;
+        for (row, _) in cells.enumerate().filter(|(_, cell)| !cell.is_sound()) {
+            problems.add(file, Some(name), Some(row), format_args!("{}", Self::COMPLAINT));
+        }
+        problems.count == before
+    }
+
+    /// The cells of a column if all are sound; each that is not is reported.
+    fn cells(frame: &Frame<'_>, name: &str, problems: &mut Problems) -> Option<Vec<Self>> {
+        let cells = Self::read(frame, name, problems)?;
+        Self::check(frame.file(), name, cells.iter().cloned(), problems).then_some(cells)
+    }
 }
 
-/// Implements [`Cell`]: Rust type, how its cells are read.
+/// Implements [`Cell`]: Rust and Arrow type, how cells are written and read, which are sound and what others are.
 macro_rules! cell {
-    ($type:ty, |$frame:ident, $name:ident, $problems:ident| $cells:expr) => {
+    ($type:ty, $arrow:ident, |$cells:ident| $write:expr, |$frame:ident, $name:ident, $problems:ident| $read:expr
+     $(, |$cell:ident| $sound:expr, $complaint:expr)?) => {
         impl Cell for $type {
-            fn column(name: &str, cells: Vec<Self>) -> Column {
-                column(name, cells)
+            const TYPE: ArrowDataType = ArrowDataType::$arrow;
+            $(const COMPLAINT: &'static str = $complaint;)?
+            fn column($cells: Vec<Self>) -> Cells {
+                $write
             }
-            fn cells($frame: &Frame<'_>, $name: &str, $problems: &mut Problems) -> Option<Vec<Self>> {
-                $cells
+            fn read($frame: &Frame<'_>, $name: &str, $problems: &mut Problems) -> Option<Vec<Self>> {
+                Some($read)
             }
+            $(fn is_sound(&self) -> bool {
+                let $cell = self;
+                $sound
+            })?
         }
     };
 }
 
-cell!(u32, |frame, name, problems| Some(frame.slice::<UInt32Type>(name, problems)?.to_vec()));
-cell!(u64, |frame, name, problems| Some(frame.slice::<UInt64Type>(name, problems)?.to_vec()));
-cell!(Option<u32>, |frame, name, problems| Some(frame.typed::<UInt32Type>(name, problems)?.iter().collect()));
-cell!(bool, |frame, name, problems| Some(frame.full::<BooleanType>(name, problems)?.iter().flatten().collect()));
-cell!(String, |frame, name, problems| Some(frame.strings(name, problems)?.into_iter().map(str::to_owned).collect()));
-cell!(f32, |frame, name, problems| Some(frame.slice::<Float32Type>(name, problems)?.to_vec()));
-cell!(f64, |frame, name, problems| {
-    let cells = frame.slice::<Float64Type>(name, problems)?.to_vec();
-    frame.without(name, cells, |x| !x.is_finite(), "is NaN or infinite, expected a finite number", problems)
+cell!(u32, UInt32, |cells| Cells::numbers(&cells), |frame, name, problems| {
+    frame.slice::<UInt32Type>(name, problems)?.to_vec()
 });
-cell!(Option<f64>, |frame, name, problems| {
-    let cells = frame.typed::<Float64Type>(name, problems)?.iter().collect();
-    frame.without(
-        name,
-        cells,
-        |x| x.is_some_and(|x| !x.is_finite()),
-        "is NaN or infinite, expected a finite number or null",
-        problems,
-    )
+cell!(u64, UInt64, |cells| Cells::numbers(&cells), |frame, name, problems| {
+    frame.slice::<UInt64Type>(name, problems)?.to_vec()
 });
-cell!(Option<f32>, |frame, name, problems| {
-    let cells = frame.typed::<Float32Type>(name, problems)?.iter().collect();
-    frame.without(name, cells, |x| x.is_some_and(f32::is_nan), "is NaN, expected a number or null", problems)
+cell!(Option<u32>, UInt32, |cells| Cells::nullable(cells), |frame, name, problems| {
+    frame.typed::<UInt32Type>(name, problems)?.iter().collect()
 });
+cell!(bool, Boolean, |cells| Cells::flags(&cells), |frame, name, problems| {
+    frame.full::<BooleanType>(name, problems)?.iter().flatten().collect()
+});
+cell!(String, Utf8View, |cells| Cells::texts(&cells), |frame, name, problems| {
+    frame.strings(name, problems)?.into_iter().map(str::to_owned).collect()
+});
+cell!(
+    f64,
+    Float64,
+    |cells| Cells::numbers(&cells),
+    |frame, name, problems| frame.slice::<Float64Type>(name, problems)?.to_vec(),
+    |cell| cell.is_finite(),
+    "is NaN or infinite, expected a finite number"
+);
+cell!(
+    Option<f64>,
+    Float64,
+    |cells| Cells::nullable(cells),
+    |frame, name, problems| frame.typed::<Float64Type>(name, problems)?.iter().collect(),
+    |cell| cell.is_none_or(f64::is_finite),
+    "is NaN or infinite, expected a finite number or null"
+);
+cell!(
+    Option<f32>,
+    Float32,
+    |cells| Cells::nullable(cells),
+    |frame, name, problems| frame.typed::<Float32Type>(name, problems)?.iter().collect(),
+    |cell| cell.is_none_or(|x| !x.is_nan()),
+    "is NaN, expected a number or null"
+);
 
 impl<'a> Frame<'a> {
     /// Decodes the bytes of a Parquet file; `file` is its name in reports.
@@ -178,22 +200,6 @@ impl<'a> Frame<'a> {
             }
         }
         None
-    }
-
-    /// `cells`, unless one is `bad`; each bad one gets the complaint.
-    fn without<T>(
-        &self,
-        name: &str,
-        cells: Vec<T>,
-        bad: impl Fn(&T) -> bool,
-        complaint: &str,
-        problems: &mut Problems,
-    ) -> Option<Vec<T>> {
-        let before = problems.count;
-        for (row, _) in cells.iter().enumerate().filter(|(_, cell)| bad(cell)) {
-            problems.add(self.file, Some(name), Some(row), format_args!("{complaint}"));
-        }
-        (problems.count == before).then_some(cells)
     }
 }
 

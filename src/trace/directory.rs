@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::TraceError;
-use super::manifest::{MANIFEST, PARTS, PLAN, SIDE_TABLES, is_plain, parse_json, table_of};
-
-/// Ending of files that are not complete yet.
-pub(super) const TEMPORARY: &str = ".tmp";
+use super::file::name_to_be;
+use super::manifest::{MANIFEST, PARTS, PLAN, SIDE_TABLES, is_plain, table_of};
+use super::parts::entries;
 
 /// A trace found in a directory, complete or not, whatever its version.
 #[derive(Debug, PartialEq)]
@@ -26,11 +25,12 @@ impl FoundTrace {
     ///
     /// [`TraceError::NotATrace`] if there is something, but neither a plan nor a manifest.
     pub(super) fn in_directory(dir: &Path) -> Result<Option<Self>, TraceError> {
+        // In this order, because another recorder may be about to begin: its plan is there before anything else.
+        let names = entries(dir)?;
         let plan = probe(&dir.join(PLAN)).and_then(|plan| levels(plan.get("manifest")?));
         let manifest = probe(&dir.join(MANIFEST)).and_then(|manifest| levels(&manifest));
         if plan.is_none() && manifest.is_none() {
-            let unfinished_plan = format!("{PLAN}{TEMPORARY}");
-            return match entries(dir)?.into_iter().find(|name| *name != unfinished_plan) {
+            return match names.into_iter().find(|name| name_to_be(name) != Some(PLAN)) {
                 None => Ok(None),
                 Some(found) => Err(TraceError::NotATrace { dir: dir.to_owned(), found }),
             };
@@ -46,37 +46,33 @@ impl FoundTrace {
         if dir.join(PLAN).exists() {
             remove_file(&dir.join(MANIFEST))?; // From here on the trace is incomplete.
         }
-        remove_folder(&dir.join(PARTS), |name| {
-            name.strip_suffix(".json").is_some_and(|stem| stem.starts_with("part-"))
-        })?;
+        remove_files(&dir.join(PARTS), |name| is_marker(name) || name_to_be(name).is_some_and(is_marker))?;
+        remove_if_empty(&dir.join(PARTS))?;
         for table in &self.tables {
-            for ending in ["", TEMPORARY] {
-                remove_file(&dir.join(format!("{table}.parquet{ending}")))?;
-            }
-            remove_folder(&dir.join(table), |name| table_of(&format!("{table}/{name}")).is_some())?;
+            let is_part = |name: &str| table_of(&format!("{table}/{name}")).is_some();
+            remove_files(&dir.join(table), |name| is_part(name) || name_to_be(name).is_some_and(is_part))?;
+            remove_if_empty(&dir.join(table))?;
+            remove_file(&dir.join(format!("{table}.parquet")))?;
         }
-        for name in [MANIFEST, PLAN] {
-            for ending in [TEMPORARY, ""] {
-                remove_file(&dir.join(format!("{name}{ending}")))?;
-            }
-        }
-        Ok(())
+        remove_files(dir, |name| matches!(name_to_be(name), Some(MANIFEST | PLAN)))?;
+        remove_file(&dir.join(MANIFEST))?;
+        remove_file(&dir.join(PLAN))
     }
 }
 
-/// How many parts of an unfinished recording are done, and how many were planned.
-pub(super) fn finished_parts(dir: &Path) -> Result<(u32, u32), TraceError> {
-    /// The number alone: the rest does not matter here.
-    #[derive(serde::Deserialize)]
-    struct Parts {
-        parts: u32,
+/// Removes the temporary files of killed recorders from a complete trace. A recorder that is at work all the same can only
+/// be writing what is there already, and copes.
+pub(super) fn remove_leftovers<'a>(dir: &Path, tables: impl Iterator<Item = &'a str>) -> Result<(), TraceError> {
+    for table in tables {
+        let is_part = |name: &str| table_of(&format!("{table}/{name}")).is_some();
+        remove_files(&dir.join(table), |name| name_to_be(name).is_some_and(is_part))?;
     }
-    let plan = dir.join(PLAN);
-    let bytes = fs::read(&plan).map_err(TraceError::io(&plan, "read"))?;
-    let Parts { parts } = parse_json(&plan, &bytes)?;
-    let markers = entries(&dir.join(PARTS)).unwrap_or_default();
-    let done = markers.iter().filter(|name| name.ends_with(".json")).count();
-    Ok((u32::try_from(done).unwrap_or(parts).min(parts), parts))
+    remove_files(&dir.join(PARTS), |name| name_to_be(name).is_some_and(is_marker))?;
+    remove_files(dir, |name| matches!(name_to_be(name), Some(MANIFEST | PLAN)))
+}
+
+fn is_marker(name: &str) -> bool {
+    name.strip_suffix(".json").is_some_and(|stem| stem.starts_with("part-"))
 }
 
 /// The first difference between two JSON values in words; `path` says where they stand.
@@ -111,19 +107,6 @@ fn levels(manifest: &Value) -> Option<Vec<String>> {
     Some(levels.iter().filter_map(|level| Some(level.get("name")?.as_str()?.to_owned())).collect())
 }
 
-/// Names of the entries of a directory, sorted.
-pub(super) fn entries(dir: &Path) -> Result<Vec<String>, TraceError> {
-    let list = || -> std::io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(dir)? {
-            names.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-        names.sort();
-        Ok(names)
-    };
-    list().map_err(TraceError::io(dir, "read"))
-}
-
 fn remove_file(path: &PathBuf) -> Result<(), TraceError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(TraceError::io(path, "removed")(error)),
@@ -131,18 +114,16 @@ fn remove_file(path: &PathBuf) -> Result<(), TraceError> {
     }
 }
 
-/// Removes the files of a folder that are `ours` (or are so without the temporary ending), then the folder if it is empty.
-fn remove_folder(folder: &PathBuf, ours: impl Fn(&str) -> bool) -> Result<(), TraceError> {
+/// Removes the files of a folder that are `ours`, if there is such a folder.
+fn remove_files(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), TraceError> {
     if !folder.is_dir() {
         return Ok(());
     }
-    let names = entries(folder)?;
-    let (ours, foreign): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| ours(name.strip_suffix(TEMPORARY).unwrap_or(name)));
-    for name in ours {
-        remove_file(&folder.join(name))?;
-    }
-    if foreign.is_empty() {
+    entries(folder)?.iter().filter(|name| ours(name)).try_for_each(|name| remove_file(&folder.join(name)))
+}
+
+fn remove_if_empty(folder: &PathBuf) -> Result<(), TraceError> {
+    if folder.is_dir() && entries(folder)?.is_empty() {
         fs::remove_dir(folder).map_err(TraceError::io(folder, "removed"))?;
     }
     Ok(())

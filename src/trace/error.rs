@@ -45,14 +45,14 @@ pub enum TraceError {
     },
     /// The recording was interrupted.
     #[error(
-        "{}: incomplete: {done} of {parts} parts; run the same `distill record` command again to complete it",
-        dir.display()
+        "{}: incomplete: {} of {parts} parts; run the same `distill record` command again to complete it",
+        dir.display(), (*parts as usize).saturating_sub(missing.len())
     )]
     Incomplete {
         /// The trace.
         dir: PathBuf,
-        /// Parts that are there.
-        done: u32,
+        /// Numbers of the parts that are not there, or damaged; at most `parts`.
+        missing: Vec<u32>,
         /// Parts planned.
         parts: u32,
     },

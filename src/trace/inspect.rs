@@ -7,19 +7,23 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::columns::Frame;
-use super::directory::entries;
 use super::error::{Problem, Problems, TraceError};
-use super::manifest::{MANIFEST, Manifest, TableFile, read_manifest, table_of, write_atomically};
+use super::file::write_atomically;
+use super::manifest::{MANIFEST, Manifest, TableFile, read_manifest, table_of};
+use super::parts::entries;
 use super::reader::{context, incomplete, read_episodes, read_level_file, read_rows};
 use super::rows::{ItemRow, TimelineRow};
 use super::table::LevelTable;
+use super::unfinished::{DamagedPart, Unfinished};
 use crate::level::sha256_hex;
 
 /// What [`inspect`] found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Inspection {
-    /// The manifest, unless it cannot be read.
+    /// The manifest, unless there is none or it cannot be read.
     pub manifest: Option<Manifest>,
+    /// How far the recording is, if it is unfinished.
+    pub unfinished: Option<Unfinished>,
     /// SHA-256 (hex) of the manifest file: the hash of the trace.
     pub hash: Option<String>,
     /// What the levels hold, as far as they can be read.
@@ -56,9 +60,20 @@ pub struct LevelSummary {
 #[must_use]
 pub fn inspect(dir: &Path) -> Inspection {
     let mut problems = Problems::default();
-    let mut inspection =
-        Inspection { manifest: None, hash: None, levels: Vec::new(), problems: Vec::new(), problem_count: 0 };
+    let mut inspection = Inspection::default();
     match read_listed(dir) {
+        Err(error @ TraceError::Incomplete { .. }) => {
+            problems.add_error(&error);
+            match Unfinished::read(dir) {
+                Ok(unfinished) => {
+                    for DamagedPart { part, problem } in &unfinished.damaged {
+                        problems.add("", None, None, format_args!("part {part} is damaged: {problem}"));
+                    }
+                    inspection.unfinished = Some(unfinished);
+                }
+                Err(error) => problems.add_error(&error),
+            }
+        }
         Err(error) => problems.add_error(&error),
         Ok((manifest, hash)) => {
             manifest.check(&mut problems);

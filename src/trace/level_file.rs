@@ -1,10 +1,13 @@
-//! One Parquet file of a level: how a table becomes columns, how columns become a table, and the rules between.
+//! One Parquet file of a level: how a table becomes columns, and how columns become a table.
 
-use polars::prelude::{Column, Float32Type, Float64Type, UInt32Type, UInt64Type};
+use polars::prelude::{Float32Type, Float64Type, UInt32Type, UInt64Type};
+use polars_arrow::datatypes::{ArrowDataType, ArrowSchema};
 
 use super::columns::{Cell, Frame};
+use super::encoder::{Cells, schema};
 use super::error::Problems;
 use super::manifest::column_names;
+use super::rules::{Context, check};
 use super::table::{ChoiceHeader, LevelTable};
 use crate::level::LevelSpec;
 
@@ -12,73 +15,76 @@ use crate::level::LevelSpec;
 pub(super) const FIXED_COLUMNS: [&str; 10] =
     ["episode", "step", "choice", "time_ms", "kind", "candidate", "parent", "log_prob", "chosen", "weight"];
 
-/// How far the probabilities of a choice may be from adding up to 1.
-const PROBABILITY_TOLERANCE: f64 = 1e-3;
+/// Rows in a block when columns become a row-major matrix or the other way round, so that the block stays in the
+/// processor's cache.
+const BLOCK: usize = 128;
 
-/// Rows in a block when columns become a row-major matrix, so that the block stays in the processor's cache.
-const BLOCK: usize = 512;
-
-/// What the rules need to know beside the file.
-pub(super) struct Context<'a> {
-    /// The level's description.
-    pub(super) spec: &'a LevelSpec,
-    /// The manifest's kinds, at most 256.
-    pub(super) kinds: &'a [String],
-    /// Whether this is the first level, which has no parents.
-    pub(super) first: bool,
-    /// The last choice of the files before this one: its id and step.
-    pub(super) last: Option<(u64, u32)>,
+/// Names and types of the columns of a level.
+pub(super) fn level_schema(level: &LevelSpec) -> ArrowSchema {
+    use ArrowDataType::{Boolean, Float32, Float64, UInt32, UInt64, Utf8View};
+    let fixed = [UInt32, UInt32, UInt64, Float64, Utf8View, UInt32, UInt32, Float32, Boolean, Float32];
+    let entities = level.entities.iter().map(|_| UInt32);
+    let features = level.features.iter().map(|_| Float32);
+    schema(column_names(level).zip(fixed.into_iter().chain(entities).chain(features)))
 }
 
-/// The first way in which the vectors of a table do not fit together, if there is one.
-pub(super) fn misshapen(table: &LevelTable) -> Option<String> {
-    let rows = table.rows();
-    for (name, found, expected) in [
-        ("chosen", table.chosen.len(), rows),
-        ("entity", table.entity.len(), rows * table.spec.entities.len()),
-        ("x", table.x.len(), rows * table.width()),
-    ] {
-        if found != expected {
-            return Some(format!("`{name}` has {found} values, expected {expected} for {rows} rows"));
+/// The columns of a table that is not misshapen, in the order of the schema.
+pub(super) fn columns(table: &LevelTable) -> impl Iterator<Item = Cells> + Send + Sync {
+    let candidates: Vec<u32> = table.iter().flat_map(|c| 0..c.len() as u32).collect();
+    let mut kinds = Vec::new();
+    let kind_places = per_row(table, |c| {
+        kinds.iter().position(|&kind| kind == c.kind).unwrap_or_else(|| {
+            kinds.push(c.kind);
+            kinds.len() - 1
+        }) as u32
+    });
+    let kinds: Vec<&str> = kinds.iter().map(|&kind| table.kinds[usize::from(kind)].as_str()).collect();
+    let fixed = [
+        Cells::numbers(&per_row(table, |c| c.episode)),
+        Cells::numbers(&per_row(table, |c| c.step)),
+        Cells::numbers(&per_row(table, |c| c.id)),
+        Cells::numbers(&per_row(table, |c| c.time_ms)),
+        Cells::listed_texts(kind_places, &kinds),
+        Cells::numbers(&candidates),
+        if table.choices.iter().all(|c| c.parent.is_some()) {
+            Cells::numbers(&per_row(table, |c| c.parent.unwrap_or_default()))
+        } else {
+            Cells::nullable(per_row(table, |c| c.parent))
+        },
+        if table.log_prob.iter().all(|p| !p.is_nan()) {
+            Cells::numbers(&table.log_prob)
+        } else {
+            Cells::nullable(table.log_prob.iter().map(|&p| (!p.is_nan()).then_some(p)).collect())
+        },
+        Cells::flags(&table.chosen),
+        Cells::numbers(&per_row(table, |c| c.weight)),
+    ];
+    let entities =
+        column_major(&table.entity, table.spec.entities.len()).into_iter().map(|cells| Cells::numbers(&cells));
+    let features = column_major(&table.x, table.width()).into_iter().map(|cells| Cells::numbers(&cells));
+    fixed.into_iter().chain(entities).chain(features)
+}
+
+/// A column from the header of each row's choice.
+fn per_row<T: Clone>(table: &LevelTable, mut cell: impl FnMut(&ChoiceHeader) -> T) -> Vec<T> {
+    let mut cells = Vec::with_capacity(table.rows());
+    let ends = table.choices.iter().skip(1).map(|next| next.first_row).chain([table.rows()]);
+    for (header, end) in table.choices.iter().zip(ends) {
+        cells.resize(end, cell(header));
+    }
+    cells
+}
+
+/// A row-major matrix as columns.
+fn column_major<T: Copy>(matrix: &[T], width: usize) -> Vec<Vec<T>> {
+    let rows = matrix.len().checked_div(width).unwrap_or(0);
+    let mut columns: Vec<Vec<T>> = (0..width).map(|_| Vec::with_capacity(rows)).collect();
+    for block in matrix.chunks(BLOCK * width.max(1)) {
+        for (c, column) in columns.iter_mut().enumerate() {
+            column.extend(block.chunks_exact(width).map(|row| row[c]));
         }
     }
-    let starts = || table.choices.iter().map(|c| c.first_row);
-    let begins_at_zero = starts().next() == (rows > 0).then_some(0);
-    let increasing = starts().zip(starts().skip(1).chain([rows])).all(|(start, end)| start < end);
-    (!begins_at_zero || !increasing)
-        .then(|| format!("`first_row` of the choices must start at 0 and increase up to the {rows} rows"))
-}
-
-/// The columns of a table that is not misshapen.
-pub(super) fn columns(table: &LevelTable) -> Vec<Column> {
-    let (entities, width) = (table.spec.entities.len(), table.width());
-    let mut columns = Vec::with_capacity(FIXED_COLUMNS.len() + entities + width);
-    columns.push(per_row(table, "episode", |c, _| c.episode));
-    columns.push(per_row(table, "step", |c, _| c.step));
-    columns.push(per_row(table, "choice", |c, _| c.id));
-    columns.push(per_row(table, "time_ms", |c, _| c.time_ms));
-    columns.push(per_row(table, "kind", |c, _| {
-        // An unknown kind is written as such and then refused by the rules.
-        table.kinds.get(usize::from(c.kind)).cloned().unwrap_or_default()
-    }));
-    columns.push(per_row(table, "candidate", |_, i| i));
-    columns.push(per_row(table, "parent", |c, _| c.parent));
-    columns.push(Cell::column("log_prob", table.log_prob.iter().map(|&p| (!p.is_nan()).then_some(p)).collect()));
-    columns.push(Cell::column("chosen", table.chosen.clone()));
-    columns.push(per_row(table, "weight", |c, _| c.weight));
-    for (e, name) in table.spec.entities.iter().enumerate() {
-        columns.push(Cell::column(name, table.entity.iter().skip(e).step_by(entities).copied().collect()));
-    }
-    for (f, feature) in table.spec.features.iter().enumerate() {
-        columns.push(Cell::column(&feature.name, table.x.iter().skip(f).step_by(width).copied().collect()));
-    }
     columns
-}
-
-/// A column from the header of each row's choice and the row's number in it.
-fn per_row<T: Cell>(table: &LevelTable, name: &str, cell: impl Fn(&ChoiceHeader, u32) -> T) -> Column {
-    let cells = table.iter().flat_map(|c| (0..c.len() as u32).map(|i| cell(c.header, i)));
-    Cell::column(name, cells.collect())
 }
 
 /// The table of a file. Everything that breaks the format is reported; `None` if the columns do not even have the right
@@ -154,60 +160,6 @@ pub(super) fn read(frame: &Frame<'_>, context: &Context<'_>, problems: &mut Prob
     Some(table)
 }
 
-/// Reports what breaks the rules of a choice.
-fn check(table: &LevelTable, context: &Context<'_>, file: &str, problems: &mut Problems) {
-    let mut last = context.last;
-    for choice in table.iter() {
-        let header = choice.header;
-        let row = header.first_row;
-        let mut bad = |name: &str, row: usize, message: std::fmt::Arguments<'_>| {
-            problems.add(file, Some(name), Some(row), message);
-        };
-        if header.id >> 32 != u64::from(header.episode) {
-            let id = header.id;
-            bad("choice", row, format_args!("is {id}, expected {}·2³² + a number below 2³²", header.episode));
-        }
-        if let Some((id, step)) = last {
-            if header.id <= id {
-                let message = format_args!("is {} after {id}, expected increasing choices in one piece", header.id);
-                bad("choice", row, message);
-            } else if header.id >> 32 == id >> 32 && header.step < step {
-                bad("step", row, format_args!("is {} after {step} in the same episode", header.step));
-            }
-        }
-        last = Some((header.id, header.step));
-        if !header.time_ms.is_finite() {
-            bad("time_ms", row, format_args!("is {}, expected a finite number", header.time_ms));
-        }
-        if !(header.weight.is_finite() && header.weight > 0.0) {
-            bad("weight", row, format_args!("is {}, expected a positive finite number", header.weight));
-        }
-        if context.first && header.parent.is_some() {
-            bad("parent", row, format_args!("is set, expected null at the first level"));
-        }
-        let chosen = choice.chosen.iter().filter(|&&c| c).count();
-        if chosen > 1 || (chosen == 0 && header.parent.is_none()) {
-            let allowed = if header.parent.is_none() { "exactly one" } else { "at most one" };
-            bad("chosen", row, format_args!("is true for {chosen} candidates of the choice, expected {allowed}"));
-        }
-        if choice.has_probabilities() {
-            let sum: f64 = choice.log_prob.iter().map(|&p| f64::from(p).exp()).sum();
-            if (sum - 1.0).abs() > PROBABILITY_TOLERANCE {
-                let message =
-                    format_args!("gives probabilities that add up to {sum:.4}, expected 1 in natural logarithms");
-                bad("log_prob", row, message);
-            }
-        } else if let Some(known) = choice.log_prob.iter().position(|p| !p.is_nan()) {
-            bad("log_prob", row + known, format_args!("is set, but null for other candidates of the choice"));
-        }
-    }
-    let width = table.width();
-    for (i, value) in table.x.iter().enumerate().filter(|(_, value)| !value.is_finite()) {
-        let name = table.spec.features[i % width].name.as_str();
-        problems.add(file, Some(name), Some(i / width), format_args!("is {value}, expected a finite number"));
-    }
-}
-
 /// Columns as a row-major matrix.
 fn row_major<T: Copy + Default>(columns: &[&[T]], rows: usize) -> Vec<T> {
     let width = columns.len();
@@ -228,11 +180,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_major_holds_every_cell_beyond_one_block() {
+    fn row_major_and_back_holds_every_cell_beyond_one_block() {
         let (a, b): (Vec<u32>, Vec<u32>) = (0..1300).map(|i| (i, i + 5000)).unzip();
         let matrix = row_major(&[&a, &b], 1300);
         for (i, row) in matrix.chunks(2).enumerate() {
             assert_eq!(row, [a[i], b[i]]);
         }
+        assert_eq!(column_major(&matrix, 2), [a, b]);
+        assert_eq!(column_major::<f32>(&[], 0), [[0.0; 0]; 0]);
     }
 }

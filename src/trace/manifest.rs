@@ -7,7 +7,6 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::directory::TEMPORARY;
 use super::error::{Problems, TraceError};
 use super::level_file::FIXED_COLUMNS;
 use crate::level::{FeatureSet, sha256_hex};
@@ -280,15 +279,6 @@ pub(super) fn read_manifest(dir: &Path) -> Result<(Manifest, String), TraceError
         return Err(TraceError::Version { path, found: format_version });
     }
     Ok((parse_json(&path, &bytes)?, sha256_hex(&bytes)))
-}
-
-/// Writes a file under a temporary name and renames it.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TraceError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(TEMPORARY);
-    let temporary = Path::new(&temporary);
-    fs::write(temporary, bytes).map_err(TraceError::io(temporary, "written"))?;
-    fs::rename(temporary, path).map_err(TraceError::io(path, "written"))
 }
 
 #[cfg(test)]

@@ -2,30 +2,40 @@
 //!
 //! A trace is a directory: `manifest.json`, one Parquet table per level (one row per candidate) and the tables
 //! `episodes`, `items` and `timeline` for the pictures. `docs/trace-format.md` describes the files for people who write
-//! them from other languages. [`TraceWriter`] writes a trace part by part and resumes a killed recording, [`Trace`] reads
-//! one back, [`inspect`] says what is wrong with one, [`seal`] completes the manifest of a trace that another program
-//! wrote.
+//! them from other languages. [`TraceWriter`] writes a trace part by part, alone or beside others, and resumes a killed
+//! recording; [`PartWriter`] writes one part as it comes, a row group at a time; [`Trace`] reads a trace back, [`inspect`]
+//! says what is wrong with one, [`seal`] completes the manifest of a trace that another program wrote.
 //!
-//! Guarantees: equal parts give equal bytes, in whatever order and on however many threads they are written; a table is
-//! visible under its name only when it is complete; `manifest.json` is written last; whatever is read was checked against
-//! the manifest's hashes and the rules of the format. Nothing here knows what kind of cluster a trace is about, and
-//! nothing here decides which episodes form a part.
+//! Guarantees: equal calls give equal bytes, in whatever order, on however many threads and by however many recorders the
+//! parts are written; a table is visible under its name only when it is complete; `manifest.json` is written last; what is
+//! written was checked against the rules of the format, what is read also against the manifest's hashes. Nothing here knows
+//! what kind of cluster a trace is about, and nothing here decides which episodes form a part.
 
 mod columns;
 mod directory;
+mod encoder;
 mod error;
+mod file;
 mod inspect;
 mod level_file;
 mod manifest;
+mod part_writer;
+mod parts;
 mod reader;
 mod rows;
+mod rules;
+mod shard;
 mod table;
+mod unfinished;
 mod writer;
 
 pub use error::{Problem, TraceError};
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile};
+pub use part_writer::PartWriter;
 pub use reader::Trace;
 pub use rows::{EpisodeRow, ItemRow, TimelineRow};
+pub use shard::{Shard, ShardError};
 pub use table::{Choice, ChoiceHeader, LevelTable};
-pub use writer::{Part, RecordPlan, TraceWriter};
+pub use unfinished::{DamagedPart, Unfinished};
+pub use writer::{RecordPlan, TraceWriter};

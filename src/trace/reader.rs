@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::columns::Frame;
-use super::directory::finished_parts;
 use super::error::{Problems, TraceError};
-use super::level_file::{self, Context};
-use super::manifest::{MANIFEST, Manifest, PLAN, TableFile, read_manifest};
+use super::level_file;
+use super::manifest::{MANIFEST, Manifest, PLAN, TableFile, parse_json, read_manifest};
+use super::parts::unmarked;
 use super::rows::{EpisodeRow, ItemRow, Row, TimelineRow, check_episodes};
+use super::rules::Context;
 use super::table::LevelTable;
 use crate::level::sha256_hex;
 
@@ -115,15 +116,32 @@ pub(super) fn incomplete(dir: &Path) -> Option<TraceError> {
     if dir.join(MANIFEST).exists() || !dir.join(PLAN).exists() {
         return None;
     }
-    match finished_parts(dir) {
-        Ok((done, parts)) => Some(TraceError::Incomplete { dir: dir.to_owned(), done, parts }),
+    /// The number alone: the rest does not matter here.
+    #[derive(serde::Deserialize)]
+    struct Parts {
+        parts: u32,
+    }
+    let missing = || -> Result<(Vec<u32>, u32), TraceError> {
+        let plan = dir.join(PLAN);
+        let bytes = fs::read(&plan).map_err(TraceError::io(&plan, "read"))?;
+        let Parts { parts } = parse_json(&plan, &bytes)?;
+        Ok((unmarked(dir, parts)?, parts))
+    };
+    match missing() {
+        Ok((missing, parts)) => Some(TraceError::Incomplete { dir: dir.to_owned(), missing, parts }),
         Err(error) => Some(error),
     }
 }
 
 /// What the rules of level number `index` need to know.
 pub(super) fn context(manifest: &Manifest, index: usize, last: Option<(u64, u32)>) -> Context<'_> {
-    Context { spec: &manifest.feature_set.levels[index], kinds: &manifest.kinds, first: index == 0, last }
+    Context {
+        spec: &manifest.feature_set.levels[index],
+        kinds: &manifest.kinds,
+        first: index == 0,
+        last,
+        rows_before: 0,
+    }
 }
 
 /// Reads and checks one file of a level; `None` only with a problem reported.

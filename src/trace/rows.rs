@@ -1,8 +1,9 @@
 //! The tables beside the levels: episodes, items and the timeline.
 
-use polars::prelude::Column;
+use polars_arrow::datatypes::ArrowSchema;
 
 use super::columns::{Cell, Frame};
+use super::encoder::{Cells, schema};
 use super::error::Problems;
 use super::manifest::{EPISODES, ITEMS, TIMELINE};
 use crate::rng::Split;
@@ -11,8 +12,12 @@ use crate::rng::Split;
 pub(super) trait Row: Sized {
     /// Name of the table.
     const TABLE: &'static str;
+    /// Names and types of the columns.
+    fn schema() -> ArrowSchema;
     /// The rows as columns.
-    fn columns(rows: &[Self]) -> Vec<Column>;
+    fn columns(rows: &[Self]) -> Vec<Cells>;
+    /// Reports each cell that must not be in a trace.
+    fn check(file: &str, rows: &[Self], problems: &mut Problems);
     /// The rows of a file; `None`, with the reasons reported, if a column is unsound.
     fn read(frame: &Frame<'_>, problems: &mut Problems) -> Option<Vec<Self>>;
 }
@@ -27,8 +32,16 @@ macro_rules! row {
         impl Row for $name {
             const TABLE: &'static str = $table;
 
-            fn columns(rows: &[Self]) -> Vec<Column> {
-                vec![$(<$type as Cell>::column(stringify!($field), rows.iter().map(|r| r.$field.clone()).collect())),+]
+            fn schema() -> ArrowSchema {
+                schema([$((stringify!($field), <$type as Cell>::TYPE)),+].into_iter())
+            }
+
+            fn columns(rows: &[Self]) -> Vec<Cells> {
+                vec![$(Cell::column(rows.iter().map(|r| r.$field.clone()).collect())),+]
+            }
+
+            fn check(file: &str, rows: &[Self], problems: &mut Problems) {
+                $(Cell::check(file, stringify!($field), rows.iter().map(|r| r.$field.clone()), problems);)+
             }
 
             fn read(frame: &Frame<'_>, problems: &mut Problems) -> Option<Vec<Self>> {

@@ -86,6 +86,15 @@ impl LevelTable {
         self.spec.features.len()
     }
 
+    /// Removes all choices; the memory stays for those to come.
+    pub fn clear(&mut self) {
+        self.choices.clear();
+        self.entity.clear();
+        self.log_prob.clear();
+        self.chosen.clear();
+        self.x.clear();
+    }
+
     /// Adds the choices of `later`, a table of the same level, behind those of `self`.
     pub fn append(&mut self, later: LevelTable) {
         if self.choices.is_empty() {

@@ -146,10 +146,80 @@ fn a_killed_recording_is_not_accepted_and_the_same_command_completes_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!dir.join("killed/manifest.json").exists(), "killed before the end");
-    refused(dir, &["inspect", "killed"], &["killed", "problem"]);
+    refused(dir, &["inspect", "killed"], &["killed: incomplete: ", " of 15 parts"]);
     refused(dir, &["fit", "killed", "-o", "s.json"], &["incomplete", "same `distill record` command"]);
     done(dir, &args("killed"));
     assert_eq!(files(&dir.join("killed")), files(&dir.join("whole")));
+}
+
+#[test]
+fn shards_of_a_recording_are_inspected_and_completed() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let policy = "sjf-cp,temperature=0.3,mode=sample";
+    let args = ["record", "-p", policy, "-w", TINY, "-n", "26", "--seed", "7", "-o", "my trace"];
+    let shard = |which: &str| done(dir, &[&args[..], &["--shard", which]].concat());
+    assert_eq!(
+        shard("2/4"),
+        "shard 2/4: parts 1, 5 done (8 episodes); 5 of 7 parts are missing: 0, 2-4, 6\n",
+        "parts 1 and 5 have four episodes each"
+    );
+    assert_eq!(
+        shard("9/9"),
+        "shard 9/9: nothing to do, the trace has only 7 parts; 5 of 7 parts are missing: 0, 2-4, 6\n"
+    );
+    assert!(shard("3/4").starts_with("shard 3/4: parts 2, 6 done (6 episodes); 3 of 7 parts are missing: 0, 3-4\n"));
+    fs::write(dir.join("my trace/items/part-00002.parquet"), "PAR1").unwrap();
+
+    let inspected = run(dir, &["inspect", "my trace"]);
+    assert_eq!(inspected.status.code(), Some(2));
+    assert_eq!(
+        text(&inspected.stderr),
+        "error: my trace: incomplete: 4 of 7 parts; run the same `distill record` command again to complete it\n"
+    );
+    let said = text(&inspected.stdout);
+    let command = "distill record -p sjf-cp,temperature=0.3,mode=sample -w builtin,jobs=4,executors=4 -n 26 --split train \
+                   --seed 7 -o 'my trace'";
+    for expected in [
+        "unfinished recording\n",
+        "policy     sjf-cp,temperature=0.3,mode=sample\n",
+        "episodes   26 (train seeds, seed 7)\n",
+        "recorded   10 episodes: 4-7, 20-25\n",
+        "done     1, 5-6\n",
+        "missing  0, 3-4\n",
+        "damaged  2\n",
+        command,
+        "problem: part 2 is damaged: items/part-00002.parquet: has SHA-256",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    let json = run(dir, &["--json", "inspect", "my trace"]);
+    let found: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let unfinished = &found["unfinished"];
+    assert_eq!((&unfinished["missing"], &unfinished["parts"]), (&Value::from(vec![0, 3, 4]), &Value::from(7)));
+    assert_eq!(unfinished["damaged"][0]["part"], 2);
+
+    let json = done(dir, &[&args[..], &["--shard", "1/1", "--json"]].concat());
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (&lines[0]["type"], &lines[0]["shard"], &lines[0]["episodes"]),
+        (&"shard".into(), &"1/1".into(), &26.into())
+    );
+    assert_eq!((lines.len(), &lines[1]["type"]), (2, &"trace".into()));
+    let said = shard("2/4");
+    assert!(
+        said.starts_with("shard 2/4: parts 1, 5 done (8 episodes); the trace is complete\nmy trace: 26 episodes"),
+        "{said}"
+    );
+    assert!(done(dir, &["inspect", "my trace"]).ends_with("sound\n"));
+
+    for bad in ["0/4", "5/4", "1/0", "2", "a/b", "-1/4"] {
+        let shard = format!("--shard={bad}");
+        refused(dir, &[&args[..], &[&shard]].concat(), &[bad, "--shard <I/N>", "whole numbers from 1 on"]);
+    }
+    refused(dir, &[&args[..], &["--shard", "1/4", "--force"]].concat(), &["--force", "--shard", "other shards"]);
+    let other = ["record", "-p", policy, "-w", TINY, "-n", "27", "--seed", "7", "-o", "my trace", "--shard", "1/4"];
+    refused(dir, &other, &["other arguments", "`manifest.episodes` is 26 there and 27 now"]);
 }
 
 #[test]

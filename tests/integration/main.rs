@@ -7,6 +7,8 @@ mod decima_golden;
 mod golden_traces;
 #[cfg(feature = "report")]
 mod report;
+#[cfg(feature = "toolkit")]
+mod shards;
 mod simulator;
 mod tpch_cleaning;
 #[cfg(feature = "toolkit")]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
 use sched_distill::rng::{Split, Stream};
 use sched_distill::trace::{
-    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, Part, RecordPlan, Source, TimelineRow, Trace, TraceError,
+    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, RecordPlan, Shard, Source, TimelineRow, Trace, TraceError,
     TraceWriter, inspect, seal,
 };
 
@@ -71,7 +71,16 @@ fn add_choice(table: &mut LevelTable, random: &mut Stream, mut header: ChoiceHea
     table.x.extend((0..n * table.width()).map(|_| random.normal() as f32));
 }
 
-/// What a recorder would hand over for some episodes: a job choice per step, a stage choice per candidate job.
+/// What a recorder hands over for some episodes.
+#[derive(Clone, Default)]
+struct Part {
+    tables: Vec<LevelTable>,
+    episodes: Vec<EpisodeRow>,
+    items: Vec<ItemRow>,
+    timeline: Vec<TimelineRow>,
+}
+
+/// Episodes with a job choice per step and a stage choice per candidate job.
 fn part(seed: u64, episodes: Range<u32>, labelled: bool) -> Part {
     let kinds = plan(0, 1).manifest.kinds;
     let mut part = Part {
@@ -134,10 +143,52 @@ fn parts() -> Vec<Part> {
     vec![part(1, 0..2, true), part(1, 2..5, true), part(1, 5..6, true)]
 }
 
+/// The choices of a table in tables of at least so many rows each (but for the last).
+fn groups(table: &LevelTable, rows: usize) -> Vec<LevelTable> {
+    let mut groups = vec![LevelTable::new(table.spec.clone(), table.kinds.clone())];
+    for choice in table.iter() {
+        if groups.last().is_some_and(|group| group.rows() >= rows) {
+            groups.push(LevelTable::new(table.spec.clone(), table.kinds.clone()));
+        }
+        let group = groups.last_mut().unwrap();
+        group.choices.push(ChoiceHeader { first_row: group.rows(), ..choice.header.clone() });
+        group.entity.extend_from_slice(choice.entity);
+        group.log_prob.extend_from_slice(choice.log_prob);
+        group.chosen.extend_from_slice(choice.chosen);
+        group.x.extend_from_slice(choice.x);
+    }
+    groups
+}
+
+/// Writes a part with whole tables as row groups.
+fn write_part(writer: &TraceWriter, index: u32, part: &Part) -> Result<(), TraceError> {
+    let tables = part.tables.iter().enumerate().map(|(level, table)| (level, table.clone()));
+    write_groups(writer, index, part, tables)
+}
+
+/// Writes a part with these tables, by number of the level, as row groups.
+fn write_groups(
+    writer: &TraceWriter,
+    index: u32,
+    part: &Part,
+    groups: impl Iterator<Item = (usize, LevelTable)>,
+) -> Result<(), TraceError> {
+    let mut file = writer.part(index)?;
+    for (level, group) in groups {
+        file.write_level(level, &group)?;
+    }
+    for row in &part.episodes {
+        let items = part.items.iter().filter(|item| item.episode == row.episode).cloned();
+        let timeline = part.timeline.iter().filter(|bar| bar.episode == row.episode).cloned();
+        file.add_episode(row.clone(), items, timeline);
+    }
+    file.finish()
+}
+
 fn record(dir: &Path, plan: RecordPlan, parts: &[Part]) -> Result<Manifest, TraceError> {
     let writer = TraceWriter::create(dir, plan, false)?;
-    for index in writer.missing_parts() {
-        writer.write_part(index, &parts[index as usize])?;
+    for index in writer.missing_parts(Shard::WHOLE) {
+        write_part(&writer, index, &parts[index as usize])?;
     }
     writer.finish()
 }
@@ -166,14 +217,25 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_is_written_is_read_back(seed: u32, cuts in proptest::collection::vec(0u32..4, 1..4), labelled: bool) {
+    fn what_is_written_is_read_back(
+        seed: u32,
+        cuts in proptest::collection::vec(0u32..4, 1..4),
+        labelled: bool,
+        rows in 1usize..20,
+    ) {
         let dir = tempfile::tempdir()?;
         let (mut parts, mut next) = (Vec::new(), 0);
         for cut in cuts {
             parts.push(part(u64::from(seed), next..next + cut, labelled));
             next += cut;
         }
-        let manifest = record(dir.path(), plan(next, parts.len() as u32), &parts)?;
+        let writer = TraceWriter::create(dir.path(), plan(next, parts.len() as u32), false)?;
+        for (index, part) in (0..).zip(&parts) {
+            let tables = part.tables.iter().enumerate();
+            let row_groups = tables.flat_map(|(level, table)| groups(table, rows).into_iter().map(move |g| (level, g)));
+            write_groups(&writer, index, part, row_groups)?;
+        }
+        let manifest = writer.finish()?;
         let trace = Trace::open(dir.path())?;
         prop_assert_eq!(&trace.hash, &manifest.hash());
         prop_assert_eq!(&trace.manifest, &manifest);
@@ -205,7 +267,7 @@ fn bytes_do_not_depend_on_order_or_threads() -> Outcome {
     let parts = parts();
     record(one.path(), plan(6, 3), &parts)?;
     let writer = TraceWriter::create(other.path(), plan(6, 3), false)?;
-    let write = |index: usize| writer.write_part(index as u32, &parts[index]);
+    let write = |index: usize| write_part(&writer, index as u32, &parts[index]);
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..3).rev().map(|index| scope.spawn(move || write(index))).collect();
         running.into_iter().try_for_each(|thread| thread.join().unwrap())
@@ -221,12 +283,13 @@ fn a_killed_recording_goes_on_at_the_missing_parts() -> Outcome {
     let (dir, parts) = (killed.path(), parts());
     record(whole.path(), plan(6, 3), &parts)?;
     let writer = TraceWriter::create(dir, plan(6, 3), false)?;
-    writer.write_part(0, &parts[0])?;
-    writer.write_part(2, &parts[2])?;
-    assert_eq!(writer.missing_parts(), [1]);
+    write_part(&writer, 0, &parts[0])?;
+    write_part(&writer, 2, &parts[2])?;
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [1]);
     // Killed amid part 1: a complete table, a temporary one, no marker.
+    let temporary = "stage/part-00001.parquet.0123456789abcdef-2.tmp";
     fs::write(dir.join("job/part-00001.parquet"), b"of another run")?;
-    fs::write(dir.join("stage/part-00001.parquet.tmp"), b"PAR1 half")?;
+    fs::write(dir.join(temporary), b"PAR1 half")?;
     let incomplete = "incomplete: 2 of 3 parts; run the same `distill record` command again to complete it";
     assert!(writer.finish().unwrap_err().to_string().contains(incomplete));
     assert!(Trace::open(dir).unwrap_err().to_string().contains(incomplete));
@@ -237,18 +300,16 @@ fn a_killed_recording_goes_on_at_the_missing_parts() -> Outcome {
     let lost = dir.join("items/part-00002.parquet");
     fs::write(&lost, &fs::read(&lost)?[..40])?;
     let writer = TraceWriter::create(dir, plan(6, 3), false)?;
-    assert_eq!(writer.missing_parts(), [1, 2]);
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [1, 2]);
     drop(writer);
     record(dir, plan(6, 3), &parts)?;
     assert_eq!(Trace::open(dir)?, Trace { dir: dir.into(), ..Trace::open(whole.path())? });
-    let mut left = files(dir);
-    assert_eq!(left.remove("stage/part-00001.parquet.tmp"), None, "renamed when the part was written");
-    assert_eq!(left, files(whole.path()));
+    assert_eq!(files(dir), files(whole.path()), "temporary files are gone");
 
     // Killed before the manifest: nothing is missing, only the end.
     fs::remove_file(dir.join("manifest.json"))?;
     let writer = TraceWriter::create(dir, plan(6, 3), false)?;
-    assert_eq!(writer.missing_parts(), [0u32; 0]);
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [0u32; 0]);
     writer.finish()?;
     assert_eq!(files(dir), files(whole.path()));
     Ok(())
@@ -264,8 +325,8 @@ fn a_complete_trace_is_not_rewritten() -> Outcome {
     };
     let before = times()?;
     let writer = TraceWriter::create(dir.path(), plan(6, 3), false)?;
-    assert_eq!(writer.missing_parts(), [0u32; 0]);
-    writer.write_part(0, &part(99, 0..2, true))?;
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [0u32; 0]);
+    write_part(&writer, 0, &part(99, 0..2, true))?;
     assert_eq!(writer.finish()?, manifest);
     assert_eq!(times()?, before);
     Ok(())
@@ -308,9 +369,9 @@ fn force_removes_the_old_trace_and_nothing_else() -> Outcome {
     for (name, bytes) in [("notes.txt", "mine"), ("job/readme", "mine"), ("parts.json", "mine")] {
         fs::write(dir.path().join(name), bytes)?;
     }
-    fs::write(dir.path().join("job/part-00007.parquet.tmp"), "half")?;
+    fs::write(dir.path().join("job/part-00007.parquet.0123456789abcdef-2.tmp"), "half")?;
     let writer = TraceWriter::create(dir.path(), plan(6, 3), true)?;
-    assert_eq!(writer.missing_parts(), [0, 1, 2]);
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [0, 1, 2]);
     drop(writer);
     record(dir.path(), plan(6, 3), &parts())?;
     record(fresh.path(), plan(6, 3), &parts())?;
@@ -350,30 +411,69 @@ fn what_could_not_be_read_is_not_written() -> Outcome {
     let refused = |change: &dyn Fn(&mut Part), expected: &str| {
         let mut part = sound.clone();
         change(&mut part);
-        let error = writer.write_part(0, &part).unwrap_err().to_string();
+        let error = write_part(&writer, 0, &part).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
     refused(&|p| p.tables[0].x[4] = f32::NAN, "job/part-00000.parquet: column `age`, row 1: is NaN");
     refused(&|p| p.tables[1].choices[0].weight = 0.0, "column `weight`, row 0: is 0, expected a positive");
-    refused(&|p| p.tables[0].choices[1].id = p.tables[0].choices[0].id, "differs from row 0 of the same choice");
+    let jobs = &sound.tables[0].choices;
+    let at = (1..jobs.len()).find(|&i| jobs[i].episode == jobs[i - 1].episode).expect("an episode of two steps");
+    let (row, id) = (jobs[at].first_row, jobs[at - 1].id);
+    refused(
+        &|p| p.tables[0].choices[at].id = id,
+        &format!("job/part-00000.parquet: column `choice`, row {row}: is {id} after {id}, expected increasing"),
+    );
     refused(&|p| p.tables[0].x.truncate(5), "`x` has 5 values");
     refused(&|p| p.tables[0].choices[0].first_row = 1, "`first_row`");
-    refused(&|p| p.tables[0].choices[0].kind = 9, "column `kind`, row 0: is ``, expected one of affinity, free");
-    refused(&|p| p.tables.swap(0, 1), "levels [\"stage\", \"job\"]");
+    refused(
+        &|p| p.tables[0].choices[0].kind = 9,
+        "choice 0 has kind number 9, expected the place of one of affinity, free",
+    );
+    refused(
+        &|p| p.tables.swap(0, 1),
+        "job/part-00000.parquet: is level `stage`, which differs from level `job` of the plan",
+    );
     refused(&|p| p.episodes.swap(0, 1), "column `episode`, row 1: is 0 after 1");
     refused(
         &|p| p.episodes[2].makespan_ms = f64::INFINITY,
         "column `makespan_ms`, row 2: is NaN or infinite, expected a finite number",
     );
     refused(&|p| p.episodes[0].outcome = "won".into(), "column `outcome`, row 0: is `won`");
-    assert!(matches!(writer.write_part(3, &sound).unwrap_err(), TraceError::UnknownPart { .. }));
-    assert_eq!(writer.missing_parts(), [0, 1, 2]);
+    assert!(matches!(write_part(&writer, 3, &sound).unwrap_err(), TraceError::UnknownPart { .. }));
+    refused(&|p| p.tables.push(p.tables[0].clone()), "has 2 levels, part 0 has level number 2");
+    assert_eq!(writer.missing_parts(Shard::WHOLE), [0, 1, 2]);
+    assert_eq!(files(dir.path()).into_keys().collect::<Vec<_>>(), ["plan.json"], "what is refused leaves nothing");
     // Six episodes were planned.
     for index in 0..3 {
-        writer.write_part(index, &part(1, index..index + 1, true))?;
+        write_part(&writer, index, &part(1, index..index + 1, true))?;
     }
     let error = writer.finish().unwrap_err().to_string();
     assert!(error.contains("`episodes` is 6 but table `episodes` has 3 rows"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn rules_hold_from_row_group_to_row_group() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let writer = TraceWriter::create(dir.path(), plan(6, 3), false)?;
+    let sound = part(1, 0..4, true);
+    let refused = |change: &dyn Fn(&mut Vec<LevelTable>), expected: &str| {
+        let mut row_groups = groups(&sound.tables[0], 8);
+        assert!(row_groups.len() > 2);
+        change(&mut row_groups);
+        let written = write_groups(&writer, 0, &sound, row_groups.into_iter().map(|group| (0, group)));
+        let error = written.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n{expected}");
+    };
+    let starts: Vec<usize> = groups(&sound.tables[0], 8)
+        .iter()
+        .scan(0, |start, group| Some(std::mem::replace(start, *start + group.rows())))
+        .collect();
+    refused(&|g| g.swap(0, 1), &format!("column `choice`, row {}: is 0 after", groups(&sound.tables[0], 8)[1].rows()));
+    let first = groups(&sound.tables[0], 8)[0].choices.last().map(|c| c.id).unwrap_or_default();
+    refused(&|g| g[1].choices[0].id = first, &format!("column `choice`, row {}: is {first}", starts[1]));
+    refused(&|g| g[2].x[4] = f32::INFINITY, &format!("column `age`, row {}: is inf", starts[2] + 1));
+    refused(&|g| g[2].log_prob[0] = 1.0, &format!("column `log_prob`, row {}: ", starts[2]));
     Ok(())
 }
 
