@@ -1,10 +1,11 @@
-//! How fast it all is, one file per question: `cargo bench` runs everything, `cargo bench -- simulator` one topic.
+//! How fast it all is, one file per topic: `cargo bench` runs all, `cargo bench -- simulator` one.
 //!
 //! Throughputs count events or decisions, so criterion's `elem/s` reads as events/s or decisions/s. The TPC-H profiles and
 //! the pretrained Decima network are read from `../shared`; what needs them is skipped, with a word, where they are missing.
 //! `docs/performance.md` has the figures and how to time the Python reference beside them.
 
 mod features;
+mod queue;
 mod recording;
 mod simulator;
 mod teacher;
@@ -42,4 +43,4 @@ fn decima() -> Option<Box<dyn Policy>> {
     Some(policy(&format!("decima:{}", reference("decima-model/model.pt")?.display())))
 }
 
-criterion_main!(simulator::group, teacher::group, features::group, recording::group);
+criterion_main!(queue::group, simulator::group, teacher::group, features::group, recording::group);

@@ -2,15 +2,26 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use sched_distill::{
-    recorder::{RecordRequest, record},
+    recorder::{Progress, RecordRequest, record},
     rng::Split,
+    trace::Shard,
 };
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 criterion_group! {
     name = group;
     config = Criterion::default().sample_size(10);
     targets = recording
+}
+
+/// Counts the decisions of a recording.
+#[derive(Default)]
+struct Decisions(AtomicU64);
+
+impl Progress for Decisions {
+    fn episode(&self, decisions: u64) {
+        self.0.fetch_add(decisions, Ordering::Relaxed);
+    }
 }
 
 fn recording(c: &mut Criterion) {
@@ -23,17 +34,23 @@ fn recording(c: &mut Criterion) {
         seed: 0,
         split: Split::Train,
         episodes: 8,
+        shard: Shard::WHOLE,
         force: false,
     };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread pool");
     let folder = || tempfile::tempdir().expect("a temporary folder");
-    let run = |dir: &tempfile::TempDir| {
-        one.install(|| record(dir.path(), &request, &(), &AtomicBool::new(false))).expect("recorded")
+    let run = |dir: &tempfile::TempDir, progress: &dyn Progress| {
+        one.install(|| record(dir.path(), &request, progress, &AtomicBool::new(false))).expect("recorded")
     };
-    let manifest = run(&folder());
-    let rows = |table: &str| manifest.tables.iter().filter(|t| t.path.starts_with(table)).map(|t| t.rows as u64).sum();
-    let (decisions, candidates): (u64, u64) = (rows("cluster"), ["job", "stage", "cluster"].map(rows).iter().sum());
+    let decisions = Decisions::default();
+    let manifest = run(&folder(), &decisions).manifest.expect("a whole trace");
+    let rows = |table: &str| -> u64 {
+        manifest.tables.iter().filter(|t| t.path.starts_with(table)).map(|t| t.rows as u64).sum()
+    };
     let mut group = c.benchmark_group("recording/8 episodes, 10 executors, 50 jobs");
-    group.throughput(Throughput::Elements(candidates));
-    group.bench_function("rows", |b| b.iter_batched(folder, |dir| run(&dir), BatchSize::PerIteration));
+    let rows = ["job", "stage", "cluster"].map(rows).iter().sum();
+    for (unit, number) in [("decisions", decisions.0.into_inner()), ("rows", rows)] {
+        group.throughput(Throughput::Elements(number));
+        group.bench_function(unit, |b| b.iter_batched(folder, |dir| run(&dir, &()), BatchSize::PerIteration));
+    }
 }

@@ -1,4 +1,4 @@
-//! Decisions per second of the Decima network: whole episodes, simulation included.
+//! Decisions per second of the Decima network: whole episodes, simulation included, each with an empty memory.
 
 use crate::simulator::{run, start};
 use criterion::{Criterion, Throughput, criterion_group};
@@ -10,7 +10,7 @@ criterion_group! {
 }
 
 fn episodes(c: &mut Criterion) {
-    let Some(mut decima) = crate::decima() else { return };
+    let Some(decima) = crate::decima() else { return };
     let mut group = c.benchmark_group("teacher/greedy decima");
     // By the reference's rate of 4e-5 jobs per ms, 10 executors are under heavy load and 50 under light load.
     for (load, args) in [
@@ -20,7 +20,7 @@ fn episodes(c: &mut Criterion) {
         ("50 executors, 200 jobs, heavy load", "executors=50,jobs=200,rate=2e-4"),
     ] {
         let Some(workload) = crate::tpch(args) else { return };
-        group.throughput(Throughput::Elements(run(start(&*workload), &mut *decima).1));
-        group.bench_function(load, |b| b.iter(|| run(start(&*workload), &mut *decima)));
+        group.throughput(Throughput::Elements(run(start(&*workload), &mut *decima.fresh()).1));
+        group.bench_function(load, |b| b.iter(|| run(start(&*workload), &mut *decima.fresh())));
     }
 }

@@ -160,8 +160,9 @@ impl Policy for Soft {
         // Amounts lose probability with their distance from the wanted one, relative to it.
         let offered = seen.room(stage.job).max(1);
         let distance = |k: u32| -(f64::from(k) - f64::from(wanted)).abs() / (t * f64::from(wanted));
-        let amounts: Vec<f64> = (1..=offered).map(distance).collect();
-        p.amount.extend(log_softmax(&amounts));
+        self.scores.clear();
+        self.scores.extend((1..=offered).map(distance));
+        p.amount.extend(log_softmax(&self.scores));
         let executors = if sample { 1 + draw(&p.amount, self.stream.uniform()) as u32 } else { wanted.min(offered) };
         Ok(Decision::Assign { stage, executors })
     }

@@ -1,0 +1,130 @@
+//! Nothing is allocated per event or per decision once buffers have grown.
+
+use sched_distill::{
+    feature::{Extractor, dag_feature_set},
+    model::{LevelModels, Linear, Model, NamedModel, Provenance, Student},
+    policy::{self, Policy, Probabilities, StudentPolicy},
+    simulator::dag::{Decision, Simulator},
+    workload,
+};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    path::{Path, PathBuf},
+};
+
+/// The system's allocator, with a count per thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that is being torn down has no counter any more, and no test to count for.
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+// SAFETY: every call is handed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What one thread needs to run episodes and look at them.
+struct Runner {
+    policy: Box<dyn Policy>,
+    probabilities: Probabilities,
+    extractor: Extractor,
+    rows: Vec<f32>,
+}
+
+impl Runner {
+    fn new(policy: Box<dyn Policy>) -> Self {
+        Self { policy, probabilities: Probabilities::default(), extractor: Extractor::default(), rows: Vec::new() }
+    }
+
+    /// Runs an episode with all features of all levels; allocations, events and decisions from the first question on.
+    fn run(&mut self, jobs: u32) -> (u64, u64, u64) {
+        let spec = format!("builtin,jobs={jobs},executors=20,rate=1e-4").parse().unwrap();
+        let workload = workload::open(&spec).unwrap();
+        let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
+        let Self { policy, probabilities, extractor, rows } = self;
+        policy.reset(1);
+        let before = ALLOCATIONS.get();
+        while let Some(seen) = sim.observation() {
+            probabilities.clear();
+            let decision = policy.decide(&seen, probabilities).unwrap();
+            rows.clear();
+            extractor.update(&seen);
+            extractor.job_rows(&seen, true, rows);
+            let candidates = extractor.snapshot().candidate_jobs().len();
+            (0..candidates).for_each(|candidate| extractor.stage_rows(&seen, candidate, rows));
+            if let Decision::Assign { stage, .. } = decision {
+                extractor.amount_rows(&seen, stage, rows);
+            }
+            sim.step(decision).unwrap();
+        }
+        let allocations = ALLOCATIONS.get() - before;
+        let outcome = sim.outcome().unwrap();
+        assert!(outcome.completed);
+        (allocations, outcome.events, outcome.decisions)
+    }
+}
+
+/// The second time round the policy and the extractor allocate nothing; what is left are the few lists of a new simulator,
+/// which double until they are as long as the cluster is busy.
+fn check(name: &str, policy: Box<dyn Policy>) {
+    let mut runner = Runner::new(policy);
+    let (first, ..) = runner.run(120);
+    let (allocations, events, decisions) = runner.run(120);
+    println!("{name}: {allocations} allocations (the first time {first}) in {events} events, {decisions} decisions");
+    assert!(events > 20_000 && decisions > 1_000, "{name}: {events} events, {decisions} decisions");
+    assert!(allocations < 40, "{name}: {allocations} allocations in {events} events and {decisions} decisions");
+}
+
+#[test]
+fn heuristics_allocate_nothing() {
+    for name in ["fair", "fifo", "random", "weighted-fair", "sjf", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair"] {
+        check(name, policy::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+#[test]
+fn a_student_allocates_nothing() {
+    let features = dag_feature_set();
+    let levels = ["job", "stage", "cluster"].map(|level| {
+        let mut coefficient = vec![0.0; features.level(level).unwrap().features.len()];
+        // Any job and stage, as many executors as possible.
+        coefficient[0] = f64::from(u8::from(level == "cluster"));
+        let model = Model::Linear(Linear { feature_sd: vec![0.0; coefficient.len()], coefficient, intercept: 0.0 });
+        let named = NamedModel { name: "linear".to_owned(), temperature: 1.0, model };
+        LevelModels { level: level.to_owned(), used: "linear".to_owned(), models: vec![named] }
+    });
+    let student = Student::new(features, false, levels.to_vec(), Provenance::default());
+    check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+}
+
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn decima_allocates_nothing() {
+    let weights = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/decima-model/model.pt");
+    for mode in ["greedy", "sample"] {
+        let spec = format!("decima:{},mode={mode}", weights.display());
+        check("decima", policy::open(&spec.parse().unwrap()).unwrap());
+    }
+}
