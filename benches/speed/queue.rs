@@ -32,10 +32,10 @@ fn hold(c: &mut Criterion) {
                 let mut queue = EventQueue::new(slots);
                 (0..slots).for_each(|slot| queue.schedule(slot, duration(u64::from(slot))));
                 for event in 0..EVENTS {
-                    let (time, slot) = queue.next().expect("one event per slot");
+                    let (time, slot) = queue.pop().expect("one event per slot");
                     queue.schedule(slot, time + duration(event));
                 }
-                black_box(queue.next())
+                black_box(queue.next_time())
             });
         });
         let heap = || -> BinaryHeap<Entry> {

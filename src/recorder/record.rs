@@ -65,7 +65,7 @@ impl RecordRequest<'_> {
     /// The episodes of a part.
     fn part(&self, part: u32) -> std::ops::Range<u32> {
         let from = part * EPISODES_PER_PART;
-        from..(from + EPISODES_PER_PART).min(self.episodes)
+        from..from.saturating_add(EPISODES_PER_PART).min(self.episodes)
     }
 }
 
@@ -76,7 +76,8 @@ pub struct Recording {
     pub parts: Vec<u32>,
     /// Number of parts of the whole trace.
     pub planned: u32,
-    /// Numbers of the parts that other shards have yet to record.
+    /// Numbers of the parts that other shards have yet to record. Whether those that are there are sound is looked at only
+    /// when none is missing.
     pub missing: Vec<u32>,
     /// The trace, if no part is missing.
     pub manifest: Option<Manifest>,

@@ -19,11 +19,12 @@ const IDLE: u128 = u128::MAX;
 /// queue.schedule(2, 5.0);
 /// queue.schedule(0, 5.0);
 /// queue.schedule(1, 1.5);
-/// assert_eq!(queue.next(), Some((1.5, 1)));
-/// queue.schedule(1, 9.0); // instead of the event at 1.5
-/// assert_eq!(queue.next(), Some((5.0, 2)));
-/// queue.clear(2);
-/// assert_eq!(queue.next(), Some((5.0, 0)));
+/// assert_eq!(queue.pop(), Some((1.5, 1)));
+/// queue.schedule(1, 9.0);
+/// assert_eq!(queue.pop(), Some((5.0, 2))); // scheduled before slot 0
+/// assert_eq!(queue.pop(), Some((5.0, 0)));
+/// assert_eq!(queue.pop(), Some((9.0, 1)));
+/// assert_eq!(queue.pop(), None);
 /// ```
 #[derive(Clone, Debug)]
 pub struct EventQueue {
@@ -32,6 +33,8 @@ pub struct EventQueue {
     groups: Vec<[u128; 4]>,
     leaves: usize,
     next: u128,
+    /// The slot whose event was taken last and is still in the tree: most often its next event takes the place.
+    taken: Option<u32>,
     sequence: u64,
 }
 
@@ -49,28 +52,36 @@ impl EventQueue {
             leaves += width;
             width *= 4;
         }
-        Self { groups: vec![[IDLE; 4]; leaves + width], leaves, next: IDLE, sequence: 0 }
+        Self { groups: vec![[IDLE; 4]; leaves + width], leaves, next: IDLE, taken: None, sequence: 0 }
     }
 
     /// Schedules the event of a slot, in place of the one that it may have. `time` is not negative.
     pub fn schedule(&mut self, slot: u32, time: f64) {
         debug_assert!(time >= 0.0, "{time}");
+        if self.taken == Some(slot) {
+            self.taken = None;
+        }
         self.sequence += 1;
         // The bits of floating-point numbers that are not negative are in the order of the numbers.
         let tie = self.sequence << SLOT_BITS | u64::from(slot);
         self.set(slot, u128::from(time.to_bits()) << 64 | u128::from(tie));
     }
 
-    /// Takes the event of a slot away.
-    pub fn clear(&mut self, slot: u32) {
-        self.set(slot, IDLE);
+    /// Time of the next event.
+    #[must_use]
+    pub fn next_time(&mut self) -> Option<f64> {
+        if let Some(slot) = self.taken.take() {
+            self.set(slot, IDLE);
+        }
+        (self.next != IDLE).then(|| f64::from_bits((self.next >> 64) as u64))
     }
 
-    /// Time and slot of the next event, which stays in the queue.
-    #[must_use]
-    pub fn next(&self) -> Option<(f64, u32)> {
+    /// Takes the next event: its time and slot.
+    pub fn pop(&mut self) -> Option<(f64, u32)> {
+        let time = self.next_time()?;
         let slot = self.next as u32 & ((1 << SLOT_BITS) - 1);
-        (self.next != IDLE).then(|| (f64::from_bits((self.next >> 64) as u64), slot))
+        self.taken = Some(slot);
+        Some((time, slot))
     }
 
     fn set(&mut self, slot: u32, mut key: u128) {
@@ -98,32 +109,30 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
 
-    /// Against a sorted list, with many equal times, for sizes around powers of two.
+    /// Against a sorted list, with many equal times, for sizes around powers of four.
     #[test]
     fn events_leave_by_time_and_then_by_order_of_scheduling() {
         let mut stream = Stream::new(1, "queue");
-        for slots in [1, 2, 3, 8, 9, 50] {
+        for slots in [1, 2, 4, 5, 16, 17, 50] {
             let mut queue = EventQueue::new(slots);
             let mut pending: Vec<(f64, u64, u32)> = Vec::new();
             let mut now = 0.0;
             for order in 0..2_000 {
-                let slot = stream.below(slots as usize) as u32;
-                pending.retain(|&(_, _, s)| s != slot);
-                if stream.uniform() < 0.7 {
+                if stream.uniform() < 0.6 {
+                    let slot = stream.below(slots as usize) as u32;
                     let time = now + stream.below(4) as f64;
+                    pending.retain(|&(_, _, s)| s != slot);
                     pending.push((time, order, slot));
                     queue.schedule(slot, time);
-                } else {
-                    queue.clear(slot);
                 }
                 pending.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                assert_eq!(queue.next(), pending.first().map(|&(time, _, slot)| (time, slot)));
-                if stream.uniform() < 0.5
-                    && let Some((time, slot)) = queue.next()
-                {
-                    now = time;
-                    queue.clear(slot);
-                    pending.remove(0);
+                if stream.uniform() < 0.5 {
+                    assert_eq!(queue.next_time(), pending.first().map(|event| event.0));
+                }
+                if stream.uniform() < 0.5 {
+                    let next = (!pending.is_empty()).then(|| pending.remove(0));
+                    assert_eq!(queue.pop(), next.map(|(time, _, slot)| (time, slot)));
+                    now = next.map_or(now, |event| event.0);
                 }
             }
         }

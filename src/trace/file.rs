@@ -85,10 +85,11 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TraceErr
 }
 
 /// Writes a file unless there is one of that name; returns whether it was written. Of several programs that try at a
-/// time one succeeds, and nobody sees half a file.
+/// time one succeeds, and nobody sees half a file, not even after a power failure.
 pub(super) fn write_if_absent(path: &Path, bytes: &[u8]) -> Result<bool, TraceError> {
     let mut file = PendingFile::create(path.to_owned())?;
-    file.write_all(bytes).and_then(|()| file.flush()).map_err(TraceError::io(path, "written"))?;
+    let written = file.write_all(bytes).and_then(|()| file.flush()).and_then(|()| file.out.get_ref().file.sync_all());
+    written.map_err(TraceError::io(path, "written"))?;
     match fs::hard_link(&file.temporary, path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),

@@ -111,19 +111,18 @@ impl Simulator {
     fn run_on(&mut self) {
         loop {
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
-            match self.queue.next() {
-                Some((time_ms, e)) if time_ms < self.next_arrival_ms => {
-                    self.time_ms = time_ms;
-                    match self.running[e as usize] {
-                        NONE => self.executor_arrives(e),
-                        stage => self.task_finishes(e, stage),
-                    }
+            let arrival_first = self.queue.next_time().is_none_or(|time_ms| self.next_arrival_ms <= time_ms);
+            if arrival_first && self.next_arrival_ms < f64::INFINITY {
+                self.time_ms = self.next_arrival_ms;
+                self.job_arrives();
+            } else if let Some((time_ms, e)) = self.queue.pop() {
+                self.time_ms = time_ms;
+                match self.running[e as usize] {
+                    NONE => self.executor_arrives(e),
+                    stage => self.task_finishes(e, stage),
                 }
-                _ if self.next_arrival_ms < f64::INFINITY => {
-                    self.time_ms = self.next_arrival_ms;
-                    self.job_arrives();
-                }
-                _ => break,
+            } else {
+                break;
             }
             self.events += 1;
             // With nothing on offer the source is kept: a later event may free executors of the same pool.
@@ -162,14 +161,6 @@ impl Simulator {
         self.update_saturation(stage);
         self.move_to(e, Self::job_pool(job));
         self.start_at(e, stage);
-        self.forget_event(e);
-    }
-
-    /// Takes the event that was just handled out of the queue, unless executor `e` already has its next one.
-    fn forget_event(&mut self, e: u32) {
-        if self.running[e as usize] == NONE && self.executors[e as usize].pool != NONE {
-            self.queue.clear(e);
-        }
     }
 
     fn task_finishes(&mut self, e: u32, stage: u32) {
@@ -198,7 +189,6 @@ impl Simulator {
                 }
             }
         }
-        self.forget_event(e);
         if frontier_changed {
             self.source = Self::job_pool(job);
         } else if promised.is_none() {
@@ -249,8 +239,8 @@ impl Simulator {
     /// Whether a job has a stage that may get executors: one that wants some, whose parents want none, not selected in this
     /// round. A job with full supply gets none unless it is the `exempt` one (the source's job).
     pub(super) fn has_offers(&self, job: u32, exempt: u32) -> bool {
-        let j = &self.jobs[job as usize];
-        j.offered > 0 && (job == exempt || i64::from(j.supply) < i64::from(self.cluster.num_executors))
+        let open = || i64::from(self.jobs[job as usize].supply) < i64::from(self.cluster.num_executors);
+        self.offers[job as usize] > 0 && (job == exempt || open())
     }
 
     /// The stages on offer of a job, ascending.

@@ -218,13 +218,13 @@ impl Simulator {
             }
             change += c.update_offer(child, &mut self.offered);
         }
-        self.jobs[job_id as usize].offered += change;
+        self.offers[job_id as usize] += change;
     }
 
     /// Selects a stage in this round, which takes it off the offer, or ends that.
     pub(super) fn set_selected(&mut self, stage: u32, selected: bool) {
         let s = &mut self.stages[stage as usize];
         s.selected = selected;
-        self.jobs[s.job as usize].offered += s.update_offer(stage, &mut self.offered);
+        self.offers[s.job as usize] += s.update_offer(stage, &mut self.offered);
     }
 }

@@ -118,8 +118,6 @@ pub(super) struct Job {
     pub(super) incomplete: u32,
     /// Stages with tasks not launched; the job is *saturated* when there are none.
     pub(super) unlaunched: u32,
-    /// Stages on offer: ready, and not selected in this round.
-    pub(super) offered: i32,
     /// Task launches and ends so far, see [`super::JobView::stamp`].
     pub(super) version: u32,
 }
@@ -236,8 +234,10 @@ pub struct Simulator {
     pub(super) active: Vec<u32>,
     /// Pool index, or [`NONE`].
     pub(super) source: u32,
-    /// One bit per stage: ready, and not selected in this round.
+    /// One bit per stage: on offer, that is ready and not selected in this round.
     pub(super) offered: Vec<u64>,
+    /// By job: number of stages on offer.
+    pub(super) offers: Vec<i32>,
     /// The stages of the open question.
     pub(super) schedulable: Vec<StageRef>,
     /// Stage indices selected in this round.
@@ -269,6 +269,10 @@ impl Simulator {
     ///
     /// Jobs must be in order of arrival, as [`crate::workload::Workload::jobs`] gives them. Rewards are not discounted; see
     /// [`Simulator::with_discount`].
+    ///
+    /// # Panics
+    ///
+    /// If the cluster has more than 2²⁰ executors.
     #[must_use]
     pub fn new(cluster: Cluster, arrivals: Vec<JobArrival>, seed: u64) -> Self {
         debug_assert!(arrivals.windows(2).all(|w| w[0].arrival_ms <= w[1].arrival_ms));
@@ -310,13 +314,13 @@ impl Simulator {
                 attached: 0,
                 incomplete: num_stages,
                 unlaunched: num_stages,
-                offered: stages[first_stage as usize..].iter().filter(|s| s.offered).count() as i32,
                 version: 0,
             });
         }
-        let mut offered = vec![0; stages.len().div_ceil(64)];
-        for (i, _) in stages.iter().enumerate().filter(|(_, s)| s.offered) {
+        let (mut offered, mut offers) = (vec![0; stages.len().div_ceil(64)], vec![0; jobs.len()]);
+        for (i, stage) in stages.iter().enumerate().filter(|(_, s)| s.offered) {
             offered[i / 64] |= 1 << (i % 64);
+            offers[stage.job as usize] += 1;
         }
         let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0 };
         let mut sim = Self {
@@ -333,6 +337,7 @@ impl Simulator {
             active: Vec::new(),
             source: NONE,
             offered,
+            offers,
             schedulable: Vec::new(),
             selected: Vec::new(),
             discount_per_s: 0.0,

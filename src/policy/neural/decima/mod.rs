@@ -127,7 +127,10 @@ impl Decima {
         }
         let schedulable = input.stage_mask.iter().enumerate().filter(|&(_, &on)| on);
         self.schedulable.extend(schedulable.map(|(v, _)| v as u32));
-        self.embed_jobs(input)?;
+        if let Err(error) = self.embed_jobs(input) {
+            self.forget();
+            return Err(error);
+        }
         if let Some(i) = self.h_dag.iter().chain(&self.h_glob).position(|v| !v.is_finite()) {
             let at = if i < self.h_dag.len() { format!("job {}", i / WIDTH) } else { "the cluster".to_owned() };
             self.forget();

@@ -149,8 +149,21 @@ fn a_refused_observation_leaves_an_empty_and_usable_evaluator() -> Result<(), Ne
     let mut decima = evaluator(&random(6))?;
     let good = observation(1, 3, 5, 0.5);
     let before = everything(&mut decima, &good)?;
+    // A cycle in the last job, behind jobs that the memo knows and a new one.
     let mut cyclic = good.clone();
-    cyclic.edges = vec![[0, 1], [1, 0]];
+    let first = cyclic.remaining.len() as u32;
+    cyclic.remaining[0] += 1;
+    cyclic.edges.extend([[first, first + 1], [first + 1, first + 2], [first + 2, first + 1]]);
+    cyclic.remaining.extend([1, 2, 3]);
+    cyclic.most_recent_duration.extend([1.0; 3]);
+    cyclic.stage_mask.extend([true; 3]);
+    cyclic.ptr.push(first + 3);
+    cyclic.supply.push(0);
+    let error = decima.embed(&cyclic).map_err(|e| e.to_string());
+    assert_eq!(
+        error,
+        Err(format!("decima input: node {} is on or below a cycle; a job's stages must form a DAG", first + 1))
+    );
     let mut huge = good.clone();
     huge.most_recent_duration[0] = f32::MAX;
     for bad in [cyclic, huge] {
