@@ -2,35 +2,17 @@
 
 mod fixture;
 
+use crate::common::files;
 use fixture::{fidelity, write_run};
 use resvg::usvg;
 use sched_distill::evaluator::Evaluation;
 use sched_distill::reporter::{ReportError, write_report};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
 type Outcome = Result<(), Box<dyn Error>>;
-
-/// Every file below a folder with its bytes, by relative path.
-fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![dir.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(dir)?.to_string_lossy().into_owned();
-                found.insert(name, fs::read(&path)?);
-            }
-        }
-    }
-    Ok(found)
-}
 
 /// The pictures inside a page.
 fn pictures(html: &str) -> Vec<&str> {
@@ -120,7 +102,7 @@ fn same_run_same_bytes() -> Outcome {
     write_report(dir.path(), &a)?;
     write_report(dir.path(), &b)?;
     write_report(dir.path(), &b)?;
-    let (a, b) = (files(&a)?, files(&b)?);
+    let (a, b) = (files(&a), files(&b));
     assert!(a.len() > 20 && a == b);
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! Recording by several jobs: whoever writes which part when, the trace has the same bytes.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -11,6 +10,8 @@ use sched_distill::recorder::{Progress, RecordError, RecordRequest, Recording, r
 use sched_distill::rng::Split;
 use sched_distill::trace::{Shard, Trace, TraceError, inspect};
 use sched_distill::workload::{self, Workload};
+
+use crate::common::files;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -60,21 +61,6 @@ impl Fixture {
     fn record(&self, dir: &Path, shard: &str) -> Result<(Recording, u32), RecordError> {
         self.seeded(dir, shard, 0)
     }
-}
-
-/// Every file below a directory with its bytes.
-fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            all.extend(files(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            all.insert(name, fs::read(path).unwrap());
-        }
-    }
-    all
 }
 
 /// Copies the files of one directory over those of another.

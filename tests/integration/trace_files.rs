@@ -14,6 +14,8 @@ use sched_distill::trace::{
     TraceWriter, inspect, seal,
 };
 
+use crate::common::files;
+
 mod foreign;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -191,21 +193,6 @@ fn record(dir: &Path, plan: RecordPlan, parts: &[Part]) -> Result<Manifest, Trac
         write_part(&writer, index, &parts[index as usize])?;
     }
     writer.finish()
-}
-
-/// Every file below a directory with its bytes.
-fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            all.extend(files(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
-        } else {
-            all.insert(name, fs::read(path).unwrap());
-        }
-    }
-    all
 }
 
 /// A table as text in which NaN equals NaN.
