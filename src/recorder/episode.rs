@@ -10,6 +10,7 @@ use crate::{
     trace::{ChoiceHeader, LevelTable},
     workload::Workload,
 };
+use std::convert::Infallible;
 
 /// Why an episode could not be run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +77,21 @@ pub fn run_episode(
     timeline: bool,
     mut on_decision: impl FnMut(&Observation<'_>, Decision, &Probabilities),
 ) -> Result<EpisodeRun, EpisodeError> {
+    let run = try_episode(workload, policy, id, timeline, |seen, decision, p| {
+        on_decision(seen, decision, p);
+        Ok::<(), Infallible>(())
+    });
+    run.map(|Ok(run)| run)
+}
+
+/// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
+pub(super) fn try_episode<E>(
+    workload: &dyn Workload,
+    policy: &mut dyn Policy,
+    id: EpisodeId,
+    timeline: bool,
+    mut on_decision: impl FnMut(&Observation<'_>, Decision, &Probabilities) -> Result<(), E>,
+) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
     if timeline {
@@ -89,17 +105,19 @@ pub fn run_episode(
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
         sim.validate(decision).map_err(|e| fail(step, e.into()))?;
-        on_decision(&seen, decision, &probabilities);
+        if let Err(error) = on_decision(&seen, decision, &probabilities) {
+            return Ok(Err(error));
+        }
         sim.step(decision).map_err(|e| fail(step, e.into()))?;
         step += 1;
     }
-    Ok(EpisodeRun {
+    Ok(Ok(EpisodeRun {
         episode: id.episode,
         seed,
         outcome: sim.outcome().expect("no question is open, so the episode has ended"),
         arrivals_ms: sim.arrivals_ms().collect(),
         timeline: sim.task_runs().to_vec(),
-    })
+    }))
 }
 
 /// Collects the choices of episodes, level by level, until they are flushed.

@@ -2,7 +2,7 @@
 
 use super::{
     EpisodeId, EpisodeRun, Progress,
-    episode::{ChoiceLog, EpisodeError, run_episode},
+    episode::{ChoiceLog, EpisodeError, try_episode},
 };
 use crate::{
     level::sha256_hex,
@@ -169,21 +169,18 @@ fn record_part(
     let mut log = ChoiceLog::new(request.policy.abstains());
     let mut file = writer.part(part)?;
     for episode in request.part(part) {
-        if stop.load(Ordering::Relaxed) {
-            return Err(RecordError::Interrupted);
-        }
         let id = EpisodeId { seed: request.seed, split: request.split, episode };
-        let (mut step, mut written) = (0, Ok(()));
+        let mut step = 0;
         // The first episode is the sample that pictures are drawn from.
-        let run = run_episode(request.workload, &mut *request.policy.fresh(), id, episode == 0, |seen, decision, p| {
-            if written.is_ok() {
-                log.push(episode, step, seen, decision, p);
-                written = log.flush(ROWS_PER_GROUP, |level, table| file.write_level(level, table));
-                step += 1;
+        let run = try_episode(request.workload, &mut *request.policy.fresh(), id, episode == 0, |seen, decision, p| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(RecordError::Interrupted);
             }
+            log.push(episode, step, seen, decision, p);
+            step += 1;
+            Ok(log.flush(ROWS_PER_GROUP, |level, table| file.write_level(level, table))?)
         })
-        .map_err(|source| RecordError::Episode { policy: request.policy_id.to_owned(), source })?;
-        written?;
+        .map_err(|source| RecordError::Episode { policy: request.policy_id.to_owned(), source })??;
         progress.episode(run.outcome.decisions);
         add_episode(&mut file, request, &run);
     }
@@ -236,8 +233,12 @@ fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{policy, workload};
-    use std::sync::atomic::AtomicUsize;
+    use crate::{
+        policy::{self, PolicyError, Probabilities},
+        simulator::dag::{Decision, Observation},
+        workload,
+    };
+    use std::sync::{Arc, atomic::AtomicUsize};
 
     /// The largest number of episodes that were run but not yet part of a finished part.
     struct InMemory<'a> {
@@ -274,6 +275,53 @@ mod tests {
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
         one.install(|| record(dir.path(), &request, &progress, &AtomicBool::new(false)))?;
         assert_eq!(progress.most.into_inner(), EPISODES_PER_PART as usize);
+        Ok(())
+    }
+
+    /// A rule that raises a flag at its tenth decision, as somebody who presses Ctrl-C in the middle of an episode.
+    struct Interrupting {
+        rule: Box<dyn Policy>,
+        decisions: Arc<AtomicUsize>,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Policy for Interrupting {
+        fn fresh(&self) -> Box<dyn Policy> {
+            let (decisions, stop) = (Arc::clone(&self.decisions), Arc::clone(&self.stop));
+            Box::new(Self { rule: self.rule.fresh(), decisions, stop })
+        }
+
+        fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+            if self.decisions.fetch_add(1, Ordering::Relaxed) == 9 {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            self.rule.decide(seen, p)
+        }
+    }
+
+    #[test]
+    fn an_interruption_ends_the_running_episode_and_leaves_no_part() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let (decisions, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let rule = policy::open(&"fifo".parse()?)?;
+        let policy = Interrupting { rule, decisions: Arc::clone(&decisions), stop: Arc::clone(&stop) };
+        let workload = workload::open(&"builtin,jobs=50".parse()?)?;
+        let request = RecordRequest {
+            policy_id: "fifo",
+            policy: &policy,
+            workload_id: "builtin,jobs=50",
+            workload: &*workload,
+            seed: 0,
+            split: Split::Train,
+            episodes: 1,
+            shard: Shard::WHOLE,
+            force: false,
+        };
+        let result = record(dir.path(), &request, &(), &stop);
+        assert!(matches!(result, Err(RecordError::Interrupted)), "{result:?}");
+        assert_eq!(decisions.load(Ordering::Relaxed), 10);
+        assert_eq!(std::fs::read_dir(dir.path().join("parts"))?.count(), 0);
+        assert_eq!(std::fs::read_dir(dir.path().join("job"))?.count(), 0);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Episodes in parallel, results in order.
 
-use super::episode::{EpisodeError, EpisodeId, EpisodeRun, run_episode};
+use super::episode::{EpisodeError, EpisodeId, EpisodeRun, try_episode};
 use crate::{policy::Policy, rng::Split, workload::Workload};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,12 +51,11 @@ pub fn rollouts(
     let results: Vec<_> = (0..episodes)
         .into_par_iter()
         .map(|episode| {
-            if stop.load(Ordering::Relaxed) {
-                return Err(RolloutError::Interrupted);
-            }
             let id = EpisodeId { seed, split, episode };
-            let run = run_episode(workload, &mut *policy.fresh(), id, episode < timelines, |_, _, _| {})
-                .map_err(|source| RolloutError::Episode { policy: name.to_owned(), source })?;
+            let run = try_episode(workload, &mut *policy.fresh(), id, episode < timelines, |_, _, _| {
+                if stop.load(Ordering::Relaxed) { Err(RolloutError::Interrupted) } else { Ok(()) }
+            })
+            .map_err(|source| RolloutError::Episode { policy: name.to_owned(), source })??;
             progress.episode(run.outcome.decisions);
             Ok(run)
         })
