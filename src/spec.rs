@@ -22,6 +22,20 @@ pub enum SpecError {
         /// What is wrong with it.
         found: String,
     },
+    /// Nothing has this name.
+    #[error("unknown {kind} `{name}`{hint}; there are {known} (see `distill list {list}`)")]
+    UnknownName {
+        /// `policy` or `workload`.
+        kind: &'static str,
+        /// The same in the plural, as `distill list` takes it.
+        list: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+        /// A suggestion, or nothing.
+        hint: String,
+    },
     /// A value is outside what is allowed.
     #[error("`{spec}`: {key} must be {allowed}, got `{value}`")]
     Value {
@@ -126,6 +140,15 @@ impl Spec {
         })
     }
 
+    /// The error that nothing has the spec's name. `kind` is what was looked for, `list` the word after `distill list`.
+    #[must_use]
+    pub fn unknown_name(&self, kind: &'static str, list: &'static str, known: &[&str]) -> SpecError {
+        let name = self.name.clone();
+        let hint = nearest(&name, known.iter().copied());
+        let hint = hint.map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
+        SpecError::UnknownName { kind, list, name, known: known.join(", "), hint }
+    }
+
     /// An error if a file is given.
     pub fn refuse_file(&self) -> Result<(), SpecError> {
         match &self.file {
@@ -228,8 +251,7 @@ impl Args<'_> {
 }
 
 /// The candidates most like `word`, for "did you mean" (edit distance at most a third of the word, rounded up).
-#[must_use]
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = word.chars().count().div_ceil(3);
     candidates.into_iter().map(|c| (edit_distance(word, c), c)).filter(|&(d, _)| d <= limit).min().map(|(_, c)| c)
 }

@@ -104,6 +104,37 @@ fn heuristics_allocate_nothing() {
     }
 }
 
+#[cfg(feature = "toolkit")]
+#[test]
+fn a_choice_log_allocates_nothing() {
+    use sched_distill::recorder::ChoiceLog;
+
+    let workload = workload::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
+    let mut policy = policy::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
+    let (mut log, mut probabilities) = (ChoiceLog::new(false), Probabilities::default());
+    let mut counts = [0; 2];
+    for (episode, count) in (0u32..).zip(&mut counts) {
+        let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
+        policy.reset(1);
+        let mut step = 0;
+        while let Some(seen) = sim.observation() {
+            probabilities.clear();
+            let decision = policy.decide(&seen, &mut probabilities).unwrap();
+            let before = ALLOCATIONS.get();
+            log.push(episode, step, &seen, decision, &probabilities);
+            log.flush(1 << 12, |_, _| Ok::<(), std::convert::Infallible>(())).unwrap();
+            *count += ALLOCATIONS.get() - before;
+            sim.step(decision).unwrap();
+            step += 1;
+        }
+        assert!(step > 1_000, "{step} decisions");
+        log.flush(1, |_, _| Ok::<(), std::convert::Infallible>(())).unwrap();
+    }
+    let [first, second] = counts;
+    println!("choice log: {second} allocations (the first time {first})");
+    assert_eq!(second, 0);
+}
+
 #[test]
 fn a_student_allocates_nothing() {
     let features = dag_feature_set();

@@ -9,7 +9,7 @@ pub use student::StudentPolicy;
 
 use crate::{
     simulator::dag::{Decision, Observation},
-    spec::{Spec, SpecError, nearest},
+    spec::{Spec, SpecError},
 };
 use std::path::PathBuf;
 
@@ -63,16 +63,6 @@ impl Probabilities {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// No policy has this name.
-    #[error("unknown policy `{name}`{hint}; there are {known} (see `distill list policies`)")]
-    UnknownName {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-        /// A suggestion, or nothing.
-        hint: String,
-    },
     /// The spec is malformed or has a bad parameter.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -206,14 +196,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy>, PolicyError> {
             let model = args.text("model");
             Box::new(StudentPolicy::load(path, model.as_deref())?)
         }
-        other => {
-            let names = POLICIES.map(|p| p.name);
-            return Err(PolicyError::UnknownName {
-                name: other.to_owned(),
-                known: names.join(", "),
-                hint: nearest(other, names).map_or(String::new(), |n| format!(" (did you mean `{n}`?)")),
-            });
-        }
+        _ => return Err(spec.unknown_name("policy", "policies", &POLICIES.map(|p| p.name)).into()),
     };
     args.finish()?;
     Ok(policy)

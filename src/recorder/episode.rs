@@ -169,9 +169,8 @@ impl ChoiceLog {
         dag::job_choice(extractor, decision, &p.stage, *abstains, rows);
         append(jobs, job_id, None, 1.0, rows);
         extractor.job_rows(seen, *abstains, &mut jobs.x);
-        let chosen_job = rows.chosen;
-        let (job_log_prob, candidates) =
-            (std::mem::take(&mut rows.log_prob), extractor.snapshot().candidate_jobs().len());
+        let (chosen_job, candidates) = (rows.chosen, extractor.snapshot().candidate_jobs().len());
+        let job_log_prob = &jobs.log_prob[jobs.log_prob.len() - rows.log_prob.len()..];
         let mut first = 0;
         for (candidate, &log_prob) in job_log_prob.iter().enumerate().take(candidates) {
             dag::stage_choice(extractor, decision, &p.stage, candidate, first, rows);

@@ -7,16 +7,6 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// No workload has this name.
-    #[error("unknown workload `{name}`{hint}; there are {known} (see `distill list workloads`)")]
-    UnknownName {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-        /// A suggestion, or nothing.
-        hint: String,
-    },
     /// The spec is malformed or has a bad parameter.
     #[error(transparent)]
     Spec(#[from] SpecError),

@@ -19,7 +19,7 @@ pub use job::{JobArrival, JobTemplate, StageTemplate};
 pub use json::JsonWorkload;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
-use crate::spec::{Spec, nearest};
+use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -99,13 +99,6 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
             args.finish()?;
             Box::new(JsonWorkload::load(path, (executors > 0).then_some(executors))?)
         }
-        other => {
-            let names = ["builtin", "tpch", "json"];
-            return Err(WorkloadError::UnknownName {
-                name: other.to_owned(),
-                known: names.join(", "),
-                hint: nearest(other, names).map_or(String::new(), |n| format!(" (did you mean `{n}`?)")),
-            });
-        }
+        _ => return Err(spec.unknown_name("workload", "workloads", &["builtin", "tpch", "json"]).into()),
     })
 }

@@ -1,9 +1,8 @@
 //! What several tests share.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
+#[cfg(feature = "toolkit")]
+use std::{collections::BTreeMap, path::Path};
 
 /// A file of the reference data (`../shared`, not part of the repository). A test that calls this carries
 /// `#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]`.
@@ -14,6 +13,7 @@ pub(crate) fn reference(path: &str) -> PathBuf {
 }
 
 /// Every file below a directory with its bytes.
+#[cfg(feature = "toolkit")]
 pub(crate) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(dir).unwrap() {
