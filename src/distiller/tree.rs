@@ -310,10 +310,12 @@ fn in_pre_order(tree: &Tree) -> Tree {
         left: order.iter().map(|&i| child(tree.left[i])).collect(),
         right: order.iter().map(|&i| child(tree.right[i])).collect(),
         default_left: pick(&order, &tree.default_left),
+        outputs: 1,
         value: pick(&order, &tree.value),
         impurity: pick(&order, &tree.impurity),
         n_samples: pick(&order, &tree.n_samples),
         weight: pick(&order, &tree.weight),
+        linear: None,
     }
 }
 

@@ -9,7 +9,7 @@ mod tree;
 
 pub use linear::Linear;
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
-pub use tree::{LEAF, Tree};
+pub use tree::{LEAF, LinearLeaves, Tree};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,16 @@
 //! A decision tree as flat arrays.
 
 use super::ScoreCandidates;
+use crate::level::first_max;
 use serde::{Deserialize, Serialize};
 
 /// Child index that marks a leaf.
 pub const LEAF: u32 = u32::MAX;
 
-/// A regression tree in pre-order: node 0 is the root, and both children come after their parent.
+/// A tree in pre-order: node 0 is the root, and both children come after their parent.
 ///
-/// An inner node sends a row left if `x[feature] <= threshold`, compared in f32. All arrays have one entry per node.
+/// An inner node sends a row left if `x[feature] <= threshold`, compared in f32. All arrays have one entry per node, but for
+/// `value`, which has `outputs` of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
@@ -22,20 +24,51 @@ pub struct Tree {
     pub left: Vec<u32>,
     /// Right child, [`LEAF`] at leaves.
     pub right: Vec<u32>,
-    /// Where a missing value goes (traces hold none; other runtimes may).
+    /// Where a missing value (NaN) goes.
     pub default_left: Vec<bool>,
-    /// Weighted mean of the target at the node.
+    /// Numbers per node in `value`: 1 for a score, else one per class or target. Left out of files where it is 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub outputs: usize,
+    /// What the node predicts, shape `(nodes, outputs)`, row-major: the weighted mean (or median) of the target, or the
+    /// weighted shares of the classes.
     pub value: Vec<f64>,
-    /// Weighted variance of the target at the node.
+    /// What the tree was grown to lower: the weighted variance (or absolute deviation) of the target, averaged over
+    /// outputs, or the classes' Gini index or entropy.
     pub impurity: Vec<f64>,
     /// Training rows that reached the node.
     pub n_samples: Vec<u32>,
     /// Their summed weight.
     pub weight: Vec<f64>,
+    /// Linear functions that take the place of the leaves' values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear: Option<LinearLeaves>,
+}
+
+/// A linear function at each leaf: prediction = `intercept[node]` + Σ coefficient · feature, for trees of one output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearLeaves {
+    /// One per node; 0 at inner nodes.
+    pub intercept: Vec<f64>,
+    /// Where each node's terms begin in the lists below, and the end: `nodes + 1` entries.
+    pub start: Vec<u32>,
+    /// Columns, ascending within a node.
+    pub feature: Vec<u32>,
+    /// Their coefficients, in target per unit of the feature.
+    pub coefficient: Vec<f64>,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one(outputs: &usize) -> bool {
+    *outputs == 1
 }
 
 impl Tree {
-    /// A tree of one leaf.
+    /// A tree of one leaf with one output.
     #[must_use]
     pub fn leaf(value: f64, impurity: f64, n_samples: u32, weight: f64) -> Self {
         Self {
@@ -45,10 +78,12 @@ impl Tree {
             left: vec![LEAF],
             right: vec![LEAF],
             default_left: vec![true],
+            outputs: 1,
             value: vec![value],
             impurity: vec![impurity],
             n_samples: vec![n_samples],
             weight: vec![weight],
+            linear: None,
         }
     }
 
@@ -88,19 +123,51 @@ impl Tree {
     pub fn apply(&self, x: &[f32]) -> usize {
         let mut node = 0;
         while self.left[node] != LEAF {
-            let goes_left = match x[self.feature[node] as usize] {
-                v if v.is_nan() => self.default_left[node],
-                v => v <= self.threshold[node],
-            };
-            node = if goes_left { self.left[node] } else { self.right[node] } as usize;
+            node = self.child(node, x);
         }
         node
     }
 
-    /// The value of a row of features.
+    /// The child of an inner node that a row of features goes to.
+    fn child(&self, node: usize, x: &[f32]) -> usize {
+        let goes_left = match x[self.feature[node] as usize] {
+            v if v.is_nan() => self.default_left[node],
+            v => v <= self.threshold[node],
+        };
+        (if goes_left { self.left[node] } else { self.right[node] }) as usize
+    }
+
+    /// The nodes that a row of features passes, root and leaf included.
+    pub fn decision_path<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = usize> + 'a {
+        std::iter::successors(Some(0), |&node| (!self.is_leaf(node)).then(|| self.child(node, x)))
+    }
+
+    /// What a node predicts: one number per output.
+    #[must_use]
+    pub fn node_value(&self, node: usize) -> &[f64] {
+        &self.value[node * self.outputs..][..self.outputs]
+    }
+
+    /// The first output for a row of features: the score of a tree with one output.
     #[must_use]
     pub fn predict(&self, x: &[f32]) -> f64 {
-        self.value[self.apply(x)]
+        let leaf = self.apply(x);
+        match &self.linear {
+            None => self.value[leaf * self.outputs],
+            Some(linear) => linear.predict(leaf, x),
+        }
+    }
+
+    /// All outputs for a row of features; of a classifier, the classes' shares. Linear leaves have no part in it.
+    #[must_use]
+    pub fn predict_outputs(&self, x: &[f32]) -> &[f64] {
+        self.node_value(self.apply(x))
+    }
+
+    /// The most probable class for a row of features, the first of equals.
+    #[must_use]
+    pub fn predict_class(&self, x: &[f32]) -> usize {
+        first_max(self.predict_outputs(x).iter().copied())
     }
 
     /// Checks a tree that comes from a file: what is wrong, in words.
@@ -117,7 +184,6 @@ impl Tree {
             ("left", self.left.len()),
             ("right", self.right.len()),
             ("default_left", self.default_left.len()),
-            ("value", self.value.len()),
             ("impurity", self.impurity.len()),
             ("n_samples", self.n_samples.len()),
             ("weight", self.weight.len()),
@@ -125,13 +191,20 @@ impl Tree {
         if let Some((name, found)) = lengths.iter().find(|(_, len)| *len != n) {
             return Err(format!("`{name}` has {found} entries, expected {n} as in `feature`"));
         }
+        if self.outputs == 0 || self.value.len() != n * self.outputs {
+            return Err(format!("`value` has {} entries, expected {n} × {} outputs", self.value.len(), self.outputs));
+        }
+        if let Some(linear) = &self.linear {
+            linear.check(n, width, self.outputs)?;
+        }
         let mut seen = vec![0; n];
         for node in 0..n {
             let (left, right) = (self.left[node], self.right[node]);
             if (left == LEAF) != (right == LEAF) {
                 return Err(format!("node {node} has only one child"));
             }
-            if !self.value[node].is_finite() || !self.threshold[node].is_finite() {
+            let values = self.node_value(node).iter().all(|v| v.is_finite());
+            if !values || !self.threshold[node].is_finite() {
                 return Err(format!("node {node} holds a number that is not finite"));
             }
             if left == LEAF {
@@ -154,6 +227,43 @@ impl Tree {
     }
 }
 
+impl LinearLeaves {
+    /// The columns and coefficients of a leaf.
+    pub fn terms(&self, leaf: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.start[leaf] as usize..self.start[leaf + 1] as usize;
+        let columns = self.feature[range.clone()].iter().map(|&f| f as usize);
+        columns.zip(self.coefficient[range].iter().copied())
+    }
+
+    fn predict(&self, leaf: usize, x: &[f32]) -> f64 {
+        self.intercept[leaf] + self.terms(leaf).map(|(f, c)| c * f64::from(x[f])).sum::<f64>()
+    }
+
+    fn check(&self, nodes: usize, width: usize, outputs: usize) -> Result<(), String> {
+        let Self { intercept, start, feature, coefficient } = self;
+        if outputs != 1 {
+            return Err(format!("linear leaves need one output, found {outputs}"));
+        }
+        let lengths = [("intercept", intercept.len(), nodes), ("start", start.len(), nodes + 1)];
+        let lengths = lengths.into_iter().chain([("coefficient", coefficient.len(), feature.len())]);
+        for (name, found, expected) in lengths {
+            if found != expected {
+                return Err(format!("`linear.{name}` has {found} entries, expected {expected}"));
+            }
+        }
+        if start[0] != 0 || !start.is_sorted() || start[nodes] as usize != feature.len() {
+            return Err(format!("`linear.start` must rise from 0 to {}, the number of terms", feature.len()));
+        }
+        if let Some(f) = feature.iter().find(|&&f| f as usize >= width) {
+            return Err(format!("a linear leaf uses feature {f}, but there are {width}"));
+        }
+        match intercept.iter().chain(coefficient).all(|v| v.is_finite()) {
+            true => Ok(()),
+            false => Err("`linear` holds a number that is not finite".to_owned()),
+        }
+    }
+}
+
 impl ScoreCandidates for Tree {
     fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
         for (row, score) in x.chunks_exact(width).zip(scores) {
@@ -162,7 +272,9 @@ impl ScoreCandidates for Tree {
     }
 
     fn size(&self) -> usize {
-        self.leaves()
+        let Some(linear) = &self.linear else { return self.leaves() };
+        let leaves = (0..self.nodes()).filter(|&node| self.is_leaf(node));
+        leaves.map(|leaf| linear.terms(leaf).filter(|(_, c)| *c != 0.0).count().max(1)).sum()
     }
 }
 
