@@ -3,7 +3,7 @@
 //! Version 0.8.1 knows classification alone, misses splits on tied features and depends on hash order, so its trees are
 //! neither as good as ours nor reproducible. Its splits are taken over; leaf values are recomputed from the rows.
 
-use super::{FitError, TreeData};
+use super::{FitError, FitParams, target::Rows};
 use crate::model::{LEAF, Tree};
 use linfa::{Dataset, traits::Fit};
 use linfa_trees::{DecisionTree, TreeNode};
@@ -13,15 +13,11 @@ use ndarray::{Array1, Array2};
 const MOST_ROWS: usize = 50_000;
 
 /// A classification tree "is this the candidate to take" (target above one half), as one of ours.
-pub(super) fn fit_linfa_tree(
-    data: TreeData<'_>,
-    max_leaf_nodes: usize,
-    min_samples_leaf: usize,
-    level: &str,
-) -> Result<Tree, FitError> {
+pub(super) fn fit_linfa_tree(data: &Rows, width: usize, params: &FitParams, level: &str) -> Result<Tree, FitError> {
+    let &FitParams { max_leaf_nodes, min_samples_leaf, .. } = params;
     let n = data.y.len();
     let rows: Vec<usize> = (0..n).step_by(n.div_ceil(MOST_ROWS).max(1)).collect();
-    let x = Array2::from_shape_fn((rows.len(), data.width), |(i, j)| data.x[rows[i] * data.width + j]);
+    let x = Array2::from_shape_fn((rows.len(), width), |(i, j)| data.x[rows[i] * width + j]);
     let y: Array1<usize> = rows.iter().map(|&r| usize::from(data.y[r] > 0.5)).collect();
     // Its stopping rules are in units of weight: with mean weight 1 they mean rows.
     let mean = rows.iter().map(|&r| data.weight[r]).sum::<f64>() / rows.len() as f64;
@@ -38,10 +34,10 @@ pub(super) fn fit_linfa_tree(
             what: "linfa-trees",
             reason: e.to_string(),
         })?;
-    let mut tree = Tree { operator: "<=".to_owned(), ..empty() };
+    let mut tree = Tree::empty(1);
     convert(fitted.root_node(), &mut tree);
     let mut sums = vec![[0.0f64; 3]; tree.nodes()];
-    for (row, (&y, &w)) in data.x.chunks_exact(data.width).zip(data.y.iter().zip(data.weight)) {
+    for (row, (&y, &w)) in data.x.chunks_exact(width).zip(data.y.iter().zip(&data.weight)) {
         let mut node = 0;
         loop {
             sums[node][0] += w;
@@ -64,30 +60,12 @@ pub(super) fn fit_linfa_tree(
     Ok(tree)
 }
 
-fn empty() -> Tree {
-    let mut tree = Tree::leaf(0.0, 0.0, 0, 0.0);
-    tree.feature.clear();
-    tree.threshold.clear();
-    tree.left.clear();
-    tree.right.clear();
-    tree.default_left.clear();
-    tree.value.clear();
-    tree.impurity.clear();
-    tree.n_samples.clear();
-    tree.weight.clear();
-    tree
-}
-
 /// Appends a node and what is below it, in pre-order; returns its index.
 fn convert(node: &TreeNode<f32, usize>, tree: &mut Tree) -> u32 {
     let at = tree.nodes();
     let (feature, value, _) = node.split();
-    tree.feature.push(feature as u32);
     // linfa sends `x < value` left when it predicts; ours sends `x <= threshold`.
-    tree.threshold.push(value.next_down());
-    tree.left.push(LEAF);
-    tree.right.push(LEAF);
-    tree.default_left.push(true);
+    tree.push_test(feature as u32, value.next_down(), [LEAF; 2], true);
     tree.value.push(0.0);
     tree.impurity.push(0.0);
     tree.n_samples.push(0);
@@ -112,7 +90,9 @@ mod tests {
         let x: Vec<f32> = (0..200u16).flat_map(|i| [f32::from(i), f32::from(i % 7)]).collect();
         let y: Vec<f64> = (0..200).map(|i| f64::from(u8::from(i >= 120))).collect();
         let weight = vec![1.0; 200];
-        let tree = fit_linfa_tree(TreeData { x: &x, width: 2, y: &y, weight: &weight }, 4, 1, "job").unwrap();
+        let rows = Rows { x, y, weight, bounds: Vec::new() };
+        let params = FitParams { max_leaf_nodes: 4, min_samples_leaf: 1, ..FitParams::default() };
+        let tree = fit_linfa_tree(&rows, 2, &params, "job").unwrap();
         assert_eq!((tree.predict(&[119.0, 0.0]), tree.predict(&[121.0, 0.0])), (0.0, 1.0));
         assert_eq!(tree.n_samples[0], 200);
     }

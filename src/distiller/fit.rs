@@ -1,13 +1,17 @@
 //! One student from the tables of all levels.
 
 use super::{
-    BackEnd, FitError, FitParams, Target, TreeData, TreeParams, back_end::fit_linfa_tree, linear::fit_linear, target,
-    temperature::fit_temperature, tree::fit_tree,
+    BackEnd, FitError, FitParams, Target, Targets, TreeData, TreeError, TreeParams,
+    back_end::fit_linfa_tree,
+    linear::fit_linear,
+    target::{self, Rows},
+    temperature::fit_temperature,
+    tree::fit_tree,
 };
 use crate::{
     evaluator::{Scorer, fidelity},
     level::FeatureSet,
-    model::{LevelModels, Model, NamedModel, Provenance, Student},
+    model::{LevelModels, Model, NamedModel, Provenance, Student, Tree},
     trace::LevelTable,
 };
 
@@ -31,13 +35,10 @@ pub fn fit_student(
     for (table, validation) in train.iter().zip(validation) {
         let (name, width) = (table.spec.name.as_str(), table.width());
         let rows = target::rows(table, params.target, params.balance)?;
-        let data = TreeData { x: &rows.x, width, y: &rows.y, weight: &rows.weight };
         let tree = match params.back_end {
-            BackEnd::Own => {
-                let &FitParams { max_leaf_nodes, min_samples_leaf, min_gain, .. } = params;
-                fit_tree(data, TreeParams { max_leaf_nodes, min_samples_leaf, min_gain })
-            }
-            BackEnd::LinfaTrees => fit_linfa_tree(data, params.max_leaf_nodes, params.min_samples_leaf, name)?,
+            BackEnd::Own => own_tree(&rows, width, params)
+                .map_err(|source| FitError::Tree { level: name.to_owned(), source })?,
+            BackEnd::LinfaTrees => fit_linfa_tree(&rows, width, params, name)?,
         };
         let logs = match params.target {
             Target::LogRatio => rows,
@@ -61,4 +62,13 @@ pub fn fit_student(
     provenance.parameters = serde_json::to_value(params).unwrap_or_default();
     provenance.crate_version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(Student::new(feature_set.clone(), abstains, levels, provenance))
+}
+
+fn own_tree(rows: &Rows, width: usize, params: &FitParams) -> Result<Tree, TreeError> {
+    let data = TreeData { x: &rows.x, width, targets: Targets::Values(&rows.y), weight: Some(&rows.weight) };
+    let recipe = TreeParams::default()
+        .max_leaf_nodes(params.max_leaf_nodes)
+        .min_samples_leaf(params.min_samples_leaf)
+        .min_impurity_decrease(params.min_gain * rows.variance());
+    fit_tree(data, &recipe)
 }

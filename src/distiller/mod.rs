@@ -14,4 +14,4 @@ mod tree;
 
 pub use fit::fit_student;
 pub use params::{BackEnd, FitError, FitParams, Target};
-pub use tree::{TreeData, TreeParams, fit_tree};
+pub use tree::{Criterion, Engine, Leaf, Missing, Targets, TreeData, TreeError, TreeParams, ValidTreeParams, fit_tree};

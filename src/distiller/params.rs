@@ -84,7 +84,7 @@ impl FitParams {
 }
 
 /// Why a student cannot be fitted.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
     /// A parameter is out of range.
@@ -114,6 +114,14 @@ pub enum FitError {
         row: usize,
         /// What stands there.
         value: f32,
+    },
+    /// The tree learner refused.
+    #[error("level `{level}`: {source}")]
+    Tree {
+        /// The level.
+        level: String,
+        /// Why.
+        source: super::TreeError,
     },
     /// The library that does the work refused.
     #[error("level `{level}`: {what} failed: {reason}")]

@@ -20,6 +20,15 @@ pub(super) struct Rows {
     pub(super) bounds: Vec<usize>,
 }
 
+impl Rows {
+    /// Weighted variance of the target.
+    pub(super) fn variance(&self) -> f64 {
+        let weight: f64 = self.weight.iter().sum();
+        let mean = self.y.iter().zip(&self.weight).map(|(y, w)| w * y).sum::<f64>() / weight;
+        self.y.iter().zip(&self.weight).map(|(y, w)| w * (y - mean) * (y - mean)).sum::<f64>() / weight
+    }
+}
+
 /// ln(p / best p) of every candidate, floored; of deterministic policies 0 for the executed one and the floor for others.
 pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     let target = choice.target();

@@ -58,7 +58,7 @@ fn shares(amount: &[f64], level: &LevelSpec) -> Vec<Importance> {
 mod tests {
     use super::*;
     use crate::{
-        distiller::{TreeData, TreeParams, fit_tree},
+        distiller::{Targets, TreeData, TreeParams, fit_tree},
         feature::dag_feature_set,
     };
 
@@ -68,10 +68,8 @@ mod tests {
         let width = level.features.len();
         let x: Vec<f32> = (0..500).flat_map(|i| (0..width).map(move |f| ((i * (f + 3)) % (7 + f)) as f32)).collect();
         let y: Vec<f64> = x.chunks(width).map(|r| f64::from(10.0 * r[4] + r[1])).collect();
-        let tree = fit_tree(
-            TreeData { x: &x, width, y: &y, weight: &vec![1.0; 500] },
-            TreeParams { max_leaf_nodes: 20, min_samples_leaf: 2, min_gain: 0.0 },
-        );
+        let data = TreeData { x: &x, width, targets: Targets::Values(&y), weight: None };
+        let tree = fit_tree(data, &TreeParams::default().max_leaf_nodes(20usize).min_samples_leaf(2usize)).unwrap();
         let importance = tree_importance(&tree, &level);
         assert_eq!(importance[0].feature, level.features[4].name);
         assert!((importance.iter().map(|i| i.share).sum::<f64>() - 1.0).abs() < 1e-12);

@@ -71,20 +71,40 @@ impl Tree {
     /// A tree of one leaf with one output.
     #[must_use]
     pub fn leaf(value: f64, impurity: f64, n_samples: u32, weight: f64) -> Self {
+        let mut tree = Self::empty(1);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.value.push(value);
+        tree.impurity.push(impurity);
+        tree.n_samples.push(n_samples);
+        tree.weight.push(weight);
+        tree
+    }
+
+    /// A tree without nodes, to be filled.
+    pub(crate) fn empty(outputs: usize) -> Self {
         Self {
             operator: "<=".to_owned(),
-            feature: vec![0],
-            threshold: vec![0.0],
-            left: vec![LEAF],
-            right: vec![LEAF],
-            default_left: vec![true],
-            outputs: 1,
-            value: vec![value],
-            impurity: vec![impurity],
-            n_samples: vec![n_samples],
-            weight: vec![weight],
+            feature: Vec::new(),
+            threshold: Vec::new(),
+            left: Vec::new(),
+            right: Vec::new(),
+            default_left: Vec::new(),
+            outputs,
+            value: Vec::new(),
+            impurity: Vec::new(),
+            n_samples: Vec::new(),
+            weight: Vec::new(),
             linear: None,
         }
+    }
+
+    /// Appends a node's test.
+    pub(crate) fn push_test(&mut self, feature: u32, threshold: f32, [left, right]: [u32; 2], default_left: bool) {
+        self.feature.push(feature);
+        self.threshold.push(threshold);
+        self.left.push(left);
+        self.right.push(right);
+        self.default_left.push(default_left);
     }
 
     /// Number of nodes.

@@ -1,0 +1,105 @@
+//! The tree learner: exact or by histograms, weighted, best first, and the same for any number of threads.
+//!
+//! Gains that differ by less than 1e-10 of the node's weighted impurity are tied; then the lowest feature wins, then the
+//! lowest threshold, then missing values on the right. Sums run in the order of rows or values within one feature, and each
+//! feature is one thread's work, so the number of threads cannot change a bit.
+//!
+//! Differences to scikit-learn 1.9, whose words are used: ties are decided as above rather than by a random order of the
+//! features; values closer than 1e-7 are told apart; thresholds are 32-bit floats. Rows of weight 0 are left out, as there.
+
+mod classes;
+mod column;
+mod criterion;
+mod data;
+mod grow;
+mod params;
+mod search;
+mod threshold;
+
+pub use data::{Targets, TreeData};
+pub use params::{Criterion, Engine, Leaf, Missing, TreeError, TreeParams, ValidTreeParams};
+
+use crate::model::{LEAF, Tree};
+use classes::{Classes, Entropy, Gini};
+use criterion::{Criterion as _, SquaredError, SquaredErrors};
+use data::Rows;
+use grow::Grower;
+use linfa::ParamGuard;
+
+/// Grows a tree. Nodes of the result are in pre-order.
+///
+/// # Errors
+///
+/// A parameter out of range or not fit for the data, lists of other lengths than the features, numbers that are not finite,
+/// more than 255 classes, no row of positive weight.
+///
+/// ```
+/// use sched_distill::distiller::{Targets, TreeData, TreeParams, fit_tree};
+/// let x = [1.0, 2.0, 3.0, 10.0];
+/// let data = TreeData { x: &x, width: 1, targets: Targets::Values(&[0.0, 0.0, 1.0, 1.0]), weight: None };
+/// let tree = fit_tree(data, &TreeParams::default())?;
+/// assert_eq!((tree.leaves(), tree.threshold[0]), (2, 2.5));
+/// assert_eq!(tree.predict(&[2.4]), 0.0);
+/// # Ok::<(), sched_distill::distiller::TreeError>(())
+/// ```
+pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeError> {
+    fit_valid(data, params.check_ref()?)
+}
+
+fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
+    let rows = Rows::new(data, params)?;
+    Ok(match (rows.targets, rows.criterion) {
+        (Targets::Values(y), _) => grow(&rows, &SquaredError::new(&rows, y), params),
+        (Targets::Outputs { values, outputs }, _) => grow(&rows, &SquaredErrors::new(&rows, values, outputs), params),
+        (Targets::Classes { class, classes }, Criterion::Entropy) => {
+            grow(&rows, &Classes::<Entropy>::new(&rows, class, classes), params)
+        }
+        (Targets::Classes { class, classes }, _) => grow(&rows, &Classes::<Gini>::new(&rows, class, classes), params),
+    })
+}
+
+fn grow<C: criterion::Criterion>(rows: &Rows<'_>, criterion: &C, params: &ValidTreeParams) -> Tree {
+    let mut grower = Grower::new(rows, criterion, column::columns(rows, params.engine, false), params);
+    grower.grow();
+    assemble(&grower, params)
+}
+
+/// The grown nodes as a tree in pre-order.
+fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeParams) -> Tree {
+    let nodes = &grower.nodes;
+    let mut place = vec![LEAF; nodes.len()];
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut stack = vec![0];
+    while let Some(node) = stack.pop() {
+        place[node] = order.len() as u32;
+        order.push(node);
+        if let Some(split) = &nodes[node].split {
+            stack.extend([split.children[1], split.children[0]]);
+        }
+    }
+    let mut tree = Tree::empty(grower.rows.targets.outputs());
+    for &node in &order {
+        let (criterion, totals) = (grower.criterion, &nodes[node].totals);
+        criterion.value(totals, &mut tree.value);
+        tree.impurity.push(criterion.impurity(totals));
+        tree.n_samples.push(nodes[node].range.len() as u32);
+        tree.weight.push(criterion.weight(totals) / grower.rows.scale);
+        let Some(split) = &nodes[node].split else {
+            tree.push_test(0, 0.0, [LEAF; 2], true);
+            continue;
+        };
+        let [low, high] = split.gap;
+        let threshold = match high {
+            f32::INFINITY => f32::MAX,
+            _ if params.round_thresholds => threshold::shortest(low, high),
+            _ => threshold::middle(low, high),
+        };
+        let heavier = || {
+            let [left, right] = split.children.map(|child| criterion.weight(&nodes[child].totals));
+            left >= right
+        };
+        let children = split.children.map(|child| place[child]);
+        tree.push_test(split.feature as u32, threshold, children, split.missing_left.unwrap_or_else(heavier));
+    }
+    tree
+}
