@@ -76,7 +76,8 @@ fn main() -> Result<()> {
     let (test_x, test_class, test_y) = load("test100k")?;
     let rows = || test_x.chunks_exact(width);
     let score = if classify {
-        rows().zip(&test_class).filter(|(x, c)| tree.predict_class(x) == **c as usize).count() as f64 / test_class.len() as f64
+        rows().zip(&test_class).filter(|(x, c)| tree.predict_class(x) == **c as usize).count() as f64
+            / test_class.len() as f64
     } else {
         let mean = test_y.iter().sum::<f64>() / test_y.len() as f64;
         let total: f64 = test_y.iter().map(|y| (y - mean) * (y - mean)).sum();

@@ -36,8 +36,9 @@ pub fn fit_student(
         let (name, width) = (table.spec.name.as_str(), table.width());
         let rows = target::rows(table, params.target, params.balance)?;
         let tree = match params.back_end {
-            BackEnd::Own => own_tree(&rows, width, params)
-                .map_err(|source| FitError::Tree { level: name.to_owned(), source })?,
+            BackEnd::Own => {
+                own_tree(&rows, width, params).map_err(|source| FitError::Tree { level: name.to_owned(), source })?
+            }
             BackEnd::LinfaTrees => fit_linfa_tree(&rows, width, params, name)?,
         };
         let logs = match params.target {

@@ -1,6 +1,9 @@
 //! Gini index and entropy of classes.
 
-use super::{criterion::{BINS, Criterion}, data::Rows};
+use super::{
+    criterion::{BINS, Bound, Criterion},
+    data::Rows,
+};
 
 /// How unequal shares are worth.
 pub(super) trait Purity: Sync + Send + Copy {
@@ -10,6 +13,8 @@ pub(super) trait Purity: Sync + Send + Copy {
     fn side(terms: f64, weight: f64) -> f64;
     /// The constant: impurity is this minus purity per weight.
     const MOST: f64;
+    /// Whether gains are sums of squares, as [`Bound`] has them.
+    const SQUARES: bool;
 }
 
 /// 1 − Σ p².
@@ -18,6 +23,7 @@ pub(super) struct Gini;
 
 impl Purity for Gini {
     const MOST: f64 = 1.0;
+    const SQUARES: bool = true;
 
     #[inline]
     fn term(weight: f64) -> f64 {
@@ -36,6 +42,7 @@ pub(super) struct Entropy;
 
 impl Purity for Entropy {
     const MOST: f64 = 0.0;
+    const SQUARES: bool = false;
 
     #[inline]
     fn term(weight: f64) -> f64 {
@@ -96,9 +103,9 @@ impl<P: Purity> Criterion for Classes<P> {
         self.rows[row as usize]
     }
 
-    fn totals(&self, rows: &[u32]) -> Shares {
+    fn totals(&self, rows: &[(f64, u32)]) -> Shares {
         let mut class = vec![0.0; self.classes];
-        for (w, c) in rows.iter().map(|&row| self.payload(row)) {
+        for &(w, c) in rows {
             class[c as usize] += w;
         }
         let weight = class.iter().sum();
@@ -121,11 +128,6 @@ impl<P: Purity> Criterion for Classes<P> {
 
     fn bins(&self) -> ClassBins {
         ClassBins { rows: [0; BINS], weight: vec![0.0; BINS * self.classes] }
-    }
-
-    fn clear(&self, bins: &mut ClassBins) {
-        bins.rows.fill(0);
-        bins.weight.fill(0.0);
     }
 
     #[inline]
@@ -191,6 +193,29 @@ impl<P: Purity> Criterion for Classes<P> {
     #[inline]
     fn gain(&self, d: &Sides) -> f64 {
         P::side(d.terms[0], d.weight[0]) + P::side(d.terms[1], d.weight[1]) - d.node
+    }
+
+    fn bound(&self, d: &Sides, bins: &ClassBins, bin: usize) -> f64 {
+        let cell = &bins.weight[bin * self.classes..][..self.classes];
+        let w: f64 = cell.iter().sum();
+        let node: f64 = d.weight.iter().sum();
+        if P::SQUARES {
+            let (mut square, mut spread) = ([0.0; 3], w);
+            for ((left, right), of_bin) in d.left.iter().zip(&d.right).zip(cell) {
+                let share = (left + right) / node;
+                let (before, deviation) = (left - d.weight[0] * share, of_bin - w * share);
+                square[0] += before * before;
+                square[1] += deviation * deviation;
+                square[2] += (before + deviation) * (before + deviation);
+                spread -= of_bin * of_bin / w;
+            }
+            return Bound { weight: [node, d.weight[0], w], square, spread }.value();
+        }
+        // Impurities only add up: both sides keep at least what they have without the bin.
+        let side = |terms: f64, weight: f64| if weight > 0.0 { P::side(terms, weight) } else { 0.0 };
+        let right: f64 = d.right.iter().zip(cell).map(|(right, of_bin)| P::term(right - of_bin)).sum();
+        let bound = P::MOST * w + side(d.terms[0], d.weight[0]) + side(right, d.weight[1] - w) - d.node;
+        bound + 1e-9 * bound.abs()
     }
 
     fn weights(&self, d: &Sides) -> [f64; 2] {

@@ -1,110 +1,126 @@
-//! Features in the form in which splits are searched: bytes for features of few values or for bins, else sorted lists.
+//! Features in the form in which splits are searched: a byte per row that names a bin.
 
-use super::{Engine, criterion::MISSING_BIN, data::Rows};
+use super::{criterion::MISSING_BIN, data::Rows};
 use crate::rng::{hash, scale};
 use rayon::prelude::*;
 
-/// A row in a sorted list: the feature's value as an ordered integer above, the row number below.
-pub(super) type Entry = u64;
-
-/// The ordered integer of a missing value: above all others.
-const MISSING_KEY: u32 = u32::MAX;
-
 /// Rows from which bins are made; of more rows, so many are drawn.
-const SAMPLE: usize = 200_000;
-
-/// Columns that are read together: their values share cache lines.
-const GROUP: usize = 6;
+const SAMPLE: usize = 1 << 16;
 
 /// Rows that are read at a time, so that a group's columns find them in the cache.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 1024;
 
-/// A feature of all rows.
-pub(super) enum Column {
-    /// A byte per row: number of the bin, [`MISSING_BIN`] for a missing value.
-    Codes {
-        codes: Vec<u8>,
-        bins: usize,
-    },
-    /// Active rows by value, missing values last. A node's rows are the same range of every such list.
-    Sorted(Vec<Entry>),
+/// A feature of all active rows.
+pub(super) struct Column {
+    /// The bin of each row, in the order in which the learner keeps the rows; [`MISSING_BIN`] for a missing value.
+    pub(super) codes: Vec<u8>,
+    pub(super) bins: usize,
+    /// The values of the bins, if each holds a single one.
+    pub(super) values: Option<Vec<f32>>,
 }
 
-fn key(value: f32) -> u32 {
-    if value.is_nan() {
-        return MISSING_KEY;
-    }
-    // −0 equals 0; then flip so that the order of the bits is the order of the numbers.
+/// A value as an integer that is ordered like the values; −0 equals 0. Not for NaN.
+pub(super) fn key(value: f32) -> u32 {
     let bits = (value + 0.0).to_bits();
+    // Flip so that the order of the bits is the order of the numbers.
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-pub(super) fn row_of(entry: Entry) -> u32 {
-    entry as u32
-}
-
-pub(super) fn value_of(entry: Entry) -> f32 {
-    let key = (entry >> 32) as u32;
+pub(super) fn value_of(key: u32) -> f32 {
     f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
 }
 
-pub(super) fn is_missing(entry: Entry) -> bool {
-    (entry >> 32) as u32 == MISSING_KEY
-}
-
-/// All columns of the data. Absolute errors need every column sorted.
-pub(super) fn columns(rows: &Rows<'_>, engine: Engine, all_sorted: bool) -> Vec<Column> {
+/// All columns of the data, with at most `max_bins` bins. Features of no more values than that keep their values apart.
+pub(super) fn columns(rows: &Rows<'_>, max_bins: usize) -> Vec<Column> {
     let numbers: Vec<usize> = (0..rows.width).collect();
-    let groups: Vec<Vec<Column>> = numbers.par_chunks(GROUP).map(|group| {
-        let edges: Vec<Option<Vec<f32>>> = group
-            .iter()
-            .map(|&column| match engine {
-                _ if all_sorted => None,
-                Engine::Histogram { max_bins } => Some(quantile_edges(rows, column, max_bins)),
-                Engine::Exact => few_values(rows, column),
-            })
-            .collect();
-        let bins = edges.iter().map(|edges| edges.as_ref().map(|e| BinEdges::new(e)));
-        let bins: Vec<Option<BinEdges>> = bins.collect();
-        let mut columns: Vec<Column> = bins.iter().map(|bins| match bins {
-            Some(bins) => Column::Codes { codes: vec![0; rows.weight.len()], bins: bins.count },
-            None => Column::Sorted(Vec::with_capacity(rows.active.len())),
-        }).collect();
+    // The columns of a group are read together, because their values share cache lines.
+    let group = rows.width.div_ceil(rayon::current_num_threads()).max(1);
+    let groups = numbers.par_chunks(group).map(|group| {
+        let binnings = samples(rows, group).into_iter().map(|sample| Binning::new(sample, max_bins));
+        let mut fillings: Vec<Filling> = binnings.map(|binning| Filling::new(binning, rows)).collect();
         for block in rows.active.chunks(BLOCK) {
-            for ((&number, column), bins) in group.iter().zip(&mut columns).zip(&bins) {
-                let value = |row: u32| rows.x[row as usize * rows.width + number];
-                match (column, bins) {
-                    (Column::Codes { codes, .. }, Some(bins)) => {
-                        block.iter().for_each(|&row| codes[row as usize] = bins.code(value(row)));
-                    }
-                    (Column::Sorted(list), _) => {
-                        list.extend(block.iter().map(|&row| (u64::from(key(value(row))) << 32) | u64::from(row)));
-                    }
-                    (Column::Codes { .. }, None) => {}
-                }
+            for (&number, filling) in group.iter().zip(&mut fillings) {
+                filling.extend(rows, number, block);
             }
         }
-        for column in &mut columns {
-            if let Column::Sorted(list) = column {
-                sort(list);
-            }
-        }
-        columns
-    }).collect();
-    groups.into_iter().flatten().collect()
+        let finished = group.iter().zip(fillings).map(|(&number, filling)| filling.finish(rows, number, max_bins));
+        finished.collect::<Vec<_>>()
+    });
+    groups.flatten_iter().collect()
 }
 
-/// The values of a column in ascending order if a byte can tell them apart.
-fn few_values(rows: &Rows<'_>, column: usize) -> Option<Vec<f32>> {
-    let mut values: Vec<f32> = Vec::new();
-    for &row in &rows.active {
-        let value = rows.x[row as usize * rows.width + column] + 0.0;
-        if value.is_nan() {
-            continue;
+/// How a column's values are told apart.
+struct Binning {
+    edges: BinEdges,
+    values: Option<Vec<f32>>,
+}
+
+impl Binning {
+    /// From a sample of the rows: a bin per value if it has no more than `max_bins`, else bins of about equal numbers of rows.
+    fn new(mut sample: Vec<u32>, max_bins: usize) -> Self {
+        sample.sort_unstable();
+        let sample: Vec<(f32, usize)> =
+            sample.chunk_by(|a, b| a == b).map(|equal| (value_of(equal[0]), equal.len())).collect();
+        if sample.len() <= max_bins {
+            return Self::of_values(sample.into_iter().map(|(value, _)| value).collect());
         }
+        Self { edges: BinEdges::new(&quantile_edges(&sample, max_bins)), values: None }
+    }
+
+    fn of_values(values: Vec<f32>) -> Self {
+        Self { edges: BinEdges::new(&values), values: Some(values) }
+    }
+}
+
+/// A column that is being filled.
+struct Filling {
+    binning: Binning,
+    codes: Vec<u8>,
+    /// Whether a value came up that the binning by values does not know, because it was not in the sample.
+    unknown: bool,
+}
+
+impl Filling {
+    fn new(binning: Binning, rows: &Rows<'_>) -> Self {
+        Self { binning, codes: Vec::with_capacity(rows.active.len()), unknown: false }
+    }
+
+    fn extend(&mut self, rows: &Rows<'_>, number: usize, block: &[u32]) {
+        let Self { binning: Binning { edges, values }, codes, unknown } = self;
+        match values {
+            None => codes.extend(block.iter().map(|&row| edges.code(rows.value(row, number)))),
+            Some(values) => codes.extend(block.iter().map(|&row| {
+                let value = rows.value(row, number);
+                let code = edges.code(value);
+                *unknown |= values.get(usize::from(code)) != Some(&value) && !value.is_nan();
+                code
+            })),
+        }
+    }
+
+    fn finish(self, rows: &Rows<'_>, number: usize, max_bins: usize) -> Column {
+        let Self { binning, codes, unknown } = self;
+        if !unknown {
+            return Column { codes, bins: binning.edges.count, values: binning.values };
+        }
+        let binning = match few_values(rows, number, max_bins) {
+            Some(values) => Binning::of_values(values),
+            // All but a few rows have few values: the bins of the sample stand for their surroundings.
+            None => Binning { values: None, ..binning },
+        };
+        let mut again = Self::new(binning, rows);
+        again.extend(rows, number, &rows.active);
+        Column { codes: again.codes, bins: again.binning.edges.count, values: again.binning.values }
+    }
+}
+
+/// The values of a column in ascending order if there are no more than `most`.
+fn few_values(rows: &Rows<'_>, number: usize, most: usize) -> Option<Vec<f32>> {
+    let mut values: Vec<f32> = Vec::new();
+    for value in rows.active.iter().map(|&row| rows.value(row, number)).filter(|v| !v.is_nan()) {
         let at = values.partition_point(|&v| v < value);
         if values.get(at) != Some(&value) {
-            if values.len() == MISSING_BIN {
+            if values.len() == most {
                 return None;
             }
             values.insert(at, value);
@@ -113,41 +129,38 @@ fn few_values(rows: &Rows<'_>, column: usize) -> Option<Vec<f32>> {
     Some(values)
 }
 
-/// Upper ends of bins of about equal numbers of rows: each lies between two neighbouring values, but for the last, which is
-/// the largest value.
-fn quantile_edges(rows: &Rows<'_>, column: usize, max_bins: usize) -> Vec<f32> {
-    let value = |row: u32| rows.x[row as usize * rows.width + column] + 0.0;
+/// Keys of some columns' values in a sample of the rows; none for missing values.
+fn samples(rows: &Rows<'_>, columns: &[usize]) -> Vec<Vec<u32>> {
     let n = rows.active.len();
-    let mut keys: Vec<u32> = if n <= SAMPLE {
-        rows.active.iter().map(|&row| key(value(row))).collect()
-    } else {
-        // One row out of every stretch of equal length, drawn so that no period of the data can meet it.
-        let drawn = (0..SAMPLE).map(|i| {
-            let (from, to) = (i * n / SAMPLE, (i + 1) * n / SAMPLE);
-            from + scale(hash(&[i as u64]), (to - from) as u32) as usize
-        });
-        drawn.map(|i| key(value(rows.active[i]))).collect()
+    // Of many rows, one out of every stretch of equal length, drawn so that no period of the data can meet it.
+    let drawn = |i: usize| {
+        let (from, to) = (i * n / SAMPLE, (i + 1) * n / SAMPLE);
+        from + scale(hash(&[i as u64]), (to - from) as u32) as usize
     };
-    keys.sort_unstable();
-    keys.truncate(keys.partition_point(|&k| k != MISSING_KEY));
-    let mut values: Vec<(f32, usize)> = Vec::new();
-    for &k in &keys {
-        let v = value_of(u64::from(k) << 32);
-        match values.last_mut() {
-            Some((last, count)) if *last == v => *count += 1,
-            _ => values.push((v, 1)),
+    let mut keys = vec![Vec::with_capacity(n.min(SAMPLE)); columns.len()];
+    for i in 0..n.min(SAMPLE) {
+        let row = rows.active[if n <= SAMPLE { i } else { drawn(i) }];
+        for (&column, keys) in columns.iter().zip(&mut keys) {
+            let value = rows.value(row, column);
+            if !value.is_nan() {
+                keys.push(key(value));
+            }
         }
     }
-    let Some(&(largest, _)) = values.last() else { return Vec::new() };
-    let mut edges = Vec::new();
-    let (mut left, mut filled) = (keys.len(), 0);
-    let few = values.len() <= max_bins;
-    for (i, &(low, count)) in values.iter().enumerate().take(values.len() - 1) {
+    keys
+}
+
+/// Upper ends of at most `max_bins` bins of about equal numbers of rows. Each lies between two neighbouring values, but for
+/// the last, which is the largest value. `values` are more than there are bins.
+fn quantile_edges(values: &[(f32, usize)], max_bins: usize) -> Vec<f32> {
+    let mut edges = Vec::with_capacity(max_bins);
+    let (mut left, mut filled) = (values.iter().map(|v| v.1).sum::<usize>(), 0);
+    for pair in values.windows(2) {
+        let [(low, count), (high, next)] = [pair[0], pair[1]];
         filled += count;
-        // What is left is shared by the bins that are left; a value that fills a bin on its own starts a new one.
+        // What is left is shared by the bins that are left; a value that would overfill a bin starts a new one.
         let share = left as f64 / (max_bins - edges.len()) as f64;
-        let (high, next) = values[i + 1];
-        if few || filled as f64 >= share || (filled + next) as f64 > 1.5 * share {
+        if filled as f64 >= share || (filled + next) as f64 > 1.5 * share {
             edges.push(super::threshold::middle(low, high));
             left -= filled;
             filled = 0;
@@ -156,95 +169,45 @@ fn quantile_edges(rows: &Rows<'_>, column: usize, max_bins: usize) -> Vec<f32> {
             }
         }
     }
-    edges.push(largest);
+    edges.extend(values.last().map(|&(largest, _)| largest));
     edges
 }
 
 /// Upper ends of bins, padded for a search without branches.
 struct BinEdges {
-    edges: Box<[f32; 256]>,
+    edges: Box<[[f32; 16]; 16]>,
+    /// The last edge of each row.
+    last: [f32; 16],
     count: usize,
 }
 
 impl BinEdges {
     /// Bin `i` holds the values above edge `i − 1` and up to edge `i`; the last bin holds all larger ones as well.
     fn new(edges: &[f32]) -> Self {
-        let mut padded = Box::new([f32::INFINITY; 256]);
+        let mut padded = Box::new([[f32::INFINITY; 16]; 16]);
         let inner = edges.len().saturating_sub(1);
-        padded[..inner].copy_from_slice(&edges[..inner]);
-        Self { edges: padded, count: edges.len() }
+        padded.as_flattened_mut()[..inner].copy_from_slice(&edges[..inner]);
+        let last = padded.map(|row| row[15]);
+        Self { edges: padded, last, count: edges.len() }
     }
 
     #[inline]
     fn code(&self, value: f32) -> u8 {
-        if value.is_nan() {
-            return MISSING_BIN as u8;
-        }
-        // The number of edges below the value.
-        let mut at = 0;
-        for step in [128, 64, 32, 16, 8, 4, 2, 1] {
-            at += if self.edges[at + step - 1] < value { step } else { 0 };
-        }
-        at as u8
-    }
-}
-
-/// Below this length the library's sort is faster.
-const RADIX_FROM: usize = 4096;
-
-/// Sorts a list whose rows ascend among equal values already: by the value's digits of 11, 11 and 10 bits.
-fn sort(list: &mut Vec<Entry>) {
-    if list.len() < RADIX_FROM {
-        list.sort_unstable();
-        return;
-    }
-    const DIGITS: [(u32, usize); 3] = [(32, 11), (43, 11), (54, 10)];
-    let digit = |entry: Entry, (shift, bits): (u32, usize)| (entry >> shift) as usize & ((1 << bits) - 1);
-    let mut counts = [[0u32; 1 << 11]; 3];
-    for &entry in list.iter() {
-        for (count, which) in counts.iter_mut().zip(DIGITS) {
-            count[digit(entry, which)] += 1;
-        }
-    }
-    let mut other = vec![0; list.len()];
-    for (count, which) in counts.iter_mut().zip(DIGITS) {
-        if count.iter().any(|&c| c as usize == list.len()) {
-            continue;
-        }
-        let mut next = 0;
-        for c in count.iter_mut() {
-            (*c, next) = (next, next + *c);
-        }
-        for &entry in list.iter() {
-            let place = &mut count[digit(entry, which)];
-            other[*place as usize] = entry;
-            *place += 1;
-        }
-        std::mem::swap(list, &mut other);
+        // The number of edges below the value, by sixteens and then by ones: the edges ascend, so it is where the first
+        // edge stands that is not below. All sixteen are compared at once.
+        let below = |edges: &[f32; 16]| {
+            let mask = edges.iter().enumerate().fold(0u32, |mask, (i, &edge)| mask | u32::from(edge < value) << i);
+            (!mask).trailing_zeros()
+        };
+        let row = if self.count <= 16 { 0 } else { below(&self.last) & 15 };
+        let code = 16 * row + below(&self.edges[row as usize]);
+        if value.is_nan() { MISSING_BIN as u8 } else { code as u8 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Stream;
-
-    #[test]
-    fn the_radix_sort_sorts_like_the_library() {
-        let mut s = Stream::new(1, "sort");
-        for tied in [false, true] {
-            let values: Vec<f32> = (0..RADIX_FROM + 100)
-                .map(|_| if tied { (s.normal() * 2.0).round() as f32 } else { s.normal() as f32 })
-                .collect();
-            let mut list: Vec<Entry> =
-                values.iter().enumerate().map(|(row, &v)| (u64::from(key(v)) << 32) | row as u64).collect();
-            let mut expected = list.clone();
-            expected.sort_unstable();
-            sort(&mut list);
-            assert_eq!(list, expected);
-            assert!(list.iter().all(|&e| value_of(e) == values[row_of(e) as usize]));
-        }
-    }
 
     #[test]
     fn a_value_falls_into_the_bin_whose_upper_end_is_the_first_not_below_it() {

@@ -1,9 +1,9 @@
-//! What the search for splits needs to know of a criterion, and the squared error of one or several outputs.
+//! What the search for splits needs to know of a criterion, and the squared error of one output.
 //!
 //! All sums are of weights scaled to a total in `[1, 2)`. A *gain* is the weighted decrease of impurity that a split
 //! brings: W·I − W_left·I_left − W_right·I_right.
 
-use super::data::{Rows, Targets};
+use super::data::Rows;
 
 /// Codes of a histogram's bins are bytes; the last one stands for missing values.
 pub(super) const BINS: usize = 256;
@@ -24,7 +24,7 @@ pub(super) trait Criterion: Sync {
     fn payload(&self, row: u32) -> Self::Payload;
 
     /// Sums over rows, which come in ascending order.
-    fn totals(&self, rows: &[u32]) -> Self::Totals;
+    fn totals(&self, rows: &[Self::Payload]) -> Self::Totals;
     fn weight(&self, totals: &Self::Totals) -> f64;
     /// Impurity per weight.
     fn impurity(&self, totals: &Self::Totals) -> f64;
@@ -32,7 +32,6 @@ pub(super) trait Criterion: Sync {
     fn value(&self, totals: &Self::Totals, into: &mut Vec<f64>);
 
     fn bins(&self) -> Self::Bins;
-    fn clear(&self, bins: &mut Self::Bins);
     fn add(&self, bins: &mut Self::Bins, bin: u8, row: Self::Payload);
     /// Takes the rows of `other` away; bins that are left without rows have no sums left either.
     fn subtract(&self, bins: &mut Self::Bins, other: &Self::Bins);
@@ -44,6 +43,8 @@ pub(super) trait Criterion: Sync {
     fn push(&self, division: &mut Self::Division, row: Self::Payload);
     fn push_bin(&self, division: &mut Self::Division, bins: &Self::Bins, bin: usize);
     fn gain(&self, division: &Self::Division) -> f64;
+    /// No division that cuts through the next bin gains more than this, whatever the order of its rows.
+    fn bound(&self, division: &Self::Division, bins: &Self::Bins, bin: usize) -> f64;
     /// Weights on the left and on the right.
     fn weights(&self, division: &Self::Division) -> [f64; 2];
     /// What both sides would predict, for monotone constraints: in the units of [`Criterion::value`].
@@ -68,7 +69,7 @@ impl SquaredError {
 }
 
 /// Mean over all rows, by which targets are shifted so that sums do not lose digits to a common offset.
-fn weighted_mean(rows: &Rows<'_>, y: impl Fn(usize) -> f64) -> f64 {
+pub(super) fn weighted_mean(rows: &Rows<'_>, y: impl Fn(usize) -> f64) -> f64 {
     let (mut sum, mut weight) = (0.0, 0.0);
     for &row in &rows.active {
         let w = rows.weight[row as usize];
@@ -86,8 +87,8 @@ pub(super) struct Moments {
     error: f64,
 }
 
-/// Rows, weight and weighted sum of a bin.
-type Cell = [f64; 3];
+/// Rows, weight, weighted sum and weighted sum of squares of a bin.
+type Cell = [f64; 4];
 
 /// The left side of a division; the right one is what is missing to the node.
 #[derive(Default)]
@@ -109,15 +110,15 @@ impl Criterion for SquaredError {
         self.rows[row as usize]
     }
 
-    fn totals(&self, rows: &[u32]) -> Moments {
+    fn totals(&self, rows: &[[f64; 2]]) -> Moments {
         let (mut weight, mut sum, mut square) = (0.0, 0.0, 0.0);
-        for [w, y] in rows.iter().map(|&row| self.payload(row)) {
+        for &[w, y] in rows {
             weight += w;
             sum += w * y;
             square += w * y * y;
         }
         let mean = sum / weight;
-        let error: f64 = rows.iter().map(|&row| self.payload(row)).map(|[w, y]| w * (y - mean) * (y - mean)).sum();
+        let error: f64 = rows.iter().map(|[w, y]| w * (y - mean) * (y - mean)).sum();
         Moments { weight, mean, error: without_rounding(error, square + weight * self.mean * self.mean) }
     }
 
@@ -134,26 +135,24 @@ impl Criterion for SquaredError {
     }
 
     fn bins(&self) -> Self::Bins {
-        Box::new([[0.0; 3]; BINS])
-    }
-
-    fn clear(&self, bins: &mut Self::Bins) {
-        bins.fill([0.0; 3]);
+        Box::new([[0.0; 4]; BINS])
     }
 
     #[inline]
     fn add(&self, bins: &mut Self::Bins, bin: u8, [w, y]: [f64; 2]) {
         let cell = &mut bins[usize::from(bin)];
+        let wy = w * y;
         cell[0] += 1.0;
         cell[1] += w;
-        cell[2] += w * y;
+        cell[2] += wy;
+        cell[3] += wy * y;
     }
 
     fn subtract(&self, bins: &mut Self::Bins, other: &Self::Bins) {
         for (cell, other) in bins.iter_mut().zip(other.iter()) {
             cell.iter_mut().zip(other).for_each(|(a, b)| *a -= b);
             if cell[0] == 0.0 {
-                *cell = [0.0; 3];
+                *cell = [0.0; 4];
             }
         }
     }
@@ -178,7 +177,7 @@ impl Criterion for SquaredError {
 
     #[inline]
     fn push_bin(&self, division: &mut LeftSum, bins: &Self::Bins, bin: usize) {
-        let [_, w, sum] = bins[bin];
+        let [_, w, sum, _] = bins[bin];
         division.weight += w;
         division.sum += sum - w * division.node_mean;
     }
@@ -186,6 +185,14 @@ impl Criterion for SquaredError {
     #[inline]
     fn gain(&self, d: &LeftSum) -> f64 {
         d.sum * d.sum * d.node_weight / (d.weight * (d.node_weight - d.weight))
+    }
+
+    fn bound(&self, d: &LeftSum, bins: &Self::Bins, bin: usize) -> f64 {
+        let [_, w, sum, square] = bins[bin];
+        let deviation = sum - w * d.node_mean;
+        let after = d.sum + deviation;
+        let square_sums = [d.sum * d.sum, deviation * deviation, after * after];
+        Bound { weight: [d.node_weight, d.weight, w], square: square_sums, spread: square - sum * sum / w }.value()
     }
 
     fn weights(&self, d: &LeftSum) -> [f64; 2] {
@@ -198,187 +205,42 @@ impl Criterion for SquaredError {
     }
 
     fn lanes(&self) -> usize {
-        3
+        4
+    }
+}
+
+/// What bounds the gains of divisions that cut through a bin, for criteria that are sums of squares.
+///
+/// Let s be the sum of the weighted deviations from the node's mean on the left side, W the node's weight. A division with
+/// the weight w on the left gains |s|² W / (w (W − w)). While a bin's rows move left, s runs from its value before the bin
+/// to that after it, straight but for the bin's own spread V: a part of weight p of the bin's weight b is off that line by
+/// at most √(p (b − p) V / b) ≤ ½ √(b V) (Cauchy–Schwarz). Besides, no division in two gains more than one that sets
+/// every row of the bin apart from the others and from what is left and right of the bin.
+pub(super) struct Bound {
+    /// Weight of the node, of what is left of the bin, and of the bin.
+    pub(super) weight: [f64; 3],
+    /// |s|² of what is left of the bin, of the bin alone, and of both together.
+    pub(super) square: [f64; 3],
+    /// Weighted squared error of the bin's rows around their own mean.
+    pub(super) spread: f64,
+}
+
+impl Bound {
+    pub(super) fn value(&self) -> f64 {
+        let ([node, left, bin], [before, middle, after]) = (self.weight, self.square);
+        // Rounding may have made it too small.
+        let spread = self.spread.max(0.0) * (1.0 + 1e-9);
+        let (after_left, right) = (left + bin, node - left - bin);
+        let part = |square: f64, weight: f64| if weight > 0.0 { square / weight } else { 0.0 };
+        let apart = part(before, left) + part(middle, bin) + part(after, right) + spread;
+        let straight = before.max(after).sqrt() + 0.5 * (bin * spread).sqrt();
+        let narrow = (left * (node - left)).min(after_left * right);
+        let cut = if narrow > 0.0 { straight * straight * node / narrow } else { f64::INFINITY };
+        apart.min(cut) * (1.0 + 1e-9)
     }
 }
 
 /// A sum of squared deviations, or 0 if it is no more than what rounding leaves of a constant target.
-fn without_rounding(error: f64, square: f64) -> f64 {
+pub(super) fn without_rounding(error: f64, square: f64) -> f64 {
     if error > 1e-24 * square { error } else { 0.0 }
-}
-
-/// Squared error of several outputs, averaged over them.
-pub(super) struct SquaredErrors {
-    weight: Vec<f64>,
-    /// Targets less their means, shape `(rows, outputs)`.
-    y: Vec<f64>,
-    mean: Vec<f64>,
-}
-
-impl SquaredErrors {
-    pub(super) fn new(rows: &Rows<'_>, values: &[f64], outputs: usize) -> Self {
-        let mean: Vec<f64> = (0..outputs).map(|k| weighted_mean(rows, |row| values[row * outputs + k])).collect();
-        let y = values.chunks_exact(outputs).flat_map(|y| y.iter().zip(&mean).map(|(y, mean)| y - mean)).collect();
-        Self { weight: rows.weight.clone(), y, mean }
-    }
-
-    fn outputs(&self) -> usize {
-        self.mean.len()
-    }
-
-    fn row(&self, row: u32) -> &[f64] {
-        &self.y[row as usize * self.outputs()..][..self.outputs()]
-    }
-}
-
-/// Weight, means and mean squared error of a node.
-#[derive(Clone)]
-pub(super) struct ManyMoments {
-    weight: f64,
-    mean: Vec<f64>,
-    error: f64,
-}
-
-/// Rows per bin; weights and weighted sums, `1 + outputs` numbers per bin.
-pub(super) struct ManyBins {
-    rows: [u32; BINS],
-    sums: Vec<f64>,
-}
-
-/// The left side of a division by several outputs.
-pub(super) struct LeftSums {
-    node_weight: f64,
-    node_mean: Vec<f64>,
-    weight: f64,
-    sum: Vec<f64>,
-}
-
-impl Criterion for SquaredErrors {
-    type Payload = u32;
-    type Totals = ManyMoments;
-    type Bins = ManyBins;
-    type Division = LeftSums;
-
-    fn payload(&self, row: u32) -> u32 {
-        row
-    }
-
-    fn totals(&self, rows: &[u32]) -> ManyMoments {
-        let (mut weight, mut mean) = (0.0, vec![0.0; self.outputs()]);
-        let (mut square, mut error) = (0.0, 0.0);
-        for &row in rows {
-            let w = self.weight[row as usize];
-            weight += w;
-            for (sum, y) in mean.iter_mut().zip(self.row(row)) {
-                *sum += w * y;
-                square += w * y * y;
-            }
-        }
-        mean.iter_mut().for_each(|sum| *sum /= weight);
-        for &row in rows {
-            let deviations = self.row(row).iter().zip(&mean).map(|(y, mean)| (y - mean) * (y - mean));
-            error += self.weight[row as usize] * deviations.sum::<f64>();
-        }
-        square += weight * self.mean.iter().map(|mean| mean * mean).sum::<f64>();
-        ManyMoments { weight, mean, error: without_rounding(error, square) / self.outputs() as f64 }
-    }
-
-    fn weight(&self, totals: &ManyMoments) -> f64 {
-        totals.weight
-    }
-
-    fn impurity(&self, totals: &ManyMoments) -> f64 {
-        totals.error / totals.weight
-    }
-
-    fn value(&self, totals: &ManyMoments, into: &mut Vec<f64>) {
-        into.extend(totals.mean.iter().zip(&self.mean).map(|(a, b)| a + b));
-    }
-
-    fn bins(&self) -> ManyBins {
-        ManyBins { rows: [0; BINS], sums: vec![0.0; BINS * self.lanes()] }
-    }
-
-    fn clear(&self, bins: &mut ManyBins) {
-        bins.rows.fill(0);
-        bins.sums.fill(0.0);
-    }
-
-    #[inline]
-    fn add(&self, bins: &mut ManyBins, bin: u8, row: u32) {
-        let (bin, w) = (usize::from(bin), self.weight[row as usize]);
-        bins.rows[bin] += 1;
-        let cell = &mut bins.sums[bin * self.lanes()..][..self.lanes()];
-        cell[0] += w;
-        cell[1..].iter_mut().zip(self.row(row)).for_each(|(sum, y)| *sum += w * y);
-    }
-
-    fn subtract(&self, bins: &mut ManyBins, other: &ManyBins) {
-        bins.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a -= b);
-        for (bin, (rows, other)) in bins.rows.iter_mut().zip(&other.rows).enumerate() {
-            *rows -= other;
-            if *rows == 0 {
-                bins.sums[bin * self.lanes()..][..self.lanes()].fill(0.0);
-            }
-        }
-    }
-
-    fn count(&self, bins: &ManyBins, bin: usize) -> u32 {
-        bins.rows[bin]
-    }
-
-    fn division(&self) -> LeftSums {
-        let zeros = vec![0.0; self.outputs()];
-        LeftSums { node_weight: 0.0, node_mean: zeros.clone(), weight: 0.0, sum: zeros }
-    }
-
-    fn reset(&self, division: &mut LeftSums, totals: &ManyMoments) {
-        division.node_weight = totals.weight;
-        division.node_mean.copy_from_slice(&totals.mean);
-        division.weight = 0.0;
-        division.sum.fill(0.0);
-    }
-
-    #[inline]
-    fn push(&self, division: &mut LeftSums, row: u32) {
-        let w = self.weight[row as usize];
-        division.weight += w;
-        let terms = self.row(row).iter().zip(&division.node_mean);
-        division.sum.iter_mut().zip(terms).for_each(|(sum, (y, mean))| *sum += w * (y - mean));
-    }
-
-    #[inline]
-    fn push_bin(&self, division: &mut LeftSums, bins: &ManyBins, bin: usize) {
-        let cell = &bins.sums[bin * self.lanes()..][..self.lanes()];
-        division.weight += cell[0];
-        let terms = cell[1..].iter().zip(&division.node_mean);
-        division.sum.iter_mut().zip(terms).for_each(|(sum, (add, mean))| *sum += add - cell[0] * mean);
-    }
-
-    #[inline]
-    fn gain(&self, d: &LeftSums) -> f64 {
-        let square: f64 = d.sum.iter().map(|sum| sum * sum).sum();
-        square * d.node_weight / (d.weight * (d.node_weight - d.weight) * d.sum.len() as f64)
-    }
-
-    fn weights(&self, d: &LeftSums) -> [f64; 2] {
-        [d.weight, d.node_weight - d.weight]
-    }
-
-    fn predictions(&self, d: &LeftSums) -> [f64; 2] {
-        let mean = self.mean[0] + d.node_mean[0];
-        [mean + d.sum[0] / d.weight, mean - d.sum[0] / (d.node_weight - d.weight)]
-    }
-
-    fn lanes(&self) -> usize {
-        1 + self.outputs()
-    }
-}
-
-/// The outputs of a regression, for [`SquaredErrors`].
-pub(super) fn outputs<'a>(targets: &Targets<'a>) -> Option<(&'a [f64], usize)> {
-    match *targets {
-        Targets::Outputs { values, outputs } => Some((values, outputs)),
-        _ => None,
-    }
 }

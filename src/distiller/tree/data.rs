@@ -1,6 +1,7 @@
 //! Training rows: what callers give, and what the learner works on.
 
 use super::{Criterion, Missing, TreeError, ValidTreeParams};
+use rayon::prelude::*;
 
 /// What a tree learns to predict.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +115,13 @@ impl<'a> Rows<'a> {
         }
         let criterion = criterion(&targets, params)?;
         let learn = params.missing == Missing::Learn;
-        if let Some(at) = x.iter().position(|v| !(v.is_finite() || learn && v.is_nan())) {
+        let bad = |v: &f32| !(v.is_finite() || learn && v.is_nan());
+        // In blocks without an early exit, which the compiler can vectorise: largest exponents stand for infinity and NaN.
+        let largest =
+            |block: &[f32]| block.iter().fold(0, |most: i32, v| most.max((v.to_bits() & (u32::MAX >> 1)) as i32));
+        let suspicious = |block: &[f32]| largest(block) >= f32::INFINITY.to_bits() as i32 && block.iter().any(bad);
+        let block = x.par_chunks(4096).enumerate().find_first(|(_, block)| suspicious(block));
+        if let Some(at) = block.and_then(|(i, block)| Some(i * 4096 + block.iter().position(bad)?)) {
             return Err(TreeError::NotFinite { row: at / width, column: at % width, value: x[at] });
         }
         let total: f64 = match weight {
@@ -135,6 +142,11 @@ impl<'a> Rows<'a> {
         let active = (0..rows as u32).filter(|&row| weight[row as usize] > 0.0).collect();
         Ok(Self { x, width, targets, criterion, weight, scale, active })
     }
+
+    #[inline]
+    pub(super) fn value(&self, row: u32, column: usize) -> f32 {
+        self.x[row as usize * self.width + column]
+    }
 }
 
 fn criterion(targets: &Targets<'_>, params: &ValidTreeParams) -> Result<Criterion, TreeError> {
@@ -143,14 +155,17 @@ fn criterion(targets: &Targets<'_>, params: &ValidTreeParams) -> Result<Criterio
     let criterion = params.criterion.unwrap_or(if classes { Gini } else { SquaredError });
     let allowed = match (targets, criterion) {
         (Targets::Classes { .. }, SquaredError | AbsoluteError) => Some("Gini or Entropy for classes"),
-        (Targets::Values(_) | Targets::Outputs { .. }, Gini | Entropy) => Some("SquaredError or AbsoluteError for values"),
+        (Targets::Values(_) | Targets::Outputs { .. }, Gini | Entropy) => {
+            Some("SquaredError or AbsoluteError for values")
+        }
         (Targets::Outputs { .. }, AbsoluteError) => Some("SquaredError for several outputs"),
         _ => None,
     };
     if let Some(allowed) = allowed {
         return Err(TreeError::Param { name: "criterion", found: format!("{criterion:?}"), allowed });
     }
-    let ordered = matches!((targets, criterion), (Targets::Values(_), SquaredError) | (Targets::Classes { classes: 2, .. }, _));
+    let ordered =
+        matches!((targets, criterion), (Targets::Values(_), SquaredError) | (Targets::Classes { classes: 2, .. }, _));
     if !ordered && params.monotone.iter().any(|&sign| sign != 0) {
         let allowed = "empty unless for single-output squared error or two classes";
         return Err(TreeError::Param { name: "monotone", found: format!("{:?}", params.monotone), allowed });

@@ -11,7 +11,9 @@ mod classes;
 mod column;
 mod criterion;
 mod data;
+mod field;
 mod grow;
+mod outputs;
 mod params;
 mod search;
 mod threshold;
@@ -21,10 +23,11 @@ pub use params::{Criterion, Engine, Leaf, Missing, TreeError, TreeParams, ValidT
 
 use crate::model::{LEAF, Tree};
 use classes::{Classes, Entropy, Gini};
-use criterion::{Criterion as _, SquaredError, SquaredErrors};
+use criterion::SquaredError;
 use data::Rows;
-use grow::Grower;
+use grow::{Grower, State};
 use linfa::ParamGuard;
+use outputs::SquaredErrors;
 
 /// Grows a tree. Nodes of the result are in pre-order.
 ///
@@ -59,14 +62,18 @@ fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeE
 }
 
 fn grow<C: criterion::Criterion>(rows: &Rows<'_>, criterion: &C, params: &ValidTreeParams) -> Tree {
-    let mut grower = Grower::new(rows, criterion, column::columns(rows, params.engine, false), params);
+    let max_bins = match params.engine {
+        Engine::Exact => 255,
+        Engine::Histogram { max_bins } => max_bins,
+    };
+    let mut grower = Grower::new(rows, criterion, column::columns(rows, max_bins), params);
     grower.grow();
     assemble(&grower, params)
 }
 
 /// The grown nodes as a tree in pre-order.
 fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeParams) -> Tree {
-    let nodes = &grower.nodes;
+    let State { nodes, criterion, rows, .. } = &grower.state;
     let mut place = vec![LEAF; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
     let mut stack = vec![0];
@@ -77,13 +84,13 @@ fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeP
             stack.extend([split.children[1], split.children[0]]);
         }
     }
-    let mut tree = Tree::empty(grower.rows.targets.outputs());
+    let mut tree = Tree::empty(rows.targets.outputs());
     for &node in &order {
-        let (criterion, totals) = (grower.criterion, &nodes[node].totals);
+        let totals = &nodes[node].totals;
         criterion.value(totals, &mut tree.value);
         tree.impurity.push(criterion.impurity(totals));
         tree.n_samples.push(nodes[node].range.len() as u32);
-        tree.weight.push(criterion.weight(totals) / grower.rows.scale);
+        tree.weight.push(criterion.weight(totals) / rows.scale);
         let Some(split) = &nodes[node].split else {
             tree.push_test(0, 0.0, [LEAF; 2], true);
             continue;

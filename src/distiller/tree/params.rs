@@ -260,7 +260,9 @@ pub enum TreeError {
         allowed: &'static str,
     },
     /// More classes than a tree can tell apart.
-    #[error("there are {found} classes, but at most 255 are allowed: merge rare ones, or fit shares as several targets")]
+    #[error(
+        "there are {found} classes, but at most 255 are allowed: merge rare ones, or fit shares as several targets"
+    )]
     TooManyClasses {
         /// Classes found.
         found: usize,

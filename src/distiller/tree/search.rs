@@ -1,12 +1,13 @@
 //! The divisions of a node's rows by one feature, in order of the threshold, with their gains.
 //!
-//! Rows move one by one, or bin by bin, from the right side to the left. Where some rows miss the feature, every division
-//! is tried with them on the right and with them on the left; all present values against the missing ones is one of them.
+//! Bin by bin, rows move from the right side to the left. Where some rows miss the feature, every division is tried with them
+//! on the right and with them on the left; all present values against the missing ones is one of them.
+//!
+//! The exact engine cuts through bins as well: those in which, by [`Criterion::bound`], a gain as large as the best one
+//! found between bins could hide. Their rows are sorted and move one by one. So every gap that could be the best one is
+//! looked at, and most rows are never sorted.
 
-use super::{
-    column::{Entry, is_missing, row_of},
-    criterion::{Criterion, MISSING_BIN},
-};
+use super::criterion::{BINS, Criterion, MISSING_BIN};
 
 /// What both sides of a split of a node must keep to.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +23,44 @@ pub(super) struct Limits {
     pub(super) bounds: [f64; 2],
 }
 
-/// Where a feature divides a node.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Where a feature divides a node; the order is that of the thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Place {
-    /// Number of the last bin on the left, or rows with a value on the left.
-    pub(super) at: usize,
+    /// Number of the last bin on the left.
+    pub(super) bin: usize,
+    /// If the division cuts through this bin, the key of its last value on the left; else the largest key.
+    pub(super) key: u32,
     /// Whether the rows that miss the feature go left; `None` if there are none.
     pub(super) missing_left: Option<bool>,
+}
+
+/// A node's rows in one column.
+pub(super) struct View<'a, C: Criterion> {
+    pub(super) criterion: &'a C,
+    pub(super) totals: &'a C::Totals,
+    pub(super) histogram: &'a C::Bins,
+    pub(super) bins: usize,
+    pub(super) payload: &'a [C::Payload],
+}
+
+/// Bins that are cut through, and their rows.
+pub(super) struct Cuts {
+    pub(super) cut: [bool; BINS],
+    /// Bin and key of the value, and place among the node's rows, of every row in such a bin, sorted.
+    pub(super) rows: Vec<(u64, u32)>,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self { cut: [false; BINS], rows: Vec::new() }
+    }
+}
+
+impl Cuts {
+    pub(super) fn clear(&mut self) {
+        self.cut = [false; BINS];
+        self.rows.clear();
+    }
 }
 
 impl Limits {
@@ -50,81 +82,84 @@ impl Limits {
     }
 }
 
-/// Calls `visit` with the gain and the place of every allowed division of a sorted list, until it returns false: first with
-/// the missing values on the right, then, if there are any, with them on the left.
-pub(super) fn divide_list<C: Criterion>(
-    criterion: &C,
-    (totals, division): (&C::Totals, &mut C::Division),
-    list: &[Entry],
-    limits: &Limits,
-    mut visit: impl FnMut(f64, Place) -> bool,
-) {
-    let (n, min) = (list.len(), limits.min_samples);
-    let present = match list.last() {
-        Some(&last) if is_missing(last) => list.partition_point(|&e| !is_missing(e)),
-        _ => n,
-    };
-    let missing = n - present;
-    if present == 0 || (missing == 0 && list[0] >> 32 == list[n - 1] >> 32) {
-        return;
-    }
-    for missing_left in [false, true] {
-        if missing_left && missing == 0 {
-            return;
-        }
-        criterion.reset(division, totals);
-        let ahead = if missing_left { missing } else { 0 };
-        list[present..][..ahead].iter().for_each(|&e| criterion.push(division, criterion.payload(row_of(e))));
-        // All present values on the left leave only the missing ones for the right.
-        let last = if missing > 0 && !missing_left { present } else { present - 1 };
-        for i in 0..last.min((n - ahead).saturating_sub(min)) {
-            criterion.push(division, criterion.payload(row_of(list[i])));
-            let differs = i + 1 == present || list[i] >> 32 != list[i + 1] >> 32;
-            if differs && i + 1 + ahead >= min && limits.allow(criterion, division) {
-                let place = Place { at: i + 1, missing_left: (missing > 0).then_some(missing_left) };
-                if !visit(criterion.gain(division), place) {
+impl<C: Criterion> View<'_, C> {
+    /// Calls `visit` with the gain and the place of every allowed division, until it returns false: first with the missing
+    /// values on the right, then, if there are any, with them on the left.
+    pub(super) fn divide(
+        &self,
+        division: &mut C::Division,
+        cuts: &Cuts,
+        limits: &Limits,
+        mut visit: impl FnMut(f64, Place) -> bool,
+    ) {
+        let (criterion, n) = (self.criterion, self.payload.len());
+        for missing_left in self.sides() {
+            let mut left = self.reset(division, missing_left);
+            let mut cut_rows = &cuts.rows[..];
+            'bins: for bin in 0..self.bins {
+                let count = criterion.count(self.histogram, bin) as usize;
+                if count == 0 {
+                    continue;
+                }
+                if n - left <= limits.min_samples {
+                    break;
+                }
+                let mut goes_on = |division: &C::Division, left: usize, key: u32| {
+                    let enough = left >= limits.min_samples && n - left >= limits.min_samples;
+                    !(enough && limits.allow(criterion, division))
+                        || visit(criterion.gain(division), Place { bin, key, missing_left })
+                };
+                if cuts.cut[bin] {
+                    let (rows, others) = cut_rows.split_at(count);
+                    cut_rows = others;
+                    for (i, &(key, at)) in rows.iter().enumerate() {
+                        criterion.push(division, self.payload[at as usize]);
+                        let differs = rows.get(i + 1).is_some_and(|next| next.0 != key);
+                        if differs && !goes_on(division, left + i + 1, key as u32) {
+                            break 'bins;
+                        }
+                    }
+                } else {
+                    criterion.push_bin(division, self.histogram, bin);
+                }
+                left += count;
+                if !goes_on(division, left, u32::MAX) {
                     break;
                 }
             }
         }
     }
-}
 
-/// The same for the bins of a histogram of `n` rows.
-pub(super) fn divide_bins<C: Criterion>(
-    criterion: &C,
-    (totals, division): (&C::Totals, &mut C::Division),
-    (histogram, bins, n): (&C::Bins, usize, usize),
-    limits: &Limits,
-    mut visit: impl FnMut(f64, Place) -> bool,
-) {
-    let missing = criterion.count(histogram, MISSING_BIN) as usize;
-    for missing_left in [false, true] {
-        if missing_left && missing == 0 {
-            return;
-        }
-        criterion.reset(division, totals);
-        let mut left = 0;
-        if missing_left {
-            criterion.push_bin(division, histogram, MISSING_BIN);
-            left = missing;
-        }
-        for bin in 0..bins.min(MISSING_BIN) {
-            let count = criterion.count(histogram, bin) as usize;
-            if count == 0 {
-                continue;
-            }
-            left += count;
-            if n - left < limits.min_samples {
-                break;
-            }
-            criterion.push_bin(division, histogram, bin);
-            if left >= limits.min_samples && limits.allow(criterion, division) {
-                let place = Place { at: bin, missing_left: (missing > 0).then_some(missing_left) };
-                if !visit(criterion.gain(division), place) {
-                    break;
+    /// Marks the bins in which a gain of `enough` could hide; returns how many rows they have.
+    pub(super) fn find_cuts(&self, division: &mut C::Division, enough: f64, cut: &mut [bool; BINS]) -> usize {
+        *cut = [false; BINS];
+        for missing_left in self.sides() {
+            self.reset(division, missing_left);
+            for bin in 0..self.bins {
+                let count = self.criterion.count(self.histogram, bin);
+                if count > 0 {
+                    cut[bin] |= count > 1 && self.criterion.bound(division, self.histogram, bin) >= enough;
+                    self.criterion.push_bin(division, self.histogram, bin);
                 }
             }
         }
+        (0..self.bins).filter(|&bin| cut[bin]).map(|bin| self.criterion.count(self.histogram, bin) as usize).sum()
+    }
+
+    /// On which side the missing values are tried.
+    fn sides(&self) -> impl Iterator<Item = Option<bool>> + use<C> {
+        let missing = self.criterion.count(self.histogram, MISSING_BIN) > 0;
+        let sides = if missing { [Some(false), Some(true)] } else { [None, None] };
+        sides.into_iter().take(1 + usize::from(missing))
+    }
+
+    /// All rows on the right, but for missing ones that are tried on the left; returns the number of those.
+    fn reset(&self, division: &mut C::Division, missing_left: Option<bool>) -> usize {
+        self.criterion.reset(division, self.totals);
+        if missing_left != Some(true) {
+            return 0;
+        }
+        self.criterion.push_bin(division, self.histogram, MISSING_BIN);
+        self.criterion.count(self.histogram, MISSING_BIN) as usize
     }
 }
