@@ -14,4 +14,7 @@ mod tree;
 
 pub use fit::fit_student;
 pub use params::{BackEnd, FitError, FitParams, Target};
-pub use tree::{Criterion, Engine, Leaf, Missing, Targets, TreeData, TreeError, TreeParams, ValidTreeParams, fit_tree};
+pub use tree::{
+    Criterion, Engine, Leaf, Missing, PruningStep, Targets, TreeData, TreeError, TreeParams, ValidTreeParams, fit_tree,
+    prune, pruning_path,
+};

@@ -107,6 +107,33 @@ impl Tree {
         self.default_left.push(default_left);
     }
 
+    /// The tree in which the nodes that are `cut` are leaves, in pre-order. Not for linear leaves.
+    pub(crate) fn without_below(&self, cut: &[bool]) -> Self {
+        let mut tree = Self::empty(self.outputs);
+        // Node, and whose right child it is.
+        let mut stack = vec![(0, None)];
+        while let Some((node, right_of)) = stack.pop() {
+            let at = tree.nodes() as u32;
+            if let Some(parent) = right_of {
+                let parent: usize = parent;
+                tree.right[parent] = at;
+            }
+            if self.is_leaf(node) || cut[node] {
+                tree.push_test(0, 0.0, [LEAF; 2], true);
+            } else {
+                let test = (self.feature[node], self.threshold[node], self.default_left[node]);
+                tree.push_test(test.0, test.1, [at + 1, LEAF], test.2);
+                stack.push((self.right[node] as usize, Some(at as usize)));
+                stack.push((self.left[node] as usize, None));
+            }
+            tree.value.extend_from_slice(self.node_value(node));
+            tree.impurity.push(self.impurity[node]);
+            tree.n_samples.push(self.n_samples[node]);
+            tree.weight.push(self.weight[node]);
+        }
+        tree
+    }
+
     /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {

@@ -5,11 +5,18 @@ mod cli;
 mod common;
 mod decima_golden;
 mod golden_traces;
+#[cfg(feature = "toolkit")]
+mod learner_reference;
+#[cfg(feature = "toolkit")]
+mod reference_tree;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]
 mod shards;
 mod simulator;
+#[cfg(feature = "toolkit")]
+#[path = "../support/synthetic.rs"]
+mod synthetic;
 mod tpch_cleaning;
 #[cfg(feature = "toolkit")]
 mod trace_files;

@@ -150,19 +150,25 @@ fn samples(rows: &Rows<'_>, columns: &[usize]) -> Vec<Vec<u32>> {
     keys
 }
 
-/// Upper ends of at most `max_bins` bins of about equal numbers of rows. Each lies between two neighbouring values, but for
-/// the last, which is the largest value. `values` are more than there are bins.
+/// Upper ends of at most `max_bins` bins. Values that would fill a bin on their own have one; the others share the rest, with
+/// about equal numbers of rows. Each end lies between two neighbouring values, but for the last, which is the largest value.
+/// `values` are more than there are bins.
 fn quantile_edges(values: &[(f32, usize)], max_bins: usize) -> Vec<f32> {
+    let fair = values.iter().map(|v| v.1).sum::<usize>().div_ceil(max_bins);
+    let heavy = |count: usize| count >= fair;
+    // Bins that heavy values will take, and rows of the others, from here on.
+    let mut reserved = values.iter().filter(|v| heavy(v.1)).count();
+    let mut light: usize = values.iter().map(|v| v.1).filter(|&count| !heavy(count)).sum();
     let mut edges = Vec::with_capacity(max_bins);
-    let (mut left, mut filled) = (values.iter().map(|v| v.1).sum::<usize>(), 0);
+    let mut filled = 0;
     for pair in values.windows(2) {
         let [(low, count), (high, next)] = [pair[0], pair[1]];
         filled += count;
-        // What is left is shared by the bins that are left; a value that would overfill a bin starts a new one.
-        let share = left as f64 / (max_bins - edges.len()) as f64;
-        if filled as f64 >= share || (filled + next) as f64 > 1.5 * share {
+        let room = max_bins - edges.len();
+        let share = light as f64 / room.saturating_sub(reserved).max(1) as f64;
+        if heavy(count) || heavy(next) || filled as f64 >= share {
             edges.push(super::threshold::middle(low, high));
-            left -= filled;
+            (reserved, light) = if heavy(count) { (reserved - 1, light) } else { (reserved, light - filled) };
             filled = 0;
             if edges.len() + 1 == max_bins {
                 break;

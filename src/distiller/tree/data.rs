@@ -70,11 +70,15 @@ impl Targets<'_> {
     }
 
     fn check(&self) -> Result<(), TreeError> {
-        let finite = |values: &[f64], outputs: usize| match values.iter().position(|v| !v.is_finite()) {
+        // Sums of squares must stay finite.
+        let finite = |values: &[f64], outputs: usize| match values.iter().position(|v| !(v.abs() < 1e140)) {
             None => Ok(()),
-            Some(at) => {
-                Err(TreeError::Value { what: "target", row: at / outputs, value: values[at], allowed: "finite" })
-            }
+            Some(at) => Err(TreeError::Value {
+                what: "target",
+                row: at / outputs,
+                value: values[at],
+                allowed: "finite and below 1e140",
+            }),
         };
         match *self {
             Self::Values(y) => finite(y, 1),

@@ -93,11 +93,6 @@ impl<C: Criterion> State<'_, C> {
         self.nodes[node].range.len()
     }
 
-    /// A node's rows, ascending.
-    pub(super) fn node_rows(&self, node: usize) -> &[u32] {
-        &self.order[self.nodes[node].range.clone()]
-    }
-
     /// The least gain that counts as equal to the best one. Gains that are nothing but rounding are all equal to 0: an impure
     /// node is split even where no single split helps, as an exclusive or needs it.
     fn enough(&self, node: usize, best: f64) -> f64 {

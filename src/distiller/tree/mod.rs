@@ -7,6 +7,7 @@
 //! Differences to scikit-learn 1.9, whose words are used: ties are decided as above rather than by a random order of the
 //! features; values closer than 1e-7 are told apart; thresholds are 32-bit floats. Rows of weight 0 are left out, as there.
 
+mod absolute;
 mod classes;
 mod column;
 mod criterion;
@@ -15,13 +16,16 @@ mod field;
 mod grow;
 mod outputs;
 mod params;
+mod prune;
 mod search;
 mod threshold;
 
 pub use data::{Targets, TreeData};
 pub use params::{Criterion, Engine, Leaf, Missing, TreeError, TreeParams, ValidTreeParams};
+pub use prune::{PruningStep, prune, pruning_path};
 
 use crate::model::{LEAF, Tree};
+use absolute::AbsoluteError;
 use classes::{Classes, Entropy, Gini};
 use criterion::SquaredError;
 use data::Rows;
@@ -52,6 +56,7 @@ pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeErr
 fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
     let rows = Rows::new(data, params)?;
     Ok(match (rows.targets, rows.criterion) {
+        (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), params),
         (Targets::Values(y), _) => grow(&rows, &SquaredError::new(&rows, y), params),
         (Targets::Outputs { values, outputs }, _) => grow(&rows, &SquaredErrors::new(&rows, values, outputs), params),
         (Targets::Classes { class, classes }, Criterion::Entropy) => {
@@ -68,7 +73,8 @@ fn grow<C: criterion::Criterion>(rows: &Rows<'_>, criterion: &C, params: &ValidT
     };
     let mut grower = Grower::new(rows, criterion, column::columns(rows, max_bins), params);
     grower.grow();
-    assemble(&grower, params)
+    let tree = assemble(&grower, params);
+    if params.ccp_alpha > 0.0 { prune(&tree, params.ccp_alpha) } else { tree }
 }
 
 /// The grown nodes as a tree in pre-order.
@@ -110,3 +116,6 @@ fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeP
     }
     tree
 }
+
+#[cfg(test)]
+mod tests;
