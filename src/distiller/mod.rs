@@ -15,6 +15,6 @@ mod tree;
 pub use fit::fit_student;
 pub use params::{BackEnd, FitError, FitParams, Target};
 pub use tree::{
-    Criterion, Engine, Leaf, Missing, PruningStep, Targets, TreeData, TreeError, TreeParams, ValidTreeParams, fit_tree,
-    prune, pruning_path,
+    Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
+    TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, prune, pruning_path,
 };

@@ -218,7 +218,7 @@ impl Tree {
     }
 
     /// Checks a tree that comes from a file: what is wrong, in words.
-    pub(super) fn check(&self, width: usize) -> Result<(), String> {
+    pub(crate) fn check(&self, width: usize) -> Result<(), String> {
         let n = self.nodes();
         if n == 0 {
             return Err("has no nodes".to_owned());

@@ -78,6 +78,7 @@ pub(super) struct Shares {
 }
 
 /// Rows per bin, and weight by bin and class.
+#[derive(Clone)]
 pub(super) struct ClassBins {
     rows: [u32; BINS],
     weight: Vec<f64>,

@@ -17,9 +17,9 @@ pub(super) trait Criterion: Sync {
     /// Sums over the rows of a node.
     type Totals: Clone + Send + Sync;
     /// Sums over the rows of each of [`BINS`] bins.
-    type Bins: Send;
+    type Bins: Clone + Send + Sync;
     /// A division of a node's rows in two while they move from right to left.
-    type Division: Send;
+    type Division: Send + Sync;
 
     fn payload(&self, row: u32) -> Self::Payload;
 

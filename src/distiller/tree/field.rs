@@ -54,7 +54,8 @@ impl<C: Criterion> Field<C> {
         self.kept.remove(&node);
     }
 
-    fn fill(&self, state: &State<'_, C>, node: usize) -> C::Bins {
+    /// A node's histogram.
+    pub(super) fn fill(&self, state: &State<'_, C>, node: usize) -> C::Bins {
         let range = state.nodes[node].range.clone();
         let mut bins = state.criterion.bins();
         for (&code, &payload) in self.column.codes[range.clone()].iter().zip(&state.payload[range]) {

@@ -14,6 +14,9 @@ mod criterion;
 mod data;
 mod field;
 mod grow;
+mod linear_leaf;
+mod linfa;
+mod look_ahead;
 mod outputs;
 mod params;
 mod prune;
@@ -21,16 +24,17 @@ mod search;
 mod threshold;
 
 pub use data::{Targets, TreeData};
+pub use linfa::{MultiOutputTree, TreeClassifier, TreeRegressor, TreeTargets};
 pub use params::{Criterion, Engine, Leaf, Missing, TreeError, TreeParams, ValidTreeParams};
 pub use prune::{PruningStep, prune, pruning_path};
 
 use crate::model::{LEAF, Tree};
+use ::linfa::ParamGuard;
 use absolute::AbsoluteError;
 use classes::{Classes, Entropy, Gini};
 use criterion::SquaredError;
 use data::Rows;
 use grow::{Grower, State};
-use linfa::ParamGuard;
 use outputs::SquaredErrors;
 
 /// Grows a tree. Nodes of the result are in pre-order.
@@ -73,12 +77,15 @@ fn grow<C: criterion::Criterion>(rows: &Rows<'_>, criterion: &C, params: &ValidT
     };
     let mut grower = Grower::new(rows, criterion, column::columns(rows, max_bins), params);
     grower.grow();
-    let tree = assemble(&grower, params);
+    let (mut tree, grown) = assemble(&grower, params);
+    if let (Leaf::Linear { ridge }, Targets::Values(y)) = (params.leaf, rows.targets) {
+        tree.linear = Some(linear_leaf::fit(&tree, &grown, &grower.state, y, ridge));
+    }
     if params.ccp_alpha > 0.0 { prune(&tree, params.ccp_alpha) } else { tree }
 }
 
-/// The grown nodes as a tree in pre-order.
-fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeParams) -> Tree {
+/// The grown nodes as a tree in pre-order, and the grown node of each of its nodes.
+fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeParams) -> (Tree, Vec<usize>) {
     let State { nodes, criterion, rows, .. } = &grower.state;
     let mut place = vec![LEAF; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
@@ -114,7 +121,7 @@ fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeP
         let children = split.children.map(|child| place[child]);
         tree.push_test(split.feature as u32, threshold, children, split.missing_left.unwrap_or_else(heavier));
     }
-    tree
+    (tree, order)
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ pub(super) struct ManyMoments {
 }
 
 /// Rows per bin; weight, summed squares over all outputs and weighted sums, `2 + outputs` numbers per bin.
+#[derive(Clone)]
 pub(super) struct ManyBins {
     rows: [u32; BINS],
     sums: Vec<f64>,

@@ -1,6 +1,6 @@
 //! What a tree is asked for, and why it may be refused.
 
-use linfa::ParamGuard;
+use ::linfa::ParamGuard;
 use serde::{Deserialize, Serialize};
 
 /// How splits are searched.
@@ -193,7 +193,19 @@ impl ParamGuard for TreeParams {
             Leaf::Linear { .. } if p.monotone.iter().any(|&s| s != 0) => {
                 return bad("leaf", "linear".to_owned(), "constant where there are monotone constraints");
             }
+            Leaf::Linear { .. } if p.missing == Missing::Learn => {
+                return bad("leaf", "linear".to_owned(), "constant where missing values are learned");
+            }
+            Leaf::Linear { .. } if p.ccp_alpha > 0.0 => {
+                return bad("leaf", "linear".to_owned(), "constant for cost-complexity pruning");
+            }
             _ => {}
+        }
+        if p.look_ahead && p.missing == Missing::Learn {
+            return bad("missing", "Learn".to_owned(), "Refuse with look_ahead");
+        }
+        if p.look_ahead && p.monotone.iter().any(|&s| s != 0) {
+            return bad("monotone", format!("{:?}", p.monotone), "empty with look_ahead");
         }
         if p.look_ahead && p.max_leaf_nodes > most_leaves {
             return bad("max_leaf_nodes", p.max_leaf_nodes.to_string(), "at most 8 with look_ahead");

@@ -341,3 +341,108 @@ fn bad_data_and_parameters_are_refused_in_words() {
     ];
     assert_eq!(messages, expected);
 }
+
+#[test]
+fn look_ahead_finds_the_best_tree_of_two_levels() {
+    let mut s = Stream::new(11, "look-ahead");
+    for round in 0..6 {
+        // Few values, and a target of pairs of features, so that greedy first splits mislead.
+        let x: Vec<f32> = (0..160 * 3).map(|_| (s.uniform() * 4.0).floor() as f32).collect();
+        let y: Vec<f64> = x
+            .chunks(3)
+            .map(|r| f64::from(u8::from((r[0] > 1.0) != (r[1] > 0.0))) + 0.3 * f64::from(r[2]) + 0.2 * s.normal())
+            .collect();
+        let data = TreeData { x: &x, width: 3, targets: Targets::Values(&y), weight: None };
+        let params = leaves(4).max_depth(2usize).engine(Engine::Histogram { max_bins: 32 });
+        let error = |tree: &Tree| x.chunks(3).zip(&y).map(|(r, y)| (tree.predict(r) - y).powi(2)).sum::<f64>();
+        let ahead = error(&fit_tree(data, &params.clone().look_ahead(true)).unwrap());
+        // Brute force: every first split, then the best split of each side.
+        let mut best = f64::INFINITY;
+        for (feature, cut) in (0..3).flat_map(|f| (0..3).map(move |c| (f, c as f32))) {
+            let mut sum = 0.0;
+            for left in [true, false] {
+                let side: Vec<usize> = (0..160).filter(|&i| (x[i * 3 + feature] <= cut) == left).collect();
+                let (sx, sy): (Vec<f32>, Vec<f64>) = (
+                    side.iter().flat_map(|&i| x[i * 3..i * 3 + 3].to_vec()).collect(),
+                    side.iter().map(|&i| y[i]).collect(),
+                );
+                let ones = vec![1.0; sy.len()];
+                let gains = all_divisions(Criterion::SquaredError, &sx, 3, &sy, &ones, 1);
+                let all: Vec<(f64, f64)> = sy.iter().map(|&y| (y, 1.0)).collect();
+                sum += impurity(Criterion::SquaredError, &all) - gains.iter().map(|g| g.0).fold(0.0, f64::max);
+            }
+            best = best.min(sum);
+        }
+        assert!((ahead - best).abs() < 1e-9, "round {round}: {ahead} {best}");
+        assert!(ahead <= error(&fit_tree(data, &params).unwrap()) + 1e-12);
+    }
+    let (x, y, weight) = rows(5, 3000, 4);
+    let params = leaves(8).look_ahead(true).engine(Engine::Histogram { max_bins: 32 });
+    assert_eq!(fit_tree(values(&x, 4, &y, &weight), &params).unwrap().leaves(), 8);
+}
+
+#[test]
+fn linear_leaves_need_half_the_leaves_on_a_smooth_target() {
+    let mut s = Stream::new(5, "linear leaves");
+    let make = |s: &mut Stream| -> (Vec<f32>, Vec<f64>) {
+        let x: Vec<f32> = (0..4000 * 2).map(|_| (4.0 * s.uniform()) as f32).collect();
+        let y = x.chunks(2).map(|r| f64::from(r[0]).sin() + 0.5 * f64::from(r[1]).sqrt()).collect();
+        (x, y)
+    };
+    let ((x, y), (test_x, test_y)) = (make(&mut s), make(&mut s));
+    let error = |params: &TreeParams| {
+        let tree = fit_tree(TreeData { x: &x, width: 2, targets: Targets::Values(&y), weight: None }, params).unwrap();
+        tree.check(2).unwrap();
+        test_x.chunks(2).zip(&test_y).map(|(r, y)| (tree.predict(r) - y).powi(2)).sum::<f64>()
+    };
+    let linear = error(&leaves(16).leaf(Leaf::Linear { ridge: 1e-6 }));
+    let constant = error(&leaves(32));
+    assert!(linear < 0.5 * constant, "{linear} {constant}");
+}
+
+#[test]
+fn a_linear_target_is_one_linear_leaf() {
+    let (x, _, weight) = rows(2, 300, 2);
+    let y: Vec<f64> = x.chunks(2).map(|r| 3.0 - 2.0 * f64::from(r[1])).collect();
+    let params = leaves(4).leaf(Leaf::Linear { ridge: 1e-9 });
+    let tree = fit_tree(values(&x, 2, &y, &weight), &params).unwrap();
+    assert!(x.chunks(2).zip(&y).all(|(r, y)| (tree.predict(r) - y).abs() < 1e-5));
+}
+
+#[test]
+fn data_sets_of_linfa_are_fitted_with_their_weights_and_layouts() {
+    use ::linfa::{Dataset, DatasetView, prelude::*};
+    use ndarray::{Array1, Array2, ShapeBuilder};
+    let (x, y, _) = rows(4, 200, 3);
+    let weights: Array1<f32> = (0..200).map(|i| 0.5 + (i % 4) as f32).collect();
+    let as_f64: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+    let expected = fit_tree(values(&x, 3, &y, &as_f64), &leaves(9)).unwrap();
+    let records = Array2::from_shape_vec((200, 3), x.clone()).unwrap();
+    let by_column = Array2::from_shape_fn((200, 3).f(), |at| records[at]);
+    let targets = Array1::from(y.clone());
+    for records in [records.clone(), by_column] {
+        let data = Dataset::new(records, targets.clone()).with_weights(weights.clone());
+        let fitted = leaves(9).fit(&data).unwrap();
+        assert_eq!(fitted.0, expected);
+        let predicted: Array1<f64> = fitted.predict(&data);
+        assert!(x.chunks(3).zip(&predicted).all(|(row, &p)| expected.predict(row) == p));
+    }
+    let view = DatasetView::new(records.view(), targets.view()).with_weights(weights.clone());
+    assert_eq!(leaves(9).fit(&view).unwrap().0, expected);
+    let outputs = Array2::from_shape_fn((200, 2), |(i, k)| y[i] * (k as f64 + 1.0));
+    let tree = leaves(9).fit(&Dataset::new(records.clone(), outputs)).unwrap();
+    assert_eq!(tree.predict(&records).dim(), (200, 2));
+    let bad = leaves(9).max_depth(3usize).min_samples_leaf(0usize).fit(&Dataset::new(records, targets));
+    assert!(bad.unwrap_err().to_string().contains("min_samples_leaf must be at least 1"));
+}
+
+#[test]
+fn recipes_and_models_are_plain_values() {
+    fn is<T: Send + Sync + Unpin + Clone>() {}
+    is::<TreeParams>();
+    is::<ValidTreeParams>();
+    is::<Tree>();
+    is::<TreeRegressor>();
+    is::<TreeClassifier>();
+    is::<MultiOutputTree>();
+}
