@@ -3,8 +3,11 @@
 #[cfg(feature = "cli")]
 mod cli;
 mod common;
+mod compiled_tree;
 mod decima_golden;
 mod golden_traces;
+#[path = "../support/random_tree.rs"]
+mod random_tree;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]
