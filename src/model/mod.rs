@@ -4,6 +4,7 @@
 //! scored (jobs, stages, amounts) is none of its business.
 
 mod compiled;
+pub mod export;
 mod linear;
 mod student;
 mod tree;

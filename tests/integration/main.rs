@@ -5,6 +5,7 @@ mod cli;
 mod common;
 mod compiled_tree;
 mod decima_golden;
+mod export;
 mod golden_traces;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
