@@ -50,7 +50,8 @@ impl Nodes<'_> {
     }
 }
 
-/// A [`Tree`] compiled for prediction: the same answers in little more than half the time for single rows, a third for batches.
+/// A [`Tree`] compiled for prediction: the same answers in little more than half the time for single rows, in a third for
+/// batches.
 ///
 /// The walk takes a fixed number of steps, leaves being their own children, so that the processor need not guess which way
 /// a row goes nor (mostly) where its path ends, and consecutive rows overlap. Nothing is allocated per call.
