@@ -28,6 +28,13 @@ fn cases() -> Vec<Case> {
         let x = rows(seed, &tree, width, ROWS);
         Case { level, model: Model::Tree(tree), width, x }
     };
+    // Linear leaves without a term.
+    let mut flat = tree("loop_n2", 6, 9, 4, 1, 0.0, true);
+    if let Model::Tree(Tree { linear: Some(leaves), .. }) = &mut flat.model {
+        leaves.start.fill(0);
+        leaves.feature.clear();
+        leaves.coefficient.clear();
+    }
     let mut s = Stream::new(3, "linear");
     let coefficient: Vec<f64> = (0..6).map(|i| if i == 2 { 0.0 } else { s.normal() }).collect();
     let linear = Linear { coefficient, intercept: s.normal(), feature_sd: vec![1.0; 6] };
@@ -40,6 +47,8 @@ fn cases() -> Vec<Case> {
         Case { level: "leaf", model: Model::Tree(Tree::leaf(-0.25, 0.0, 3, 3.0)), width: 2, x: vec![0.5; ROWS * 2] },
         tree("chain", 4, 301, 3, 3, 1.0, false),
         tree("rare", 5, 30, 7, 2, 0.5, false),
+        flat,
+        tree("Job", 7, 5, 2, 1, 0.0, false),
     ]
 }
 
@@ -135,8 +144,17 @@ fn check_program(program: &Path, cases: &[Case]) {
 }
 
 /// The functions that the exports are to have, in order.
-const FUNCTIONS: [&str; 7] =
-    ["score_job", "classify_loop", "score_two_words", "score_stage", "score_leaf", "classify_chain", "classify_rare"];
+const FUNCTIONS: [&str; 9] = [
+    "score_job",
+    "classify_loop",
+    "score_two_words",
+    "score_stage",
+    "score_leaf",
+    "classify_chain",
+    "classify_rare",
+    "score_loop_n2",
+    "score_job_n2",
+];
 
 #[test]
 fn exported_c_answers_as_the_model() {
@@ -366,7 +384,7 @@ fn what_a_format_cannot_say_is_refused_with_advice() {
     };
     assert!(refused(Some("two words"), Target::Onnx).contains("level `two words`: a tree with linear leaves"));
     assert!(refused(Some("stage"), Target::Dot).contains("a linear model cannot be written as dot; choose a tree"));
-    assert!(refused(None, Target::Onnx).contains("one model, not 7"));
+    assert!(refused(None, Target::Onnx).contains("one model, not 9"));
     assert!(parts(&student, Some("task"), None).unwrap_err().to_string().contains("no level `task`; it has job, loop"));
     assert!(parts(&student, None, Some("bush")).unwrap_err().to_string().contains("no model `bush`"));
 }

@@ -22,7 +22,7 @@ static inline uint32_t distill_bits(const float *x) {
   return bits;
 }
 
-#define DISTILL_STEP(tests, ways) \\
+#define DISTILL_STEP \\
   node = ways[node].child + (distill_bits(x + ways[node].feature) - tests[node].low < tests[node].span);
 ";
 
@@ -53,51 +53,42 @@ of the model."
     text
 }
 
+/// The tables are the function's own, so that their names cannot meet those of other functions.
 fn function(tables: &Tables, name: &str, about: &str) -> String {
     let Tables { nodes, outputs, steps, width, .. } = tables;
-    let (tests, ways) = (format!("{name}_tests"), format!("{name}_ways"));
-    let mut text = format!("static const struct distill_test {tests}[{}] = {{\n", nodes.len());
+    let mut body = format!("  static const struct distill_test tests[{}] = {{\n", nodes.len());
     for ([low, span, ..], about) in nodes {
-        text += &format!("  {{{low}u, {span}u}}, /* {about} */\n");
+        body += &format!("    {{{low}u, {span}u}}, /* {about} */\n");
     }
-    text += "};\n";
-    let list: Vec<String> = nodes.iter().map(|([.., feature, child], _)| format!("{{{feature}, {child}}}")).collect();
-    text += &array(&ways, "struct distill_way", &list);
-    let mut add = |what: &str, kind: &str, items: &[String]| text += &array(&format!("{name}_{what}"), kind, items);
-    add("missing_right", "unsigned char", &words(&tables.missing_right, u8::to_string));
+    body += "  };\n";
+    let ways: Vec<String> = nodes.iter().map(|([.., feature, child], _)| format!("{{{feature}, {child}}}")).collect();
+    body += &array("ways", "struct distill_way", &ways);
+    body += &array("missing_right", "unsigned char", &words(&tables.missing_right, u8::to_string));
     let (kind, arguments, result);
     match (&tables.linear, outputs) {
         (Some(linear), _) => {
-            add("intercept", "double", &words(&linear.intercept, double));
-            add("start", "uint32_t", &words(&linear.start, u32::to_string));
-            // C has no empty arrays.
-            let none = linear.feature.is_empty();
-            add(
-                "feature",
-                "uint32_t",
-                &if none { vec!["0".to_owned()] } else { words(&linear.feature, u32::to_string) },
-            );
-            add("coefficient", "double", &if none { vec!["0".to_owned()] } else { words(&linear.coefficient, double) });
+            body += &array("intercept", "double", &words(&linear.intercept, double));
+            body += &array("start", "uint32_t", &words(&linear.start, u32::to_string));
+            body += &array("feature", "uint32_t", &words(&linear.feature, u32::to_string));
+            body += &array("coefficient", "double", &words(&linear.coefficient, double));
             (kind, arguments) = ("double", "");
-            result = format!(
-                "  double sum = -0.0;
-  for (uint32_t i = {name}_start[leaf]; i < {name}_start[leaf + 1]; ++i)
-    sum += {name}_coefficient[i] * (double)x[{name}_feature[i]];
-  return {name}_intercept[leaf] + sum;\n"
-            );
+            result = "  double sum = -0.0;
+  for (uint32_t i = start[leaf]; i < start[leaf + 1]; ++i)
+    sum += coefficient[i] * (double)x[feature[i]];
+  return intercept[leaf] + sum;\n"
+                .to_owned();
         }
         (None, 1) => {
-            add("value", "double", &words(&tables.value, double));
+            body += &array("value", "double", &words(&tables.value, double));
             (kind, arguments) = ("double", "");
-            result = format!("  return {name}_value[leaf];\n");
+            result = "  return value[leaf];\n".to_owned();
         }
         (None, k) => {
-            add("outputs", "double", &words(&tables.value, double));
-            add("class", "uint32_t", &words(&tables.class, u32::to_string));
+            body += &array("value", "double", &words(&tables.value, double));
+            body += &array("largest", "uint32_t", &words(&tables.class, u32::to_string));
             (kind, arguments) = ("int", ", double *outputs");
-            result = format!(
-                "  memcpy(outputs, {name}_outputs + leaf * {k}, {k} * sizeof *outputs);\n  return (int){name}_class[leaf];\n"
-            );
+            let copy = format!("memcpy(outputs, value + leaf * {k}, {k} * sizeof *outputs)");
+            result = format!("  {copy};\n  return (int)largest[leaf];\n");
         }
     }
     // Compilers turn a loop over a multiple of four columns into a few vector instructions.
@@ -106,39 +97,34 @@ fn function(tables: &Tables, name: &str, about: &str) -> String {
     for (from, to) in [(0, whole), (whole, *width)].into_iter().filter(|(from, to)| from < to) {
         missing += &format!("  for (int i = {from}; i < {to}; ++i)\n    missing |= x[i] != x[i];\n");
     }
-    let mut unrolled = String::new();
-    for _ in 0..*steps {
-        unrolled += &format!("    DISTILL_STEP({tests}, {ways})\n");
-    }
+    let steps = "    DISTILL_STEP\n".repeat(*steps);
     format!(
-        "{text}
-{about}{kind} {name}(const float *x{arguments}) {{
-  uint32_t node = 0, leaf;
+        "{about}{kind} {name}(const float *x{arguments}) {{
+{body}  uint32_t node = 0, leaf;
   int missing = 0;
 {missing}  if (missing) {{
-    while ({ways}[node].child != node)
-      if (x[{ways}[node].feature] != x[{ways}[node].feature])
-        node = {ways}[node].child + {name}_missing_right[node];
+    while (ways[node].child != node)
+      if (x[ways[node].feature] != x[ways[node].feature])
+        node = ways[node].child + missing_right[node];
       else
-        DISTILL_STEP({tests}, {ways})
+        DISTILL_STEP
   }} else {{
-{unrolled}    while ({ways}[node].child != node)
-      DISTILL_STEP({tests}, {ways})
+{steps}    while (ways[node].child != node)
+      DISTILL_STEP
   }}
-  leaf = {tests}[node].low;
+  leaf = tests[node].low;
 {result}}}\n"
     )
 }
 
 fn linear_function(linear: &Linear, name: &str, features: usize, about: &str) -> String {
-    let array = array(&format!("{name}_coefficient"), "double", &words(&linear.coefficient, double));
+    let array = array("coefficient", "double", &words(&linear.coefficient, double));
     let intercept = double(&linear.intercept);
     format!(
-        "{array}
-{about}double {name}(const float *x) {{
-  double sum = -0.0;
+        "{about}double {name}(const float *x) {{
+{array}  double sum = -0.0;
   for (int i = 0; i < {features}; ++i)
-    sum += (double)x[i] * {name}_coefficient[i];
+    sum += (double)x[i] * coefficient[i];
   return {intercept} + sum;
 }}\n"
     )
@@ -148,8 +134,11 @@ fn words<T>(items: &[T], word: impl Fn(&T) -> String) -> Vec<String> {
     items.iter().map(word).collect()
 }
 
+/// C has no empty arrays, so what is empty gets an entry that nothing reads.
 fn array(name: &str, kind: &str, items: &[String]) -> String {
-    format!("static const {kind} {name}[{}] = {{\n{}\n}};\n", items.len(), list(items, 2))
+    let none = ["0".to_owned()];
+    let items = if items.is_empty() { &none } else { items };
+    format!("  static const {kind} {name}[{}] = {{\n{}\n  }};\n", items.len(), list(items, 4))
 }
 
 fn comment(lines: &[String]) -> String {
