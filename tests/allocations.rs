@@ -1,8 +1,11 @@
 //! Nothing is allocated per event or per decision once buffers have grown.
 
+#[path = "support/random_tree.rs"]
+mod random_tree;
+
 use sched_distill::{
     feature::{Extractor, dag_feature_set},
-    model::{LevelModels, Linear, Model, NamedModel, Provenance, Student},
+    model::{CompiledTree, LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Student},
     policy::{self, Policy, Probabilities, StudentPolicy},
     simulator::dag::{Decision, Simulator},
     workload,
@@ -148,6 +151,20 @@ fn a_student_allocates_nothing() {
     });
     let student = Student::new(features, false, levels.to_vec(), Provenance::default());
     check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+}
+
+#[test]
+fn predictions_of_a_tree_allocate_nothing() {
+    let tree = random_tree::random_tree(1, 200, 24, 8, 0.0, false);
+    let x = random_tree::rows(1, &tree, 24, 101);
+    let (fast, mut scores, mut classes) = (CompiledTree::new(&tree), [0.0; 101], [0; 101]);
+    let before = ALLOCATIONS.get();
+    fast.score_choice(&x, 24, &mut scores);
+    fast.predict_class_rows(&x, 24, &mut classes);
+    for row in x.chunks_exact(24) {
+        std::hint::black_box((fast.apply(row), fast.predict(row), fast.predict_class(row), fast.predict_outputs(row)));
+    }
+    assert_eq!(ALLOCATIONS.get(), before);
 }
 
 #[test]

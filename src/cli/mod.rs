@@ -3,6 +3,7 @@
 mod compare;
 mod demo;
 mod evaluate;
+mod export;
 mod fit;
 mod inspect;
 mod list;
@@ -68,6 +69,7 @@ enum Command {
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
     List(list::ListArgs),
@@ -110,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
+        Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
         Command::Inspect(args) => inspect::run(&args, &mut output),
         Command::List(args) => list::run(&args, &mut output),

@@ -3,10 +3,13 @@
 //! A model sees the candidates of one choice and gives each a score; the best score wins, the first of equals. What is
 //! scored (jobs, stages, amounts) is none of its business.
 
+mod compiled;
+pub mod export;
 mod linear;
 mod student;
 mod tree;
 
+pub use compiled::{CompiledModel, CompiledTree};
 pub use linear::Linear;
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
@@ -26,6 +29,7 @@ pub trait ScoreCandidates {
 /// Any model that a student file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "there are a few models, each far larger than its head")]
 pub enum Model {
     /// A decision tree with one value per leaf.
     Tree(Tree),

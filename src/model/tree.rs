@@ -282,7 +282,7 @@ impl LinearLeaves {
         columns.zip(self.coefficient[range].iter().copied())
     }
 
-    fn predict(&self, leaf: usize, x: &[f32]) -> f64 {
+    pub(super) fn predict(&self, leaf: usize, x: &[f32]) -> f64 {
         self.intercept[leaf] + self.terms(leaf).map(|(f, c)| c * f64::from(x[f])).sum::<f64>()
     }
 

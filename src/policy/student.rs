@@ -4,7 +4,7 @@ use super::{Policy, PolicyError, Probabilities};
 use crate::{
     feature::{Extractor, NO_JOB},
     level::first_max,
-    model::{Model, ScoreCandidates, Student},
+    model::{CompiledModel, ScoreCandidates, Student},
     scenario::dag,
     simulator::dag::{Decision, Observation},
 };
@@ -22,9 +22,9 @@ pub struct StudentPolicy {
 }
 
 struct Models {
-    job: Model,
-    stage: Model,
-    amount: Model,
+    job: CompiledModel,
+    stage: CompiledModel,
+    amount: CompiledModel,
     path: PathBuf,
     abstains: bool,
 }
@@ -51,7 +51,7 @@ impl StudentPolicy {
                 difference,
             });
         }
-        let level = |name: &str| student.model(name, model).map(|m| m.model.clone());
+        let level = |name: &str| student.model(name, model).map(|m| CompiledModel::new(&m.model));
         let models = Models {
             job: level("job")?,
             stage: level("stage")?,
@@ -68,7 +68,7 @@ impl StudentPolicy {
 }
 
 /// Index of the best of `n` candidates whose rows are in `x`.
-fn best(model: &Model, x: &[f32], n: usize, scores: &mut Vec<f64>) -> usize {
+fn best(model: &CompiledModel, x: &[f32], n: usize, scores: &mut Vec<f64>) -> usize {
     if n <= 1 {
         return 0;
     }

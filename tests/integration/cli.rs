@@ -249,6 +249,23 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(dir, &["report", "trace", "-o", "out"], &["run.json", "distill demo"]);
     refused(dir, &["evaluate", "student.json"], &["nothing to measure"]);
     refused(dir, &["demo", "-o", "file"], &["file"]);
+    refused(dir, &["export", "none.json", "--to", "c"], &["none.json", "cannot read"]);
+    refused(
+        dir,
+        &["export", "student.json", "--to", "c", "--level", "task"],
+        &["no level `task`", "job, stage, cluster"],
+    );
+    refused(dir, &["export", "student.json", "--to", "c", "--model", "bush"], &["no model `bush`", "tree, linear"]);
+    refused(dir, &["export", "student.json", "--to", "dot", "--model", "linear"], &["level `job`", "choose a tree"]);
+    refused(dir, &["export", "student.json", "--to", "onnx"], &["no text", "-o"]);
+    refused(dir, &["export", "student.json", "--to", "onnx", "-o", "s.onnx"], &["one model, not 3", "choose a level"]);
+    refused(dir, &["export", "student.json", "--to", "c", "-o", "no/s.c"], &["the folder no does not exist"]);
+    refused(
+        dir,
+        &["export", "student.json", "--to", "c", "-o", "file/models"],
+        &["file/models", "cannot create the folder"],
+    );
+    assert_eq!(run(dir, &["export", "student.json", "--to", "lua"]).status.code(), Some(2));
     assert_eq!(run(dir, &["simulate"]).status.code(), Some(2), "usage errors are 2 as well");
 
     let manifest = fs::read_to_string(dir.join("trace/manifest.json")).unwrap();
@@ -262,6 +279,34 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     student.save(&dir.join("other.json")).unwrap();
     let words = ["other.json", "another feature set", "feature `remaining_work` is v2", "fit it again"];
     refused(dir, &["simulate", "-p", "student:other.json"], &words);
+}
+
+#[test]
+fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "trace", "4", "train");
+    done(dir, &["fit", "trace", "-o", "student.json", "--max-leaves", "4"]);
+    let c = done(dir, &["export", "student.json", "--to", "c"]);
+    for name in ["double score_job(", "double score_stage(", "double score_cluster("] {
+        assert!(c.contains(name), "{name}");
+    }
+    assert!(c.contains("remaining_work [ms] Tasks"), "features are named, with their units");
+    assert_eq!(done(dir, &["export", "student.json", "--to", "c", "-o", "student.c"]), "student.c\n");
+    assert_eq!(fs::read_to_string(dir.join("student.c")).unwrap(), c, "a file holds what stdout shows");
+    assert_eq!(
+        done(dir, &["export", "student.json", "--to", "onnx", "-o", "models"]),
+        "models/job.onnx\nmodels/stage.onnx\nmodels/cluster.onnx\n"
+    );
+    let rules = done(dir, &["export", "student.json", "--to", "rules", "--level", "stage", "--model", "linear"]);
+    assert!(rules.contains("level stage: Which stage of that job?\nmodel linear: linear score per candidate"));
+    done(dir, &["export", "student.json", "--to", "json", "--model", "linear", "-o", "slim.json"]);
+    let tiny = ["-w", TINY, "-n", "1", "--split", "test"];
+    let jct = |student: &str| done(dir, &[&["simulate", "-p", student, "--json"], &tiny[..]].concat());
+    assert_eq!(
+        jct("student:slim.json").replace("slim.json", ""),
+        jct("student:student.json,model=linear").replace("student.json,model=linear", "")
+    );
 }
 
 #[test]
@@ -284,13 +329,15 @@ fn json_output_is_json_lines_and_nothing_else() {
     check(&["--json", "record", "-p", "sjf,temperature=1", "-w", TINY, "-n", "8", "-o", "trace"]);
     check(&["--json", "inspect", "trace"]);
     check(&["--json", "fit", "trace", "-o", "student.json"]);
+    check(&["--json", "export", "student.json", "--to", "rules"]);
+    check(&["--json", "export", "student.json", "--to", "onnx", "-o", "models"]);
     check(&["--json", "evaluate", "student.json", "-t", "sjf", "-w", TINY, "-n", "2"]);
 }
 
 #[test]
 fn help_has_examples_and_a_closed_pipe_is_no_error() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["demo", "simulate", "record", "fit", "evaluate", "report", "inspect"] {
+    for name in ["demo", "simulate", "record", "fit", "evaluate", "export", "report", "inspect"] {
         assert!(done(dir.path(), &[name, "--help"]).contains("Example"), "{name}");
     }
     for what in ["policies", "workloads", "features"] {

@@ -3,10 +3,14 @@
 #[cfg(feature = "cli")]
 mod cli;
 mod common;
+mod compiled_tree;
 mod decima_golden;
+mod export;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
+#[path = "../support/random_tree.rs"]
+mod random_tree;
 #[cfg(feature = "toolkit")]
 mod reference_tree;
 #[cfg(feature = "report")]

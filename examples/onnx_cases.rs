@@ -1,0 +1,94 @@
+//! Writes ONNX exports of models at random with rows and the models' own answers, for `scripts/check_onnx.py`.
+//!
+//! ```text
+//! cargo run --no-default-features --example onnx_cases -- DIR
+//! ```
+//!
+//! For each case: `NAME.onnx`, `NAME.x` (rows of 32-bit floats), `NAME.y` (64-bit floats: score, or outputs and class) and a
+//! line `NAME width numbers-per-row` in `cases.txt`.
+
+#[path = "../tests/support/random_tree.rs"]
+mod random_tree;
+
+use random_tree::{random_tree, rows};
+use sched_distill::{
+    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    model::{
+        LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Student, Tree,
+        export::{Target, export, parts},
+    },
+    rng::Stream,
+};
+use std::{error::Error, fs, path::Path};
+
+const ROWS: usize = 2000;
+
+fn student(model: &Model, width: usize) -> Student {
+    let feature = |i| FeatureSpec {
+        name: format!("f{i}"),
+        unit: "ms".to_owned(),
+        meaning: "A number.".to_owned(),
+        scope: Scope::Absolute,
+        version: 1,
+    };
+    let level = LevelSpec {
+        name: "job".to_owned(),
+        question: "Which job?".to_owned(),
+        entities: vec![],
+        features: (0..width).map(feature).collect(),
+    };
+    let named = NamedModel { name: "m".to_owned(), temperature: 1.0, model: model.clone() };
+    let models = LevelModels { level: "job".to_owned(), used: "m".to_owned(), models: vec![named] };
+    let features = FeatureSet { scenario: "random".to_owned(), levels: vec![level] };
+    Student::new(features, false, vec![models], Provenance::default())
+}
+
+fn answer(model: &Model, row: &[f32]) -> Vec<f64> {
+    match model {
+        Model::Tree(tree) if tree.outputs > 1 => {
+            let class = tree.predict_class(row) as f64;
+            tree.predict_outputs(row).iter().copied().chain([class]).collect()
+        }
+        _ => {
+            let mut score = [0.0];
+            model.score_choice(row, row.len(), &mut score);
+            score.to_vec()
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let dir = std::env::args().nth(1).ok_or("usage: onnx_cases DIR")?;
+    let dir = Path::new(&dir);
+    fs::create_dir_all(dir)?;
+    let tree = |name, seed, leaves, width, outputs, chain| {
+        let tree = random_tree(seed, leaves, width, outputs, chain, false);
+        let x = rows(seed, &tree, width, ROWS);
+        (name, Model::Tree(tree), width, x)
+    };
+    let mut s = Stream::new(7, "linear");
+    let coefficient: Vec<f64> = (0..6).map(|_| s.normal()).collect();
+    let linear = Linear { coefficient, intercept: s.normal(), feature_sd: vec![1.0; 6] };
+    let x: Vec<f32> = (0..ROWS * 6).map(|_| s.normal() as f32).collect();
+    let cases = [
+        tree("score", 1, 60, 5, 1, 0.0),
+        tree("large", 2, 2000, 24, 1, 0.1),
+        tree("two", 3, 40, 6, 2, 0.0),
+        tree("eight", 4, 200, 24, 8, 0.0),
+        tree("chain", 5, 301, 3, 3, 1.0),
+        ("leaf", Model::Tree(Tree::leaf(-0.25, 0.0, 1, 1.0)), 2, vec![0.5; ROWS * 2]),
+        ("linear", Model::Linear(linear), 6, x),
+    ];
+    let mut list = String::new();
+    for (name, model, width, x) in &cases {
+        let student = student(model, *width);
+        let path = |extension| dir.join(name).with_extension(extension);
+        fs::write(path("onnx"), export(&student, &parts(&student, None, None)?, Target::Onnx)?)?;
+        fs::write(path("x"), x.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())?;
+        let y: Vec<f64> = x.chunks_exact(*width).flat_map(|row| answer(model, row)).collect();
+        fs::write(path("y"), y.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>())?;
+        list += &format!("{name} {width} {}\n", y.len() / ROWS);
+    }
+    fs::write(dir.join("cases.txt"), list)?;
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `distill export`: a student in other languages.
+
+use super::{Verdict, check_parent, output::Output};
+use crate::model::{
+    Student,
+    export::{Target, export, parts},
+};
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Write a student's models as rules, drawings, source code or ONNX
+#[derive(Args)]
+#[command(after_help = "Examples:\n  distill export student.json --to rules                      read it\n  \
+distill export student.json --to dot --level job | dot -Tsvg > job.svg\n  \
+distill export student.json --to c -o scheduler.c           one function per level\n  \
+distill export student.json --to onnx -o models             models/job.onnx, models/stage.onnx, ...\n  \
+distill export student.json --to rust --model linear\n\n\
+Formats: docs/export.md. Without -o text goes to stdout. Where -o is a folder (it exists as one, or its name has no \
+extension) every level gets a file of its own.")]
+pub(super) struct ExportArgs {
+    /// Student file
+    student: PathBuf,
+    /// Format
+    #[arg(long, value_name = "FORMAT")]
+    to: To,
+    /// Only this level [default: all]
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<String>,
+    /// This model of the level [default: the one that schedules]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// File or folder
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum To {
+    /// Text, one line per leaf
+    Rules,
+    /// Graphviz drawing
+    Dot,
+    /// Rust source, no dependencies
+    Rust,
+    /// C99 source, no dependencies
+    C,
+    /// ONNX, one file per level
+    Onnx,
+    /// A student file with the chosen models only
+    Json,
+}
+
+impl From<To> for Target {
+    fn from(to: To) -> Self {
+        match to {
+            To::Rules => Self::Rules,
+            To::Dot => Self::Dot,
+            To::Rust => Self::Rust,
+            To::C => Self::C,
+            To::Onnx => Self::Onnx,
+            To::Json => Self::Json,
+        }
+    }
+}
+
+pub(super) fn run(args: &ExportArgs, output: &mut Output) -> Result<Verdict> {
+    let target = Target::from(args.to);
+    let student = Student::load(&args.student)?;
+    let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
+    let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
+    // Everything is made before anything is written, so that an error leaves no half of an export.
+    let mut files = Vec::new();
+    match &args.output {
+        None if !target.is_text() => bail!("an ONNX file is no text: name a file or folder with -o"),
+        None => {
+            let text = String::from_utf8(export(&student, &parts, target)?).context("the export is no text")?;
+            output.text(text.trim_end_matches('\n'))?;
+            output.json("export", &json!({"levels": levels, "text": text}))?;
+            return Ok(Verdict::Done);
+        }
+        Some(path) if is_folder(path) => {
+            for part in &parts {
+                let name = format!("{}.{}", part.spec.name, target.extension());
+                if Path::new(&name).components().count() != 1 {
+                    bail!("level `{}` cannot be the name of a file; name a file with -o and choose it", part.spec.name);
+                }
+                files.push((path.join(name), export(&student, std::slice::from_ref(part), target)?));
+            }
+            std::fs::create_dir_all(path).with_context(|| format!("{}: cannot create the folder", path.display()))?;
+        }
+        Some(path) => {
+            check_parent(path)?;
+            files.push((path.clone(), export(&student, &parts, target)?));
+        }
+    }
+    for (path, bytes) in &files {
+        std::fs::write(path, bytes).with_context(|| format!("{}: cannot write", path.display()))?;
+        output.text(format!("{}", path.display()))?;
+    }
+    let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    output.json("export", &json!({"levels": levels, "files": paths}))?;
+    Ok(Verdict::Done)
+}
+
+/// Whether a path means a folder: it is one, or its name has no extension.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || (path.extension().is_none() && !path.is_file())
+}

@@ -1,0 +1,147 @@
+//! A model as C99 source.
+
+use super::{
+    Part,
+    source::{self, Tables, double, list},
+};
+use crate::model::{Linear, Model, Student};
+
+/// What every exported tree uses.
+const STEP: &str = "
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error \"missing values are NaN: compile without -ffast-math and -ffinite-math-only\"
+#endif
+
+/* As said above. */
+struct distill_test { uint32_t low, span; };
+struct distill_way { uint32_t feature, child; };
+
+static inline uint32_t distill_bits(const float *x) {
+  uint32_t bits;
+  memcpy(&bits, x, sizeof bits);
+  return bits;
+}
+
+#define DISTILL_STEP \\
+  node = ways[node].child + (distill_bits(x + ways[node].feature) - tests[node].low < tests[node].span);
+";
+
+pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+    let mut preface = source::preface(student);
+    preface.extend(
+        "
+Needs C99, 32-bit IEEE 754 floats and 64-bit doubles. With linear scores compile with -ffp-contract=off for the very bits
+of the model."
+            .lines()
+            .map(str::to_owned),
+    );
+    let mut text = comment(&preface) + "#include <stdint.h>\n#include <string.h>\n";
+    if parts.iter().any(|p| matches!(p.named.model, Model::Tree(_))) {
+        text += STEP;
+    }
+    for (part, name) in parts.iter().zip(source::names(parts)) {
+        text.push('\n');
+        let (mut about, features) = source::about(part);
+        about.extend(features.iter().map(|line| format!("  {line}")));
+        let about = comment(&about);
+        let width = part.spec.features.len();
+        text += &match &part.named.model {
+            Model::Tree(tree) => function(&Tables::new(tree, part.spec), &name, &about),
+            Model::Linear(linear) => linear_function(linear, &name, width, &about),
+        };
+    }
+    text
+}
+
+/// The tables are the function's own, so that their names cannot meet those of other functions.
+fn function(tables: &Tables, name: &str, about: &str) -> String {
+    let Tables { nodes, outputs, steps, width, .. } = tables;
+    let mut body = format!("  static const struct distill_test tests[{}] = {{\n", nodes.len());
+    for ([low, span, ..], about) in nodes {
+        body += &format!("    {{{low}u, {span}u}}, /* {about} */\n");
+    }
+    body += "  };\n";
+    let ways: Vec<String> = nodes.iter().map(|([.., feature, child], _)| format!("{{{feature}, {child}}}")).collect();
+    body += &array("ways", "struct distill_way", &ways);
+    body += &array("missing_right", "unsigned char", &words(&tables.missing_right, u8::to_string));
+    let (kind, arguments, result);
+    match (&tables.linear, outputs) {
+        (Some(linear), _) => {
+            body += &array("intercept", "double", &words(&linear.intercept, double));
+            body += &array("start", "uint32_t", &words(&linear.start, u32::to_string));
+            body += &array("feature", "uint32_t", &words(&linear.feature, u32::to_string));
+            body += &array("coefficient", "double", &words(&linear.coefficient, double));
+            (kind, arguments) = ("double", "");
+            result = "  double sum = -0.0;
+  for (uint32_t i = start[leaf]; i < start[leaf + 1]; ++i)
+    sum += coefficient[i] * (double)x[feature[i]];
+  return intercept[leaf] + sum;\n"
+                .to_owned();
+        }
+        (None, 1) => {
+            body += &array("value", "double", &words(&tables.value, double));
+            (kind, arguments) = ("double", "");
+            result = "  return value[leaf];\n".to_owned();
+        }
+        (None, k) => {
+            body += &array("value", "double", &words(&tables.value, double));
+            body += &array("largest", "uint32_t", &words(&tables.class, u32::to_string));
+            (kind, arguments) = ("int", ", double *outputs");
+            let copy = format!("memcpy(outputs, value + leaf * {k}, {k} * sizeof *outputs)");
+            result = format!("  {copy};\n  return (int)largest[leaf];\n");
+        }
+    }
+    // Compilers turn a loop over a multiple of four columns into a few vector instructions.
+    let whole = width / 4 * 4;
+    let mut missing = String::new();
+    for (from, to) in [(0, whole), (whole, *width)].into_iter().filter(|(from, to)| from < to) {
+        missing += &format!("  for (int i = {from}; i < {to}; ++i)\n    missing |= x[i] != x[i];\n");
+    }
+    let steps = "    DISTILL_STEP\n".repeat(*steps);
+    format!(
+        "{about}{kind} {name}(const float *x{arguments}) {{
+{body}  uint32_t node = 0, leaf;
+  int missing = 0;
+{missing}  if (missing) {{
+    while (ways[node].child != node)
+      if (x[ways[node].feature] != x[ways[node].feature])
+        node = ways[node].child + missing_right[node];
+      else
+        DISTILL_STEP
+  }} else {{
+{steps}    while (ways[node].child != node)
+      DISTILL_STEP
+  }}
+  leaf = tests[node].low;
+{result}}}\n"
+    )
+}
+
+fn linear_function(linear: &Linear, name: &str, features: usize, about: &str) -> String {
+    let array = array("coefficient", "double", &words(&linear.coefficient, double));
+    let intercept = double(&linear.intercept);
+    format!(
+        "{about}double {name}(const float *x) {{
+{array}  double sum = -0.0;
+  for (int i = 0; i < {features}; ++i)
+    sum += (double)x[i] * coefficient[i];
+  return {intercept} + sum;
+}}\n"
+    )
+}
+
+fn words<T>(items: &[T], word: impl Fn(&T) -> String) -> Vec<String> {
+    items.iter().map(word).collect()
+}
+
+/// C has no empty arrays, so what is empty gets an entry that nothing reads.
+fn array(name: &str, kind: &str, items: &[String]) -> String {
+    let none = ["0".to_owned()];
+    let items = if items.is_empty() { &none } else { items };
+    format!("  static const {kind} {name}[{}] = {{\n{}\n  }};\n", items.len(), list(items, 4))
+}
+
+fn comment(lines: &[String]) -> String {
+    let lines: String = lines.iter().map(|line| format!(" * {line}").trim_end().to_owned() + "\n").collect();
+    format!("/*{} */\n", &lines[2..])
+}

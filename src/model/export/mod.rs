@@ -1,0 +1,211 @@
+//! Models in other languages: rules to read, drawings, source code, ONNX.
+//!
+//! Every export answers as the model itself does, missing values included; where a format cannot (ONNX gives 32-bit
+//! outputs), it says so. `docs/export.md` describes the formats.
+
+mod c;
+mod dot;
+mod onnx;
+mod protobuf;
+mod rules;
+mod rust;
+mod source;
+
+use super::{NamedModel, Student, StudentError};
+use crate::level::LevelSpec;
+
+/// What a model can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One line of text per leaf.
+    Rules,
+    /// A drawing for Graphviz.
+    Dot,
+    /// A Rust function without dependencies, for `no_std` too.
+    Rust,
+    /// A C99 function without dependencies.
+    C,
+    /// An ONNX model; one per file.
+    Onnx,
+    /// A student file with the chosen levels and models only.
+    Json,
+}
+
+impl Target {
+    /// What file names end with.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Rules => "txt",
+            Self::Dot => "dot",
+            Self::Rust => "rs",
+            Self::C => "c",
+            Self::Onnx => "onnx",
+            Self::Json => "json",
+        }
+    }
+
+    /// Whether the export is text, and may hold several levels.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        self != Self::Onnx
+    }
+}
+
+/// Why a model cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The format has no words for this model.
+    #[error("level `{level}`: {what} cannot be written as {target}; {instead}")]
+    Unsupported {
+        /// The level.
+        level: String,
+        /// Kind of model.
+        what: &'static str,
+        /// The format.
+        target: &'static str,
+        /// What can be done.
+        instead: &'static str,
+    },
+    /// An ONNX file holds one model.
+    #[error("an ONNX file holds one model, not {0}; export to a folder, or choose a level")]
+    Several(usize),
+}
+
+/// One model of a student with the description of its level.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The level: its question and features.
+    pub spec: &'a LevelSpec,
+    /// The model.
+    pub named: &'a NamedModel,
+}
+
+/// The models of a student to export: of all levels or one, those that schedule or those of a name.
+///
+/// # Errors
+///
+/// [`StudentError::Missing`] if there is no such level or model.
+pub fn parts<'a>(
+    student: &'a Student,
+    level: Option<&str>,
+    model: Option<&str>,
+) -> Result<Vec<Part<'a>>, StudentError> {
+    let all = || student.levels.iter().map(|l| l.level.as_str());
+    let names: Vec<&str> = match level {
+        Some(name) => vec![name],
+        None => all().collect(),
+    };
+    let part = |name: &str| {
+        let named = student.model(name, model)?;
+        let missing = || StudentError::Missing {
+            what: "level",
+            name: name.to_owned(),
+            known: all().collect::<Vec<_>>().join(", "),
+        };
+        Ok(Part { spec: student.feature_set.level(name).ok_or_else(missing)?, named })
+    };
+    names.into_iter().map(part).collect()
+}
+
+/// Writes models of a student in a format.
+///
+/// ```
+/// use sched_distill::model::export::{export, parts, Target};
+/// # use sched_distill::{feature::dag_feature_set, model::*};
+/// # let models = LevelModels { level: "job".into(), used: "tree".into(), models: vec![NamedModel {
+/// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }] };
+/// # let student = Student::new(dag_feature_set(), false, vec![models], Provenance::default());
+/// let text = export(&student, &parts(&student, Some("job"), None)?, Target::Rules)?;
+/// assert!(String::from_utf8(text)?.ends_with("leaf 0: always score 0.5 # weight 100 %, 1 row\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the format cannot express a model, or holds one model only.
+pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<Vec<u8>, ExportError> {
+    Ok(match target {
+        Target::Rules => rules::export(student, parts).into_bytes(),
+        Target::Dot => dot::export(student, parts)?.into_bytes(),
+        Target::Rust => rust::export(student, parts).into_bytes(),
+        Target::C => c::export(student, parts).into_bytes(),
+        Target::Onnx => match parts {
+            [part] => onnx::export(student, part)?,
+            _ => return Err(ExportError::Several(parts.len())),
+        },
+        Target::Json => json(student, parts).into_bytes(),
+    })
+}
+
+/// The student less the levels and models left out.
+fn json(student: &Student, parts: &[Part<'_>]) -> String {
+    let mut student = student.clone();
+    student.levels.retain_mut(|level| {
+        let Some(part) = parts.iter().find(|p| p.spec.name == level.level) else { return false };
+        level.used.clone_from(&part.named.name);
+        level.models.retain(|m| m.name == part.named.name);
+        true
+    });
+    student.to_json()
+}
+
+/// Lines about the student that open every text export.
+fn origin(student: &Student) -> Vec<String> {
+    let p = &student.provenance;
+    let mut lines = vec![format!("Exported by distill {} from a student of scenario {}.", version(), student.scenario)];
+    for (what, value) in [("Teacher", &p.teacher), ("Workload", &p.workload), ("Training trace", &p.trace_hash)] {
+        if !value.is_empty() {
+            lines.push(format!("{what}: {}", plain(value)));
+        }
+    }
+    lines.push(format!("Feature set: {}", student.feature_set_hash));
+    lines
+}
+
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Text on one line that neither ends a comment nor reorders what stands around it.
+fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let text: String = text.chars().map(|c| if hidden(c) { ' ' } else { c }).collect();
+    text.replace("*/", "* /").replace("/*", "/ *").trim_end_matches('\\').to_owned()
+}
+
+/// A number in the fewest digits that give its bits back.
+fn number(value: f64) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// The same for 32 bits.
+fn number32(value: f32) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// Parts in per cent of the whole.
+fn percent(part: f64, whole: f64) -> String {
+    let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    number((share * 100.0).round() / 100.0) + " %"
+}
+
+/// `1 row`, `2 rows`.
+fn rows(n: u32) -> String {
+    format!("{n} {}", if n == 1 { "row" } else { "rows" })
+}
+
+/// A linear function in words: `0.5 + 2 * a - 3 * b`.
+fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSpec) -> String {
+    let mut text = number(intercept);
+    for (feature, c) in terms.filter(|(_, c)| *c != 0.0) {
+        let sign = if c < 0.0 { '-' } else { '+' };
+        text += &format!(" {sign} {} * {}", number(c.abs()), rules::word(&spec.features[feature].name));
+    }
+    text
+}

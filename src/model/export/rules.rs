@@ -1,0 +1,130 @@
+//! Rules as text: one line per leaf, the tests on a feature merged into one interval.
+
+use super::{Part, number, number32, origin, percent, plain, rows, sum};
+use crate::{
+    level::{LevelSpec, first_max},
+    model::{Linear, Model, Student, Tree},
+};
+use std::{collections::BTreeMap, fmt::Write as _};
+
+pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+    let mut text = String::new();
+    for line in origin(student) {
+        text += &format!("# {line}\n");
+    }
+    text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
+             # A missing value meets a condition only where it says `or missing`.\n";
+    for Part { spec, named } in parts {
+        text += &format!("\nlevel {}: {}\n", word(&spec.name), plain(&spec.question));
+        match &named.model {
+            Model::Tree(tree) => {
+                let kind = match tree.outputs {
+                    1 => format!(
+                        "score per candidate, the highest wins, the first of equals; temperature {}",
+                        number(named.temperature)
+                    ),
+                    n => format!("{n} outputs, the largest is the class, the first of equals"),
+                };
+                text += &format!("model {}: tree of {} leaves; {kind}\n", word(&named.name), tree.leaves());
+                leaves(tree, spec, &mut text);
+            }
+            Model::Linear(linear) => {
+                let temperature = number(named.temperature);
+                text += &format!(
+                    "model {}: linear score per candidate, the highest wins, the first of equals; temperature {temperature}\n",
+                    word(&named.name)
+                );
+                terms(linear, spec, &mut text);
+            }
+        }
+    }
+    text
+}
+
+/// What a path asks of one feature.
+#[derive(Clone, Copy)]
+struct Condition {
+    above: Option<f32>,
+    at_most: Option<f32>,
+    /// Whether a missing value takes the path.
+    missing: bool,
+}
+
+fn leaves(tree: &Tree, spec: &LevelSpec, text: &mut String) {
+    let mut stack = vec![(0, BTreeMap::<u32, Condition>::new())];
+    while let Some((node, path)) = stack.pop() {
+        if tree.is_leaf(node) {
+            let conditions: Vec<String> =
+                path.iter().map(|(&f, c)| condition(*c, &spec.features[f as usize].name)).collect();
+            let when = match conditions.is_empty() {
+                true => "always".to_owned(),
+                false => format!("if {} then", conditions.join(" and ")),
+            };
+            let (weight, rows) = (percent(tree.weight[node], tree.weight[0]), rows(tree.n_samples[node]));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "leaf {node}: {when} {} # weight {weight}, {rows}", outcome(tree, node, spec));
+            continue;
+        }
+        let (feature, threshold) = (tree.feature[node], tree.threshold[node]);
+        let before = path.get(&feature).copied().unwrap_or(Condition { above: None, at_most: None, missing: true });
+        let mut side = |child: u32, left: bool| {
+            let mut c = before;
+            c.missing &= tree.default_left[node] == left;
+            match left {
+                true => c.at_most = Some(c.at_most.map_or(threshold, |t| t.min(threshold))),
+                false => c.above = Some(c.above.map_or(threshold, |t| t.max(threshold))),
+            }
+            let mut path = path.clone();
+            path.insert(feature, c);
+            stack.push((child as usize, path));
+        };
+        side(tree.right[node], false);
+        side(tree.left[node], true);
+    }
+}
+
+fn condition(c: Condition, name: &str) -> String {
+    let name = word(name);
+    let interval = match (c.above.map(number32), c.at_most.map(number32)) {
+        (Some(above), Some(at_most)) => format!("{above} < {name} <= {at_most}"),
+        (Some(above), None) => format!("{name} > {above}"),
+        (None, Some(at_most)) => format!("{name} <= {at_most}"),
+        (None, None) => name,
+    };
+    if c.missing { format!("({interval} or missing)") } else { interval }
+}
+
+/// What a leaf says.
+pub(super) fn outcome(tree: &Tree, leaf: usize, spec: &LevelSpec) -> String {
+    match (&tree.linear, tree.node_value(leaf)) {
+        (Some(linear), _) => format!("score {}", sum(linear.intercept[leaf], linear.terms(leaf), spec)),
+        (None, [score]) => format!("score {}", number(*score)),
+        (None, outputs) => {
+            let list: Vec<String> = outputs.iter().map(|&v| number(v)).collect();
+            format!("class {}, outputs {}", first_max(outputs.iter().copied()), list.join(" "))
+        }
+    }
+}
+
+fn terms(linear: &Linear, spec: &LevelSpec, text: &mut String) {
+    *text += &format!("score = {}\n", number(linear.intercept));
+    let terms = spec.features.iter().zip(&linear.coefficient).zip(&linear.feature_sd);
+    for ((feature, &c), &sd) in terms.filter(|((_, c), _)| **c != 0.0) {
+        let (sign, name) = (if c < 0.0 { '-' } else { '+' }, word(&feature.name));
+        let unit = plain(&feature.unit);
+        *text += &format!(
+            "  {sign} {} * {name} # {unit}; one deviation moves the score by {:.3e}\n",
+            number(c.abs()),
+            c * sd
+        );
+    }
+}
+
+/// A name as it is, or in quotes where it could be misread.
+pub(super) fn word(name: &str) -> String {
+    let simple = name.chars().all(|c| c.is_alphanumeric() || "_.-/".contains(c));
+    match simple && name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        true => name.to_owned(),
+        false => format!("{:?}", plain(name)),
+    }
+}

@@ -1,0 +1,136 @@
+//! A model as Rust source.
+
+use super::{
+    Part,
+    source::{self, Tables, double, list},
+};
+use crate::model::{Linear, Model, Student};
+
+/// What every exported tree uses.
+const WALK: &str = "
+/// `low, span` of every node, and `feature, child`, as said above.
+type Tables<const N: usize> = ([[u32; 2]; N], [[u32; 2]; N]);
+
+#[inline(always)]
+fn step<const N: usize>((tests, ways): &Tables<N>, node: usize, x: &[f32]) -> usize {
+    let ([low, span], [feature, child]) = (tests[node], ways[node]);
+    (child + (x[feature as usize].to_bits().wrapping_sub(low) < span) as u32) as usize
+}
+
+/// The number of the leaf that a row reaches.
+#[inline(always)]
+fn walk<const N: usize>(
+    tables: &Tables<N>,
+    missing_right: &[u8; N],
+    steps: usize,
+    width: usize,
+    x: &[f32],
+) -> usize {
+    let (tests, ways) = tables;
+    let mut node = 0;
+    if x[..width].iter().fold(false, |found, v| found | v.is_nan()) {
+        while ways[node][1] as usize != node {
+            node = match x[ways[node][0] as usize].is_nan() {
+                true => ways[node][1] as usize + missing_right[node] as usize,
+                false => step(tables, node, x),
+            };
+        }
+    } else {
+        for _ in 0..steps {
+            node = step(tables, node, x);
+        }
+        while ways[node][1] as usize != node {
+            node = step(tables, node, x);
+        }
+    }
+    tests[node][0] as usize
+}
+";
+
+pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+    let mut text = comment("//!", &source::preface(student));
+    if parts.iter().any(|p| matches!(p.named.model, Model::Tree(_))) {
+        text += WALK;
+    }
+    for (part, name) in parts.iter().zip(source::names(parts)) {
+        text.push('\n');
+        // In a block of text, or brackets would be links.
+        let (mut about, features) = source::about(part);
+        about.extend([String::new(), "```text".to_owned()]);
+        about.extend(features);
+        about.push("```".to_owned());
+        text += &comment("///", &about);
+        let width = part.spec.features.len();
+        text += &match &part.named.model {
+            Model::Tree(tree) => function(&Tables::new(tree, part.spec), &name, width),
+            Model::Linear(linear) => linear_function(linear, &name, width),
+        };
+    }
+    text
+}
+
+fn function(tables: &Tables, name: &str, features: usize) -> String {
+    let Tables { nodes, outputs, steps, width, .. } = tables;
+    let k = *outputs;
+    let mut body = format!("    static TABLES: Tables<{}> = ([\n", nodes.len());
+    for ([low, span, ..], about) in nodes {
+        body += &format!("        [{low}, {span}], // {about}\n");
+    }
+    let ways = nodes.iter().map(|([.., feature, child], _)| format!("[{feature}, {child}]"));
+    body += &format!("    ], [\n{}\n    ]);\n", list(ways, 8));
+    body += &array("MISSING_RIGHT", "u8", &tables.missing_right, u8::to_string);
+    let leaf = format!("walk(&TABLES, &MISSING_RIGHT, {steps}, {width}, x)");
+    let signature = match (&tables.linear, k) {
+        (Some(linear), _) => {
+            body += &array("INTERCEPT", "f64", &linear.intercept, double);
+            body += &array("START", "u32", &linear.start, u32::to_string);
+            body += &array("FEATURE", "u32", &linear.feature, u32::to_string);
+            body += &array("COEFFICIENT", "f64", &linear.coefficient, double);
+            body += &format!(
+                "    let leaf = {leaf};
+    let mut sum = -0.0;
+    for term in START[leaf] as usize..START[leaf + 1] as usize {{
+        sum += COEFFICIENT[term] * x[FEATURE[term] as usize] as f64;
+    }}
+    INTERCEPT[leaf] + sum\n"
+            );
+            format!("x: &[f32; {features}]) -> f64")
+        }
+        (None, 1) => {
+            body += &array("VALUE", "f64", &tables.value, double);
+            body += &format!("    VALUE[{leaf}]\n");
+            format!("x: &[f32; {features}]) -> f64")
+        }
+        (None, _) => {
+            let rows: Vec<&[f64]> = tables.value.chunks(k).collect();
+            let row = |row: &&[f64]| format!("[{}]", row.iter().map(double).collect::<Vec<_>>().join(", "));
+            body += &array("OUTPUTS", &format!("[f64; {k}]"), &rows, row);
+            body += &array("CLASS", "u32", &tables.class, u32::to_string);
+            body += &format!("    let leaf = {leaf};\n    *outputs = OUTPUTS[leaf];\n    CLASS[leaf] as usize\n");
+            format!("x: &[f32; {features}], outputs: &mut [f64; {k}]) -> usize")
+        }
+    };
+    format!("pub fn {name}({signature} {{\n{body}}}\n")
+}
+
+fn linear_function(linear: &Linear, name: &str, features: usize) -> String {
+    let array = array("COEFFICIENT", "f64", &linear.coefficient, double);
+    let intercept = double(&linear.intercept);
+    format!(
+        "pub fn {name}(x: &[f32; {features}]) -> f64 {{
+{array}    let mut sum = -0.0;
+    for (value, coefficient) in x.iter().zip(&COEFFICIENT) {{
+        sum += *value as f64 * coefficient;
+    }}
+    {intercept} + sum
+}}\n"
+    )
+}
+
+fn array<T>(name: &str, kind: &str, items: &[T], word: impl Fn(&T) -> String) -> String {
+    format!("    static {name}: [{kind}; {}] = [\n{}\n    ];\n", items.len(), list(items.iter().map(word), 8))
+}
+
+fn comment(mark: &str, lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n").collect()
+}
