@@ -5,9 +5,12 @@
 //! `docs/performance.md` has the figures and how to time the Python reference beside them.
 
 mod features;
+mod learner;
 mod queue;
 mod recording;
 mod simulator;
+#[path = "../../tests/support/synthetic.rs"]
+mod synthetic;
 mod teacher;
 
 use criterion::criterion_main;
@@ -43,4 +46,4 @@ fn decima() -> Option<Box<dyn Policy>> {
     Some(policy(&format!("decima:{}", reference("decima-model/model.pt")?.display())))
 }
 
-criterion_main!(queue::group, simulator::group, teacher::group, features::group, recording::group);
+criterion_main!(queue::group, simulator::group, teacher::group, features::group, recording::group, learner::group);

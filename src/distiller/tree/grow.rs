@@ -20,8 +20,8 @@ use std::{cmp::Ordering, collections::BinaryHeap, ops::Range};
 /// Gains that differ by less than this share of the node's weighted impurity are tied.
 pub(super) const TIE: f64 = 1e-10;
 
-/// Fewer values than this to look at are not worth waking other threads for.
-const PARALLEL_FROM: usize = 1 << 15;
+/// Less to look at than this, rows and bins of all fields, is not worth waking other threads for.
+const PARALLEL_FROM: usize = 1 << 13;
 
 /// A node as it grows.
 pub(super) struct Node<T> {
@@ -309,7 +309,7 @@ fn each<C: Criterion, T: Send>(
     rows: usize,
     work: impl Fn(&mut Field<C>) -> T + Sync + Send,
 ) -> Vec<T> {
-    match rows * fields.len() >= PARALLEL_FROM {
+    match (rows + BINS) * fields.len() >= PARALLEL_FROM {
         true => fields.par_iter_mut().map(work).collect(),
         false => fields.iter_mut().map(work).collect(),
     }

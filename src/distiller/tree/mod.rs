@@ -46,11 +46,11 @@ use outputs::SquaredErrors;
 ///
 /// ```
 /// use sched_distill::distiller::{Targets, TreeData, TreeParams, fit_tree};
-/// let x = [1.0, 2.0, 3.0, 10.0];
+/// let x = [1.2, 1.8, 2.4, 10.0];
 /// let data = TreeData { x: &x, width: 1, targets: Targets::Values(&[0.0, 0.0, 1.0, 1.0]), weight: None };
 /// let tree = fit_tree(data, &TreeParams::default())?;
-/// assert_eq!((tree.leaves(), tree.threshold[0]), (2, 2.5));
-/// assert_eq!(tree.predict(&[2.4]), 0.0);
+/// assert_eq!((tree.leaves(), tree.threshold[0]), (2, 2.0));
+/// assert_eq!(tree.predict(&[1.9]), 0.0);
 /// # Ok::<(), sched_distill::distiller::TreeError>(())
 /// ```
 pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeError> {
@@ -58,6 +58,11 @@ pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeErr
 }
 
 fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
+    // All of it on one of the pool's threads: a visitor from outside would be put to sleep and woken at every node.
+    rayon::scope(|_| fit_in_pool(data, params))
+}
+
+fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
     let rows = Rows::new(data, params)?;
     Ok(match (rows.targets, rows.criterion) {
         (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), params),
