@@ -4,12 +4,22 @@
 mod cli;
 mod common;
 mod decima_golden;
+#[cfg(feature = "toolkit")]
+mod explainer_definitions;
+#[cfg(feature = "toolkit")]
+mod explainer_reference;
+#[cfg(feature = "toolkit")]
+#[path = "../support/foreign_tree.rs"]
+mod foreign_tree;
 mod golden_traces;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]
 mod shards;
 mod simulator;
+#[cfg(feature = "toolkit")]
+#[path = "../support/synthetic.rs"]
+mod synthetic;
 mod tpch_cleaning;
 #[cfg(feature = "toolkit")]
 mod trace_files;
