@@ -78,6 +78,20 @@ pub enum ExplainError {
         /// Number of rows.
         rows: usize,
     },
+    /// A candidate number that is none.
+    #[error("candidate {candidate} does not exist: the choice has {rows}")]
+    NoSuchCandidate {
+        /// What was asked for.
+        candidate: usize,
+        /// Candidates of the choice.
+        rows: usize,
+    },
+    /// A rank or ratio column without the quantity that it is formed from.
+    #[error("feature `{feature}` is formed from a quantity that the level does not have")]
+    NoBase {
+        /// Its name.
+        feature: String,
+    },
     /// A tie that the row at hand breaks already, or that goes round in a circle.
     #[error("{0}")]
     Tie(String),

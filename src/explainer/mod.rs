@@ -1,6 +1,7 @@
 //! What a student goes by.
 
 mod accumulated;
+mod counterfactual;
 mod dependence;
 mod error;
 mod family;
@@ -10,6 +11,10 @@ mod permutation;
 mod shap;
 
 pub use accumulated::{AccumulatedEffects, accumulated_effects};
+pub use counterfactual::{
+    ChoiceChange, ChoiceColumns, ChoiceCounterfactual, ChoiceGoal, ChoiceSearch, Constraints, Counterfactual, Goal,
+    choice_counterfactual, counterfactual,
+};
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
 pub use error::ExplainError;
 pub use family::{Family, families};

@@ -2,7 +2,7 @@
 
 use super::{
     error::{ExplainError, expect_length, rows_of, total_weight},
-    path,
+    path::{self, Edge, Paths, Side},
 };
 use crate::{
     level::first_max,
@@ -104,16 +104,21 @@ pub fn permutation_importance(
     if lists.is_empty() {
         return Err(ExplainError::Empty("shuffles"));
     }
-    let losses = Losses::new(tree, metric, weight, rows)?;
-    let leaf_of: Vec<u32> = x.chunks_exact(width).map(|row| tree.apply(row) as u32).collect();
-    let total: f64 = (0..rows).map(|row| losses.of(row, leaf_of[row])).sum();
-    let rows_by_leaf = group_by_leaf(&leaf_of, tree.nodes());
+    let order = ByLeaf::new(tree, x, width);
+    let losses = Losses::new(tree, metric, weight, &order.row)?;
+    // Shuffles in the order of the rows.
+    let reordered = lists.chunks_exact(rows).flat_map(|list| order.row.iter().map(|&row| list[row as usize]));
+    let lists: Vec<u32> = reordered.collect();
+    let leaves = (0..tree.nodes()).filter(|&node| tree.is_leaf(node));
+    let total: f64 =
+        leaves.map(|leaf| order.places(leaf).map(|place| losses.of(place, leaf as u32)).sum::<f64>()).sum();
     let baseline = losses.score(total);
     let edges = path::edges(tree);
+    let paths = Paths::new(tree, &edges);
     let drops = |group: &Vec<usize>| {
-        let shuffled = Shuffled::new(tree, &edges, x, width, group);
+        let shuffled = Shuffled::new(tree, &paths, &edges, (x, width), group);
         let drop = |list: &[u32]| {
-            let change = shuffled.change(list, &rows_by_leaf, &losses);
+            let change = shuffled.change(list, &order, &losses);
             if change == 0.0 { 0.0 } else { baseline - losses.score(total + change) }
         };
         lists.chunks_exact(rows).map(drop).collect::<Vec<f64>>()
@@ -150,31 +155,46 @@ fn draw(seed: u64, repeats: usize, rows: usize) -> Vec<u32> {
     lists
 }
 
-/// Rows in order of the leaf they reach, ascending within a leaf: the rows of node `n` are `row[start[n]..start[n + 1]]`.
-struct RowsByLeaf {
+/// Rows in order of the leaf they reach, ascending within a leaf, so that work on a leaf reads memory in order.
+struct ByLeaf {
+    /// The rows of node `n` have the places `start[n]..start[n + 1]`.
     start: Vec<usize>,
+    /// Row number at each place.
     row: Vec<u32>,
+    /// Features in that order, shape `(rows, width)`.
+    x: Vec<f32>,
+    width: usize,
 }
 
-fn group_by_leaf(leaf_of: &[u32], nodes: usize) -> RowsByLeaf {
-    let mut start = vec![0; nodes + 1];
-    leaf_of.iter().for_each(|&leaf| start[leaf as usize + 1] += 1);
-    for node in 0..nodes {
-        start[node + 1] += start[node];
+impl ByLeaf {
+    fn new(tree: &Tree, x: &[f32], width: usize) -> Self {
+        let leaf_of: Vec<u32> = x.chunks_exact(width).map(|row| tree.apply(row) as u32).collect();
+        let mut start = vec![0; tree.nodes() + 1];
+        leaf_of.iter().for_each(|&leaf| start[leaf as usize + 1] += 1);
+        for node in 0..tree.nodes() {
+            start[node + 1] += start[node];
+        }
+        let mut next = start.clone();
+        let mut row = vec![0; leaf_of.len()];
+        for (number, &leaf) in leaf_of.iter().enumerate() {
+            row[next[leaf as usize]] = number as u32;
+            next[leaf as usize] += 1;
+        }
+        let mut ordered = Vec::with_capacity(x.len());
+        row.iter().for_each(|&row| ordered.extend_from_slice(&x[row as usize * width..][..width]));
+        Self { start, row, x: ordered, width }
     }
-    let mut next = start.clone();
-    let mut row = vec![0; leaf_of.len()];
-    for (number, &leaf) in leaf_of.iter().enumerate() {
-        row[next[leaf as usize]] = number as u32;
-        next[leaf as usize] += 1;
+
+    fn places(&self, node: usize) -> std::ops::Range<usize> {
+        self.start[node]..self.start[node + 1]
     }
-    RowsByLeaf { start, row }
 }
 
-/// What a row's prediction costs, by leaf: a sum over rows makes the metric.
-struct Losses<'a> {
-    metric: Metric<'a>,
-    weight: Option<&'a [f64]>,
+/// What a prediction costs, by the row's place and its leaf: a sum over rows makes the metric.
+struct Losses {
+    truth: Truth,
+    /// Empty if every row counts once.
+    weight: Vec<f64>,
     /// Class or first output of each node.
     class: Vec<u32>,
     value: Vec<f64>,
@@ -182,58 +202,71 @@ struct Losses<'a> {
     scale: f64,
 }
 
-impl<'a> Losses<'a> {
-    fn new(tree: &Tree, metric: Metric<'a>, weight: Option<&'a [f64]>, rows: usize) -> Result<Self, ExplainError> {
+/// What is true of the row at each place.
+enum Truth {
+    Class(Vec<u32>),
+    Value(Vec<f64>),
+}
+
+impl Losses {
+    fn new(tree: &Tree, metric: Metric<'_>, weight: Option<&[f64]>, row: &[u32]) -> Result<Self, ExplainError> {
+        let in_order = |list: &[f64]| row.iter().map(|&row| list[row as usize]).collect::<Vec<f64>>();
         let w = |row: usize| weight.map_or(1.0, |w| w[row]);
-        let total: f64 = (0..rows).map(w).sum();
-        let scale = match metric {
+        let total: f64 = (0..row.len()).map(w).sum();
+        let (truth, scale) = match metric {
             Metric::Accuracy(class) => {
-                expect_length("class", class.len(), rows)?;
-                total
+                expect_length("class", class.len(), row.len())?;
+                (Truth::Class(row.iter().map(|&row| class[row as usize]).collect()), total)
             }
             Metric::R2(y) => {
-                expect_length("y", y.len(), rows)?;
+                expect_length("y", y.len(), row.len())?;
                 let mean = y.iter().enumerate().map(|(row, y)| w(row) * y).sum::<f64>() / total;
-                y.iter().enumerate().map(|(row, y)| w(row) * (y - mean).powi(2)).sum()
+                let spread = y.iter().enumerate().map(|(row, y)| w(row) * (y - mean).powi(2)).sum();
+                (Truth::Value(in_order(y)), spread)
             }
         };
         let nodes = 0..tree.nodes();
         Ok(Self {
-            metric,
-            weight,
+            truth,
+            weight: weight.map(in_order).unwrap_or_default(),
             class: nodes.clone().map(|n| first_max(tree.node_value(n).iter().copied()) as u32).collect(),
             value: nodes.map(|n| tree.node_value(n)[0]).collect(),
             scale,
         })
     }
 
-    fn of(&self, row: usize, leaf: u32) -> f64 {
-        let loss = match self.metric {
-            Metric::Accuracy(class) => f64::from(u8::from(class[row] != self.class[leaf as usize])),
-            Metric::R2(y) => (y[row] - self.value[leaf as usize]).powi(2),
+    fn of(&self, place: usize, leaf: u32) -> f64 {
+        let loss = match &self.truth {
+            Truth::Class(class) => f64::from(u8::from(class[place] != self.class[leaf as usize])),
+            Truth::Value(y) => (y[place] - self.value[leaf as usize]).powi(2),
         };
-        self.weight.map_or(loss, |w| w[row] * loss)
+        self.weight.get(place).map_or(loss, |w| w * loss)
     }
 
     fn score(&self, sum: f64) -> f64 {
-        match self.metric {
-            Metric::R2(_) if self.scale == 0.0 => f64::from(u8::from(sum == 0.0)),
-            // The right answers are counted, not the wrong ones: so are the digits.
-            Metric::Accuracy(_) => (self.scale - sum) / self.scale,
-            Metric::R2(_) => 1.0 - sum / self.scale,
+        match self.truth {
+            Truth::Value(_) if self.scale == 0.0 => f64::from(u8::from(sum == 0.0)),
+            Truth::Value(_) => 1.0 - sum / self.scale,
+            Truth::Class(_) => (self.scale - sum) / self.scale,
         }
     }
 }
 
 /// A tree, some of whose columns come from other rows.
-struct Shuffled<'a> {
-    x: &'a [f32],
-    width: usize,
+struct Shuffled {
     nodes: Vec<Node>,
-    /// First node on the way to each node that tests the group, [`LEAF`] if there is none.
-    restart: Vec<u32>,
-    /// The group's columns that the tree tests, one behind the other.
+    leaves: Vec<LeafTests>,
+    /// The group's columns that the tree tests, one behind the other, in the data's own order.
     moved: Vec<f32>,
+}
+
+/// A leaf whose way tests the group.
+struct LeafTests {
+    leaf: u32,
+    /// First node on the way that tests the group.
+    restart: u32,
+    /// What the way asks of the group, and where the columns begin in `moved`.
+    sides: Vec<(Side, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -249,17 +282,15 @@ struct Node {
 
 const OWN: usize = usize::MAX;
 
-impl<'a> Shuffled<'a> {
-    fn new(tree: &Tree, edges: &[path::Edge], x: &'a [f32], width: usize, group: &[usize]) -> Self {
-        let rows = x.len() / width;
-        let inner = |node: &usize| !tree.is_leaf(*node);
+impl Shuffled {
+    fn new(tree: &Tree, paths: &Paths, edges: &[Edge], (x, width): (&[f32], usize), group: &[usize]) -> Self {
         let mut start = vec![OWN; width];
         let mut moved = Vec::new();
-        for node in (0..tree.nodes()).filter(inner) {
-            let feature = tree.feature[node] as usize;
+        for edge in edges {
+            let feature = tree.feature[edge.parent as usize] as usize;
             if start[feature] == OWN && group.contains(&feature) {
                 start[feature] = moved.len();
-                moved.extend((0..rows).map(|row| x[row * width + feature]));
+                moved.extend(x.chunks_exact(width).map(|row| row[feature]));
             }
         }
         let node = |node: usize| Node {
@@ -277,27 +308,36 @@ impl<'a> Shuffled<'a> {
             let tests = nodes[parent].moved != OWN;
             restart[child] = if restart[parent] == LEAF && tests { edge.parent } else { restart[parent] };
         }
-        Self { x, width, nodes, restart, moved }
+        let tests = |number: usize| LeafTests {
+            leaf: paths.leaf[number],
+            restart: restart[paths.leaf[number] as usize],
+            sides: {
+                let sides = paths.sides(number).iter().map(|&s| (s, start[s.feature as usize]));
+                sides.filter(|(_, start)| *start != OWN).collect()
+            },
+        };
+        let leaves = (0..paths.len()).map(tests).filter(|l| l.restart != LEAF).collect();
+        Self { nodes, leaves, moved }
     }
 
     /// By how much the sum of losses changes under a shuffle.
-    fn change(&self, list: &[u32], rows: &RowsByLeaf, losses: &Losses<'_>) -> f64 {
+    fn change(&self, list: &[u32], order: &ByLeaf, losses: &Losses) -> f64 {
         let mut change = 0.0;
-        for (leaf, &restart) in self.restart.iter().enumerate().filter(|(_, restart)| **restart != LEAF) {
-            for &row in &rows.row[rows.start[leaf]..rows.start[leaf + 1]] {
-                let row = row as usize;
-                let now = self.apply(restart, row, list[row] as usize);
-                if now as usize != leaf {
-                    change += losses.of(row, now) - losses.of(row, leaf as u32);
+        for LeafTests { leaf, restart, sides } in &self.leaves {
+            for place in order.places(*leaf as usize) {
+                let other = list[place] as usize;
+                if sides.iter().all(|(side, start)| side.holds(self.moved[start + other])) {
+                    continue;
                 }
+                let now = self.apply(*restart, &order.x[place * order.width..][..order.width], other);
+                change += losses.of(place, now) - losses.of(place, *leaf);
             }
         }
         change
     }
 
     /// The leaf below a node that a row reaches if it has the group's columns of another row.
-    fn apply(&self, mut at: u32, row: usize, other: usize) -> u32 {
-        let own = &self.x[row * self.width..][..self.width];
+    fn apply(&self, mut at: u32, own: &[f32], other: usize) -> u32 {
         loop {
             let node = &self.nodes[at as usize];
             if node.left == LEAF {

@@ -5,6 +5,8 @@ mod cli;
 mod common;
 mod decima_golden;
 #[cfg(feature = "toolkit")]
+mod explainer_counterfactual;
+#[cfg(feature = "toolkit")]
 mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
