@@ -1,4 +1,14 @@
-//! What a student goes by.
+//! What a student goes by, and what would change its mind.
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | What does it go by, all in all? | [`importance`](fn@importance), [`permutation_importance`], [`ShapValues::mean_absolute`] |
+//! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
+//! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`] |
+//! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
+//!
+//! Everything is exact for a tree of one value per leaf, states its definition, and gives the same bytes for any number of
+//! threads. Rows are row-major slices of f32 in the order of the level's features; NaN is a missing value.
 
 mod accumulated;
 mod counterfactual;

@@ -106,9 +106,7 @@ pub fn permutation_importance(
     }
     let order = ByLeaf::new(tree, x, width);
     let losses = Losses::new(tree, metric, weight, &order.row)?;
-    // Shuffles in the order of the rows.
-    let reordered = lists.chunks_exact(rows).flat_map(|list| order.row.iter().map(|&row| list[row as usize]));
-    let lists: Vec<u32> = reordered.collect();
+    let lists: Vec<u32> = lists.chunks_exact(rows).flat_map(|list| order.places_of(list)).collect();
     let leaves = (0..tree.nodes()).filter(|&node| tree.is_leaf(node));
     let total: f64 =
         leaves.map(|leaf| order.places(leaf).map(|place| losses.of(place, leaf as u32)).sum::<f64>()).sum();
@@ -116,9 +114,10 @@ pub fn permutation_importance(
     let edges = path::edges(tree);
     let paths = Paths::new(tree, &edges);
     let drops = |group: &Vec<usize>| {
-        let shuffled = Shuffled::new(tree, &paths, &edges, (x, width), group);
+        let shuffled = Shuffled::new(tree, &paths, &edges, &order, group);
+        let mut outside = Vec::new();
         let drop = |list: &[u32]| {
-            let change = shuffled.change(list, &order, &losses);
+            let change = shuffled.change(list, &order, &losses, &mut outside);
             if change == 0.0 { 0.0 } else { baseline - losses.score(total + change) }
         };
         lists.chunks_exact(rows).map(drop).collect::<Vec<f64>>()
@@ -161,28 +160,55 @@ struct ByLeaf {
     start: Vec<usize>,
     /// Row number at each place.
     row: Vec<u32>,
-    /// Features in that order, shape `(rows, width)`.
-    x: Vec<f32>,
-    width: usize,
+    /// Place of each row.
+    place: Vec<u32>,
+    /// The columns that the tree tests, one behind the other, by place.
+    values: Vec<f32>,
+    /// Where each column begins, [`UNTESTED`] if the tree does not test it.
+    column: Vec<usize>,
 }
+
+const UNTESTED: usize = usize::MAX;
 
 impl ByLeaf {
     fn new(tree: &Tree, x: &[f32], width: usize) -> Self {
         let leaf_of: Vec<u32> = x.chunks_exact(width).map(|row| tree.apply(row) as u32).collect();
+        let rows = leaf_of.len();
         let mut start = vec![0; tree.nodes() + 1];
         leaf_of.iter().for_each(|&leaf| start[leaf as usize + 1] += 1);
         for node in 0..tree.nodes() {
             start[node + 1] += start[node];
         }
         let mut next = start.clone();
-        let mut row = vec![0; leaf_of.len()];
+        let (mut row, mut place) = (vec![0; rows], vec![0; rows]);
         for (number, &leaf) in leaf_of.iter().enumerate() {
-            row[next[leaf as usize]] = number as u32;
-            next[leaf as usize] += 1;
+            let at = &mut next[leaf as usize];
+            row[*at] = number as u32;
+            place[number] = *at as u32;
+            *at += 1;
         }
-        let mut ordered = Vec::with_capacity(x.len());
-        row.iter().for_each(|&row| ordered.extend_from_slice(&x[row as usize * width..][..width]));
-        Self { start, row, x: ordered, width }
+        let mut column = vec![UNTESTED; width];
+        let mut tested = Vec::new();
+        for node in (0..tree.nodes()).filter(|&node| !tree.is_leaf(node)) {
+            let feature = tree.feature[node] as usize;
+            if column[feature] == UNTESTED {
+                column[feature] = tested.len() * rows;
+                tested.push(feature);
+            }
+        }
+        let mut values = vec![0.0; tested.len() * rows];
+        for (at, &number) in row.iter().enumerate() {
+            let features = &x[number as usize * width..][..width];
+            for (i, &feature) in tested.iter().enumerate() {
+                values[i * rows + at] = features[feature];
+            }
+        }
+        Self { start, row, place, values, column }
+    }
+
+    /// A shuffle in terms of places: for each place, the place that its columns come from.
+    fn places_of(&self, list: &[u32]) -> impl Iterator<Item = u32> {
+        self.row.iter().map(|&row| self.place[list[row as usize] as usize])
     }
 
     fn places(&self, node: usize) -> std::ops::Range<usize> {
@@ -256,8 +282,6 @@ impl Losses {
 struct Shuffled {
     nodes: Vec<Node>,
     leaves: Vec<LeafTests>,
-    /// The group's columns that the tree tests, one behind the other, in the data's own order.
-    moved: Vec<f32>,
 }
 
 /// A leaf whose way tests the group.
@@ -265,71 +289,69 @@ struct LeafTests {
     leaf: u32,
     /// First node on the way that tests the group.
     restart: u32,
-    /// What the way asks of the group, and where the columns begin in `moved`.
+    /// What the way asks of the group, and where the columns begin.
     sides: Vec<(Side, usize)>,
 }
 
 #[derive(Clone, Copy)]
 struct Node {
     threshold: f32,
-    feature: u32,
-    /// Where the column begins in `moved`, [`OWN`] if the row's own value counts.
-    moved: usize,
     left: u32,
     right: u32,
     default_left: bool,
+    /// Whether the column comes from another row.
+    moved: bool,
+    column: usize,
 }
 
-const OWN: usize = usize::MAX;
-
 impl Shuffled {
-    fn new(tree: &Tree, paths: &Paths, edges: &[Edge], (x, width): (&[f32], usize), group: &[usize]) -> Self {
-        let mut start = vec![OWN; width];
-        let mut moved = Vec::new();
-        for edge in edges {
-            let feature = tree.feature[edge.parent as usize] as usize;
-            if start[feature] == OWN && group.contains(&feature) {
-                start[feature] = moved.len();
-                moved.extend(x.chunks_exact(width).map(|row| row[feature]));
+    fn new(tree: &Tree, paths: &Paths, edges: &[Edge], order: &ByLeaf, group: &[usize]) -> Self {
+        let node = |node: usize| {
+            let feature = tree.feature[node] as usize;
+            Node {
+                threshold: tree.threshold[node],
+                left: tree.left[node],
+                right: tree.right[node],
+                default_left: tree.default_left[node],
+                moved: !tree.is_leaf(node) && group.contains(&feature),
+                column: order.column.get(feature).copied().unwrap_or(UNTESTED),
             }
-        }
-        let node = |node: usize| Node {
-            threshold: tree.threshold[node],
-            feature: tree.feature[node],
-            moved: if tree.is_leaf(node) { OWN } else { start[tree.feature[node] as usize] },
-            left: tree.left[node],
-            right: tree.right[node],
-            default_left: tree.default_left[node],
         };
         let nodes: Vec<Node> = (0..tree.nodes()).map(node).collect();
         let mut restart = vec![LEAF; nodes.len()];
         for edge in edges {
             let (parent, child) = (edge.parent as usize, edge.child as usize);
-            let tests = nodes[parent].moved != OWN;
-            restart[child] = if restart[parent] == LEAF && tests { edge.parent } else { restart[parent] };
+            let first = restart[parent] == LEAF && nodes[parent].moved;
+            restart[child] = if first { edge.parent } else { restart[parent] };
         }
-        let tests = |number: usize| LeafTests {
-            leaf: paths.leaf[number],
-            restart: restart[paths.leaf[number] as usize],
-            sides: {
-                let sides = paths.sides(number).iter().map(|&s| (s, start[s.feature as usize]));
-                sides.filter(|(_, start)| *start != OWN).collect()
-            },
+        let tests = |number: usize| {
+            let own = paths.sides(number).iter().filter(|s| group.contains(&(s.feature as usize)));
+            LeafTests {
+                leaf: paths.leaf[number],
+                restart: restart[paths.leaf[number] as usize],
+                sides: own.map(|&s| (s, order.column[s.feature as usize])).collect(),
+            }
         };
-        let leaves = (0..paths.len()).map(tests).filter(|l| l.restart != LEAF).collect();
-        Self { nodes, leaves, moved }
+        Self { leaves: (0..paths.len()).map(tests).filter(|l| l.restart != LEAF).collect(), nodes }
     }
 
-    /// By how much the sum of losses changes under a shuffle.
-    fn change(&self, list: &[u32], order: &ByLeaf, losses: &Losses) -> f64 {
+    /// By how much the sum of losses changes under a shuffle. `outside` may hold anything.
+    fn change(&self, list: &[u32], order: &ByLeaf, losses: &Losses, outside: &mut Vec<u32>) -> f64 {
         let mut change = 0.0;
         for LeafTests { leaf, restart, sides } in &self.leaves {
-            for place in order.places(*leaf as usize) {
+            let places = order.places(*leaf as usize);
+            // First those that leave the leaf, without a branch that nobody can foresee; then their new leaves.
+            outside.resize(outside.len().max(places.len()), 0);
+            let mut count = 0;
+            for place in places {
                 let other = list[place] as usize;
-                if sides.iter().all(|(side, start)| side.holds(self.moved[start + other])) {
-                    continue;
-                }
-                let now = self.apply(*restart, &order.x[place * order.width..][..order.width], other);
+                let stays = sides.iter().fold(true, |stays, (s, column)| stays & s.holds(order.values[column + other]));
+                outside[count] = place as u32;
+                count += usize::from(!stays);
+            }
+            for &place in &outside[..count] {
+                let place = place as usize;
+                let now = self.apply(*restart, &order.values, place, list[place] as usize);
                 change += losses.of(place, now) - losses.of(place, *leaf);
             }
         }
@@ -337,13 +359,13 @@ impl Shuffled {
     }
 
     /// The leaf below a node that a row reaches if it has the group's columns of another row.
-    fn apply(&self, mut at: u32, own: &[f32], other: usize) -> u32 {
+    fn apply(&self, mut at: u32, values: &[f32], place: usize, other: usize) -> u32 {
         loop {
             let node = &self.nodes[at as usize];
             if node.left == LEAF {
                 return at;
             }
-            let value = if node.moved == OWN { own[node.feature as usize] } else { self.moved[node.moved + other] };
+            let value = values[node.column + if node.moved { other } else { place }];
             let goes_left = (value <= node.threshold) | (value.is_nan() & node.default_left);
             at = if goes_left { node.left } else { node.right };
         }

@@ -272,7 +272,7 @@ proptest! {
 fn chain(depth: usize, width: usize) -> Tree {
     let mut s = Stream::new(5, "chain");
     let nodes = 2 * depth + 1;
-    let inner = |node: usize| node % 2 == 0 && node < 2 * depth;
+    let inner = |node: usize| node.is_multiple_of(2) && node < 2 * depth;
     let each = |f: &dyn Fn(usize) -> u32| (0..nodes).map(f).collect::<Vec<u32>>();
     let mut tree = Tree {
         feature: each(&|n| if inner(n) { ((n / 2) % width) as u32 } else { 0 }),

@@ -176,16 +176,16 @@ impl Variables {
         let mut list: Vec<Variable> = Vec::new();
         let mut number = vec![usize::MAX; row.len()];
         let mut of = Vec::with_capacity(row.len());
-        for feature in 0..row.len() {
+        for (feature, &value) in row.iter().enumerate() {
             let root = joined.find(feature);
             if number[root] == usize::MAX {
                 number[root] = list.len();
                 list.push(Variable {
                     features: Vec::new(),
-                    value: row[feature],
+                    value,
                     price: 0.0,
                     integer: false,
-                    fixed: row[feature].is_nan(),
+                    fixed: value.is_nan(),
                     range: (f32::MIN, f32::MAX),
                 });
             }

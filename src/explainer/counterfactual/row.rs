@@ -104,10 +104,12 @@ pub fn counterfactual(
     }))
 }
 
-/// Variables that ties connect, each set in an order in which every variable but the first has one tie to an earlier one.
+/// A variable, the place of the one it is tied to in its set, and whether it must be at least, not at most, that one.
+type Member = (usize, Option<(usize, bool)>);
+
+/// Variables that ties connect, each set in an order in which every variable but the first is tied to one earlier one.
 struct Components {
-    /// Per set: variables, each with the place of its parent in the set and whether it must be at least that.
-    sets: Vec<Vec<(usize, Option<(usize, bool)>)>>,
+    sets: Vec<Vec<Member>>,
 }
 
 impl Components {
@@ -202,12 +204,7 @@ fn nearest_in(variables: &Variables, components: &Components, sides: &[Side], li
 /// The cheapest values of tied variables: a walk over the tree of ties, from its ends, with the best cost for every value that
 /// can be the answer. These are the values at hand and the ends of the rooms, and, where whole numbers are asked for, their
 /// neighbours: between them the cost is linear and no tie changes.
-fn nearest_tied(
-    variables: &Variables,
-    set: &[(usize, Option<(usize, bool)>)],
-    rooms: &[Room],
-    values: &mut [f32],
-) -> Option<Cost> {
+fn nearest_tied(variables: &Variables, set: &[Member], rooms: &[Room], values: &mut [f32]) -> Option<Cost> {
     let mut candidates: Vec<f32> = Vec::new();
     for &(v, _) in set {
         candidates.extend([variables.list[v].value, rooms[v].low, rooms[v].high].iter().filter(|c| c.is_finite()));

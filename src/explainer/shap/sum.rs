@@ -216,8 +216,8 @@ impl Leaf {
     /// Adds the leaf's terms to rows of `row` numbers each.
     fn add(&self, pattern: &[u32; BLOCK], out: &mut [f64], row: usize) {
         // Tables are larger than the nearest caches. To read from all rows' terms first lets the waits overlap.
-        let ends = pattern.map(|p| self.terms(p)).map(|t| t[0] + t[t.len() - 1]);
-        std::hint::black_box(ends);
+        let ends = pattern.iter().take(out.len() / row).map(|&p| self.terms(p)).map(|t| t[0] + t[t.len() - 1]);
+        std::hint::black_box(ends.sum::<f64>());
         match self.value.len() {
             1 => self.add_fixed::<1>(pattern, out, row),
             2 => self.add_fixed::<2>(pattern, out, row),
