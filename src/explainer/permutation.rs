@@ -296,8 +296,8 @@ struct LeafTests {
 #[derive(Clone, Copy)]
 struct Node {
     threshold: f32,
-    left: u32,
-    right: u32,
+    /// Left and right, [`LEAF`] at leaves.
+    child: [u32; 2],
     default_left: bool,
     /// Whether the column comes from another row.
     moved: bool,
@@ -310,8 +310,7 @@ impl Shuffled {
             let feature = tree.feature[node] as usize;
             Node {
                 threshold: tree.threshold[node],
-                left: tree.left[node],
-                right: tree.right[node],
+                child: [tree.left[node], tree.right[node]],
                 default_left: tree.default_left[node],
                 moved: !tree.is_leaf(node) && group.contains(&feature),
                 column: order.column.get(feature).copied().unwrap_or(UNTESTED),
@@ -343,11 +342,18 @@ impl Shuffled {
             // First those that leave the leaf, without a branch that nobody can foresee; then their new leaves.
             outside.resize(outside.len().max(places.len()), 0);
             let mut count = 0;
-            for place in places {
-                let other = list[place] as usize;
-                let stays = sides.iter().fold(true, |stays, (s, column)| stays & s.holds(order.values[column + other]));
+            let mut note = |place: usize, stays: bool| {
                 outside[count] = place as u32;
                 count += usize::from(!stays);
+            };
+            let others = places.clone().zip(&list[places]);
+            if let [(side, column)] = sides[..] {
+                let column = &order.values[column..][..list.len()];
+                others.for_each(|(place, &other)| note(place, side.holds(column[other as usize])));
+            } else {
+                let holds = |other: &u32, (s, column): &(Side, usize)| s.holds(order.values[column + *other as usize]);
+                let all = |other| sides.iter().fold(true, |stays, side| stays & holds(other, side));
+                others.for_each(|(place, other)| note(place, all(other)));
             }
             for &place in &outside[..count] {
                 let place = place as usize;
@@ -362,12 +368,13 @@ impl Shuffled {
     fn apply(&self, mut at: u32, values: &[f32], place: usize, other: usize) -> u32 {
         loop {
             let node = &self.nodes[at as usize];
-            if node.left == LEAF {
+            if node.child[0] == LEAF {
                 return at;
             }
             let value = values[node.column + if node.moved { other } else { place }];
             let goes_left = (value <= node.threshold) | (value.is_nan() & node.default_left);
-            at = if goes_left { node.left } else { node.right };
+            // A branch, so that the next node is fetched before this value is here.
+            at = if goes_left { node.child[0] } else { node.child[1] };
         }
     }
 }
