@@ -115,9 +115,9 @@ pub fn permutation_importance(
     let paths = Paths::new(tree, &edges);
     let drops = |group: &Vec<usize>| {
         let shuffled = Shuffled::new(tree, &paths, &edges, &order, group);
-        let mut outside = Vec::new();
+        let mut batch = Batch::default();
         let drop = |list: &[u32]| {
-            let change = shuffled.change(list, &order, &losses, &mut outside);
+            let change = shuffled.change(list, &order, &losses, &mut batch);
             if change == 0.0 { 0.0 } else { baseline - losses.score(total + change) }
         };
         lists.chunks_exact(rows).map(drop).collect::<Vec<f64>>()
@@ -197,10 +197,11 @@ impl ByLeaf {
             }
         }
         let mut values = vec![0.0; tested.len() * rows];
-        for (at, &number) in row.iter().enumerate() {
-            let features = &x[number as usize * width..][..width];
+        // Some rows at a time, so that they stay near while each column takes its own from them.
+        for (block, numbers) in row.chunks(16).enumerate() {
             for (i, &feature) in tested.iter().enumerate() {
-                values[i * rows + at] = features[feature];
+                let cells = &mut values[i * rows + block * 16..][..numbers.len()];
+                cells.iter_mut().zip(numbers).for_each(|(cell, &n)| *cell = x[n as usize * width + feature]);
             }
         }
         Self { start, row, place, values, column }
@@ -334,49 +335,84 @@ impl Shuffled {
         Self { leaves: (0..paths.len()).map(tests).filter(|l| l.restart != LEAF).collect(), nodes }
     }
 
-    /// By how much the sum of losses changes under a shuffle. `outside` may hold anything.
-    fn change(&self, list: &[u32], order: &ByLeaf, losses: &Losses, outside: &mut Vec<u32>) -> f64 {
+    /// By how much the sum of losses changes under a shuffle. `batch` must be empty, and is again.
+    fn change(&self, list: &[u32], order: &ByLeaf, losses: &Losses, batch: &mut Batch) -> f64 {
         let mut change = 0.0;
-        for LeafTests { leaf, restart, sides } in &self.leaves {
-            let places = order.places(*leaf as usize);
-            // First those that leave the leaf, without a branch that nobody can foresee; then their new leaves.
-            outside.resize(outside.len().max(places.len()), 0);
-            let mut count = 0;
-            let mut note = |place: usize, stays: bool| {
-                outside[count] = place as u32;
-                count += usize::from(!stays);
+        let mut restart = LEAF;
+        for tests in &self.leaves {
+            if restart != tests.restart || batch.count >= FULL {
+                change += self.spread(restart, &order.values, losses, batch);
+                restart = tests.restart;
+            }
+            let places = order.places(tests.leaf as usize);
+            let known = batch.count;
+            batch.rows.resize(batch.rows.len().max(known + places.len()), (0, 0));
+            // Who leaves the leaf cannot be foreseen, so there is no branch on it.
+            let mut note = |place: usize, other: u32, stays: bool| {
+                batch.rows[batch.count] = (place as u32, other);
+                batch.count += usize::from(!stays);
             };
             let others = places.clone().zip(&list[places]);
-            if let [(side, column)] = sides[..] {
+            if let [(side, column)] = tests.sides[..] {
                 let column = &order.values[column..][..list.len()];
-                others.for_each(|(place, &other)| note(place, side.holds(column[other as usize])));
+                others.for_each(|(place, &other)| note(place, other, side.holds(column[other as usize])));
             } else {
-                let holds = |other: &u32, (s, column): &(Side, usize)| s.holds(order.values[column + *other as usize]);
-                let all = |other| sides.iter().fold(true, |stays, side| stays & holds(other, side));
-                others.for_each(|(place, other)| note(place, all(other)));
+                let holds = |other: u32, (s, column): &(Side, usize)| s.holds(order.values[column + other as usize]);
+                let all = |other| tests.sides.iter().fold(true, |stays, side| stays & holds(other, side));
+                others.for_each(|(place, &other)| note(place, other, all(other)));
             }
-            for &place in &outside[..count] {
-                let place = place as usize;
-                let now = self.apply(*restart, &order.values, place, list[place] as usize);
-                change += losses.of(place, now) - losses.of(place, *leaf);
-            }
+            change -= batch.rows[known..batch.count].iter().map(|r| losses.of(r.0 as usize, tests.leaf)).sum::<f64>();
         }
-        change
+        change + self.spread(restart, &order.values, losses, batch)
     }
 
-    /// The leaf below a node that a row reaches if it has the group's columns of another row.
-    fn apply(&self, mut at: u32, values: &[f32], place: usize, other: usize) -> u32 {
-        loop {
-            let node = &self.nodes[at as usize];
-            if node.child[0] == LEAF {
-                return at;
+    /// Sends the rows of a batch down from a node, all through one test before the next, and adds up their losses.
+    fn spread(&self, node: u32, values: &[f32], losses: &Losses, batch: &mut Batch) -> f64 {
+        let Batch { rows, right, count, todo } = batch;
+        let mut sum = 0.0;
+        right.resize(rows.len(), (0, 0));
+        todo.push((node, 0, std::mem::take(count)));
+        while let Some((at, start, end)) = todo.pop() {
+            if start == end {
+                continue;
             }
-            let value = values[node.column + if node.moved { other } else { place }];
-            let goes_left = (value <= node.threshold) | (value.is_nan() & node.default_left);
-            // A branch, so that the next node is fetched before this value is here.
-            at = if goes_left { node.child[0] } else { node.child[1] };
+            let node = &self.nodes[at as usize];
+            let rows = &mut rows[start..end];
+            if node.child[0] == LEAF {
+                sum += rows.iter().map(|r| losses.of(r.0 as usize, at)).sum::<f64>();
+                continue;
+            }
+            let column = &values[node.column..];
+            // Left ones move to the front, right ones wait beside.
+            let (mut lefts, mut rights) = (0, 0);
+            for i in 0..rows.len() {
+                let row = rows[i];
+                let value = column[if node.moved { row.1 } else { row.0 } as usize];
+                let goes_left = (value <= node.threshold) | (value.is_nan() & node.default_left);
+                (rows[lefts], right[rights]) = (row, row);
+                lefts += usize::from(goes_left);
+                rights += usize::from(!goes_left);
+            }
+            rows[lefts..].copy_from_slice(&right[..rights]);
+            todo.push((node.child[1], start + lefts, end));
+            todo.push((node.child[0], start, start + lefts));
         }
+        sum
     }
+}
+
+/// A batch with so many rows is sent on.
+const FULL: usize = 2048;
+
+/// Rows that leave their leaves, below one node that tests the group first.
+#[derive(Default)]
+struct Batch {
+    /// Place of the row, and the place that the group's columns come from; only the first `count` are of this batch.
+    rows: Vec<(u32, u32)>,
+    count: usize,
+    right: Vec<(u32, u32)>,
+    /// Nodes with the ranges of rows that are at them.
+    todo: Vec<(u32, usize, usize)>,
 }
 
 #[cfg(test)]
