@@ -18,7 +18,7 @@ const WIDTH: usize = 5;
 /// Distance and number of changes between two rows; missing values must stay.
 fn cost(from: &[f32], to: &[f32], scale: &[f64]) -> (f64, usize) {
     let changed = (0..from.len()).filter(|&f| from[f] != to[f] && !(from[f].is_nan() && to[f].is_nan()));
-    changed.fold((0.0, 0), |(d, n), f| (d + f64::from((to[f] - from[f]).abs()) / scale[f], n + 1))
+    changed.fold((0.0, 0), |(d, n), f| (d + (f64::from(to[f]) - f64::from(from[f])).abs() / scale[f], n + 1))
 }
 
 fn allowed(from: &[f32], to: &[f32], c: &Constraints) -> bool {

@@ -311,6 +311,18 @@ fn deep_trees_add_up() {
 }
 
 #[test]
+fn interactions_of_long_paths_add_up_to_shap_values() {
+    let mut s = Stream::new(1, "rows");
+    let (depth, width) = (60, 20);
+    let tree = chain(depth, width);
+    let x: Vec<f32> = (0..6 * width).map(|_| if s.below(15) == 0 { 0.0 } else { 2.0 }).collect();
+    let pairs = TreeInteractions::new(&tree, width).unwrap().explain(&x).unwrap();
+    let sums: Vec<f64> = pairs.values.chunks(width).map(|row| row.iter().sum()).collect();
+    close(&sums, &TreeShap::path_dependent(&tree, width).unwrap().explain(&x).unwrap().values, 1e-10);
+    assert!(pairs.values.iter().all(|v| v.is_finite()) && pairs.row(0).iter().any(|v| *v != 0.0));
+}
+
+#[test]
 fn threads_change_nothing() {
     let mut s = Stream::new(9, "trees");
     let tree = random_tree(&mut s, 7, 3);
