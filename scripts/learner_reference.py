@@ -23,9 +23,10 @@ def arrays(model):
     tree = model.tree_
     return {"feature": tree.feature.tolist(), "threshold": np.minimum(tree.threshold, np.finfo(np.float32).max).tolist(),
             "left": tree.children_left.tolist(), "right": tree.children_right.tolist(),
-            "default_left": tree.missing_go_to_left.tolist(), "impurity": tree.impurity.tolist(),
-            "n_samples": tree.n_node_samples.tolist(), "weight": tree.weighted_n_node_samples.tolist(),
-            "value": tree.value.reshape(tree.node_count, -1).tolist()}
+            "missing_go_to_left": tree.missing_go_to_left.astype(bool).tolist(), "impurity": tree.impurity.tolist(),
+            "n_node_samples": tree.n_node_samples.tolist(),
+            "weighted_n_node_samples": tree.weighted_n_node_samples.tolist(),
+            "outputs": tree.value.shape[1] * tree.value.shape[2], "value": tree.value.reshape(-1).tolist()}
 
 
 def main():

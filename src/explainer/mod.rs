@@ -1,5 +1,33 @@
-//! What a student goes by.
+//! What a student goes by, and what would change its mind.
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | What does it go by, all in all? | [`importance`](fn@importance), [`permutation_importance`], [`ShapValues::mean_absolute`] |
+//! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
+//! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`] |
+//! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
+//!
+//! Everything is exact for a tree of one value per leaf, states its definition, and gives the same bytes for any number of
+//! threads. Rows are row-major slices of f32 in the order of the level's features; NaN is a missing value.
 
+mod accumulated;
+mod counterfactual;
+mod dependence;
+mod error;
+mod family;
 mod importance;
+mod path;
+mod permutation;
+mod shap;
 
+pub use accumulated::{AccumulatedEffects, accumulated_effects};
+pub use counterfactual::{
+    ChoiceChange, ChoiceColumns, ChoiceCounterfactual, ChoiceGoal, ChoiceSearch, Constraints, Counterfactual, Goal,
+    choice_counterfactual, counterfactual,
+};
+pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
+pub use error::ExplainError;
+pub use family::{Family, families};
 pub use importance::{Importance, importance, linear_importance, tree_importance};
+pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};
+pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};

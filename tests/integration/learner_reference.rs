@@ -1,7 +1,7 @@
 //! The tree learner against scikit-learn 1.9.1: `tests/learner_reference/trees.json`, made by `scripts/learner_reference.py`.
 
 use super::{
-    reference_tree::ReferenceTree,
+    foreign_tree::ForeignTree,
     synthetic::{CLASSES, Synthetic, WIDTH, synthetic},
 };
 use sched_distill::{
@@ -22,12 +22,12 @@ struct Case {
     criterion: String,
     weighted: bool,
     limits: String,
-    tree: ReferenceTree,
+    tree: ForeignTree,
 }
 
 #[derive(Deserialize)]
 struct Pruning {
-    tree: ReferenceTree,
+    tree: ForeignTree,
     alphas: Vec<f64>,
     impurities: Vec<f64>,
     leaves: BTreeMap<String, usize>,
@@ -173,7 +173,7 @@ fn trees_are_scikit_learns() {
     for case in reference().cases {
         let (ours, x) = fit(&case);
         let name = format!("{} weighted={} {}", case.criterion, case.weighted, case.limits);
-        ties += compare(&name, &ours, &case.tree.tree(), &x);
+        ties += compare(&name, &ours, &Tree::from(case.tree), &x);
     }
     assert!(ties > 0, "the data have columns that agree inside nodes");
 }
@@ -181,7 +181,7 @@ fn trees_are_scikit_learns() {
 #[test]
 fn the_pruning_path_of_an_imported_tree_is_scikit_learns() {
     let Pruning { tree, alphas, impurities, leaves } = reference().pruning;
-    let tree = tree.tree();
+    let tree = Tree::from(tree);
     let path = pruning_path(&tree);
     // Theirs begins with the unpruned tree.
     assert_eq!(path.len() + 1, alphas.len());

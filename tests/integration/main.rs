@@ -5,14 +5,21 @@ mod cli;
 mod common;
 mod compiled_tree;
 mod decima_golden;
+#[cfg(feature = "toolkit")]
+mod explainer_counterfactual;
+#[cfg(feature = "toolkit")]
+mod explainer_definitions;
+#[cfg(feature = "toolkit")]
+mod explainer_reference;
 mod export;
+#[cfg(feature = "toolkit")]
+#[path = "../support/foreign_tree.rs"]
+mod foreign_tree;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
-#[cfg(feature = "toolkit")]
-mod reference_tree;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]

@@ -220,9 +220,9 @@ mod tests {
         for n in [1usize, 2, 3, 100, 254, 255] {
             let edges: Vec<f32> = (0..n).map(|i| 2.0 * i as f32).collect();
             let bins = BinEdges::new(&edges);
-            for i in 0..n {
-                assert_eq!(usize::from(bins.code(edges[i])), i, "{n}");
-                assert_eq!(usize::from(bins.code(edges[i] + 1.0)), (i + 1).min(n - 1), "{n}");
+            for (i, &edge) in edges.iter().enumerate() {
+                assert_eq!(usize::from(bins.code(edge)), i, "{n}");
+                assert_eq!(usize::from(bins.code(edge + 1.0)), (i + 1).min(n - 1), "{n}");
             }
             assert_eq!(bins.code(f32::MIN), 0);
             assert_eq!(usize::from(bins.code(f32::NAN)), MISSING_BIN);

@@ -71,7 +71,7 @@ impl Targets<'_> {
 
     fn check(&self) -> Result<(), TreeError> {
         // Sums of squares must stay finite.
-        let finite = |values: &[f64], outputs: usize| match values.iter().position(|v| !(v.abs() < 1e140)) {
+        let finite = |values: &[f64], outputs: usize| match values.iter().position(|v| v.is_nan() || v.abs() >= 1e140) {
             None => Ok(()),
             Some(at) => Err(TreeError::Value {
                 what: "target",

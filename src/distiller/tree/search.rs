@@ -135,10 +135,10 @@ impl<C: Criterion> View<'_, C> {
         *cut = [false; BINS];
         for missing_left in self.sides() {
             self.reset(division, missing_left);
-            for bin in 0..self.bins {
+            for (bin, cut) in cut.iter_mut().enumerate().take(self.bins) {
                 let count = self.criterion.count(self.histogram, bin);
                 if count > 0 {
-                    cut[bin] |= count > 1 && self.criterion.bound(division, self.histogram, bin) >= enough;
+                    *cut |= count > 1 && self.criterion.bound(division, self.histogram, bin) >= enough;
                     self.criterion.push_bin(division, self.histogram, bin);
                 }
             }

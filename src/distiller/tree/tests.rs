@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn rows(seed: u64, n: usize, width: usize) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
     let mut s = Stream::new(seed, "tree tests");
     let x: Vec<f32> = (0..n * width)
-        .map(|i| if i % width % 2 == 0 { (s.uniform() * 6.0).floor() as f32 } else { s.normal() as f32 })
+        .map(|i| if (i % width).is_multiple_of(2) { (s.uniform() * 6.0).floor() as f32 } else { s.normal() as f32 })
         .collect();
     let y = x.chunks(width).map(|r| f64::from(r[0] * 2.0 - r[width - 1]).round() + 0.5 * s.normal()).collect();
     let weight = (0..n).map(|_| (1.0 + (s.uniform() * 8.0).floor()) / 4.0).collect();
