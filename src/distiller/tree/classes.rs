@@ -1,7 +1,7 @@
 //! Gini index and entropy of classes.
 
 use super::{
-    criterion::{BINS, Bound, Criterion},
+    criterion::{BINS, Bound, Criterion, spread},
     data::Rows,
 };
 
@@ -201,16 +201,16 @@ impl<P: Purity> Criterion for Classes<P> {
         let w: f64 = cell.iter().sum();
         let node: f64 = d.weight.iter().sum();
         if P::SQUARES {
-            let (mut square, mut spread) = ([0.0; 3], w);
+            let (mut square, mut of_mean) = ([0.0; 3], 0.0);
             for ((left, right), of_bin) in d.left.iter().zip(&d.right).zip(cell) {
                 let share = (left + right) / node;
                 let (before, deviation) = (left - d.weight[0] * share, of_bin - w * share);
                 square[0] += before * before;
                 square[1] += deviation * deviation;
                 square[2] += (before + deviation) * (before + deviation);
-                spread -= of_bin * of_bin / w;
+                of_mean += of_bin * of_bin / w;
             }
-            return Bound { weight: [node, d.weight[0], w], square, spread }.value();
+            return Bound { weight: [node, d.weight[0], w], square, spread: spread(w, of_mean) }.value();
         }
         // Impurities only add up: both sides keep at least what they have without the bin.
         let side = |terms: f64, weight: f64| if weight > 0.0 { P::side(terms, weight) } else { 0.0 };

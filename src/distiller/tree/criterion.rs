@@ -192,7 +192,8 @@ impl Criterion for SquaredError {
         let deviation = sum - w * d.node_mean;
         let after = d.sum + deviation;
         let square_sums = [d.sum * d.sum, deviation * deviation, after * after];
-        Bound { weight: [d.node_weight, d.weight, w], square: square_sums, spread: square - sum * sum / w }.value()
+        Bound { weight: [d.node_weight, d.weight, w], square: square_sums, spread: spread(square, sum * sum / w) }
+            .value()
     }
 
     fn weights(&self, d: &LeftSum) -> [f64; 2] {
@@ -221,15 +222,13 @@ pub(super) struct Bound {
     pub(super) weight: [f64; 3],
     /// |s|² of what is left of the bin, of the bin alone, and of both together.
     pub(super) square: [f64; 3],
-    /// Weighted squared error of the bin's rows around their own mean.
+    /// Weighted squared error of the bin's rows around their own mean, or somewhat more.
     pub(super) spread: f64,
 }
 
 impl Bound {
     pub(super) fn value(&self) -> f64 {
-        let ([node, left, bin], [before, middle, after]) = (self.weight, self.square);
-        // Rounding may have made it too small.
-        let spread = self.spread.max(0.0) * (1.0 + 1e-9);
+        let ([node, left, bin], [before, middle, after], spread) = (self.weight, self.square, self.spread);
         let (after_left, right) = (left + bin, node - left - bin);
         let part = |square: f64, weight: f64| if weight > 0.0 { square / weight } else { 0.0 };
         let apart = part(before, left) + part(middle, bin) + part(after, right) + spread;
@@ -238,6 +237,12 @@ impl Bound {
         let cut = if narrow > 0.0 { straight * straight * node / narrow } else { f64::INFINITY };
         apart.min(cut) * (1.0 + 1e-9)
     }
+}
+
+/// The squared error of a bin around its own mean, not less than it is: the difference of two sums of squares loses its
+/// digits where the bin is far from the mean of all.
+pub(super) fn spread(square: f64, of_mean: f64) -> f64 {
+    (square - of_mean).max(0.0) + 1e-11 * square
 }
 
 /// A sum of squared deviations, or 0 if it is no more than what rounding leaves of a constant target.

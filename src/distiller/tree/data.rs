@@ -131,15 +131,18 @@ impl<'a> Rows<'a> {
         let total: f64 = match weight {
             None => rows as f64,
             Some(weight) => {
-                if let Some(row) = weight.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
-                    let allowed = "finite and not negative";
+                if let Some(row) = weight.iter().position(|w| !(0.0..1e140).contains(w)) {
+                    let allowed = "not negative and below 1e140";
                     return Err(TreeError::Value { what: "weight", row, value: weight[row], allowed });
                 }
                 weight.iter().sum()
             }
         };
-        if total <= 0.0 || !total.is_finite() || u32::try_from(rows).is_err() {
+        if total <= 0.0 {
             return Err(TreeError::NoRows);
+        }
+        if u32::try_from(rows).is_err() {
+            return Err(TreeError::TooManyRows { found: rows });
         }
         let scale = power_of_two_below(total).recip();
         let weight: Vec<f64> = (0..rows).map(|row| weight.map_or(1.0, |w| w[row]) * scale).collect();

@@ -1,7 +1,7 @@
 //! The squared error of several outputs.
 
 use super::{
-    criterion::{BINS, Bound, Criterion, weighted_mean, without_rounding},
+    criterion::{BINS, Bound, Criterion, spread, weighted_mean, without_rounding},
     data::Rows,
 };
 
@@ -160,16 +160,17 @@ impl Criterion for SquaredErrors {
 
     fn bound(&self, d: &LeftSums, bins: &ManyBins, bin: usize) -> f64 {
         let cell = &bins.sums[bin * self.lanes()..][..self.lanes()];
-        let (w, mut spread) = (cell[0], cell[1]);
+        let (w, mut of_mean) = (cell[0], 0.0);
         let mut square = [0.0; 3];
         for ((left, sum), mean) in d.sum.iter().zip(&cell[2..]).zip(&d.node_mean) {
             let deviation = sum - w * mean;
             square[0] += left * left;
             square[1] += deviation * deviation;
             square[2] += (left + deviation) * (left + deviation);
-            spread -= sum * sum / w;
+            of_mean += sum * sum / w;
         }
-        Bound { weight: [d.node_weight, d.weight, w], square, spread }.value() / d.sum.len() as f64
+        Bound { weight: [d.node_weight, d.weight, w], square, spread: spread(cell[1], of_mean) }.value()
+            / d.sum.len() as f64
     }
 
     fn weights(&self, d: &LeftSums) -> [f64; 2] {

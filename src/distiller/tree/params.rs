@@ -279,6 +279,12 @@ pub enum TreeError {
         /// Classes found.
         found: usize,
     },
+    /// More rows than 32 bits can count.
+    #[error("there are {found} rows, but at most 4294967295 are allowed: fit a sample")]
+    TooManyRows {
+        /// Rows found.
+        found: usize,
+    },
     /// No row has any weight.
     #[error("there is no row of positive weight to learn from")]
     NoRows,

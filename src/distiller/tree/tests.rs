@@ -245,6 +245,33 @@ fn many_values_are_binned_evenly_and_heavy_ones_stay_apart() {
 }
 
 #[test]
+fn groups_far_apart_are_searched_as_exactly_as_alone() {
+    let mut s = Stream::new(9, "offsets");
+    for round in 0..8 {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for i in 0..3000 {
+            let (group, v) = ((i % 2) as f32, s.normal() as f32);
+            x.extend([group, v, s.normal() as f32]);
+            y.push(1e7 * f64::from(group) + 0.3 * f64::from(v).sin() + 0.3 * s.normal());
+        }
+        let fit = |x: &[f32], y: &[f64], n: usize| {
+            let data = TreeData { x, width: 3, targets: Targets::Values(y), weight: None };
+            fit_tree(data, &leaves(n).round_thresholds(false)).unwrap()
+        };
+        let both = fit(&x, &y, 4);
+        assert_eq!((both.leaves(), both.feature[0]), (4, 0));
+        for (group, node) in [(0, both.left[0] as usize), (1, both.right[0] as usize)] {
+            let rows: Vec<usize> = (0..3000).filter(|i| i % 2 == group).collect();
+            let alone_x: Vec<f32> = rows.iter().flat_map(|&i| x[i * 3..i * 3 + 3].to_vec()).collect();
+            let alone_y: Vec<f64> = rows.iter().map(|&i| y[i] - 1e7 * group as f64).collect();
+            let alone = fit(&alone_x, &alone_y, 2);
+            let split = |tree: &Tree, node: usize| (tree.feature[node], tree.threshold[node]);
+            assert_eq!(split(&both, node), split(&alone, 0), "round {round}, group {group}");
+        }
+    }
+}
+
+#[test]
 fn an_exclusive_or_is_learned_although_no_first_split_helps() {
     let x = [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
     let data = TreeData { x: &x, width: 2, targets: Targets::Values(&[0.0, 1.0, 1.0, 0.0]), weight: None };
@@ -334,7 +361,7 @@ fn bad_data_and_parameters_are_refused_in_words() {
         "criterion must be SquaredError or AbsoluteError for values, got Gini",
         "monotone has 2 entries, expected 1",
         "max_leaf_nodes must be at most 8 with look_ahead, got 18446744073709551615",
-        "weight is -1 at row 1; it must be finite and not negative",
+        "weight is -1 at row 1; it must be not negative and below 1e140",
         "there is no row of positive weight to learn from",
         "there are 300 classes, but at most 255 are allowed: merge rare ones, or fit shares as several targets",
         "class is 2 at row 2; it must be below the number of classes",
