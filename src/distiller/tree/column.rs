@@ -33,8 +33,10 @@ pub(super) fn value_of(key: u32) -> f32 {
 /// All columns of the data, with at most `max_bins` bins. Features of no more values than that keep their values apart.
 pub(super) fn columns(rows: &Rows<'_>, max_bins: usize) -> Vec<Column> {
     let numbers: Vec<usize> = (0..rows.width).collect();
-    // The columns of a group are read together, because their values share cache lines.
-    let group = rows.width.div_ceil(rayon::current_num_threads()).max(1);
+    // The columns of a group are read together, because their values share cache lines; more groups than threads, because
+    // they take different times.
+    let threads = rayon::current_num_threads();
+    let group = rows.width.div_ceil(if threads > 1 { 3 * threads } else { 1 }).max(1);
     let groups = numbers.par_chunks(group).map(|group| {
         let binnings = samples(rows, group).into_iter().map(|sample| Binning::new(sample, max_bins));
         let mut fillings: Vec<Filling> = binnings.map(|binning| Filling::new(binning, rows)).collect();

@@ -87,6 +87,16 @@ pub(super) struct Grower<'a, C: Criterion> {
     pub(super) state: State<'a, C>,
     params: &'a ValidTreeParams,
     fields: Vec<Field<C>>,
+    room: Room<C::Payload>,
+}
+
+/// Lists that every split needs, kept so that they need not be made anew.
+struct Room<P> {
+    /// Which of a node's rows come first when it is split, then the others.
+    sources: Vec<u32>,
+    others: Vec<u32>,
+    order: Vec<u32>,
+    payload: Vec<P>,
 }
 
 impl<C: Criterion> State<'_, C> {
@@ -117,7 +127,8 @@ impl<'a, C: Criterion> Grower<'a, C> {
             split: None,
         };
         let state = State { rows, criterion, order: rows.active.clone(), payload, nodes: vec![root] };
-        Self { state, params, fields }
+        let room = Room { sources: Vec::new(), others: Vec::new(), order: Vec::new(), payload: Vec::new() };
+        Self { state, params, fields, room }
     }
 
     /// Splits the node with the largest gain until there are leaves enough or no split is left.
@@ -230,16 +241,20 @@ impl<'a, C: Criterion> Grower<'a, C> {
     /// Splits a node; returns its children.
     fn split(&mut self, open: &Open) -> [usize; 2] {
         let range = self.state.nodes[open.node].range.clone();
-        let (sources, left, gap) = self.sides(open);
-        let state = &mut self.state;
-        reorder(&mut state.order[range.clone()], &sources, &mut Vec::new());
-        reorder(&mut state.payload[range.clone()], &sources, &mut Vec::new());
-        each(&mut self.fields, range.len(), |field| field.reorder(range.clone(), &sources));
+        let (left, gap) = self.sides(open);
+        let (state, Room { sources, order, payload, .. }) = (&mut self.state, &mut self.room);
+        rayon::join(
+            || reorder(&mut state.payload[range.clone()], sources, payload),
+            || reorder(&mut state.order[range.clone()], sources, order),
+        );
+        each(&mut self.fields, range.len(), |field| field.reorder(range.clone(), sources));
         let children = [state.nodes.len(), state.nodes.len() + 1];
         let middle = range.start + left;
+        let ranges = [range.start..middle, middle..range.end];
+        let totals = |side: usize| state.criterion.totals(&state.payload[ranges[side].clone()]);
+        let (a, b) = rayon::join(|| totals(0), || totals(1));
         let Node { depth, bounds, .. } = state.nodes[open.node];
-        for range in [range.start..middle, middle..range.end] {
-            let totals = state.criterion.totals(&state.payload[range.clone()]);
+        for (range, totals) in ranges.into_iter().zip([a, b]) {
             state.nodes.push(Node { totals, range, depth: depth + 1, bounds, split: None });
         }
         self.bound(children, self.fields[open.feature].sign);
@@ -248,9 +263,9 @@ impl<'a, C: Criterion> Grower<'a, C> {
         children
     }
 
-    /// Which of a node's rows come first when it is split, then the others; how many go left; the neighbouring values.
-    fn sides(&self, open: &Open) -> (Vec<u32>, usize, [f32; 2]) {
-        let state = &self.state;
+    /// Finds on which side a node's rows go; returns how many go left, and the neighbouring values.
+    fn sides(&mut self, open: &Open) -> (usize, [f32; 2]) {
+        let (state, Room { sources, others, .. }) = (&self.state, &mut self.room);
         let range = state.nodes[open.node].range.clone();
         let Place { bin, key: cut, missing_left } = open.place;
         let Column { codes, values, .. } = &self.fields[open.feature].column;
@@ -271,7 +286,8 @@ impl<'a, C: Criterion> Grower<'a, C> {
             }
             if code == MISSING_BIN { missing_left == Some(true) } else { code < bin }
         };
-        let (mut sources, mut others) = (vec![0; codes.len()], vec![0; codes.len()]);
+        sources.resize(codes.len(), 0);
+        others.resize(codes.len(), 0);
         let (mut left, mut right) = (0, 0);
         for (i, &code) in codes.iter().enumerate() {
             // Both places are written and only one counts: no branch to mispredict.
@@ -281,7 +297,7 @@ impl<'a, C: Criterion> Grower<'a, C> {
             right += 1 - goes;
         }
         sources[left..].copy_from_slice(&others[..right]);
-        (sources, left, [value_of(low), if high == u32::MAX { f32::INFINITY } else { value_of(high) }])
+        (left, [value_of(low), if high == u32::MAX { f32::INFINITY } else { value_of(high) }])
     }
 
     /// Hands the bounds of monotone constraints down to two children.
