@@ -2,4 +2,4 @@
 
 mod importance;
 
-pub use importance::{Importance, importance, linear_importance, tree_importance};
+pub use importance::{Importance, importance, linear_importance, logit_importance, tree_importance};
