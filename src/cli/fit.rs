@@ -2,20 +2,21 @@
 
 use super::{Verdict, check_interrupt, check_parent, evaluate::print_fidelity, output::Output, table::Table};
 use crate::{
-    distiller::{BackEnd, FitParams, Target, fit_student},
+    distiller::{FitParams, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
     model::{Provenance, ScoreCandidates, Student},
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValue};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Fit a decision tree and a linear surrogate per level of a trace
+/// Fit a decision tree, a linear surrogate and other models per level of a trace
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  \
+    after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  distill fit trace -o logit.json --learner \
+tree,logit,pairwise-tree --use logit\n  \
 distill fit trace -o student.json --validation other-trace\n\nTemperatures are fitted, and the printed fidelity measured, on the \
 validation choices: by default the last fifth of the\ntrace's episodes, which the models do not see."
 )]
@@ -43,12 +44,21 @@ pub(super) struct FitArgs {
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
-    /// Who grows the tree; linfa-trees is there for comparison only
-    #[arg(long, value_enum, default_value_t = BackEndArg::Own)]
-    back_end: BackEndArg,
-    /// Which model schedules
-    #[arg(long = "use", value_name = "MODEL", default_value = "tree", value_parser = ["tree", "linear"])]
-    used: String,
+    /// Models to fit, comma-separated or repeated; those of linfa are there for comparison
+    #[arg(long = "learner", value_enum, value_delimiter = ',', value_name = "NAME", default_values_t = FitParams::default().learners.into_iter().map(LearnerArg))]
+    learners: Vec<LearnerArg>,
+    /// Which of the fitted models schedules [default: the first learner]
+    #[arg(long = "use", value_name = "NAME")]
+    used: Option<String>,
+    /// Penalty on the coefficients of logits, per unit of weight
+    #[arg(long, default_value_t = FitParams::default().ridge, value_name = "X")]
+    ridge: f64,
+    /// Features that logits may use alone [default: all that differ within a choice]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    features: Vec<String>,
+    /// Products of two features for logits, repeatable: what is the same for all candidates counts as a factor
+    #[arg(long = "interact", value_delimiter = ',', value_name = "A*B", value_parser = interaction)]
+    interactions: Vec<Interaction>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -58,10 +68,40 @@ enum TargetArg {
     LogRatio,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum BackEndArg {
-    Own,
-    LinfaTrees,
+/// A learner by its name.
+#[derive(Clone, Copy)]
+struct LearnerArg(Learner);
+
+impl ValueEnum for LearnerArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                LearnerArg(Learner::ALL[0]),
+                LearnerArg(Learner::ALL[1]),
+                LearnerArg(Learner::ALL[2]),
+                LearnerArg(Learner::ALL[3]),
+                LearnerArg(Learner::ALL[4]),
+                LearnerArg(Learner::ALL[5]),
+                LearnerArg(Learner::ALL[6]),
+                LearnerArg(Learner::ALL[7]),
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+/// Two features that are multiplied.
+#[derive(Clone)]
+struct Interaction([String; 2]);
+
+fn interaction(text: &str) -> Result<Interaction, String> {
+    match text.split('*').map(str::trim).collect::<Vec<_>>()[..] {
+        [a, b] if !a.is_empty() && !b.is_empty() => Ok(Interaction([a.to_owned(), b.to_owned()])),
+        _ => Err("expected two features with an asterisk between them".to_owned()),
+    }
 }
 
 impl FitArgs {
@@ -76,11 +116,11 @@ impl FitArgs {
             },
             balance: self.balance,
             min_gain: self.min_gain,
-            back_end: match self.back_end {
-                BackEndArg::Own => BackEnd::Own,
-                BackEndArg::LinfaTrees => BackEnd::LinfaTrees,
-            },
-            used: self.used.clone(),
+            learners: self.learners.iter().map(|l| l.0).collect(),
+            ridge: self.ridge,
+            features: self.features.clone(),
+            interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
+            used: self.used.clone().unwrap_or_else(|| self.learners[0].0.name().to_owned()),
         }
     }
 }
