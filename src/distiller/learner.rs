@@ -209,3 +209,117 @@ impl ChoiceLearner for LinfaLogistic {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        evaluator::{Scorer, fidelity},
+        level::{FeatureSpec, Scope},
+        rng::Stream,
+        trace::ChoiceHeader,
+    };
+
+    /// A teacher that scores 2 a − b; the feature `load` is the same for all candidates. Without probabilities it always
+    /// takes the best candidate.
+    fn table(episodes: u32, probabilities: bool) -> LevelTable {
+        let feature = |name: &str| FeatureSpec {
+            name: name.to_owned(),
+            unit: "1".to_owned(),
+            meaning: String::new(),
+            scope: Scope::Absolute,
+            version: 1,
+        };
+        let spec = LevelSpec {
+            name: "job".to_owned(),
+            question: String::new(),
+            entities: Vec::new(),
+            features: vec![feature("a"), feature("b"), feature("load")],
+        };
+        let mut table = LevelTable::new(spec, vec!["x".to_owned(), "y".to_owned()]);
+        let mut s = Stream::new(u64::from(episodes), "learners");
+        for i in 0..episodes * 20 {
+            let (n, load) = (1 + s.below(5), s.uniform() as f32);
+            table.choices.push(ChoiceHeader {
+                id: u64::from(i),
+                episode: i / 20,
+                step: i % 20,
+                time_ms: 0.0,
+                kind: u8::from(i % 4 == 0),
+                parent: None,
+                weight: 1.0 + s.below(3) as f32,
+                first_row: table.rows(),
+            });
+            let x: Vec<[f32; 3]> = (0..n).map(|_| [s.normal() as f32, s.normal() as f32, load]).collect();
+            let score: Vec<f64> = x.iter().map(|r| f64::from(2.0 * r[0] - r[1])).collect();
+            let total = score.iter().map(|v| v.exp()).sum::<f64>().ln();
+            let best = crate::level::first_max(score.iter().copied());
+            for (j, row) in x.iter().enumerate() {
+                table.log_prob.push(if probabilities { (score[j] - total) as f32 } else { f32::NAN });
+                table.chosen.push(j == best);
+                table.x.extend(row);
+            }
+        }
+        table
+    }
+
+    #[test]
+    fn every_learner_follows_a_soft_and_a_deterministic_teacher() {
+        let params = FitParams { max_leaf_nodes: 32, learners: Learner::ALL.to_vec(), ..FitParams::default() };
+        let learners: Vec<_> = Learner::ALL.iter().map(|l| l.with(&params)).collect();
+        for probabilities in [true, false] {
+            let (train, test) = (table(40, probabilities), table(30, probabilities));
+            let models = fit_level(&train, &test, &learners).unwrap();
+            for (model, learner) in models.iter().zip(Learner::ALL) {
+                assert_eq!(model.name, learner.name());
+                let top1 = fidelity(&test, &[Scorer::model(model, "student")], 0)[2].top1.value;
+                let least = match learner {
+                    Learner::Logit | Learner::PairwiseLogit => 0.97,
+                    Learner::PairwiseTree | Learner::LinfaLogistic => 0.85,
+                    _ => 0.75,
+                };
+                assert!(top1 > least, "{} {top1}, probabilities {probabilities}", model.name);
+            }
+            let Model::ChoiceLogit(logit) = &models[2].model else { panic!("{:?}", models[2]) };
+            assert_eq!(logit.coefficient[2], 0.0, "the load cannot be judged");
+            if probabilities {
+                assert!((logit.coefficient[0] - 2.0).abs() < 0.01 && (models[2].temperature - 1.0).abs() < 0.02);
+            }
+        }
+    }
+
+    #[test]
+    fn choices_weigh_the_same_for_all_models() {
+        for probabilities in [true, false] {
+            let table = table(10, probabilities);
+            let rows = target::rows(&table, Target::LogRatio, 0.5).unwrap();
+            let choices = target::choices(&table, 0.5).unwrap();
+            let data = choices.data();
+            let pairs = choice::pairs(&data, MOST_PAIRS);
+            assert_eq!(data.bounds, rows.bounds);
+            for (c, bounds) in rows.bounds.windows(2).enumerate() {
+                let sum: f64 = rows.weight[bounds[0]..bounds[1]].iter().sum();
+                assert!((data.weight[c] - sum).abs() < 1e-12);
+                let p = &data.probability[bounds[0]..bounds[1]];
+                assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-6);
+                assert!(probabilities || p.contains(&1.0));
+            }
+            assert!((pairs.weight.iter().sum::<f64>() - data.weight.iter().sum::<f64>()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn features_and_interactions_are_those_of_the_level() {
+        let table = table(40, true);
+        let names = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+        let pair = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        let interactions = vec![pair("a", "load"), pair("a", "elsewhere")];
+        let params = FitParams { features: names(&["b", "elsewhere"]), interactions, ..FitParams::default() };
+        let Model::ChoiceLogit(logit) = Learner::Logit.with(&params).fit(&table).unwrap() else { panic!() };
+        assert_eq!((logit.interactions, logit.coefficient[0]), (vec![[0, 2]], 0.0));
+        assert!(logit.coefficient[3] > 1.0, "the product stands in for a");
+        let params = FitParams { features: names(&["load"]), ..FitParams::default() };
+        let refused = Learner::PairwiseLogit.with(&params).fit(&table).unwrap_err().to_string();
+        assert!(refused.starts_with("level `job`, pairwise-logit: `load` never differs"), "{refused}");
+    }
+}

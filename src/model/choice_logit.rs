@@ -86,6 +86,7 @@ impl ScoreCandidates for ChoiceLogit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Model;
 
     fn logit() -> ChoiceLogit {
         ChoiceLogit {
@@ -102,6 +103,17 @@ mod tests {
         logit().score_choice(&[1.0, 4.0, 3.0, 2.0], 2, &mut scores);
         assert_eq!(scores, [2.0 - 0.5 * 4.0, 6.0 - 0.5 * 6.0]);
         assert_eq!((logit().size(), logit().columns(1), logit().columns(2)), (2, vec![1], vec![0, 1]));
+    }
+
+    #[test]
+    fn it_survives_the_file_and_leaves_out_what_it_has_not() -> Result<(), serde_json::Error> {
+        let plain = ChoiceLogit { standard_error: None, interactions: Vec::new(), ..logit() };
+        let text = serde_json::to_string(&Model::ChoiceLogit(plain.clone()))?;
+        assert_eq!(text, r#"{"type":"choice_logit","coefficient":[2.0,0.0,-0.5],"feature_sd":[1.0,0.0,3.0]}"#);
+        assert_eq!(serde_json::from_str::<Model>(&text)?, Model::ChoiceLogit(plain));
+        let whole = Model::ChoiceLogit(logit());
+        assert_eq!(serde_json::from_str::<Model>(&serde_json::to_string(&whole)?)?, whole);
+        Ok(())
     }
 
     #[test]

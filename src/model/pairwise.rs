@@ -83,7 +83,11 @@ impl ScoreCandidates for Pairwise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::LEAF, rng::Stream};
+    use crate::{
+        feature::dag_feature_set,
+        model::{LEAF, Model},
+        rng::Stream,
+    };
 
     /// Δx₀ ≤ 0 ? (x₁ ≤ 0.5 ? 0.1 : 0.3) : 0.8
     fn pairwise() -> Pairwise {
@@ -117,6 +121,22 @@ mod tests {
         let mut scores = [f64::NAN; 2];
         model.score_choice(&[1.0, 0.0, 0.0, 1.0], 2, &mut scores);
         assert_eq!(scores, [0.8, 0.3]);
+    }
+
+    #[test]
+    fn it_survives_the_file() -> Result<(), serde_json::Error> {
+        let text = serde_json::to_string(&Model::Pairwise(pairwise()))?;
+        assert!(text.starts_with(r#"{"type":"pairwise","tree":{"operator":"<=""#), "{text}");
+        assert_eq!(serde_json::from_str::<Model>(&text)?, Model::Pairwise(pairwise()));
+        Ok(())
+    }
+
+    #[test]
+    fn columns_of_a_pair_have_names() {
+        let level = Pairwise::level(&dag_feature_set().levels[0]);
+        let width = level.features.len() / 2;
+        assert_eq!(level.features[width + 2].name, "Δremaining_work");
+        assert_eq!((level.features[width + 1].unit.as_str(), level.features[1].unit.as_str()), ("1", "0/1"));
     }
 
     #[test]

@@ -406,6 +406,6 @@ fn linfa_logistic_agrees_up_to_the_noise_of_its_sample() {
     let params = LogitParams::default();
     let ours = set.fit(&params.clone().objective(Objective::Pairwise));
     let theirs = fit_linfa_logistic(&set.data(), &params).unwrap();
-    close(&theirs.coefficient, &ours.coefficient, 0.05);
+    close(&theirs.coefficient, &ours.coefficient, 0.1);
     assert_eq!((theirs.feature_sd, theirs.standard_error), (ours.feature_sd, None));
 }
