@@ -9,8 +9,7 @@ pub(super) fn factor(mut gram: Vec<f64>, k: usize, least: f64) -> Result<Vec<f64
             let whole = gram[i * k + j];
             let rest = whole - dot;
             gram[i * k + j] = if i == j {
-                // Not a number is not positive either.
-                if !(rest > least * whole) {
+                if rest.is_nan() || rest <= least * whole {
                     return Err(i);
                 }
                 rest.sqrt()

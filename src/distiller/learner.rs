@@ -41,12 +41,13 @@ pub fn fit_level(
     validation: &LevelTable,
     learners: &[Box<dyn ChoiceLearner>],
 ) -> Result<Vec<NamedModel>, FitError> {
-    let fit = |learner: &Box<dyn ChoiceLearner>| {
+    let mut models = Vec::with_capacity(learners.len());
+    for learner in learners {
         let model = learner.fit(train)?;
         let temperature = fit_temperature(&model, validation);
-        Ok(NamedModel { name: learner.name().to_owned(), temperature, model })
-    };
-    learners.iter().map(fit).collect()
+        models.push(NamedModel { name: learner.name().to_owned(), temperature, model });
+    }
+    Ok(models)
 }
 
 impl Learner {
