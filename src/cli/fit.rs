@@ -4,11 +4,14 @@ use super::{Verdict, check_interrupt, check_parent, evaluate::print_fidelity, ou
 use crate::{
     distiller::{FitParams, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
-    model::{Provenance, ScoreCandidates, Student},
+    model::{Model, Provenance, ScoreCandidates, Student},
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum, builder::PossibleValue};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -45,8 +48,8 @@ pub(super) struct FitArgs {
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
     /// Models to fit, comma-separated or repeated; those of linfa are there for comparison
-    #[arg(long = "learner", value_enum, value_delimiter = ',', value_name = "NAME", default_values_t = FitParams::default().learners.into_iter().map(LearnerArg))]
-    learners: Vec<LearnerArg>,
+    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = ["tree", "linear"])]
+    learners: Vec<Learner>,
     /// Which of the fitted models schedules [default: the first learner]
     #[arg(long = "use", value_name = "NAME")]
     used: Option<String>,
@@ -68,29 +71,11 @@ enum TargetArg {
     LogRatio,
 }
 
-/// A learner by its name.
-#[derive(Clone, Copy)]
-struct LearnerArg(Learner);
-
-impl ValueEnum for LearnerArg {
-    fn value_variants<'a>() -> &'a [Self] {
-        const {
-            &[
-                LearnerArg(Learner::ALL[0]),
-                LearnerArg(Learner::ALL[1]),
-                LearnerArg(Learner::ALL[2]),
-                LearnerArg(Learner::ALL[3]),
-                LearnerArg(Learner::ALL[4]),
-                LearnerArg(Learner::ALL[5]),
-                LearnerArg(Learner::ALL[6]),
-                LearnerArg(Learner::ALL[7]),
-            ]
-        }
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
-    }
+/// Parses the name of a learner.
+fn learner() -> impl TypedValueParser<Value = Learner> {
+    let named = |name: String| Learner::ALL.into_iter().find(|l| l.name() == name);
+    PossibleValuesParser::new(Learner::ALL.map(Learner::name))
+        .map(move |name| named(name).expect("the parser lets no other names through"))
 }
 
 /// Two features that are multiplied.
@@ -116,11 +101,11 @@ impl FitArgs {
             },
             balance: self.balance,
             min_gain: self.min_gain,
-            learners: self.learners.iter().map(|l| l.0).collect(),
+            learners: self.learners.clone(),
             ridge: self.ridge,
             features: self.features.clone(),
             interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
-            used: self.used.clone().unwrap_or_else(|| self.learners[0].0.name().to_owned()),
+            used: self.used.clone().unwrap_or_else(|| self.learners[0].name().to_owned()),
         }
     }
 }
@@ -150,6 +135,7 @@ pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
         let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, "student")).collect();
         rows.extend(fidelity(table, &scorers, 0));
     }
+    note_left_out(&student, output);
     output.text("fidelity on the validation choices")?;
     print_fidelity(&rows, output)?;
     output.text(format!("\n{} (trace {})", args.output.display(), trace.hash))?;
@@ -158,6 +144,29 @@ pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
         &json!({"student": args.output, "hash": student.hash(), "size": student.size(), "fidelity": rows}),
     )?;
     Ok(Verdict::Done)
+}
+
+/// Says which features logits could not judge, and how they can have a say.
+fn note_left_out(student: &Student, output: &Output) {
+    for level in &student.levels {
+        let logit = level.models.iter().find_map(|m| match &m.model {
+            Model::ChoiceLogit(logit) => Some(logit),
+            _ => None,
+        });
+        let Some((logit, spec)) = logit.zip(student.feature_set.level(&level.level)) else { continue };
+        let names: Vec<&str> = (0..spec.features.len())
+            .filter(|&column| logit.feature_sd[column] == 0.0)
+            .filter(|&column| logit.interactions.iter().flatten().all(|&c| c as usize != column))
+            .map(|column| spec.features[column].name.as_str())
+            .collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            output.note(format!(
+                "note: level {}: logits leave out what never differs within a choice: {names}; --interact A*B lets it in",
+                level.level
+            ));
+        }
+    }
 }
 
 /// Fits on a trace; returns the student and the validation tables.

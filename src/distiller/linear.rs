@@ -4,7 +4,7 @@
 //! the regression then explains differences between candidates, and features that are the same for all of them drop out.
 //!
 //! Neither library (0.8.1) knows weights, linfa-linear has no penalty, and linfa-elasticnet does not centre the features that
-//! it fits an intercept beside; the tests at the foot show it. So the weighted, centred and penalised sums are ours, and the
+//! it fits an intercept beside: the tests in `library_flaws` show it. So the weighted, centred and penalised sums are ours, and the
 //! libraries solve the small problem that is left: the square root of the normal equations, as many rows as features.
 
 use super::{FitError, cholesky, target::Rows};
@@ -165,5 +165,24 @@ mod tests {
         assert!((linear.coefficient[0] - 2.0).abs() < 1e-4, "{:?}", linear.coefficient);
         assert!((linear.coefficient[1] + linear.coefficient[3] + 0.03).abs() < 1e-4);
         assert_eq!(linear.coefficient[2], 0.0);
+    }
+    #[test]
+    fn the_lasso_finds_what_matters_and_leaves_out_what_does_not() {
+        let mut s = Stream::new(3, "lasso");
+        let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
+        for _ in 0..500 {
+            for _ in 0..4 {
+                let x: Vec<f32> = (0..5).map(|_| 100.0 + s.normal() as f32).collect();
+                rows.y.push(f64::from(x[1]) - 0.5 * f64::from(x[3]) + 0.1 * s.normal());
+                rows.x.extend(x);
+                rows.weight.push(1.0);
+            }
+            rows.bounds.push(rows.y.len());
+        }
+        let linear = fit_linear(&rows, 5, Solver::Lasso, "job").unwrap();
+        // Every coefficient is shrunk by 2 % of the largest.
+        let expected = [0.0, 0.98, 0.0, -0.48, 0.0];
+        assert!(linear.coefficient.iter().zip(expected).all(|(c, e)| (c - e).abs() < 0.02), "{:?}", linear.coefficient);
+        assert_eq!(linear.coefficient.iter().filter(|c| **c != 0.0).count(), 2);
     }
 }

@@ -150,6 +150,8 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     assert!(done(dir, &["inspect", "s.json"]).contains("pairwise-tree"));
     let student = Student::load(&dir.join("s.json")).unwrap();
     assert_eq!(student.level("job").unwrap().used, "logit");
+    let noted = text(&run(dir, &["fit", "train", "-o", "logit.json", "--learner", "logit"]).stderr);
+    assert!(noted.contains("note: level job: logits leave out") && noted.contains("jobs_in_system"), "{noted}");
     // The file does not depend on the number of threads; what is fitted besides does not change a model.
     let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
     done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
