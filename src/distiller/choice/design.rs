@@ -56,7 +56,7 @@ impl Design {
                     });
                     centre(&mut z, terms);
                     let share = choice.weight / n as f64;
-                    for row in z.chunks_exact(terms) {
+                    for row in z.chunks_exact(terms.max(1)) {
                         squares.iter_mut().zip(row).for_each(|(s, v)| *s += share * v * v);
                     }
                 }

@@ -409,3 +409,20 @@ fn linfa_logistic_agrees_up_to_the_noise_of_its_sample() {
     close(&theirs.coefficient, &ours.coefficient, 0.1);
     assert_eq!((theirs.feature_sd, theirs.standard_error), (ours.feature_sd, None));
 }
+
+#[test]
+fn without_features_there_are_no_coefficients() {
+    let mut set = Set::new(0);
+    set.push(&[], &[0.5, 0.5], 1.0, 0);
+    assert_eq!(set.fit(&LogitParams::default()).coefficient, Vec::<f64>::new());
+}
+
+#[test]
+fn autotraits() {
+    fn has_autotraits<T: Send + Sync + Sized + Unpin>() {}
+    has_autotraits::<LogitParams>();
+    has_autotraits::<ValidLogitParams>();
+    has_autotraits::<LogitError>();
+    has_autotraits::<ChoiceTarget>();
+    has_autotraits::<ChoiceData<'_, f64>>();
+}
