@@ -5,7 +5,10 @@ mod random_tree;
 
 use sched_distill::{
     feature::{Extractor, dag_feature_set},
-    model::{CompiledTree, LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Student},
+    model::{
+        ChoiceLogit, CompiledTree, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance, ScoreCandidates,
+        Student, Tree,
+    },
     policy::{self, Policy, Probabilities, StudentPolicy},
     simulator::dag::{Decision, Simulator},
     workload,
@@ -138,19 +141,43 @@ fn a_choice_log_allocates_nothing() {
     assert_eq!(second, 0);
 }
 
+/// Prefers large values of the first column, which at the last level is the number of executors.
+fn models(width: usize) -> [Model; 3] {
+    let mut coefficient = vec![0.0; width];
+    coefficient[0] = 1.0;
+    let feature_sd = vec![0.0; width];
+    let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: feature_sd.clone() };
+    coefficient.push(1e-9);
+    let feature_sd = [feature_sd, vec![0.0]].concat();
+    let logit = ChoiceLogit { coefficient, standard_error: None, feature_sd, interactions: vec![[0, 1]] };
+    // The first difference decides.
+    let tree = Tree {
+        feature: vec![width as u32, 0, 0],
+        threshold: vec![0.0; 3],
+        left: vec![1, LEAF, LEAF],
+        right: vec![2, LEAF, LEAF],
+        default_left: vec![true; 3],
+        value: vec![0.5, 0.25, 0.75],
+        impurity: vec![0.0; 3],
+        n_samples: vec![2, 1, 1],
+        weight: vec![2.0, 1.0, 1.0],
+        ..Tree::leaf(0.5, 0.0, 1, 1.0)
+    };
+    [Model::Linear(linear), Model::ChoiceLogit(logit), Model::Pairwise(Pairwise { tree })]
+}
+
 #[test]
 fn a_student_allocates_nothing() {
-    let features = dag_feature_set();
-    let levels = ["job", "stage", "cluster"].map(|level| {
-        let mut coefficient = vec![0.0; features.level(level).unwrap().features.len()];
-        // Any job and stage, as many executors as possible.
-        coefficient[0] = f64::from(u8::from(level == "cluster"));
-        let model = Model::Linear(Linear { feature_sd: vec![0.0; coefficient.len()], coefficient, intercept: 0.0 });
-        let named = NamedModel { name: "linear".to_owned(), temperature: 1.0, model };
-        LevelModels { level: level.to_owned(), used: "linear".to_owned(), models: vec![named] }
-    });
-    let student = Student::new(features, false, levels.to_vec(), Provenance::default());
-    check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+    for kind in 0..3 {
+        let features = dag_feature_set();
+        let levels = ["job", "stage", "cluster"].map(|level| {
+            let model = models(features.level(level).unwrap().features.len())[kind].clone();
+            let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
+            LevelModels { level: level.to_owned(), used: "model".to_owned(), models: vec![named] }
+        });
+        let student = Student::new(features, false, levels.to_vec(), Provenance::default());
+        check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+    }
 }
 
 #[test]

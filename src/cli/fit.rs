@@ -2,20 +2,24 @@
 
 use super::{Verdict, check_interrupt, check_parent, evaluate::print_fidelity, output::Output, table::Table};
 use crate::{
-    distiller::{BackEnd, FitParams, Target, fit_student},
+    distiller::{FitParams, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
-    model::{Provenance, ScoreCandidates, Student},
+    model::{Model, Provenance, ScoreCandidates, Student},
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Fit a decision tree and a linear surrogate per level of a trace
+/// Fit a decision tree, a linear surrogate and other models per level of a trace
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  \
+    after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  distill fit trace -o logit.json --learner \
+tree,logit,pairwise-tree --use logit\n  \
 distill fit trace -o student.json --validation other-trace\n\nTemperatures are fitted, and the printed fidelity measured, on the \
 validation choices: by default the last fifth of the\ntrace's episodes, which the models do not see."
 )]
@@ -43,12 +47,21 @@ pub(super) struct FitArgs {
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
-    /// Who grows the tree; linfa-trees is there for comparison only
-    #[arg(long, value_enum, default_value_t = BackEndArg::Own)]
-    back_end: BackEndArg,
-    /// Which model schedules
-    #[arg(long = "use", value_name = "MODEL", default_value = "tree", value_parser = ["tree", "linear"])]
-    used: String,
+    /// Models to fit, comma-separated or repeated; those of linfa are there for comparison
+    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = ["tree", "linear"])]
+    learners: Vec<Learner>,
+    /// Which of the fitted models schedules [default: the first learner]
+    #[arg(long = "use", value_name = "NAME")]
+    used: Option<String>,
+    /// Penalty on the coefficients of logits, per unit of weight
+    #[arg(long, default_value_t = FitParams::default().ridge, value_name = "X")]
+    ridge: f64,
+    /// Features that logits may use alone [default: all that differ within a choice]
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    features: Vec<String>,
+    /// Products of two features for logits, repeatable: what is the same for all candidates counts as a factor
+    #[arg(long = "interact", value_delimiter = ',', value_name = "A*B", value_parser = interaction)]
+    interactions: Vec<Interaction>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -58,10 +71,22 @@ enum TargetArg {
     LogRatio,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum BackEndArg {
-    Own,
-    LinfaTrees,
+/// Parses the name of a learner.
+fn learner() -> impl TypedValueParser<Value = Learner> {
+    let named = |name: String| Learner::ALL.into_iter().find(|l| l.name() == name);
+    PossibleValuesParser::new(Learner::ALL.map(Learner::name))
+        .map(move |name| named(name).expect("the parser lets no other names through"))
+}
+
+/// Two features that are multiplied.
+#[derive(Clone)]
+struct Interaction([String; 2]);
+
+fn interaction(text: &str) -> Result<Interaction, String> {
+    match text.split('*').map(str::trim).collect::<Vec<_>>()[..] {
+        [a, b] if !a.is_empty() && !b.is_empty() => Ok(Interaction([a.to_owned(), b.to_owned()])),
+        _ => Err("expected two features with an asterisk between them".to_owned()),
+    }
 }
 
 impl FitArgs {
@@ -76,11 +101,11 @@ impl FitArgs {
             },
             balance: self.balance,
             min_gain: self.min_gain,
-            back_end: match self.back_end {
-                BackEndArg::Own => BackEnd::Own,
-                BackEndArg::LinfaTrees => BackEnd::LinfaTrees,
-            },
-            used: self.used.clone(),
+            learners: self.learners.clone(),
+            ridge: self.ridge,
+            features: self.features.clone(),
+            interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
+            used: self.used.clone().unwrap_or_else(|| self.learners[0].name().to_owned()),
         }
     }
 }
@@ -110,6 +135,7 @@ pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
         let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, "student")).collect();
         rows.extend(fidelity(table, &scorers, 0));
     }
+    note_left_out(&student, output);
     output.text("fidelity on the validation choices")?;
     print_fidelity(&rows, output)?;
     output.text(format!("\n{} (trace {})", args.output.display(), trace.hash))?;
@@ -118,6 +144,29 @@ pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
         &json!({"student": args.output, "hash": student.hash(), "size": student.size(), "fidelity": rows}),
     )?;
     Ok(Verdict::Done)
+}
+
+/// Says which features logits could not judge, and how they can have a say.
+fn note_left_out(student: &Student, output: &Output) {
+    for level in &student.levels {
+        let logit = level.models.iter().find_map(|m| match &m.model {
+            Model::ChoiceLogit(logit) => Some(logit),
+            _ => None,
+        });
+        let Some((logit, spec)) = logit.zip(student.feature_set.level(&level.level)) else { continue };
+        let names: Vec<&str> = (0..spec.features.len())
+            .filter(|&column| logit.feature_sd[column] == 0.0)
+            .filter(|&column| logit.interactions.iter().flatten().all(|&c| c as usize != column))
+            .map(|column| spec.features[column].name.as_str())
+            .collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            output.note(format!(
+                "note: level {}: logits leave out what never differs within a choice: {names}; --interact A*B lets it in",
+                level.level
+            ));
+        }
+    }
 }
 
 /// Fits on a trace; returns the student and the validation tables.

@@ -1,19 +1,26 @@
-//! From recorded choices to a student: targets, trees, linear surrogates, temperatures.
+//! From recorded choices to a student: targets, trees, linear surrogates, models of choice, temperatures.
 //!
 //! Sees levels and choices only. Every level is fitted on its own: a model scores candidates, and is taught how probable
 //! each candidate was to the teacher, relative to the best one. Class labels (chosen or not) distil badly, because a
 //! teacher is often nearly indifferent.
 
 mod back_end;
+mod choice;
+mod cholesky;
 mod fit;
+mod learner;
+#[cfg(test)]
+mod library_flaws;
 mod linear;
 mod params;
 mod target;
 mod temperature;
 mod tree;
 
+pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Objective, ValidLogitParams, fit_logit};
 pub use fit::fit_student;
-pub use params::{BackEnd, FitError, FitParams, Target};
+pub use learner::{ChoiceLearner, fit_level};
+pub use params::{FitError, FitParams, Learner, Target};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
     TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, prune, pruning_path,

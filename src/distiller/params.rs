@@ -1,5 +1,6 @@
 //! What a fit is asked for, and why it may be refused.
 
+use crate::level::{FeatureSet, LevelSpec};
 use serde::{Deserialize, Serialize};
 
 /// What a model is taught about each candidate.
@@ -14,18 +15,59 @@ pub enum Target {
     LogRatio,
 }
 
-/// Who grows the tree.
+/// What learns from the choices of a level; its name is the model's name in the student.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BackEnd {
-    /// Our own learner.
-    Own,
+pub enum Learner {
+    /// A regression tree on what [`FitParams::target`] says of each candidate.
+    Tree,
+    /// A linear regression on log-probabilities, by linfa-linear on our weighted sums.
+    Linear,
+    /// A conditional logit: a linear score whose softmax gives the teacher's probabilities.
+    Logit,
+    /// A linear score from comparisons of every two candidates.
+    PairwiseLogit,
+    /// A tree that compares two candidates; every candidate plays every other one.
+    PairwiseTree,
     /// linfa-trees, for comparison: it classifies chosen / not chosen and misplaces splits on tied features.
     LinfaTrees,
+    /// The pairwise logit by linfa-logistic on a sample, for comparison: it knows no weights and no probabilities as targets.
+    LinfaLogistic,
+    /// A lasso on log-probabilities, by linfa-elasticnet on our weighted, centred sums: a linear score with few features.
+    LinfaElasticnet,
+}
+
+impl Learner {
+    /// All learners.
+    pub const ALL: [Self; 8] = [
+        Self::Tree,
+        Self::Linear,
+        Self::Logit,
+        Self::PairwiseLogit,
+        Self::PairwiseTree,
+        Self::LinfaTrees,
+        Self::LinfaLogistic,
+        Self::LinfaElasticnet,
+    ];
+
+    /// Its name, e.g. `pairwise-logit`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Linear => "linear",
+            Self::Logit => "logit",
+            Self::PairwiseLogit => "pairwise-logit",
+            Self::PairwiseTree => "pairwise-tree",
+            Self::LinfaTrees => "linfa-trees",
+            Self::LinfaLogistic => "linfa-logistic",
+            Self::LinfaElasticnet => "linfa-elasticnet",
+        }
+    }
 }
 
 /// Recipe of a student. Defaults: 64 leaves per level, at least 20 rows per leaf, splits that take away 5e-4 of the error,
-/// relative probabilities, kinds balanced to 0.8.
+/// relative probabilities, kinds balanced to 0.8, a tree and a linear surrogate, ridge 1e-4 for logits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitParams {
@@ -41,9 +83,17 @@ pub struct FitParams {
     /// How far the kinds of choices are balanced: 0 counts choices, 1 gives every kind the same total weight. Kinds differ
     /// in number and in difficulty (easy affinity choices outnumber free ones by far), so the default lies between.
     pub balance: f64,
-    /// Who grows the tree.
-    pub back_end: BackEnd,
-    /// Name of the model that schedules: `tree` or `linear`.
+    /// What is fitted, without repetition.
+    pub learners: Vec<Learner>,
+    /// Penalty of logits, as in [`super::LogitParams::ridge`].
+    pub ridge: f64,
+    /// Features that logits may use alone. At a level that has none of these: all that differ within a choice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+    /// Pairs of features whose products logits use, at the levels that have both.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<[String; 2]>,
+    /// Name of the model that schedules, one of the learners.
     #[serde(rename = "use")]
     pub used: String,
 }
@@ -56,7 +106,10 @@ impl Default for FitParams {
             min_gain: 5e-4,
             target: Target::RelativeProbability,
             balance: 0.8,
-            back_end: BackEnd::Own,
+            learners: vec![Learner::Tree, Learner::Linear],
+            ridge: 1e-4,
+            features: Vec::new(),
+            interactions: Vec::new(),
             used: "tree".to_owned(),
         }
     }
@@ -77,8 +130,47 @@ impl FitParams {
             p if p.min_samples_leaf == 0 => bad("min_samples_leaf", "0".to_owned(), "at least 1"),
             p if !(0.0..=1.0).contains(&p.min_gain) => bad("min_gain", p.min_gain.to_string(), "in 0..=1"),
             p if !(0.0..=1.0).contains(&p.balance) => bad("balance", p.balance.to_string(), "in 0..=1"),
-            p if !matches!(p.used.as_str(), "tree" | "linear") => bad("use", p.used.clone(), "`tree` or `linear`"),
+            p if !(p.ridge.is_finite() && p.ridge >= 0.0) => {
+                bad("ridge", p.ridge.to_string(), "a number of at least 0")
+            }
+            p if p.learners.is_empty() => bad("learner", "none".to_owned(), "one or more"),
+            p if (1..p.learners.len()).any(|i| p.learners[..i].contains(&p.learners[i])) => {
+                bad("learner", self.names(), "a list without repetition")
+            }
+            p if p.learners.iter().all(|l| l.name() != p.used) => {
+                Err(FitError::NotFitted { used: p.used.clone(), learners: self.names() })
+            }
             _ => Ok(()),
+        }
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.learners.iter().map(|l| l.name()).collect();
+        names.join(", ")
+    }
+
+    /// Checks that the features named for logits are there.
+    ///
+    /// # Errors
+    ///
+    /// A feature that no level has, or two that no level has both.
+    pub fn check_features(&self, set: &FeatureSet) -> Result<(), FitError> {
+        let has = |names: &[String]| {
+            let at = |level: &LevelSpec| names.iter().all(|name| level.features.iter().any(|f| f.name == *name));
+            set.levels.iter().any(at)
+        };
+        let single = self.features.iter().map(std::slice::from_ref).find(|name| !has(name));
+        if let Some(name) = single {
+            let allowed = "features of a level; `distill list features` names them";
+            return Err(FitError::Param { name: "features", found: format!("`{}`", name[0]), allowed });
+        }
+        match self.interactions.iter().find(|pair| !has(&pair[..])) {
+            None => Ok(()),
+            Some(pair) => Err(FitError::Param {
+                name: "interact",
+                found: format!("`{}`", pair.join("*")),
+                allowed: "two features of one level; `distill list features` names them",
+            }),
         }
     }
 }
@@ -114,6 +206,24 @@ pub enum FitError {
         row: usize,
         /// What stands there.
         value: f32,
+    },
+    /// The model that should schedule is not among those fitted.
+    #[error("use is `{used}`, which is not fitted; the learners are {learners}")]
+    NotFitted {
+        /// Model asked for.
+        used: String,
+        /// What is fitted.
+        learners: String,
+    },
+    /// A model of choice cannot be fitted.
+    #[error("level `{level}`, {learner}: {problem}")]
+    Choice {
+        /// The level.
+        level: String,
+        /// The learner.
+        learner: String,
+        /// Why, with the names of features.
+        problem: String,
     },
     /// The tree learner refused.
     #[error("level `{level}`: {source}")]

@@ -1,6 +1,6 @@
 //! Training rows of a level: which choices, which target, which weight.
 
-use super::{FitError, Target};
+use super::{ChoiceData, FitError, Target};
 use crate::trace::{Choice, LevelTable};
 
 /// Lowest ln(p / best p) that is told apart; below it a candidate is simply out of the question.
@@ -23,10 +23,15 @@ pub(super) struct Rows {
 impl Rows {
     /// Weighted variance of the target.
     pub(super) fn variance(&self) -> f64 {
-        let weight: f64 = self.weight.iter().sum();
-        let mean = self.y.iter().zip(&self.weight).map(|(y, w)| w * y).sum::<f64>() / weight;
-        self.y.iter().zip(&self.weight).map(|(y, w)| w * (y - mean) * (y - mean)).sum::<f64>() / weight
+        variance(&self.y, &self.weight)
     }
+}
+
+/// Weighted variance.
+pub(super) fn variance(y: &[f64], weight: &[f64]) -> f64 {
+    let total: f64 = weight.iter().sum();
+    let mean = y.iter().zip(weight).map(|(y, w)| w * y).sum::<f64>() / total;
+    y.iter().zip(weight).map(|(y, w)| w * (y - mean) * (y - mean)).sum::<f64>() / total
 }
 
 /// ln(p / best p) of every candidate, floored; of deterministic policies 0 for the executed one and the floor for others.
@@ -41,9 +46,8 @@ pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Rows of all choices with two or more candidates. A choice's weight is shared by its candidates, so that a choice among
-/// many counts like one among few; `balance` as in [`super::FitParams`].
-pub(super) fn rows(table: &LevelTable, target: Target, balance: f64) -> Result<Rows, FitError> {
+/// The choices to learn from, and their weights.
+fn weighted(table: &LevelTable, balance: f64) -> Result<Vec<(Choice<'_>, f64)>, FitError> {
     let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT);
     let mut kind_weight = vec![0.0; table.kinds.len()];
     for choice in usable() {
@@ -54,10 +58,59 @@ pub(super) fn rows(table: &LevelTable, target: Target, balance: f64) -> Result<R
         return Err(FitError::NoChoices { level: table.spec.name.clone() });
     }
     let present = kind_weight.iter().filter(|&&w| w > 0.0).count() as f64;
-    let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
-    for choice in usable() {
+    let weight = |choice: &Choice<'_>| {
         let lift = (total / (present * kind_weight[choice.header.kind as usize])).powf(balance);
-        let weight = f64::from(choice.header.weight) * lift / choice.len() as f64;
+        f64::from(choice.header.weight) * lift
+    };
+    Ok(usable().map(|choice| (choice, weight(&choice))).collect())
+}
+
+/// Choices to learn from, for models of choice.
+pub(super) struct Choices {
+    x: Vec<f32>,
+    width: usize,
+    bounds: Vec<usize>,
+    probability: Vec<f64>,
+    weight: Vec<f64>,
+    cluster: Vec<u64>,
+}
+
+impl Choices {
+    pub(super) fn data(&self) -> ChoiceData<'_> {
+        let Self { x, width, bounds, probability, weight, cluster } = self;
+        ChoiceData { x, width: *width, bounds, probability, weight, cluster }
+    }
+}
+
+/// All choices with two or more candidates, weighted as in [`rows`], with the teacher's own probabilities: no logarithm is
+/// taken of them, so that they need no floor. Of deterministic policies the executed candidate has probability 1.
+pub(super) fn choices(table: &LevelTable, balance: f64) -> Result<Choices, FitError> {
+    let (width, bounds) = (table.width(), vec![0]);
+    let (x, probability, weight, cluster) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut choices = Choices { x, width, bounds, probability, weight, cluster };
+    for (choice, weight) in weighted(table, balance)? {
+        choices.x.extend_from_slice(choice.x);
+        match choice.has_probabilities() {
+            true => choices.probability.extend(choice.log_prob.iter().map(|&p| f64::from(p).exp())),
+            false => {
+                let target = choice.target();
+                choices.probability.extend((0..choice.len()).map(|i| f64::from(u8::from(i == target))));
+            }
+        }
+        choices.weight.push(weight);
+        choices.cluster.push(u64::from(choice.header.episode));
+        choices.bounds.push(choices.probability.len());
+    }
+    check_finite(&choices.x, table)?;
+    Ok(choices)
+}
+
+/// Rows of all choices with two or more candidates. A choice's weight is shared by its candidates, so that a choice among
+/// many counts like one among few; `balance` as in [`super::FitParams`].
+pub(super) fn rows(table: &LevelTable, target: Target, balance: f64) -> Result<Rows, FitError> {
+    let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
+    for (choice, weight) in weighted(table, balance)? {
+        let weight = weight / choice.len() as f64;
         rows.x.extend_from_slice(choice.x);
         rows.weight.resize(rows.weight.len() + choice.len(), weight);
         let best = f64::from(choice.log_prob[choice.target()]);
@@ -69,14 +122,19 @@ pub(super) fn rows(table: &LevelTable, target: Target, balance: f64) -> Result<R
         }));
         rows.bounds.push(rows.y.len());
     }
+    check_finite(&rows.x, table)?;
+    Ok(rows)
+}
+
+fn check_finite(x: &[f32], table: &LevelTable) -> Result<(), FitError> {
     let width = table.width();
-    if let Some(i) = rows.x.iter().position(|v| !v.is_finite()) {
-        return Err(FitError::NotFinite {
+    match x.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(FitError::NotFinite {
             level: table.spec.name.clone(),
             feature: table.spec.features[i % width].name.clone(),
             row: i / width,
-            value: rows.x[i],
-        });
+            value: x[i],
+        }),
     }
-    Ok(rows)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     level::LevelSpec,
-    model::{Linear, Model, Tree},
+    model::{ChoiceLogit, Linear, Model, Pairwise, Tree},
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,15 @@ pub struct Importance {
     pub share: f64,
 }
 
-/// What a model goes by: [`tree_importance`] or [`linear_importance`].
+/// What a model goes by: [`tree_importance`], [`linear_importance`] or [`logit_importance`]. A pairwise tree goes by features
+/// of one candidate and by differences between two ([`Pairwise::level`]).
 #[must_use]
 pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
     match model {
         Model::Tree(tree) => tree_importance(tree, level),
         Model::Linear(linear) => linear_importance(linear, level),
+        Model::ChoiceLogit(logit) => logit_importance(logit, level),
+        Model::Pairwise(pairwise) => tree_importance(&pairwise.tree, &Pairwise::level(level)),
     }
 }
 
@@ -44,6 +47,18 @@ pub fn linear_importance(linear: &Linear, level: &LevelSpec) -> Vec<Importance> 
     shares(&moved, level)
 }
 
+/// Importance of a choice model's features, largest first: |coefficient| × the deviation within a choice. An interaction
+/// counts half for each of its features.
+#[must_use]
+pub fn logit_importance(logit: &ChoiceLogit, level: &LevelSpec) -> Vec<Importance> {
+    let mut moved = vec![0.0; level.features.len()];
+    for (term, (c, sd)) in logit.coefficient.iter().zip(&logit.feature_sd).enumerate() {
+        let columns = logit.columns(term);
+        columns.iter().for_each(|&column| moved[column] += (c * sd).abs() / columns.len() as f64);
+    }
+    shares(&moved, level)
+}
+
 fn shares(amount: &[f64], level: &LevelSpec) -> Vec<Importance> {
     let total: f64 = amount.iter().sum();
     let share = |a: &f64| if total > 0.0 { a / total } else { 0.0 };
@@ -61,6 +76,20 @@ mod tests {
         distiller::{Targets, TreeData, TreeParams, fit_tree},
         feature::dag_feature_set,
     };
+
+    #[test]
+    fn an_interaction_counts_half_for_each_of_its_features() {
+        let mut level = dag_feature_set().levels.remove(2);
+        level.features.truncate(3);
+        let logit = ChoiceLogit {
+            coefficient: vec![-1.0, 0.0, 0.0, 2.0],
+            standard_error: None,
+            feature_sd: vec![2.0, 0.0, 9.0, 1.0],
+            interactions: vec![[0, 1]],
+        };
+        let found: Vec<f64> = logit_importance(&logit, &level).iter().map(|i| i.share).collect();
+        assert_eq!(found, [0.75, 0.25, 0.0]);
+    }
 
     #[test]
     fn the_feature_that_explains_most_comes_first_and_shares_add_up() {

@@ -1,6 +1,6 @@
 //! A decision tree laid out for speed.
 
-use super::{Linear, LinearLeaves, Model, ScoreCandidates, Tree};
+use super::{ChoiceLogit, Linear, LinearLeaves, Model, Pairwise, ScoreCandidates, Tree};
 use crate::level::first_max;
 
 /// What a wrong guess about the end of a path costs, in steps along it: the work begun on the rows behind is lost as well.
@@ -256,6 +256,10 @@ pub enum CompiledModel {
     Tree(CompiledTree),
     /// A linear score, as it is.
     Linear(Linear),
+    /// A linear score with standard errors, as it is.
+    ChoiceLogit(ChoiceLogit),
+    /// A tree that compares two candidates, as it is.
+    Pairwise(Pairwise),
 }
 
 impl CompiledModel {
@@ -265,6 +269,8 @@ impl CompiledModel {
         match model {
             Model::Tree(tree) => Self::Tree(CompiledTree::new(tree)),
             Model::Linear(linear) => Self::Linear(linear.clone()),
+            Model::ChoiceLogit(logit) => Self::ChoiceLogit(logit.clone()),
+            Model::Pairwise(pairwise) => Self::Pairwise(pairwise.clone()),
         }
     }
 }
@@ -274,6 +280,8 @@ impl ScoreCandidates for CompiledModel {
         match self {
             Self::Tree(m) => m.score_choice(x, width, scores),
             Self::Linear(m) => m.score_choice(x, width, scores),
+            Self::ChoiceLogit(m) => m.score_choice(x, width, scores),
+            Self::Pairwise(m) => m.score_choice(x, width, scores),
         }
     }
 
@@ -281,6 +289,8 @@ impl ScoreCandidates for CompiledModel {
         match self {
             Self::Tree(m) => m.size(),
             Self::Linear(m) => m.size(),
+            Self::ChoiceLogit(m) => m.size(),
+            Self::Pairwise(m) => m.size(),
         }
     }
 }

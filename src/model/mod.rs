@@ -3,14 +3,20 @@
 //! A model sees the candidates of one choice and gives each a score; the best score wins, the first of equals. What is
 //! scored (jobs, stages, amounts) is none of its business.
 
+mod choice_logit;
 mod compiled;
 pub mod export;
 mod linear;
+mod pairwise;
 mod student;
 mod tree;
 
+pub use choice_logit::ChoiceLogit;
 pub use compiled::{CompiledModel, CompiledTree};
 pub use linear::Linear;
+pub use pairwise::Pairwise;
+#[cfg(feature = "toolkit")]
+pub(crate) use pairwise::pair_column;
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 
@@ -35,6 +41,22 @@ pub enum Model {
     Tree(Tree),
     /// A linear score.
     Linear(Linear),
+    /// A linear score estimated as a choice model.
+    ChoiceLogit(ChoiceLogit),
+    /// A tree that compares two candidates.
+    Pairwise(Pairwise),
+}
+
+impl Model {
+    /// Checks a model that comes from a file: what is wrong, in words.
+    fn check(&self, width: usize) -> Result<(), String> {
+        match self {
+            Model::Tree(m) => m.check(width),
+            Model::Linear(m) => m.check(width),
+            Model::ChoiceLogit(m) => m.check(width),
+            Model::Pairwise(m) => m.check(width),
+        }
+    }
 }
 
 impl ScoreCandidates for Model {
@@ -42,6 +64,8 @@ impl ScoreCandidates for Model {
         match self {
             Model::Tree(m) => m.score_choice(x, width, scores),
             Model::Linear(m) => m.score_choice(x, width, scores),
+            Model::ChoiceLogit(m) => m.score_choice(x, width, scores),
+            Model::Pairwise(m) => m.score_choice(x, width, scores),
         }
     }
 
@@ -49,6 +73,8 @@ impl ScoreCandidates for Model {
         match self {
             Model::Tree(m) => m.size(),
             Model::Linear(m) => m.size(),
+            Model::ChoiceLogit(m) => m.size(),
+            Model::Pairwise(m) => m.size(),
         }
     }
 }

@@ -198,11 +198,7 @@ impl Student {
             }
             for m in &level.models {
                 let width = spec.features.len();
-                let checked = match &m.model {
-                    Model::Tree(tree) => tree.check(width),
-                    Model::Linear(linear) => linear.check(width),
-                };
-                checked.map_err(|problem| at(format!("model `{}`: {problem}", m.name)))?;
+                m.model.check(width).map_err(|problem| at(format!("model `{}`: {problem}", m.name)))?;
                 if !(m.temperature.is_finite() && m.temperature > 0.0) {
                     return Err(at(format!("model `{}`: temperature must be positive, got {}", m.name, m.temperature)));
                 }

@@ -5,6 +5,7 @@
 //! levels, choices, students and schedules; it never simulates and never computes a figure that an evaluation should hold.
 
 mod closed_loop;
+mod coefficients;
 mod dot_chart;
 mod fidelity;
 mod gantt;

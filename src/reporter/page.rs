@@ -68,7 +68,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
 
-    let tables = levels.iter().filter_map(|l| l.linear.as_ref()).map(|l| (l.file.clone(), l.data.clone())).collect();
+    let tables = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone())).collect();
     let charts = fidelity
         .into_iter()
         .map(|f| f.chart)

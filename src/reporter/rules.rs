@@ -1,15 +1,15 @@
-//! The rules of one level for the page: pictures, text, the features used, the linear surrogate.
+//! The rules of one level for the page: pictures, text, the features used, the linear scores.
 
 use super::ReportError;
+use super::coefficients::Coefficients;
 use super::importance;
 use super::svg::Chart;
 use super::tree::{Facts, Piece, children, pieces};
-use super::words::{self, decimal, number, percent};
+use super::words::{self, decimal, percent};
 use crate::explainer::{self, Importance};
 use crate::level::LevelSpec;
-use crate::model::{LevelModels, Linear, Model, NamedModel, Tree};
+use crate::model::{LevelModels, Model, NamedModel, Pairwise, Tree};
 use serde::Serialize;
-use serde_json::json;
 
 /// Everything that the page shows of one level's models.
 #[derive(Debug, Serialize)]
@@ -19,7 +19,7 @@ pub(super) struct Section {
     /// Name of the model that schedules.
     scheduler: String,
     pub(super) tree: Option<TreeView>,
-    pub(super) linear: Option<LinearView>,
+    pub(super) linear: Vec<Coefficients>,
     features: Vec<FeatureRow>,
 }
 
@@ -27,6 +27,8 @@ pub(super) struct Section {
 #[derive(Debug, Serialize)]
 pub(super) struct TreeView {
     name: String,
+    /// Whether it compares two candidates.
+    pairwise: bool,
     pub(super) leaves: usize,
     pub(super) depth: usize,
     pub(super) pieces: Vec<Piece>,
@@ -46,28 +48,6 @@ struct Line {
     anchor: String,
     /// At leaves: the score and the length of its bar in per cent.
     leaf: Option<(String, String)>,
-}
-
-/// A linear score, its features sorted by effect.
-#[derive(Debug, Serialize)]
-pub(super) struct LinearView {
-    /// File stem in `data/`.
-    pub(super) file: String,
-    standardised: bool,
-    rows: Vec<LinearRow>,
-    #[serde(skip)]
-    pub(super) data: serde_json::Value,
-}
-
-#[derive(Debug, Serialize)]
-struct LinearRow {
-    feature: String,
-    unit: String,
-    coefficient: String,
-    effect: String,
-    /// Length of the bar in per cent of the largest effect, and its side.
-    length: String,
-    positive: bool,
 }
 
 /// A feature that some rule of the level uses.
@@ -98,12 +78,12 @@ pub(super) fn section(
     let ordered = || std::iter::once(scheduler).chain(models.models.iter().filter(|m| m.name != scheduler.name));
     let tree = ordered().find_map(|m| match &m.model {
         Model::Tree(tree) => Some((m, tree)),
-        Model::Linear(_) => None,
+        Model::Pairwise(pairwise) => Some((m, &pairwise.tree)),
+        Model::Linear(_) | Model::ChoiceLogit(_) => None,
     });
-    let linear = ordered().find_map(|m| match &m.model {
-        Model::Linear(linear) => Some(linear),
-        Model::Tree(_) => None,
-    });
+    // What the tree's columns mean: those of a pair if it compares two candidates.
+    let pairs = tree.and_then(|(m, _)| matches!(m.model, Model::Pairwise(_)).then(|| Pairwise::level(spec)));
+    let columns = pairs.as_ref().unwrap_or(spec);
     let uses = |feature: usize| match tree {
         Some((_, t)) => {
             (0..t.feature.len()).filter(|&n| children(t, n).is_some() && t.feature[n] as usize == feature).count()
@@ -115,9 +95,9 @@ pub(super) fn section(
         level: spec.name.clone(),
         question: spec.question.clone(),
         scheduler: scheduler.name.clone(),
-        tree: tree.map(|(name, t)| tree_view(name, t, spec, &anchor, slug)).transpose()?,
-        linear: linear.map(|l| linear_view(l, spec, slug)),
-        features: spec
+        tree: tree.map(|(named, t)| tree_view(named, t, spec, columns, &anchor, slug)).transpose()?,
+        linear: ordered().filter_map(|m| Coefficients::new(m, spec, slug)).collect(),
+        features: columns
             .features
             .iter()
             .enumerate()
@@ -138,14 +118,16 @@ fn tree_view(
     named: &NamedModel,
     tree: &Tree,
     spec: &LevelSpec,
+    columns: &LevelSpec,
     anchor: &str,
     slug: &str,
 ) -> Result<TreeView, ReportError> {
-    let facts = Facts::new(tree, spec, anchor.to_owned());
+    let facts = Facts::new(tree, columns, anchor.to_owned());
     let lines = lines(&facts);
     let importance = explainer::importance(&named.model, spec);
     Ok(TreeView {
         name: named.name.clone(),
+        pairwise: matches!(named.model, Model::Pairwise(_)),
         leaves: tree.leaves(),
         depth: tree.depth(),
         pieces: pieces(&facts, slug)?,
@@ -189,32 +171,4 @@ fn lines(facts: &Facts<'_>) -> Vec<Line> {
         });
     }
     lines
-}
-
-fn linear_view(linear: &Linear, spec: &LevelSpec, slug: &str) -> LinearView {
-    let mut rows: Vec<(usize, f64, f64)> = linear
-        .coefficient
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| **c != 0.0)
-        .map(|(i, &c)| (i, c, c * linear.feature_sd[i]))
-        .collect();
-    rows.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then(a.0.cmp(&b.0)));
-    let largest = rows.first().map_or(1.0, |r| r.2.abs()).max(f64::MIN_POSITIVE);
-    let data = rows
-        .iter()
-        .map(|&(i, c, e)| json!({"feature": spec.features[i].name, "coefficient": c, "effect_of_one_sd": e}))
-        .collect();
-    let rows = rows
-        .iter()
-        .map(|&(i, c, e)| LinearRow {
-            feature: spec.features[i].name.clone(),
-            unit: spec.features[i].unit.clone(),
-            coefficient: number(c),
-            effect: number(e),
-            length: format!("{:.1}", 100.0 * e.abs() / largest),
-            positive: e > 0.0,
-        })
-        .collect();
-    LinearView { file: format!("linear-{slug}"), standardised: true, rows, data }
 }

@@ -128,7 +128,40 @@ fn policies_that_abstain_can_be_recorded_and_distilled() {
     done(dir, &["fit", "fair", "-o", "fair.json"]);
     assert!(Student::load(&dir.join("fair.json")).unwrap().abstains);
     done(dir, &["simulate", "-p", "student:fair.json", "-w", TINY, "-n", "2"]);
-    done(dir, &["fit", "fair", "-o", "other.json", "--back-end", "linfa-trees"]);
+    done(dir, &["fit", "fair", "-o", "other.json", "--learner", "linfa-trees"]);
+}
+
+#[test]
+fn every_learner_is_fitted_compared_and_can_schedule() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "8", "train");
+    record(dir, "test", "4", "test");
+    let names = "tree,linear,logit,pairwise-logit,pairwise-tree,linfa-trees,linfa-logistic,linfa-elasticnet";
+    let two = ["--interact", "remaining_work*jobs_in_system", "--use", "logit", "--max-leaves", "16"];
+    let args = ["fit", "train", "-o", "s.json", "--learner", names];
+    let fitted = done(dir, &[&args[..], &two[..]].concat());
+    let compared = done(dir, &["evaluate", "s.json", "test"]);
+    for name in names.split(',') {
+        assert!(fitted.contains(name) && compared.contains(name), "{name}: {fitted}{compared}");
+        let policy = format!("student:s.json,model={name}");
+        assert!(done(dir, &["simulate", "-p", &policy, "-w", TINY, "-n", "2"]).contains("student:s.json"));
+    }
+    assert!(done(dir, &["inspect", "s.json"]).contains("pairwise-tree"));
+    let student = Student::load(&dir.join("s.json")).unwrap();
+    assert_eq!(student.level("job").unwrap().used, "logit");
+    let noted = text(&run(dir, &["fit", "train", "-o", "logit.json", "--learner", "logit"]).stderr);
+    assert!(noted.contains("note: level job: logits leave out") && noted.contains("jobs_in_system"), "{noted}");
+    // The file does not depend on the number of threads; what is fitted besides does not change a model.
+    let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
+    done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
+    assert_eq!(fs::read(dir.join("s.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
+    done(dir, &["fit", "train", "-o", "plain.json", "--max-leaves", "16"]);
+    let plain = Student::load(&dir.join("plain.json")).unwrap();
+    for (level, more) in plain.levels.iter().zip(&student.levels) {
+        assert_eq!(level.models, more.models[..2]);
+        assert_eq!(level.used, "tree");
+    }
 }
 
 #[test]
@@ -235,6 +268,16 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(dir, &["fit", "nowhere", "-o", "s.json"], &["nowhere"]);
     refused(dir, &["fit", "trace", "-o", "no/s.json"], &["the folder no does not exist"]);
     refused(dir, &["fit", "trace", "-o", "s.json", "--max-leaves", "1"], &["2..=65536", "got 1"]);
+    let fit = |more: &[&'static str]| [&["fit", "trace", "-o", "s.json"], more].concat();
+    refused(dir, &fit(&["--learner", "bush"]), &["bush", "--learner"]);
+    refused(dir, &fit(&["--learner", "tree,tree"]), &["without repetition"]);
+    refused(dir, &fit(&["--use", "logit"]), &["`logit`", "not fitted", "tree, linear"]);
+    refused(dir, &fit(&["--learner", "logit", "--ridge=-1"]), &["ridge must be", "got -1"]);
+    refused(dir, &fit(&["--learner", "logit", "--features", "shoe_size"]), &["`shoe_size`", "distill list features"]);
+    refused(dir, &fit(&["--learner", "logit", "--interact", "shoe_size"]), &["--interact", "asterisk"]);
+    let constant = fit(&["--learner", "logit", "--features", "remaining_work,jobs_in_system"]);
+    refused(dir, &constant, &["level `job`, logit", "`jobs_in_system` never differs", "--interact"]);
+    refused(dir, &fit(&["--learner", "logit", "--ridge", "0"]), &["`job`, logit", "a positive --ridge"]);
     refused(dir, &["simulate", "-p", "fiar"], &["did you mean `fair`"]);
     refused(dir, &["simulate", "-p", "fair", "-w", "bultin"], &["did you mean `builtin`"]);
     refused(dir, &["simulate", "-p", "srpt-fair,cup=1"], &["unknown parameter `cup`", "cap"]);

@@ -1,10 +1,10 @@
 //! A model as C99 source.
 
 use super::{
-    Part,
+    Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Linear, Model, Student};
+use crate::model::{Linear, Student};
 
 /// What every exported tree uses.
 const STEP: &str = "
@@ -26,7 +26,7 @@ static inline uint32_t distill_bits(const float *x) {
   node = ways[node].child + (distill_bits(x + ways[node].feature) - tests[node].low < tests[node].span);
 ";
 
-pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     let mut preface = source::preface(student);
     preface.extend(
         "
@@ -36,18 +36,18 @@ of the model."
             .map(str::to_owned),
     );
     let mut text = comment(&preface) + "#include <stdint.h>\n#include <string.h>\n";
-    if parts.iter().any(|p| matches!(p.named.model, Model::Tree(_))) {
+    if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += STEP;
     }
-    for (part, name) in parts.iter().zip(source::names(parts)) {
+    for (piece, name) in pieces.iter().zip(source::names(pieces)) {
         text.push('\n');
-        let (mut about, features) = source::about(part);
+        let (mut about, features) = source::about(piece);
         about.extend(features.iter().map(|line| format!("  {line}")));
         let about = comment(&about);
-        let width = part.spec.features.len();
-        text += &match &part.named.model {
-            Model::Tree(tree) => function(&Tables::new(tree, part.spec), &name, &about),
-            Model::Linear(linear) => linear_function(linear, &name, width, &about),
+        let width = piece.spec.features.len();
+        text += &match &piece.form {
+            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, &about),
+            Form::Linear(linear) => linear_function(linear, &name, width, &about),
         };
     }
     text

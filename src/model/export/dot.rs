@@ -1,20 +1,20 @@
 //! A tree as a drawing for Graphviz.
 
-use super::{ExportError, Part, number32, origin, percent, plain, rows, rules};
-use crate::model::{Model, Student, Tree};
+use super::{ExportError, Form, Piece, number32, origin, percent, plain, rows, rules};
+use crate::model::{Student, Tree};
 
-pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> Result<String, ExportError> {
+pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, ExportError> {
     let mut text = String::new();
     for line in origin(student) {
         text += &format!("// {line}\n");
     }
     text += "// Yes: the value is at most the threshold, as 32-bit floats. Missing values go where the edge says so.\n";
-    for part in parts {
-        match &part.named.model {
-            Model::Tree(tree) => draw(tree, part, &mut text),
-            Model::Linear(_) => {
+    for piece in pieces {
+        match &piece.form {
+            Form::Tree(tree) => draw(tree, piece, &mut text),
+            Form::Linear(_) => {
                 return Err(ExportError::Unsupported {
-                    level: part.spec.name.clone(),
+                    level: piece.spec.name.clone(),
                     what: "a linear model",
                     target: "dot",
                     instead: "choose a tree, or `rules`",
@@ -25,9 +25,9 @@ pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> Result<String, Ex
     Ok(text)
 }
 
-fn draw(tree: &Tree, part: &Part<'_>, text: &mut String) {
-    let Part { spec, named } = part;
-    let title = format!("{}: {} ({}, {} leaves)", spec.name, spec.question, named.name, tree.leaves());
+fn draw(tree: &Tree, piece: &Piece<'_>, text: &mut String) {
+    let Piece { spec, name, .. } = piece;
+    let title = format!("{}: {} ({}, {} leaves)", spec.name, spec.question, name, tree.leaves());
     *text += &format!("\ndigraph {} {{\n", quoted(&spec.name));
     *text += &format!("  label={}; labelloc=t;\n", quoted(&title));
     *text += "  node [shape=box, fontname=\"Helvetica\"]; edge [fontname=\"Helvetica\"];\n";

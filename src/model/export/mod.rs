@@ -11,8 +11,9 @@ mod rules;
 mod rust;
 mod source;
 
-use super::{NamedModel, Student, StudentError};
+use super::{Linear, Model, NamedModel, Pairwise, Student, StudentError, Tree};
 use crate::level::LevelSpec;
+use std::borrow::Cow;
 
 /// What a model can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,51 @@ pub struct Part<'a> {
     pub named: &'a NamedModel,
 }
 
+/// What formats other than a student file know of a model.
+struct Piece<'a> {
+    /// The level; of a pairwise model, with the columns of a pair.
+    spec: Cow<'a, LevelSpec>,
+    name: &'a str,
+    temperature: f64,
+    form: Form<'a>,
+    /// Whether a row describes a pair of candidates.
+    pairs: bool,
+}
+
+enum Form<'a> {
+    Tree(&'a Tree),
+    Linear(Cow<'a, Linear>),
+}
+
+/// How a tree over pairs gives scores.
+const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences to the opponent's, \
+                     and the value is the chance to win; a candidate's score is the sum over its opponents, the highest \
+                     wins, the first of equals";
+
+impl<'a> Piece<'a> {
+    fn new(part: &Part<'a>, target: Target) -> Result<Self, ExportError> {
+        let &Part { spec, named } = part;
+        let pairs = matches!(named.model, Model::Pairwise(_));
+        let form = match &named.model {
+            Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
+            Model::Linear(linear) => Form::Linear(Cow::Borrowed(linear)),
+            Model::ChoiceLogit(logit) => match logit.as_linear() {
+                Some(linear) => Form::Linear(Cow::Owned(linear)),
+                None => {
+                    return Err(ExportError::Unsupported {
+                        level: spec.name.clone(),
+                        what: "a logit with interactions",
+                        target: target.extension(),
+                        instead: "fit it without them, choose another model, or `json`",
+                    });
+                }
+            },
+        };
+        let spec = if pairs { Cow::Owned(Pairwise::level(spec)) } else { Cow::Borrowed(spec) };
+        Ok(Self { spec, name: &named.name, temperature: named.temperature, form, pairs })
+    }
+}
+
 /// The models of a student to export: of all levels or one, those that schedule or those of a name.
 ///
 /// # Errors
@@ -126,14 +172,18 @@ pub fn parts<'a>(
 ///
 /// If the format cannot express a model, or holds one model only.
 pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<Vec<u8>, ExportError> {
+    let pieces = match target {
+        Target::Json => Vec::new(),
+        _ => parts.iter().map(|part| Piece::new(part, target)).collect::<Result<Vec<_>, _>>()?,
+    };
     Ok(match target {
-        Target::Rules => rules::export(student, parts).into_bytes(),
-        Target::Dot => dot::export(student, parts)?.into_bytes(),
-        Target::Rust => rust::export(student, parts).into_bytes(),
-        Target::C => c::export(student, parts).into_bytes(),
-        Target::Onnx => match parts {
-            [part] => onnx::export(student, part)?,
-            _ => return Err(ExportError::Several(parts.len())),
+        Target::Rules => rules::export(student, &pieces).into_bytes(),
+        Target::Dot => dot::export(student, &pieces)?.into_bytes(),
+        Target::Rust => rust::export(student, &pieces).into_bytes(),
+        Target::C => c::export(student, &pieces).into_bytes(),
+        Target::Onnx => match &pieces[..] {
+            [piece] => onnx::export(student, piece)?,
+            _ => return Err(ExportError::Several(pieces.len())),
         },
         Target::Json => json(student, parts).into_bytes(),
     })
@@ -208,4 +258,63 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
         text += &format!(" {sign} {} * {}", number(c.abs()), rules::word(&spec.features[feature].name));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        feature::dag_feature_set,
+        model::{ChoiceLogit, LEAF, LevelModels, Provenance},
+    };
+
+    fn exported(model: Model, target: Target) -> Result<String, ExportError> {
+        let models = vec![NamedModel { name: "model".to_owned(), temperature: 0.5, model }];
+        let level = LevelModels { level: "job".to_owned(), used: "model".to_owned(), models };
+        let student = Student::new(dag_feature_set(), false, vec![level], Provenance::default());
+        let parts = parts(&student, None, None).unwrap();
+        export(&student, &parts, target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn width() -> usize {
+        dag_feature_set().level("job").unwrap().features.len()
+    }
+
+    #[test]
+    fn a_logit_is_written_as_the_linear_score_that_it_is() {
+        let coefficient: Vec<f64> = (0..width()).map(|i| i as f64 - 3.0).collect();
+        let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: vec![1.0; width()] };
+        let logit =
+            ChoiceLogit { coefficient, standard_error: None, feature_sd: vec![1.0; width()], interactions: Vec::new() };
+        for target in [Target::Rules, Target::Rust, Target::C, Target::Onnx] {
+            let as_logit = exported(Model::ChoiceLogit(logit.clone()), target).unwrap();
+            assert_eq!(as_logit, exported(Model::Linear(linear.clone()), target).unwrap());
+        }
+        let mut crossed = logit;
+        crossed.interactions = vec![[0, 1]];
+        let error = exported(Model::ChoiceLogit(crossed), Target::C).unwrap_err().to_string();
+        assert!(error.contains("a logit with interactions cannot be written as c"), "{error}");
+    }
+
+    #[test]
+    fn a_pairwise_tree_is_a_tree_over_the_columns_of_a_pair() {
+        let mut tree = Tree::empty(1);
+        tree.push_test(width() as u32 + 2, 1.5, [1, 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        (tree.value, tree.impurity) = (vec![0.5, 0.25, 0.75], vec![0.0; 3]);
+        (tree.n_samples, tree.weight) = (vec![2, 1, 1], vec![2.0, 1.0, 1.0]);
+        let name = format!("Δ{}", dag_feature_set().level("job").unwrap().features[2].name);
+        for (target, expected) in [
+            (Target::Rules, "compares two candidates".to_owned()),
+            (Target::Rules, format!("{name} <= 1.5")),
+            (Target::Dot, format!("{name} <= 1.5")),
+            (Target::C, "double beats_job(const float *x)".to_owned()),
+            (Target::Rust, format!("pub fn beats_job(x: &[f32; {}]) -> f64", 2 * width())),
+            (Target::Onnx, name.clone()),
+        ] {
+            let text = exported(Model::Pairwise(Pairwise { tree: tree.clone() }), target).unwrap();
+            assert!(text.contains(&expected), "{expected} not in {text}");
+        }
+    }
 }

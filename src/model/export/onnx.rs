@@ -2,19 +2,19 @@
 //!
 //! Numbers of fields and of the enums' values are those of `onnx.proto3`.
 
-use super::{ExportError, Part, origin, protobuf::Message, version};
-use crate::model::{Linear, Model, Student, Tree};
+use super::{ExportError, Form, Piece, origin, protobuf::Message, version};
+use crate::model::{Linear, Student, Tree};
 
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;
 
 /// The input is `x`, shape `(rows, features)`; outputs are in 32 bits: `score`, shape `(rows, 1)`, or `class`, shape
 /// `(rows,)`, and `outputs`, shape `(rows, outputs)`.
-pub(super) fn export(student: &Student, part: &Part<'_>) -> Result<Vec<u8>, ExportError> {
-    let Part { spec, named } = part;
+pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, ExportError> {
+    let Piece { spec, temperature, .. } = piece;
     let width = spec.features.len() as i64;
-    let (operator, outputs) = match &named.model {
-        Model::Tree(tree) if tree.linear.is_some() => {
+    let (operator, outputs) = match &piece.form {
+        Form::Tree(tree) if tree.linear.is_some() => {
             return Err(ExportError::Unsupported {
                 level: spec.name.clone(),
                 what: "a tree with linear leaves",
@@ -22,8 +22,8 @@ pub(super) fn export(student: &Student, part: &Part<'_>) -> Result<Vec<u8>, Expo
                 instead: "its trees have constant leaves; choose another model, or `rust`, `c` or `rules`",
             });
         }
-        Model::Tree(tree) => (tree_regressor(tree), tree.outputs),
-        Model::Linear(linear) => (linear_regressor(linear), 1),
+        Form::Tree(tree) => (tree_regressor(tree), tree.outputs),
+        Form::Linear(linear) => (linear_regressor(linear), 1),
     };
     let mut graph = Message::default().bytes(1, operator);
     if outputs > 1 {
@@ -49,8 +49,8 @@ pub(super) fn export(student: &Student, part: &Part<'_>) -> Result<Vec<u8>, Expo
     let list = |words: &[&str]| serde_json::Value::from(words.to_vec()).to_string();
     for (key, value) in [
         ("level", spec.name.clone()),
-        ("model", named.name.clone()),
-        ("temperature", named.temperature.to_string()),
+        ("model", piece.name.to_owned()),
+        ("temperature", temperature.to_string()),
         ("features", list(&names)),
         ("units", list(&units)),
         ("feature_set_hash", student.feature_set_hash.clone()),

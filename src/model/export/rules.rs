@@ -1,38 +1,39 @@
 //! Rules as text: one line per leaf, the tests on a feature merged into one interval.
 
-use super::{Part, number, number32, origin, percent, plain, rows, sum};
+use super::{Form, Piece, number, number32, origin, percent, plain, rows, sum};
 use crate::{
     level::{LevelSpec, first_max},
-    model::{Linear, Model, Student, Tree},
+    model::{Linear, Student, Tree},
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
-pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     let mut text = String::new();
     for line in origin(student) {
         text += &format!("# {line}\n");
     }
     text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
              # A missing value meets a condition only where it says `or missing`.\n";
-    for Part { spec, named } in parts {
+    for piece in pieces {
+        let Piece { spec, name, temperature, .. } = piece;
+        let temperature = number(*temperature);
         text += &format!("\nlevel {}: {}\n", word(&spec.name), plain(&spec.question));
-        match &named.model {
-            Model::Tree(tree) => {
+        match &piece.form {
+            Form::Tree(tree) => {
                 let kind = match tree.outputs {
-                    1 => format!(
-                        "score per candidate, the highest wins, the first of equals; temperature {}",
-                        number(named.temperature)
-                    ),
+                    _ if piece.pairs => format!("{}; temperature {temperature}", super::PAIRS),
+                    1 => {
+                        format!("score per candidate, the highest wins, the first of equals; temperature {temperature}")
+                    }
                     n => format!("{n} outputs, the largest is the class, the first of equals"),
                 };
-                text += &format!("model {}: tree of {} leaves; {kind}\n", word(&named.name), tree.leaves());
+                text += &format!("model {}: tree of {} leaves; {kind}\n", word(name), tree.leaves());
                 leaves(tree, spec, &mut text);
             }
-            Model::Linear(linear) => {
-                let temperature = number(named.temperature);
+            Form::Linear(linear) => {
                 text += &format!(
                     "model {}: linear score per candidate, the highest wins, the first of equals; temperature {temperature}\n",
-                    word(&named.name)
+                    word(name)
                 );
                 terms(linear, spec, &mut text);
             }

@@ -1,10 +1,10 @@
 //! A model as Rust source.
 
 use super::{
-    Part,
+    Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Linear, Model, Student};
+use crate::model::{Linear, Student};
 
 /// What every exported tree uses.
 const WALK: &str = "
@@ -47,23 +47,23 @@ fn walk<const N: usize>(
 }
 ";
 
-pub(super) fn export(student: &Student, parts: &[Part<'_>]) -> String {
+pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     let mut text = comment("//!", &source::preface(student));
-    if parts.iter().any(|p| matches!(p.named.model, Model::Tree(_))) {
+    if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += WALK;
     }
-    for (part, name) in parts.iter().zip(source::names(parts)) {
+    for (piece, name) in pieces.iter().zip(source::names(pieces)) {
         text.push('\n');
         // In a block of text, or brackets would be links.
-        let (mut about, features) = source::about(part);
+        let (mut about, features) = source::about(piece);
         about.extend([String::new(), "```text".to_owned()]);
         about.extend(features);
         about.push("```".to_owned());
         text += &comment("///", &about);
-        let width = part.spec.features.len();
-        text += &match &part.named.model {
-            Model::Tree(tree) => function(&Tables::new(tree, part.spec), &name, width),
-            Model::Linear(linear) => linear_function(linear, &name, width),
+        let width = piece.spec.features.len();
+        text += &match &piece.form {
+            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, width),
+            Form::Linear(linear) => linear_function(linear, &name, width),
         };
     }
     text

@@ -1,9 +1,9 @@
 //! What exported Rust and C have in common: the words at the top, and a compiled tree as tables.
 
-use super::{Part, number, number32, origin, plain};
+use super::{Form, Piece, number, number32, origin, plain};
 use crate::{
     level::{FeatureSpec, LevelSpec},
-    model::{CompiledTree, Model, Student, Tree, compiled::order},
+    model::{CompiledTree, Student, Tree, compiled::order},
 };
 use std::fmt::Display;
 
@@ -97,29 +97,34 @@ so that there is little to guess wrong. Rows with missing values are walked with
 }
 
 /// Lines about one model, and a line for each of its features.
-pub(super) fn about(part: &Part<'_>) -> (Vec<String>, Vec<String>) {
-    let Part { spec, named } = part;
+pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
+    let Piece { spec, name, temperature, .. } = piece;
+    let temperature = number(*temperature);
     let mut lines = vec![format!("Level {}: {}", plain(&spec.name), plain(&spec.question)), String::new()];
-    let model = plain(&named.name);
-    lines.push(match &named.model {
-        Model::Tree(tree) if tree.outputs > 1 => format!(
+    let model = plain(name);
+    lines.push(match &piece.form {
+        Form::Tree(tree) if piece.pairs => format!(
+            "Model `{model}`: tree of {} leaves, {} tests deep. {}. Softmax(score / {temperature}) gives probabilities.",
+            tree.leaves(),
+            tree.depth(),
+            super::PAIRS
+        ),
+        Form::Tree(tree) if tree.outputs > 1 => format!(
             "Model `{model}`: tree of {} leaves, {} tests deep. Writes the {} outputs (of a classifier, the classes' shares) \
              and returns the number of the largest, the first of equals.",
             tree.leaves(),
             tree.depth(),
             tree.outputs
         ),
-        Model::Tree(tree) => format!(
+        Form::Tree(tree) => format!(
             "Model `{model}`: tree of {} leaves, {} tests deep. Returns the candidate's score; the highest of a choice wins, \
-             the first of equals. Softmax(score / {}) gives probabilities.",
+             the first of equals. Softmax(score / {temperature}) gives probabilities.",
             tree.leaves(),
-            tree.depth(),
-            number(named.temperature)
+            tree.depth()
         ),
-        Model::Linear(_) => format!(
+        Form::Linear(_) => format!(
             "Model `{model}`: linear. Returns the candidate's score; the highest of a choice wins, the first of equals. \
-             Softmax(score / {}) gives probabilities.",
-            number(named.temperature)
+             Softmax(score / {temperature}) gives probabilities."
         ),
     });
     lines.extend([String::new(), format!("{} features: name, unit, meaning.", spec.features.len())]);
@@ -129,12 +134,22 @@ pub(super) fn about(part: &Part<'_>) -> (Vec<String>, Vec<String>) {
 }
 
 /// Function names of the parts: `score_LEVEL`, or `classify_LEVEL` for several outputs, each different.
-pub(super) fn names(parts: &[Part<'_>]) -> Vec<String> {
+pub(super) fn names(pieces: &[Piece<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for part in parts {
-        let several = matches!(&part.named.model, Model::Tree(tree) if tree.outputs > 1);
-        let level: String = part.spec.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let name = format!("{}_{}", if several { "classify" } else { "score" }, level.to_ascii_lowercase());
+    for piece in pieces {
+        let several = matches!(&piece.form, Form::Tree(tree) if tree.outputs > 1);
+        let level: String = piece.spec.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let name = format!(
+            "{}_{}",
+            if several {
+                "classify"
+            } else if piece.pairs {
+                "beats"
+            } else {
+                "score"
+            },
+            level.to_ascii_lowercase()
+        );
         let taken = names.iter().filter(|n| **n == name || n.starts_with(&format!("{name}_n"))).count();
         names.push(if taken == 0 { name } else { format!("{name}_n{}", taken + 1) });
     }

@@ -1,0 +1,129 @@
+//! The columns of a logit: features and products, relative to their choice's mean, scaled to deviation 1 within choices.
+
+use super::{
+    Constant, LogitError, ValidLogitParams,
+    data::{ChoiceData, OneChoice},
+};
+use rayon::prelude::*;
+
+/// Choices that are summed up at a time; fixed, so that the sums do not depend on the number of threads.
+pub(super) const BLOCK: usize = 1024;
+
+/// A column differs if its deviation within choices is more than this share of its largest value: below is rounding.
+const LEAST_SPREAD: f64 = 1e-9;
+
+/// Which terms there are, and their scale.
+pub(super) struct Design {
+    width: usize,
+    /// Products, as terms behind the features.
+    interactions: Vec<[u32; 2]>,
+    /// Deviation within choices of every term, features first; weighted by choice, and alike for the candidates of one.
+    pub(super) sd: Vec<f64>,
+    /// Terms that have coefficients.
+    pub(super) used: Vec<usize>,
+}
+
+impl Design {
+    /// Measures all terms and decides which are used.
+    pub(super) fn new<T: Copy + Into<f64> + Sync>(
+        data: &ChoiceData<'_, T>,
+        total: f64,
+        params: &ValidLogitParams,
+    ) -> Result<Self, LogitError> {
+        let ValidLogitParams { columns, interactions, constant, .. } = params;
+        let width = data.width;
+        let named = columns.iter().flatten().chain(interactions.iter().flatten());
+        if let Some(column) = named.copied().find(|&c| c as usize >= width) {
+            let allowed = format!("below {width}, the number of features");
+            return Err(LogitError::Param { name: "column", found: column.to_string(), allowed });
+        }
+        let terms = width + interactions.len();
+        let mut design =
+            Self { width, interactions: interactions.clone(), sd: vec![1.0; terms], used: (0..terms).collect() };
+        let blocks: Vec<(Vec<f64>, Vec<f64>)> = (0..data.choices().div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                let (mut squares, mut largest, mut z) = (vec![0.0; terms], vec![0.0f64; terms], Vec::new());
+                for c in (block * BLOCK)..((block + 1) * BLOCK).min(data.choices()) {
+                    let choice = data.choice(c);
+                    let n = choice.probability.len();
+                    if n < 2 {
+                        continue;
+                    }
+                    design.raw(choice, &mut z);
+                    largest.iter_mut().enumerate().for_each(|(t, most)| {
+                        *most = z[t..].iter().step_by(terms).fold(*most, |m, v| m.max(v.abs()));
+                    });
+                    centre(&mut z, terms);
+                    let share = choice.weight / n as f64;
+                    for row in z.chunks_exact(terms.max(1)) {
+                        squares.iter_mut().zip(row).for_each(|(s, v)| *s += share * v * v);
+                    }
+                }
+                (squares, largest)
+            })
+            .collect();
+        let mut largest = vec![0.0f64; terms];
+        design.sd.fill(0.0);
+        for (squares, most) in blocks {
+            design.sd.iter_mut().zip(squares).for_each(|(a, b)| *a += b);
+            largest.iter_mut().zip(most).for_each(|(a, b)| *a = a.max(b));
+        }
+        design.sd.iter_mut().for_each(|s| *s = (*s / total).sqrt());
+        let asked = |t: usize| t >= width || columns.as_ref().is_none_or(|list| list.contains(&(t as u32)));
+        let flat = |t: usize| design.sd[t] <= LEAST_SPREAD * largest[t];
+        let refused = |t: usize| t >= width || *constant == Constant::Refuse;
+        let bad: Vec<Vec<usize>> =
+            (0..terms).filter(|&t| asked(t) && flat(t) && refused(t)).map(|t| design.term(t)).collect();
+        if !bad.is_empty() {
+            return Err(LogitError::Constant { terms: bad });
+        }
+        let used = (0..terms).filter(|&t| asked(t) && !flat(t)).collect();
+        design.used = used;
+        Ok(design)
+    }
+
+    /// The columns of a term.
+    pub(super) fn term(&self, term: usize) -> Vec<usize> {
+        match term.checked_sub(self.width) {
+            None => vec![term],
+            Some(i) => self.interactions[i].map(|c| c as usize).to_vec(),
+        }
+    }
+
+    /// Used terms of a choice as they are, shape `(candidates, used)`.
+    fn raw<T: Copy + Into<f64>>(&self, choice: OneChoice<'_, T>, z: &mut Vec<f64>) {
+        z.clear();
+        for row in 0..choice.probability.len() {
+            let x = &choice.x[row * self.width..(row + 1) * self.width];
+            z.extend(self.used.iter().map(|&term| match term.checked_sub(self.width) {
+                None => x[term].into(),
+                Some(i) => {
+                    let [a, b] = self.interactions[i];
+                    x[a as usize].into() * x[b as usize].into()
+                }
+            }));
+        }
+    }
+
+    /// Used terms of a choice, centred and scaled, shape `(candidates, used)`.
+    pub(super) fn rows<T: Copy + Into<f64>>(&self, choice: OneChoice<'_, T>, z: &mut Vec<f64>) {
+        self.raw(choice, z);
+        centre(z, self.used.len());
+        for row in z.chunks_exact_mut(self.used.len().max(1)) {
+            row.iter_mut().zip(&self.used).for_each(|(v, &term)| *v /= self.sd[term]);
+        }
+    }
+}
+
+/// Takes every column relative to its mean.
+fn centre(z: &mut [f64], width: usize) {
+    if width == 0 {
+        return;
+    }
+    let n = (z.len() / width) as f64;
+    for column in 0..width {
+        let mean = z[column..].iter().step_by(width).sum::<f64>() / n;
+        z[column..].iter_mut().step_by(width).for_each(|v| *v -= mean);
+    }
+}

@@ -1,0 +1,119 @@
+//! The coefficients of a linear score as a table.
+
+use super::words::number;
+use crate::level::LevelSpec;
+use crate::model::{ChoiceLogit, Linear, Model, NamedModel};
+use serde::Serialize;
+use serde_json::json;
+
+/// A 95 % interval is this many standard errors to either side.
+const NORMAL_95: f64 = 1.96;
+
+/// A linear score, its features sorted by effect.
+#[derive(Debug, Serialize)]
+pub(super) struct Coefficients {
+    /// File stem in `data/`.
+    pub(super) file: String,
+    /// Name of the model.
+    name: String,
+    /// What it is, for readers.
+    kind: &'static str,
+    /// Whether there are standard errors.
+    intervals: bool,
+    rows: Vec<Row>,
+    #[serde(skip)]
+    pub(super) data: serde_json::Value,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    feature: String,
+    unit: String,
+    coefficient: String,
+    interval: String,
+    effect: String,
+    /// Length of the bar in per cent of the largest effect, and its side.
+    length: String,
+    positive: bool,
+}
+
+impl Coefficients {
+    /// The table of a linear model; `None` of others.
+    pub(super) fn new(named: &NamedModel, spec: &LevelSpec, slug: &str) -> Option<Self> {
+        let (coefficient, sd, errors, kind) = match &named.model {
+            Model::Linear(Linear { coefficient, feature_sd, .. }) => (coefficient, feature_sd, None, "linear score"),
+            Model::ChoiceLogit(ChoiceLogit { coefficient, feature_sd, standard_error, .. }) => {
+                (coefficient, feature_sd, standard_error.as_ref(), "linear score of a choice model")
+            }
+            Model::Tree(_) | Model::Pairwise(_) => return None,
+        };
+        let columns = |term: usize| match &named.model {
+            Model::ChoiceLogit(logit) => logit.columns(term),
+            _ => vec![term],
+        };
+        let joined = |term: usize, what: fn(&LevelSpec, usize) -> &str| {
+            let parts: Vec<&str> = columns(term).into_iter().map(|c| what(spec, c)).collect();
+            parts.join(" × ")
+        };
+        let mut terms: Vec<(usize, f64, f64)> =
+            coefficient.iter().zip(sd).enumerate().map(|(i, (&c, sd))| (i, c, c * sd)).collect();
+        terms.retain(|term| term.1 != 0.0);
+        terms.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then(a.0.cmp(&b.0)));
+        let largest = terms.first().map_or(1.0, |t| t.2.abs()).max(f64::MIN_POSITIVE);
+        let name = |term| joined(term, |spec, c| &spec.features[c].name);
+        let data = terms.iter().map(|&(i, c, e)| {
+            let mut row = json!({"feature": name(i), "coefficient": c, "effect_of_one_sd": e});
+            if let Some(errors) = errors {
+                row["standard_error"] = errors[i].into();
+            }
+            row
+        });
+        let data = data.collect();
+        let interval = |i: usize, c: f64| match errors {
+            None => String::new(),
+            Some(e) => format!("{} to {}", number(c - NORMAL_95 * e[i]), number(c + NORMAL_95 * e[i])),
+        };
+        let row = |&(i, c, e): &(usize, f64, f64)| Row {
+            feature: name(i),
+            unit: joined(i, |spec, c| &spec.features[c].unit),
+            coefficient: number(c),
+            interval: interval(i, c),
+            effect: number(e),
+            length: format!("{:.1}", 100.0 * e.abs() / largest),
+            positive: e > 0.0,
+        };
+        let rows = terms.iter().map(row).collect();
+        // A student's author may have called it anything.
+        let plain: String =
+            named.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        let file = format!("{plain}-{slug}");
+        Some(Self { file, name: named.name.clone(), kind, intervals: errors.is_some(), rows, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feature::dag_feature_set;
+
+    #[test]
+    fn a_logit_shows_intervals_and_products_with_their_units() {
+        let mut spec = dag_feature_set().levels.remove(0);
+        spec.features.truncate(2);
+        spec.features[0].unit = "ms".to_owned();
+        let model = Model::ChoiceLogit(ChoiceLogit {
+            coefficient: vec![0.0, -2.0, 0.5],
+            standard_error: Some(vec![0.0, 1.0, 0.1]),
+            feature_sd: vec![0.0, 1.0, 10.0],
+            interactions: vec![[0, 1]],
+        });
+        let named = NamedModel { name: "logit".to_owned(), temperature: 1.0, model };
+        let table = Coefficients::new(&named, &spec, "job").unwrap();
+        assert_eq!((table.file.as_str(), table.intervals, table.rows.len()), ("logit-job", true, 2));
+        let names: Vec<&str> = spec.features.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(table.rows[0].feature, names.join(" × "));
+        assert_eq!(table.rows[0].unit, format!("ms × {}", spec.features[1].unit));
+        assert_eq!(table.rows[1].interval, "\u{2212}3.96 to \u{2212}0.04");
+        assert_eq!(table.data[1]["standard_error"], 1.0);
+    }
+}
