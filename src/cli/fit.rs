@@ -2,7 +2,7 @@
 
 use super::{Verdict, check_interrupt, check_parent, evaluate::print_fidelity, output::Output, table::Table};
 use crate::{
-    distiller::{FitParams, Learner, Target, fit_student},
+    distiller::{Engine, FitParams, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
     model::{Model, Provenance, ScoreCandidates, Student},
     trace::{LevelTable, Trace},
@@ -44,6 +44,15 @@ pub(super) struct FitArgs {
     /// Least share of a level's squared error that a split must take away
     #[arg(long, default_value_t = FitParams::default().min_gain, value_name = "SHARE")]
     min_gain: f64,
+    /// How trees look for splits: at every gap between values, or between 255 bins per feature
+    #[arg(long, value_enum, default_value_t = EngineArg::Exact)]
+    engine: EngineArg,
+    /// Keep thresholds in the middle between values instead of rounding them to short decimals
+    #[arg(long)]
+    no_rounding: bool,
+    /// Cost of a leaf for cost-complexity pruning, in units of the tree's squared error
+    #[arg(long, default_value_t = FitParams::default().ccp_alpha, value_name = "X")]
+    ccp_alpha: f64,
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
@@ -69,6 +78,12 @@ enum TargetArg {
     Probability,
     RelativeProbability,
     LogRatio,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineArg {
+    Exact,
+    Histogram,
 }
 
 /// Parses the name of a learner.
@@ -99,6 +114,12 @@ impl FitArgs {
                 TargetArg::RelativeProbability => Target::RelativeProbability,
                 TargetArg::LogRatio => Target::LogRatio,
             },
+            engine: match self.engine {
+                EngineArg::Exact => Engine::Exact,
+                EngineArg::Histogram => Engine::Histogram { max_bins: 255 },
+            },
+            round_thresholds: !self.no_rounding,
+            ccp_alpha: self.ccp_alpha,
             balance: self.balance,
             min_gain: self.min_gain,
             learners: self.learners.clone(),

@@ -1,8 +1,8 @@
 //! Everything that can learn from choices, behind one trait, so that an evaluator compares it on equal terms.
 
 use super::{
-    Constant, Engine, FitError, FitParams, Learner, LogitError, LogitParams, Objective, Target, Targets, TreeData,
-    TreeError, TreeParams,
+    Constant, Engine, FitError, FitParams, Leaf, Learner, LogitError, LogitParams, Objective, Target, Targets,
+    TreeData, TreeError, TreeParams,
     back_end::fit_linfa_tree,
     choice::{self, MOST_PAIRS, fit_linfa_logistic, fit_logit},
     linear::{Solver, fit_linear},
@@ -56,7 +56,10 @@ impl Learner {
     pub fn with(self, params: &FitParams) -> Box<dyn ChoiceLearner> {
         let params = params.clone();
         match self {
-            Self::Tree => Box::new(OwnTree(params)),
+            Self::Tree => Box::new(OwnTree { name: self.name(), leaf: Leaf::Constant, params }),
+            Self::LinearTree => {
+                Box::new(OwnTree { name: self.name(), leaf: Leaf::Linear { ridge: LEAF_RIDGE }, params })
+            }
             Self::Linear => Box::new(OwnLinear { name: self.name(), solver: Solver::LeastSquares, params }),
             Self::Logit => Box::new(OwnLogit { name: self.name(), objective: Objective::Listwise, params }),
             Self::PairwiseLogit => Box::new(OwnLogit { name: self.name(), objective: Objective::Pairwise, params }),
@@ -69,38 +72,45 @@ impl Learner {
 }
 
 /// A regression tree per candidate.
-struct OwnTree(FitParams);
+struct OwnTree {
+    name: &'static str,
+    leaf: Leaf,
+    params: FitParams,
+}
+
+/// Penalty of linear leaves: strong enough that leaves of few rows stay near their means.
+const LEAF_RIDGE: f64 = 1e-2;
 
 impl ChoiceLearner for OwnTree {
     fn name(&self) -> &str {
-        Learner::Tree.name()
+        self.name
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let rows = target::rows(table, self.0.target, self.0.balance)?;
+        let rows = target::rows(table, self.params.target, self.params.balance)?;
         let data = TreeData {
             x: &rows.x,
             width: table.width(),
             targets: Targets::Values(&rows.y),
             weight: Some(&rows.weight),
         };
-        regression_tree(data, rows.variance(), Engine::Exact, &self.0, table).map(Model::Tree)
+        let recipe = recipe(&self.params, rows.variance()).engine(self.params.engine).leaf(self.leaf);
+        grow(data, &recipe, table).map(Model::Tree)
     }
 }
 
-fn regression_tree(
-    data: TreeData<'_>,
-    variance: f64,
-    engine: Engine,
-    params: &FitParams,
-    table: &LevelTable,
-) -> Result<Tree, FitError> {
-    let recipe = TreeParams::default()
-        .engine(engine)
+/// The recipe of a regression tree on a target of some variance.
+fn recipe(params: &FitParams, variance: f64) -> TreeParams {
+    TreeParams::default()
         .max_leaf_nodes(params.max_leaf_nodes)
         .min_samples_leaf(params.min_samples_leaf)
-        .min_impurity_decrease(params.min_gain * variance);
-    fit_tree(data, &recipe).map_err(|source: TreeError| FitError::Tree { level: table.spec.name.clone(), source })
+        .min_impurity_decrease(params.min_gain * variance)
+        .ccp_alpha(params.ccp_alpha)
+        .round_thresholds(params.round_thresholds)
+}
+
+fn grow(data: TreeData<'_>, recipe: &TreeParams, table: &LevelTable) -> Result<Tree, FitError> {
+    fit_tree(data, recipe).map_err(|source: TreeError| FitError::Tree { level: table.spec.name.clone(), source })
 }
 
 /// A linear regression per candidate, on log-probabilities.
@@ -173,8 +183,8 @@ impl ChoiceLearner for PairwiseTree {
         let width = 2 * table.width();
         let data = TreeData { x: &pairs.x, width, targets: Targets::Values(&pairs.y), weight: Some(&pairs.weight) };
         // Differences have so many values that looking at every gap would cost much and tell little.
-        let engine = Engine::Histogram { max_bins: 255 };
-        let tree = regression_tree(data, target::variance(&pairs.y, &pairs.weight), engine, &self.0, table)?;
+        let recipe = recipe(&self.0, target::variance(&pairs.y, &pairs.weight));
+        let tree = grow(data, &recipe.engine(Engine::Histogram { max_bins: 255 }), table)?;
         Ok(Model::Pairwise(Pairwise { tree }))
     }
 }

@@ -1,5 +1,6 @@
 //! What a fit is asked for, and why it may be refused.
 
+use super::Engine;
 use crate::level::{FeatureSet, LevelSpec};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ pub enum Target {
 pub enum Learner {
     /// A regression tree on what [`FitParams::target`] says of each candidate.
     Tree,
+    /// The same with a linear function of the tested features at each leaf.
+    LinearTree,
     /// A linear regression on log-probabilities, by linfa-linear on our weighted sums.
     Linear,
     /// A conditional logit: a linear score whose softmax gives the teacher's probabilities.
@@ -39,8 +42,9 @@ pub enum Learner {
 
 impl Learner {
     /// All learners.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tree,
+        Self::LinearTree,
         Self::Linear,
         Self::Logit,
         Self::PairwiseLogit,
@@ -55,6 +59,7 @@ impl Learner {
     pub fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",
+            Self::LinearTree => "linear-tree",
             Self::Linear => "linear",
             Self::Logit => "logit",
             Self::PairwiseLogit => "pairwise-logit",
@@ -78,6 +83,12 @@ pub struct FitParams {
     /// Least share of the level's whole squared error that a split must take away; what simple policies need no leaf for
     /// is left out.
     pub min_gain: f64,
+    /// How trees look for splits; pairwise trees always use histograms.
+    pub engine: Engine,
+    /// Whether thresholds become the shortest decimals that divide the training rows in the same way.
+    pub round_thresholds: bool,
+    /// Cost of a leaf for minimal cost-complexity pruning of trees, in units of their squared error; 0 does not prune.
+    pub ccp_alpha: f64,
     /// What the tree is taught.
     pub target: Target,
     /// How far the kinds of choices are balanced: 0 counts choices, 1 gives every kind the same total weight. Kinds differ
@@ -104,6 +115,9 @@ impl Default for FitParams {
             max_leaf_nodes: 64,
             min_samples_leaf: 20,
             min_gain: 5e-4,
+            engine: Engine::Exact,
+            round_thresholds: true,
+            ccp_alpha: 0.0,
             target: Target::RelativeProbability,
             balance: 0.8,
             learners: vec![Learner::Tree, Learner::Linear],
@@ -129,6 +143,12 @@ impl FitParams {
             }
             p if p.min_samples_leaf == 0 => bad("min_samples_leaf", "0".to_owned(), "at least 1"),
             p if !(0.0..=1.0).contains(&p.min_gain) => bad("min_gain", p.min_gain.to_string(), "in 0..=1"),
+            p if !(p.ccp_alpha.is_finite() && p.ccp_alpha >= 0.0) => {
+                bad("ccp_alpha", p.ccp_alpha.to_string(), "a number of at least 0")
+            }
+            p if p.ccp_alpha > 0.0 && p.learners.contains(&Learner::LinearTree) => {
+                bad("ccp_alpha", p.ccp_alpha.to_string(), "0 for linear-tree")
+            }
             p if !(0.0..=1.0).contains(&p.balance) => bad("balance", p.balance.to_string(), "in 0..=1"),
             p if !(p.ridge.is_finite() && p.ridge >= 0.0) => {
                 bad("ridge", p.ridge.to_string(), "a number of at least 0")

@@ -35,7 +35,6 @@ pub trait ScoreCandidates {
 /// Any model that a student file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "there are a few models, each far larger than its head")]
 pub enum Model {
     /// A decision tree with one value per leaf.
     Tree(Tree),

@@ -107,8 +107,14 @@ impl Tree {
         self.default_left.push(default_left);
     }
 
-    /// The tree in which the nodes that are `cut` are leaves, in pre-order. Not for linear leaves.
-    pub(crate) fn without_below(&self, cut: &[bool]) -> Self {
+    /// The tree in which the nodes that are `cut` (one flag per node) are leaves, in pre-order. Linear functions of leaves are
+    /// dropped, because a node that becomes a leaf has none.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer flags than nodes.
+    #[must_use]
+    pub fn without_below(&self, cut: &[bool]) -> Self {
         let mut tree = Self::empty(self.outputs);
         // Node, and whose right child it is.
         let mut stack = vec![(0, None)];

@@ -137,7 +137,8 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     let dir = dir.path();
     record(dir, "train", "8", "train");
     record(dir, "test", "4", "test");
-    let names = "tree,linear,logit,pairwise-logit,pairwise-tree,linfa-trees,linfa-logistic,linfa-elasticnet";
+    let names =
+        "tree,linear,linear-tree,logit,pairwise-logit,pairwise-tree,linfa-trees,linfa-logistic,linfa-elasticnet";
     let two = ["--interact", "remaining_work*jobs_in_system", "--use", "logit", "--max-leaves", "16"];
     let args = ["fit", "train", "-o", "s.json", "--learner", names];
     let fitted = done(dir, &[&args[..], &two[..]].concat());
@@ -156,7 +157,10 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
     done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
     assert_eq!(fs::read(dir.join("s.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
+    let options = ["--engine", "histogram", "--no-rounding", "--ccp-alpha", "1e-4", "--max-leaves", "16"];
+    done(dir, &[&["fit", "train", "-o", "options.json"][..], &options].concat());
     done(dir, &["fit", "train", "-o", "plain.json", "--max-leaves", "16"]);
+    assert_ne!(fs::read(dir.join("options.json")).unwrap(), fs::read(dir.join("plain.json")).unwrap());
     let plain = Student::load(&dir.join("plain.json")).unwrap();
     for (level, more) in plain.levels.iter().zip(&student.levels) {
         assert_eq!(level.models, more.models[..2]);
