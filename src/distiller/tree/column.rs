@@ -7,8 +7,8 @@ use rayon::prelude::*;
 /// Rows from which bins are made; of more rows, so many are drawn.
 const SAMPLE: usize = 1 << 16;
 
-/// Rows that are read at a time, so that a group's columns find them in the cache.
-const BLOCK: usize = 1024;
+/// Rows that are read at a time, so that all columns find them in the cache.
+const BLOCK: usize = 2048;
 
 /// A feature of all active rows.
 pub(super) struct Column {
@@ -32,23 +32,46 @@ pub(super) fn value_of(key: u32) -> f32 {
 
 /// All columns of the data, with at most `max_bins` bins. Features of no more values than that keep their values apart.
 pub(super) fn columns(rows: &Rows<'_>, max_bins: usize) -> Vec<Column> {
-    let numbers: Vec<usize> = (0..rows.width).collect();
-    // The columns of a group are read together, because their values share cache lines; more groups than threads, because
-    // they take different times.
-    let threads = rayon::current_num_threads();
-    let group = rows.width.div_ceil(if threads > 1 { 3 * threads } else { 1 }).max(1);
-    let groups = numbers.par_chunks(group).map(|group| {
-        let binnings = samples(rows, group).into_iter().map(|sample| Binning::new(sample, max_bins));
-        let mut fillings: Vec<Filling> = binnings.map(|binning| Filling::new(binning, rows)).collect();
-        for block in rows.active.chunks(BLOCK) {
-            for (&number, filling) in group.iter().zip(&mut fillings) {
-                filling.extend(rows, number, block);
+    let binnings: Vec<Binning> = samples(rows).into_par_iter().map(|sample| Binning::new(sample, max_bins)).collect();
+    // All columns of a block of rows are read together, because their values share cache lines.
+    let blocks: Vec<(Vec<u8>, Vec<bool>)> =
+        rows.active
+            .par_chunks(BLOCK)
+            .map(|block| {
+                let mut codes = Vec::with_capacity(block.len() * rows.width);
+                let unknown = binnings.iter().enumerate().map(|(number, binning)| {
+                    binning.encode(block.iter().map(|&row| rows.value(row, number)), &mut codes)
+                });
+                let unknown = unknown.collect();
+                (codes, unknown)
+            })
+            .collect();
+    let numbered = binnings.into_par_iter().enumerate();
+    numbered
+        .map(|(number, binning)| {
+            if blocks.iter().any(|(_, unknown)| unknown[number]) {
+                return again(rows, number, binning, max_bins);
             }
-        }
-        let finished = group.iter().zip(fillings).map(|(&number, filling)| filling.finish(rows, number, max_bins));
-        finished.collect::<Vec<_>>()
-    });
-    groups.flatten_iter().collect()
+            let mut codes = Vec::with_capacity(rows.active.len());
+            for (block, _) in &blocks {
+                let length = block.len() / rows.width;
+                codes.extend_from_slice(&block[number * length..][..length]);
+            }
+            Column { codes, bins: binning.edges.count, values: binning.values }
+        })
+        .collect()
+}
+
+/// A column of which the sample showed few values, but which has others.
+fn again(rows: &Rows<'_>, number: usize, binning: Binning, max_bins: usize) -> Column {
+    let binning = match few_values(rows, number, max_bins) {
+        Some(values) => Binning::of_values(values),
+        // All but a few rows have few values: the bins of the sample stand for their surroundings.
+        None => Binning { values: None, ..binning },
+    };
+    let mut codes = Vec::with_capacity(rows.active.len());
+    binning.encode(rows.active.iter().map(|&row| rows.value(row, number)), &mut codes);
+    Column { codes, bins: binning.edges.count, values: binning.values }
 }
 
 /// How a column's values are told apart.
@@ -72,47 +95,20 @@ impl Binning {
     fn of_values(values: Vec<f32>) -> Self {
         Self { edges: BinEdges::new(&values), values: Some(values) }
     }
-}
 
-/// A column that is being filled.
-struct Filling {
-    binning: Binning,
-    codes: Vec<u8>,
-    /// Whether a value came up that the binning by values does not know, because it was not in the sample.
-    unknown: bool,
-}
-
-impl Filling {
-    fn new(binning: Binning, rows: &Rows<'_>) -> Self {
-        Self { binning, codes: Vec::with_capacity(rows.active.len()), unknown: false }
-    }
-
-    fn extend(&mut self, rows: &Rows<'_>, number: usize, block: &[u32]) {
-        let Self { binning: Binning { edges, values }, codes, unknown } = self;
-        match values {
-            None => codes.extend(block.iter().map(|&row| edges.code(rows.value(row, number)))),
-            Some(values) => codes.extend(block.iter().map(|&row| {
-                let value = rows.value(row, number);
-                let code = edges.code(value);
-                *unknown |= values.get(usize::from(code)) != Some(&value) && !value.is_nan();
-                code
-            })),
-        }
-    }
-
-    fn finish(self, rows: &Rows<'_>, number: usize, max_bins: usize) -> Column {
-        let Self { binning, codes, unknown } = self;
-        if !unknown {
-            return Column { codes, bins: binning.edges.count, values: binning.values };
-        }
-        let binning = match few_values(rows, number, max_bins) {
-            Some(values) => Binning::of_values(values),
-            // All but a few rows have few values: the bins of the sample stand for their surroundings.
-            None => Binning { values: None, ..binning },
+    /// Appends the bins of some values. True if there is one that bins by value do not know, because it was not in the sample.
+    fn encode(&self, column: impl Iterator<Item = f32>, codes: &mut Vec<u8>) -> bool {
+        let Some(values) = &self.values else {
+            codes.extend(column.map(|value| self.edges.code(value)));
+            return false;
         };
-        let mut again = Self::new(binning, rows);
-        again.extend(rows, number, &rows.active);
-        Column { codes: again.codes, bins: again.binning.edges.count, values: again.binning.values }
+        let mut unknown = false;
+        codes.extend(column.map(|value| {
+            let code = self.edges.code(value);
+            unknown |= values.get(usize::from(code)) != Some(&value) && !value.is_nan();
+            code
+        }));
+        unknown
     }
 }
 
@@ -131,19 +127,19 @@ fn few_values(rows: &Rows<'_>, number: usize, most: usize) -> Option<Vec<f32>> {
     Some(values)
 }
 
-/// Keys of some columns' values in a sample of the rows; none for missing values.
-fn samples(rows: &Rows<'_>, columns: &[usize]) -> Vec<Vec<u32>> {
+/// Keys of the columns' values in a sample of the rows; none for missing values.
+fn samples(rows: &Rows<'_>) -> Vec<Vec<u32>> {
     let n = rows.active.len();
     // Of many rows, one out of every stretch of equal length, drawn so that no period of the data can meet it.
     let drawn = |i: usize| {
         let (from, to) = (i * n / SAMPLE, (i + 1) * n / SAMPLE);
         from + scale(hash(&[i as u64]), (to - from) as u32) as usize
     };
-    let mut keys = vec![Vec::with_capacity(n.min(SAMPLE)); columns.len()];
+    let mut keys = vec![Vec::with_capacity(n.min(SAMPLE)); rows.width];
     for i in 0..n.min(SAMPLE) {
         let row = rows.active[if n <= SAMPLE { i } else { drawn(i) }];
-        for (&column, keys) in columns.iter().zip(&mut keys) {
-            let value = rows.value(row, column);
+        for (number, keys) in keys.iter_mut().enumerate() {
+            let value = rows.value(row, number);
             if !value.is_nan() {
                 keys.push(key(value));
             }

@@ -6,7 +6,11 @@ use super::{
     grow::State,
     search::{Cuts, Limits, Place, View},
 };
+use rayon::prelude::*;
 use std::{collections::BTreeMap, ops::Range};
+
+/// So many rows are sorted in parallel.
+const PARALLEL_FROM: usize = 1 << 15;
 
 pub(super) struct Field<C: Criterion> {
     number: usize,
@@ -129,14 +133,21 @@ impl<C: Criterion> Field<C> {
         if hidden == 0 {
             return false;
         }
-        rows.reserve(hidden);
         let range = state.nodes[node].range.clone();
-        let codes = self.column.codes[range.clone()].iter().zip(&state.order[range]);
-        for (at, (&code, &row)) in codes.enumerate().filter(|(_, (code, _))| cut[usize::from(**code)]) {
-            let key = key(state.rows.value(row, self.number));
-            rows.push((u64::from(code) << 32 | u64::from(key), at as u32));
+        let (codes, order) = (&self.column.codes[range.clone()], &state.order[range]);
+        let entry = |at: usize| {
+            let code = codes[at];
+            let entry = || u64::from(code) << 32 | u64::from(key(state.rows.value(order[at], self.number)));
+            cut[usize::from(code)].then(|| (entry(), at as u32))
+        };
+        // Often few fields have much to sort: then it is the sorting that is shared out.
+        if hidden >= PARALLEL_FROM {
+            rows.par_extend((0..codes.len()).into_par_iter().filter_map(entry));
+            rows.par_sort_unstable();
+        } else {
+            rows.extend((0..codes.len()).filter_map(entry));
+            rows.sort_unstable();
         }
-        rows.sort_unstable();
         true
     }
 

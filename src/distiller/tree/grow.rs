@@ -243,11 +243,14 @@ impl<'a, C: Criterion> Grower<'a, C> {
         let range = self.state.nodes[open.node].range.clone();
         let (left, gap) = self.sides(open);
         let (state, Room { sources, order, payload, .. }) = (&mut self.state, &mut self.room);
+        let fields = &mut self.fields;
         rayon::join(
-            || reorder(&mut state.payload[range.clone()], sources, payload),
-            || reorder(&mut state.order[range.clone()], sources, order),
+            || {
+                reorder(&mut state.payload[range.clone()], sources, payload);
+                reorder(&mut state.order[range.clone()], sources, order);
+            },
+            || each(fields, range.len(), |field| field.reorder(range.clone(), sources)),
         );
-        each(&mut self.fields, range.len(), |field| field.reorder(range.clone(), sources));
         let children = [state.nodes.len(), state.nodes.len() + 1];
         let middle = range.start + left;
         let ranges = [range.start..middle, middle..range.end];
@@ -270,34 +273,42 @@ impl<'a, C: Criterion> Grower<'a, C> {
         let Place { bin, key: cut, missing_left } = open.place;
         let Column { codes, values, .. } = &self.fields[open.feature].column;
         let codes = &codes[range.clone()];
-        let value = |i: usize, code: usize| match values {
-            Some(values) => key(values[code]),
-            None => key(state.rows.value(state.order[range.start + i], open.feature)),
-        };
-        let above = codes.iter().map(|&c| usize::from(c)).filter(|&c| c > bin && c != MISSING_BIN);
-        let next = if cut == u32::MAX { above.min() } else { None };
-        let (mut low, mut high) = (0, u32::MAX);
-        let mut goes_left = |i: usize, code: usize| {
-            if code == bin || Some(code) == next {
-                let key = value(i, code);
-                let left = code == bin && key <= cut;
-                (low, high) = if left { (low.max(key), high) } else { (low, high.min(key)) };
-                return left;
-            }
-            if code == MISSING_BIN { missing_left == Some(true) } else { code < bin }
-        };
+        let value = |i: usize| key(state.rows.value(state.order[range.start + i], open.feature));
+        // Bins go to one side, but for one that is cut through.
+        let mut goes_left: [bool; BINS] = std::array::from_fn(|code| code <= bin);
+        goes_left[MISSING_BIN] = missing_left == Some(true);
+        let is_cut = cut != u32::MAX;
         sources.resize(codes.len(), 0);
         others.resize(codes.len(), 0);
         let (mut left, mut right) = (0, 0);
         for (i, &code) in codes.iter().enumerate() {
             // Both places are written and only one counts: no branch to mispredict.
             (sources[left], others[right]) = (i as u32, i as u32);
-            let goes = usize::from(goes_left(i, usize::from(code)));
+            let code = usize::from(code);
+            let goes = if is_cut && code == bin { value(i) <= cut } else { goes_left[code] };
+            let goes = usize::from(goes);
             left += goes;
             right += 1 - goes;
         }
         sources[left..].copy_from_slice(&others[..right]);
-        (left, [value_of(low), if high == u32::MAX { f32::INFINITY } else { value_of(high) }])
+        // The neighbouring values are in the last bin on the left and in the first one on the right.
+        let above = codes.iter().copied().filter(|&c| usize::from(c) > bin && usize::from(c) != MISSING_BIN);
+        let next = if is_cut { Some(bin) } else { above.min().map(usize::from) };
+        if let (Some(values), false) = (values, is_cut) {
+            return (left, [values[bin], next.map_or(f32::INFINITY, |next| values[next])]);
+        }
+        let (mut low, mut high) = (0, None);
+        for (i, &code) in
+            codes.iter().enumerate().filter(|(_, c)| usize::from(**c) == bin || Some(usize::from(**c)) == next)
+        {
+            let key = value(i);
+            if usize::from(code) == bin && key <= cut {
+                low = low.max(key);
+            } else {
+                high = Some(high.map_or(key, |high: u32| high.min(key)));
+            }
+        }
+        (left, [value_of(low), high.map_or(f32::INFINITY, value_of)])
     }
 
     /// Hands the bounds of monotone constraints down to two children.
