@@ -29,6 +29,7 @@ pub(super) struct TreeView {
     name: String,
     /// Whether it compares two candidates.
     pairwise: bool,
+    linear_leaves: bool,
     pub(super) leaves: usize,
     pub(super) depth: usize,
     pub(super) pieces: Vec<Piece>,
@@ -128,6 +129,7 @@ fn tree_view(
     Ok(TreeView {
         name: named.name.clone(),
         pairwise: matches!(named.model, Model::Pairwise(_)),
+        linear_leaves: tree.linear.is_some(),
         leaves: tree.leaves(),
         depth: tree.depth(),
         pieces: pieces(&facts, slug)?,
