@@ -4,6 +4,23 @@
 //! each candidate was to the teacher, relative to the best one. Class labels (chosen or not) distil badly, because a
 //! teacher is often nearly indifferent.
 
+/// Setters of a recipe that wraps its checked form: fields with their words after the recipe.
+macro_rules! setters {
+    ($recipe:ident: $($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+        impl $recipe {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $name(mut self, $name: impl Into<$type>) -> Self {
+                    self.0.$name = $name.into();
+                    self
+                }
+            )*
+        }
+    };
+}
+use setters;
+
 mod back_end;
 mod choice;
 mod cholesky;

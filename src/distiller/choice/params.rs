@@ -66,22 +66,7 @@ impl Default for LogitParams {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        impl LogitParams {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $name(mut self, $name: impl Into<$type>) -> Self {
-                    self.0.$name = $name.into();
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
+crate::distiller::setters! { LogitParams:
     /// What is compared.
     objective: Objective,
     /// Penalty: `ridge / 2` × the squared coefficients of features scaled to deviation 1 within choices, per unit of weight.

@@ -1,7 +1,10 @@
 //! Linear leaves: a small ridge regression per leaf on the features that were tested on the way to it.
 
 use super::{criterion::Criterion, grow::State};
-use crate::model::{LEAF, LinearLeaves, Tree};
+use crate::{
+    distiller::cholesky,
+    model::{LEAF, LinearLeaves, Tree},
+};
 
 /// Fits the leaves of a grown tree. `grown[i]` is the grown node of node `i`; `y` are the targets by row.
 ///
@@ -76,27 +79,9 @@ fn leaf<C: Criterion>(
     for i in 0..k {
         gram[i * k + i] += ridge;
     }
-    let slopes = solve(gram, moment, k);
+    // The penalty keeps the system definite; where rounding overcomes it, the leaf stays constant.
+    let slopes = cholesky::factor(gram, k, 0.0).map_or(vec![0.0; k], |factor| cholesky::solve(&factor, &moment));
     let terms: Vec<(u32, f64)> = used.iter().zip(&slopes).map(|(u, slope)| (u.0, slope / u.2)).collect();
     let intercept = mean_y - used.iter().zip(&terms).map(|(u, term)| u.1 * term.1).sum::<f64>();
     (intercept, terms)
-}
-
-/// The solution of a symmetric positive definite system, its lower half given row by row (Cholesky).
-fn solve(mut a: Vec<f64>, mut b: Vec<f64>, k: usize) -> Vec<f64> {
-    for i in 0..k {
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|m| a[i * k + m] * a[j * k + m]).sum();
-            let rest = a[i * k + j] - dot;
-            // The penalty keeps the diagonal positive; rounding may not.
-            a[i * k + j] = if i == j { rest.max(f64::MIN_POSITIVE).sqrt() } else { rest / a[j * k + j] };
-        }
-        let dot: f64 = (0..i).map(|m| a[i * k + m] * b[m]).sum();
-        b[i] = (b[i] - dot) / a[i * k + i];
-    }
-    for i in (0..k).rev() {
-        let dot: f64 = (i + 1..k).map(|m| a[m * k + i] * b[m]).sum();
-        b[i] = (b[i] - dot) / a[i * k + i];
-    }
-    b
 }

@@ -101,22 +101,7 @@ impl Default for TreeParams {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        impl TreeParams {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $name(mut self, $name: impl Into<$type>) -> Self {
-                    self.0.$name = $name.into();
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
+crate::distiller::setters! { TreeParams:
     /// How splits are searched.
     engine: Engine,
     /// What a split lowers; by default [`Criterion::Gini`] for classes, else [`Criterion::SquaredError`].
