@@ -38,6 +38,9 @@ fn main() -> Result<()> {
     let [dir, set, task, engine, options @ ..] = &args[..] else {
         return Err("usage: time_tree DIR SET classes|values exact|histogram [OPTION ...]".into());
     };
+    if !["classes", "values"].contains(&task.as_str()) || !["exact", "histogram"].contains(&engine.as_str()) {
+        return Err(format!("`{task}` and `{engine}`: expected classes|values and exact|histogram").into());
+    }
     let has = |name: &str| options.iter().any(|o| o == name);
     let option = |name: &str| options.iter().find_map(|o| o.strip_prefix(name)?.strip_prefix('='));
     let file = |set: &str, what: &str| Path::new(dir).join(format!("{set}_{what}.npy"));

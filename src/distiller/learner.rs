@@ -291,10 +291,11 @@ mod tests {
                 };
                 assert!(top1 > least, "{} {top1}, probabilities {probabilities}", model.name);
             }
-            let Model::ChoiceLogit(logit) = &models[2].model else { panic!("{:?}", models[2]) };
+            let named = models.iter().find(|m| m.name == "logit").unwrap();
+            let Model::ChoiceLogit(logit) = &named.model else { panic!("{named:?}") };
             assert_eq!(logit.coefficient[2], 0.0, "the load cannot be judged");
             if probabilities {
-                assert!((logit.coefficient[0] - 2.0).abs() < 0.01 && (models[2].temperature - 1.0).abs() < 0.02);
+                assert!((logit.coefficient[0] - 2.0).abs() < 0.01 && (named.temperature - 1.0).abs() < 0.02);
             }
         }
     }

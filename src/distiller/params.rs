@@ -54,6 +54,11 @@ impl Learner {
         Self::LinfaElasticnet,
     ];
 
+    /// Whether it is a logit, which can be told its features.
+    fn is_logit(self) -> bool {
+        matches!(self, Self::Logit | Self::PairwiseLogit | Self::LinfaLogistic)
+    }
+
     /// Its name, e.g. `pairwise-logit`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -148,6 +153,9 @@ impl FitParams {
             }
             p if p.ccp_alpha > 0.0 && p.learners.contains(&Learner::LinearTree) => {
                 bad("ccp_alpha", p.ccp_alpha.to_string(), "0 for linear-tree")
+            }
+            p if (!p.features.is_empty() || !p.interactions.is_empty()) && p.learners.iter().all(|l| !l.is_logit()) => {
+                bad("features", "features or interactions".to_owned(), "left out unless a logit is among the learners")
             }
             p if !(0.0..=1.0).contains(&p.balance) => bad("balance", p.balance.to_string(), "in 0..=1"),
             p if !(p.ridge.is_finite() && p.ridge >= 0.0) => {

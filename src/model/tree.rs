@@ -244,7 +244,7 @@ impl Tree {
         if let Some((name, found)) = lengths.iter().find(|(_, len)| *len != n) {
             return Err(format!("`{name}` has {found} entries, expected {n} as in `feature`"));
         }
-        if self.outputs == 0 || self.value.len() != n * self.outputs {
+        if self.outputs == 0 || n.checked_mul(self.outputs) != Some(self.value.len()) {
             return Err(format!("`value` has {} entries, expected {n} × {} outputs", self.value.len(), self.outputs));
         }
         if let Some(linear) = &self.linear {

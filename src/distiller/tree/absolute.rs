@@ -5,18 +5,21 @@
 //! is looked at.
 
 use super::{
-    criterion::{BINS, Criterion},
+    criterion::{BINS, Criterion, weighted_mean},
     data::Rows,
 };
 
 pub(super) struct AbsoluteError {
     weight: Vec<f64>,
+    /// Targets less the mean of all, so that sums do not lose digits to a common offset.
     y: Vec<f64>,
+    mean: f64,
 }
 
 impl AbsoluteError {
     pub(super) fn new(rows: &Rows<'_>, y: &[f64]) -> Self {
-        Self { weight: rows.weight.clone(), y: y.to_vec() }
+        let mean = weighted_mean(rows, |row| y[row]);
+        Self { weight: rows.weight.clone(), y: y.iter().map(|y| y - mean).collect(), mean }
     }
 }
 
@@ -130,7 +133,7 @@ impl Criterion for AbsoluteError {
     }
 
     fn value(&self, totals: &Distribution, into: &mut Vec<f64>) {
-        into.push(totals.side.median);
+        into.push(totals.side.median + self.mean);
     }
 
     fn bins(&self) -> Vec<Vec<u32>> {
@@ -189,7 +192,7 @@ impl Criterion for AbsoluteError {
     }
 
     fn predictions(&self, d: &Sides) -> [f64; 2] {
-        [d.left.side(&d.targets).median, d.right.side(&d.targets).median]
+        [&d.left, &d.right].map(|side| side.side(&d.targets).median + self.mean)
     }
 
     fn lanes(&self) -> usize {

@@ -200,6 +200,10 @@ impl<P: Purity> Criterion for Classes<P> {
         let cell = &bins.weight[bin * self.classes..][..self.classes];
         let w: f64 = cell.iter().sum();
         let node: f64 = d.weight.iter().sum();
+        // Rows whose weight was lost to rounding could be anything.
+        if w <= 0.0 {
+            return f64::INFINITY;
+        }
         if P::SQUARES {
             let (mut square, mut of_mean) = ([0.0; 3], 0.0);
             for ((left, right), of_bin) in d.left.iter().zip(&d.right).zip(cell) {

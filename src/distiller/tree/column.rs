@@ -50,7 +50,7 @@ pub(super) fn columns(rows: &Rows<'_>, max_bins: usize) -> Vec<Column> {
     numbered
         .map(|(number, binning)| {
             if blocks.iter().any(|(_, unknown)| unknown[number]) {
-                return again(rows, number, binning, max_bins);
+                return again(rows, number, max_bins);
             }
             let mut codes = Vec::with_capacity(rows.active.len());
             for (block, _) in &blocks {
@@ -63,11 +63,15 @@ pub(super) fn columns(rows: &Rows<'_>, max_bins: usize) -> Vec<Column> {
 }
 
 /// A column of which the sample showed few values, but which has others.
-fn again(rows: &Rows<'_>, number: usize, binning: Binning, max_bins: usize) -> Column {
+fn again(rows: &Rows<'_>, number: usize, max_bins: usize) -> Column {
     let binning = match few_values(rows, number, max_bins) {
         Some(values) => Binning::of_values(values),
-        // All but a few rows have few values: the bins of the sample stand for their surroundings.
-        None => Binning { values: None, ..binning },
+        // The sample missed nearly all values: bins from all rows.
+        None => {
+            let values = rows.active.iter().map(|&row| rows.value(row, number)).filter(|v| !v.is_nan());
+            let values = counted(values.map(key).collect());
+            Binning { edges: BinEdges::new(&quantile_edges(&values, max_bins)), values: None }
+        }
     };
     let mut codes = Vec::with_capacity(rows.active.len());
     binning.encode(rows.active.iter().map(|&row| rows.value(row, number)), &mut codes);
@@ -82,10 +86,8 @@ struct Binning {
 
 impl Binning {
     /// From a sample of the rows: a bin per value if it has no more than `max_bins`, else bins of about equal numbers of rows.
-    fn new(mut sample: Vec<u32>, max_bins: usize) -> Self {
-        sample.sort_unstable();
-        let sample: Vec<(f32, usize)> =
-            sample.chunk_by(|a, b| a == b).map(|equal| (value_of(equal[0]), equal.len())).collect();
+    fn new(sample: Vec<u32>, max_bins: usize) -> Self {
+        let sample = counted(sample);
         if sample.len() <= max_bins {
             return Self::of_values(sample.into_iter().map(|(value, _)| value).collect());
         }
@@ -110,6 +112,12 @@ impl Binning {
         }));
         unknown
     }
+}
+
+/// Values in ascending order, with their numbers, from keys.
+fn counted(mut keys: Vec<u32>) -> Vec<(f32, usize)> {
+    keys.sort_unstable();
+    keys.chunk_by(|a, b| a == b).map(|equal| (value_of(equal[0]), equal.len())).collect()
 }
 
 /// The values of a column in ascending order if there are no more than `most`.

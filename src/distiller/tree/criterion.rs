@@ -151,6 +151,8 @@ impl Criterion for SquaredError {
     fn subtract(&self, bins: &mut Self::Bins, other: &Self::Bins) {
         for (cell, other) in bins.iter_mut().zip(other.iter()) {
             cell.iter_mut().zip(other).for_each(|(a, b)| *a -= b);
+            // The square only serves as an upper bound; rounding is in proportion to what was taken away.
+            cell[3] += 1e-13 * other[3];
             if cell[0] == 0.0 {
                 *cell = [0.0; 4];
             }
@@ -189,6 +191,10 @@ impl Criterion for SquaredError {
 
     fn bound(&self, d: &LeftSum, bins: &Self::Bins, bin: usize) -> f64 {
         let [_, w, sum, square] = bins[bin];
+        // Rows whose weight was lost to rounding could be anything.
+        if w <= 0.0 {
+            return f64::INFINITY;
+        }
         let deviation = sum - w * d.node_mean;
         let after = d.sum + deviation;
         let square_sums = [d.sum * d.sum, deviation * deviation, after * after];

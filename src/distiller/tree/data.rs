@@ -112,7 +112,7 @@ impl<'a> Rows<'a> {
             true => Ok(()),
             false => Err(TreeError::Shape { what, found, expected }),
         };
-        shape("the features' matrix", x.len(), rows * width)?;
+        shape("the features' matrix", x.len(), rows.saturating_mul(width))?;
         shape("the list of weights", weight.map_or(rows, <[f64]>::len), rows)?;
         if !params.monotone.is_empty() {
             shape("monotone", params.monotone.len(), width)?;

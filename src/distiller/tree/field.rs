@@ -93,7 +93,8 @@ impl<C: Criterion> Field<C> {
         most
     }
 
-    /// The lowest place whose gain is enough; with missing values on the right before on the left.
+    /// The lowest place whose gain is enough; with missing values on the right before on the left. Where sums that were
+    /// formed in another order fall short of it, the place of the largest gain.
     pub(super) fn first(
         &mut self,
         state: &State<'_, C>,
@@ -106,7 +107,11 @@ impl<C: Criterion> Field<C> {
             self.cut(state, node, enough);
         }
         let mut found: Option<Place> = None;
+        let mut best: Option<(f64, Place)> = None;
         self.divide(state, node, limits, |gain, place| {
+            if best.is_none_or(|(most, _)| gain > most) {
+                best = Some((gain, place));
+            }
             // The walk with missing values on the left comes second and goes on only below what the first one found.
             let lower = found.is_none_or(|f| (place.bin, place.key) < (f.bin, f.key));
             if lower && gain >= enough {
@@ -114,7 +119,7 @@ impl<C: Criterion> Field<C> {
             }
             lower && gain < enough
         });
-        found
+        found.or(best.map(|(_, place)| place))
     }
 
     fn divide(&mut self, state: &State<'_, C>, node: usize, limits: &Limits, visit: impl FnMut(f64, Place) -> bool) {

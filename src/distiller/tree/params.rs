@@ -128,7 +128,8 @@ crate::distiller::setters! { TreeParams:
     /// is the middle of the gap. The training rows fall on the same side either way.
     round_thresholds: bool,
     /// Whether a split is chosen by what remains after the best splits of both its children: an exact search of two levels
-    /// over bins. For the histogram engine, at most 32 bins and at most 8 leaves.
+    /// over bins. For the histogram engine, at most 32 bins and at most 8 leaves. The last two splits, and those a level
+    /// above `max_depth`, look at one level; `min_impurity_decrease` counts for both levels together.
     look_ahead: bool,
     /// What leaves predict.
     leaf: Leaf,
@@ -180,6 +181,9 @@ impl ParamGuard for TreeParams {
             }
             Leaf::Linear { .. } if p.missing == Missing::Learn => {
                 return bad("leaf", "linear".to_owned(), "constant where missing values are learned");
+            }
+            Leaf::Linear { .. } if p.criterion == Some(Criterion::AbsoluteError) => {
+                return bad("leaf", "linear".to_owned(), "constant with the absolute error");
             }
             Leaf::Linear { .. } if p.ccp_alpha > 0.0 => {
                 return bad("leaf", "linear".to_owned(), "constant for cost-complexity pruning");

@@ -99,7 +99,8 @@ pub fn pruning_path(tree: &Tree) -> Vec<PruningStep> {
     path
 }
 
-/// The tree after all steps of its path whose cost of a leaf is at most `alpha`.
+/// The tree after all steps of its path whose cost of a leaf is at most `alpha`. A tree that loses nodes loses the linear
+/// functions of its leaves too: nodes that become leaves have none.
 #[must_use]
 pub fn prune(tree: &Tree, alpha: f64) -> Tree {
     let mut cut = vec![false; tree.nodes()];
@@ -107,5 +108,5 @@ pub fn prune(tree: &Tree, alpha: f64) -> Tree {
     for step in pruning_path(tree).iter().take_while(|step| step.alpha <= alpha) {
         cut[step.node] = true;
     }
-    tree.without_below(&cut)
+    if cut.contains(&true) { tree.without_below(&cut) } else { tree.clone() }
 }

@@ -272,6 +272,36 @@ fn groups_far_apart_are_searched_as_exactly_as_alone() {
 }
 
 #[test]
+fn offsets_of_any_size_stop_no_growth() {
+    let mut s = Stream::new(13, "offsets");
+    for offset in [0.0, 1e6, 1e7, 1e9, 1e12] {
+        for criterion in [Criterion::SquaredError, Criterion::AbsoluteError] {
+            let (x, mut y, weight) = rows(s.bits() % 1000, 600, 3);
+            // Two groups, both far from the mean of all.
+            y.iter_mut().zip(x.chunks(3)).for_each(|(y, x)| *y += if x[0] > 2.0 { offset } else { -offset });
+            let params = leaves(12).criterion(criterion);
+            assert_eq!(fit_tree(values(&x, 3, &y, &weight), &params).unwrap().leaves(), 12, "{offset} {criterion:?}");
+        }
+    }
+}
+
+#[test]
+fn values_that_the_sample_missed_have_bins_all_the_same() {
+    // Nearly all rows miss the feature, or have one value, and the others have many.
+    let n = 300_000;
+    for common in [f32::NAN, 0.0] {
+        let x: Vec<f32> = (0..n).map(|i| if i % 1009 == 0 { 1.0 + i as f32 } else { common }).collect();
+        let y: Vec<f64> = x.iter().map(|&v| if v > 150_000.0 { 1.0 } else { 0.0 }).collect();
+        let data = TreeData { x: &x, width: 1, targets: Targets::Values(&y), weight: None };
+        for engine in [Engine::Exact, Engine::Histogram { max_bins: 16 }] {
+            let params = leaves(4).engine(engine).missing(Missing::Learn);
+            let tree = fit_tree(data, &params).unwrap();
+            assert!(tree.leaves() > 1 && tree.predict(&[299_000.0]) > 0.9, "{common} {engine:?}");
+        }
+    }
+}
+
+#[test]
 fn an_exclusive_or_is_learned_although_no_first_split_helps() {
     let x = [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
     let data = TreeData { x: &x, width: 2, targets: Targets::Values(&[0.0, 1.0, 1.0, 0.0]), weight: None };
