@@ -36,22 +36,15 @@ pub(super) fn fit_linfa_tree(data: &Rows, width: usize, params: &FitParams, leve
         })?;
     let mut tree = Tree::empty(1);
     convert(fitted.root_node(), &mut tree);
-    let mut sums = vec![[0.0f64; 3]; tree.nodes()];
+    let mut sums = vec![[0.0f64; 4]; tree.nodes()];
     for (row, (&y, &w)) in data.x.chunks_exact(width).zip(data.y.iter().zip(&data.weight)) {
-        let mut node = 0;
-        loop {
-            sums[node][0] += w;
-            sums[node][1] += w * y;
-            sums[node][2] += w * y * y;
-            tree.n_samples[node] += 1;
-            if tree.is_leaf(node) {
-                break;
-            }
-            let left = row[tree.feature[node] as usize] <= tree.threshold[node];
-            node = if left { tree.left[node] } else { tree.right[node] } as usize;
+        for node in tree.decision_path(row) {
+            let [rows, weight, sum, square] = &mut sums[node];
+            (*rows, *weight, *sum, *square) = (*rows + 1.0, *weight + w, *sum + w * y, *square + w * y * y);
         }
     }
-    for (node, [w, sum, square]) in sums.into_iter().enumerate() {
+    for (node, [rows, w, sum, square]) in sums.into_iter().enumerate() {
+        tree.n_samples[node] = rows as u32;
         let mean = sum / w.max(f64::MIN_POSITIVE);
         tree.value[node] = mean;
         tree.weight[node] = w;

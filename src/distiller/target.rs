@@ -1,6 +1,6 @@
 //! Training rows of a level: which choices, which target, which weight.
 
-use super::{ChoiceData, FitError, Target};
+use super::{FitError, Target, choice::Choices};
 use crate::trace::{Choice, LevelTable};
 
 /// Lowest ln(p / best p) that is told apart; below it a candidate is simply out of the question.
@@ -65,43 +65,19 @@ fn weighted(table: &LevelTable, balance: f64) -> Result<Vec<(Choice<'_>, f64)>, 
     Ok(usable().map(|choice| (choice, weight(&choice))).collect())
 }
 
-/// Choices to learn from, for models of choice.
-pub(super) struct Choices {
-    x: Vec<f32>,
-    width: usize,
-    bounds: Vec<usize>,
-    probability: Vec<f64>,
-    weight: Vec<f64>,
-    cluster: Vec<u64>,
-}
-
-impl Choices {
-    pub(super) fn data(&self) -> ChoiceData<'_> {
-        let Self { x, width, bounds, probability, weight, cluster } = self;
-        ChoiceData { x, width: *width, bounds, probability, weight, cluster }
-    }
-}
-
 /// All choices with two or more candidates, weighted as in [`rows`], with the teacher's own probabilities: no logarithm is
 /// taken of them, so that they need no floor. Of deterministic policies the executed candidate has probability 1.
 pub(super) fn choices(table: &LevelTable, balance: f64) -> Result<Choices, FitError> {
-    let (width, bounds) = (table.width(), vec![0]);
-    let (x, probability, weight, cluster) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut choices = Choices { x, width, bounds, probability, weight, cluster };
+    let mut choices = Choices::new(table.width());
     for (choice, weight) in weighted(table, balance)? {
-        choices.x.extend_from_slice(choice.x);
-        match choice.has_probabilities() {
-            true => choices.probability.extend(choice.log_prob.iter().map(|&p| f64::from(p).exp())),
-            false => {
-                let target = choice.target();
-                choices.probability.extend((0..choice.len()).map(|i| f64::from(u8::from(i == target))));
-            }
-        }
-        choices.weight.push(weight);
-        choices.cluster.push(u64::from(choice.header.episode));
-        choices.bounds.push(choices.probability.len());
+        let (target, known) = (choice.target(), choice.has_probabilities());
+        let probability = choice.log_prob.iter().enumerate().map(|(i, &p)| match known {
+            true => f64::from(p).exp(),
+            false => f64::from(u8::from(i == target)),
+        });
+        choices.push(choice.x, probability, weight, u64::from(choice.header.episode));
     }
-    check_finite(&choices.x, table)?;
+    check_finite(choices.data().x, table)?;
     Ok(choices)
 }
 

@@ -21,16 +21,7 @@ impl Pairwise {
     /// pair are worked out where the tree asks for them, in 32-bit floats as in training.
     #[must_use]
     pub fn beats(&self, row: &[f32], opponent: &[f32]) -> f64 {
-        let Tree { feature, threshold, left, right, default_left, value, .. } = &self.tree;
-        let mut node = 0;
-        while !self.tree.is_leaf(node) {
-            let goes_left = match pair_column(row, opponent, feature[node] as usize) {
-                v if v.is_nan() => default_left[node],
-                v => v <= threshold[node],
-            };
-            node = (if goes_left { left[node] } else { right[node] }) as usize;
-        }
-        value[node]
+        self.tree.value[self.tree.leaf_by(|column| pair_column(row, opponent, column))]
     }
 
     /// The level as the tree sees it: its features, and their differences, whose names begin with `Δ`.

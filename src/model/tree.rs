@@ -80,8 +80,9 @@ impl Tree {
         tree
     }
 
-    /// A tree without nodes, to be filled.
-    pub(crate) fn empty(outputs: usize) -> Self {
+    /// A tree without nodes, to be filled: a node is an entry in each list, `outputs` of them in `value`.
+    #[must_use]
+    pub fn empty(outputs: usize) -> Self {
         Self {
             operator: "<=".to_owned(),
             feature: Vec::new(),
@@ -174,16 +175,23 @@ impl Tree {
     /// The leaf that a row of features reaches.
     #[must_use]
     pub fn apply(&self, x: &[f32]) -> usize {
+        self.leaf_by(|column| x[column])
+    }
+
+    /// The leaf that is reached if a column's value is worked out when a test asks for it.
+    #[inline]
+    pub(super) fn leaf_by(&self, value: impl Fn(usize) -> f32) -> usize {
         let mut node = 0;
         while self.left[node] != LEAF {
-            node = self.child(node, x);
+            node = self.child(node, &value);
         }
         node
     }
 
     /// The child of an inner node that a row of features goes to.
-    fn child(&self, node: usize, x: &[f32]) -> usize {
-        let goes_left = match x[self.feature[node] as usize] {
+    #[inline]
+    fn child(&self, node: usize, value: impl Fn(usize) -> f32) -> usize {
+        let goes_left = match value(self.feature[node] as usize) {
             v if v.is_nan() => self.default_left[node],
             v => v <= self.threshold[node],
         };
@@ -192,7 +200,7 @@ impl Tree {
 
     /// The nodes that a row of features passes, root and leaf included.
     pub fn decision_path<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = usize> + 'a {
-        std::iter::successors(Some(0), |&node| (!self.is_leaf(node)).then(|| self.child(node, x)))
+        std::iter::successors(Some(0), |&node| (!self.is_leaf(node)).then(|| self.child(node, |column| x[column])))
     }
 
     /// What a node predicts: one number per output.

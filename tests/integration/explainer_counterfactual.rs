@@ -203,17 +203,34 @@ fn winner(tree: &Tree, x: &[f32]) -> usize {
     first_max(scores)
 }
 
+/// A choice by a tree, and a candidate that should be chosen if it was not, or the other way round.
+struct Question {
+    tree: Tree,
+    columns: ChoiceColumns,
+    x: Vec<f32>,
+    candidate: usize,
+    goal: ChoiceGoal,
+}
+
+impl Question {
+    fn new(s: &mut Stream, level: &LevelSpec, rows: usize) -> Self {
+        let tree = choice_tree(s);
+        let columns = ChoiceColumns::new(level).unwrap();
+        let x = choice(s, &columns, rows);
+        let candidate = s.below(rows);
+        let goal = if winner(&tree, &x) == candidate { ChoiceGoal::NotChosen } else { ChoiceGoal::Chosen };
+        Self { tree, columns, x, candidate, goal }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn no_smaller_change_turns_a_choice(seed: u64, rows in 2usize..6) {
         let mut s = Stream::new(seed, "choices");
-        let (level, tree) = (level(), choice_tree(&mut s));
-        let columns = ChoiceColumns::new(&level).unwrap();
-        let x = choice(&mut s, &columns, rows);
-        let candidate = s.below(rows);
-        let goal = if winner(&tree, &x) == candidate { ChoiceGoal::NotChosen } else { ChoiceGoal::Chosen };
+        let level = level();
+        let Question { tree, columns, x, candidate, goal } = Question::new(&mut s, &level, rows);
         let turned = |tasks: f32, time: f32| {
             let mut x = x.clone();
             (x[candidate * 7], x[candidate * 7 + 3]) = (tasks, time);
@@ -255,11 +272,8 @@ proptest! {
     #[test]
     fn the_last_bit_of_a_change_is_needed(seed: u64, rows in 2usize..6) {
         let mut s = Stream::new(seed, "choices");
-        let (level, tree) = (level(), choice_tree(&mut s));
-        let columns = ChoiceColumns::new(&level).unwrap();
-        let x = choice(&mut s, &columns, rows);
-        let candidate = s.below(rows);
-        let goal = if winner(&tree, &x) == candidate { ChoiceGoal::NotChosen } else { ChoiceGoal::Chosen };
+        let level = level();
+        let Question { tree, columns, x, candidate, goal } = Question::new(&mut s, &level, rows);
         let mut c = Constraints::for_level(&level);
         c.integer[0] = false;
         let search = ChoiceSearch { pairs: false, budget: 0 };

@@ -38,16 +38,7 @@ pub(crate) fn random_tree(s: &mut Stream, depth: usize, outputs: usize) -> Tree 
         tree.weight[node] = weight;
         weight
     }
-    let mut tree = Tree::leaf(0.0, 0.0, 0, 0.0);
-    tree.outputs = outputs;
-    for list in [&mut tree.feature, &mut tree.left, &mut tree.right, &mut tree.n_samples] {
-        list.clear();
-    }
-    for list in [&mut tree.value, &mut tree.impurity, &mut tree.weight] {
-        list.clear();
-    }
-    tree.threshold.clear();
-    tree.default_left.clear();
+    let mut tree = Tree::empty(outputs);
     grow(s, &mut tree, depth);
     tree
 }

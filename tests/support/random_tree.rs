@@ -17,15 +17,7 @@ pub(crate) fn random_tree(seed: u64, leaves: usize, width: usize, outputs: usize
         last = below.len() + usize::from(s.uniform() < 0.5);
         below.extend([None, None]);
     }
-    let mut tree = Tree { outputs, ..Tree::leaf(0.0, 0.0, 1, 1.0) };
-    for list in [&mut tree.feature, &mut tree.left, &mut tree.right, &mut tree.n_samples] {
-        list.clear();
-    }
-    for list in [&mut tree.value, &mut tree.impurity, &mut tree.weight] {
-        list.clear();
-    }
-    tree.threshold.clear();
-    tree.default_left.clear();
+    let mut tree = Tree::empty(outputs);
     let special = [0.0, -0.0, 1.0, -1.0, f32::MAX, f32::MIN, f32::MIN_POSITIVE, -f32::MIN_POSITIVE, 1e-45, -1e-45];
     // Pre-order, as trees are.
     let mut stack = vec![(0, None::<(usize, bool)>)];

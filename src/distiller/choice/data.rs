@@ -19,6 +19,43 @@ pub struct ChoiceData<'a, T = f32> {
     pub cluster: &'a [u64],
 }
 
+/// Choices that own their parts, to be collected one by one.
+#[derive(Clone, Debug)]
+pub(in crate::distiller) struct Choices {
+    pub(super) x: Vec<f32>,
+    pub(super) width: usize,
+    pub(super) bounds: Vec<usize>,
+    pub(super) probability: Vec<f64>,
+    pub(super) weight: Vec<f64>,
+    pub(super) cluster: Vec<u64>,
+}
+
+impl Choices {
+    pub(in crate::distiller) fn new(width: usize) -> Self {
+        let (x, probability, weight, cluster) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { x, width, bounds: vec![0], probability, weight, cluster }
+    }
+
+    pub(in crate::distiller) fn push(
+        &mut self,
+        x: &[f32],
+        probability: impl IntoIterator<Item = f64>,
+        weight: f64,
+        cluster: u64,
+    ) {
+        self.x.extend_from_slice(x);
+        self.probability.extend(probability);
+        self.bounds.push(self.probability.len());
+        self.weight.push(weight);
+        self.cluster.push(cluster);
+    }
+
+    pub(in crate::distiller) fn data(&self) -> ChoiceData<'_> {
+        let Self { x, width, bounds, probability, weight, cluster } = self;
+        ChoiceData { x, width: *width, bounds, probability, weight, cluster }
+    }
+}
+
 /// One choice of [`ChoiceData`].
 #[derive(Clone, Copy)]
 pub(super) struct OneChoice<'a, T> {

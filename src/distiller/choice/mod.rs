@@ -31,6 +31,7 @@ pub use linfa::ChoiceTarget;
 pub use logit::fit_logit;
 pub use params::{Constant, LogitError, LogitParams, Objective, ValidLogitParams};
 
+pub(super) use data::Choices;
 pub(super) use library::fit_linfa_logistic;
 pub(super) use pairs::{MOST_PAIRS, pairs};
 

@@ -1,6 +1,6 @@
 //! Logits and pairs against closed forms, brute force and simulation.
 
-use super::{objective::loss, pairs::shares, *};
+use super::{data::Choices, objective::loss, pairs::shares, *};
 use crate::{model::ChoiceLogit, rng::Stream};
 use ::linfa::{
     Dataset,
@@ -8,36 +8,7 @@ use ::linfa::{
 };
 use ndarray::{Array1, Array2};
 
-/// Choices that own their parts.
-#[derive(Clone, Default)]
-struct Set {
-    x: Vec<f32>,
-    width: usize,
-    bounds: Vec<usize>,
-    probability: Vec<f64>,
-    weight: Vec<f64>,
-    cluster: Vec<u64>,
-}
-
-impl Set {
-    fn new(width: usize) -> Self {
-        Self { width, bounds: vec![0], ..Self::default() }
-    }
-
-    fn push(&mut self, x: &[f32], probability: &[f64], weight: f64, cluster: u64) {
-        assert_eq!(x.len(), probability.len() * self.width);
-        self.x.extend_from_slice(x);
-        self.probability.extend_from_slice(probability);
-        self.bounds.push(self.probability.len());
-        self.weight.push(weight);
-        self.cluster.push(cluster);
-    }
-
-    fn data(&self) -> ChoiceData<'_> {
-        let Self { x, width, bounds, probability, weight, cluster } = self;
-        ChoiceData { x, width: *width, bounds, probability, weight, cluster }
-    }
-
+impl Choices {
     fn fit(&self, params: &LogitParams) -> ChoiceLogit {
         fit_logit(&self.data(), params).unwrap()
     }
@@ -49,15 +20,15 @@ fn softmax(scores: &[f64]) -> Vec<f64> {
 }
 
 /// Choices of 1 to 6 candidates with normal features; the teacher is a logit with the coefficients `beta` and noise.
-fn random(choices: usize, beta: &[f64], noise: f64, seed: u64) -> Set {
+fn random(choices: usize, beta: &[f64], noise: f64, seed: u64) -> Choices {
     let mut s = Stream::new(seed, "choices");
-    let mut set = Set::new(beta.len());
+    let mut set = Choices::new(beta.len());
     for c in 0..choices {
         let n = 1 + s.below(6);
         let x: Vec<f32> = (0..n * beta.len()).map(|_| s.normal() as f32).collect();
         let score = |row: &[f32]| row.iter().zip(beta).map(|(&x, b)| f64::from(x) * b).sum::<f64>();
         let scores: Vec<f64> = x.chunks(beta.len()).map(|row| score(row) + noise * s.normal()).collect();
-        set.push(&x, &softmax(&scores), 1.0 + s.below(3) as f64, (c / 20) as u64);
+        set.push(&x, softmax(&scores), 1.0 + s.below(3) as f64, (c / 20) as u64);
     }
     set
 }
@@ -94,7 +65,7 @@ fn slopes_and_curvatures_are_those_of_finite_differences() {
 }
 
 /// The penalised objective straight from the definition, in natural units.
-fn brute(set: &Set, objective: Objective, beta: &[f64], sd: &[f64], ridge: f64) -> f64 {
+fn brute(set: &Choices, objective: Objective, beta: &[f64], sd: &[f64], ridge: f64) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for c in 0..set.weight.len() {
         let rows = set.bounds[c]..set.bounds[c + 1];
@@ -147,9 +118,9 @@ fn the_fit_is_where_the_definition_is_flat_and_lower_than_around() {
 
 #[test]
 fn one_feature_has_the_optimum_of_a_fine_grid() {
-    let mut set = Set::new(1);
-    set.push(&[0.0, 1.0, 3.0], &[0.2, 0.3, 0.5], 2.0, 0);
-    set.push(&[1.0, 0.0], &[0.9, 0.1], 1.0, 1);
+    let mut set = Choices::new(1);
+    set.push(&[0.0, 1.0, 3.0], [0.2, 0.3, 0.5], 2.0, 0);
+    set.push(&[1.0, 0.0], [0.9, 0.1], 1.0, 1);
     for objective in BOTH {
         let fit = set.fit(&LogitParams::default().objective(objective).ridge(0.1));
         let at = |beta: f64| brute(&set, objective, &[beta], &fit.feature_sd, 0.1);
@@ -174,12 +145,12 @@ fn a_teacher_that_is_a_logit_is_found_by_both_objectives() {
 #[test]
 fn a_choice_of_weight_two_is_two_choices() {
     let set = random(60, &[1.0, -0.5], 1.0, 3);
-    let mut twice = Set::new(2);
+    let mut twice = Choices::new(2);
     for c in 0..60 {
         let rows = set.bounds[c]..set.bounds[c + 1];
         for _ in 0..set.weight[c] as usize {
             let x = &set.x[rows.start * 2..rows.end * 2];
-            twice.push(x, &set.probability[rows.clone()], 1.0, set.cluster[c]);
+            twice.push(x, set.probability[rows.clone()].to_vec(), 1.0, set.cluster[c]);
         }
     }
     assert!(twice.weight.len() > 90);
@@ -208,13 +179,13 @@ fn coefficients_are_in_natural_units() {
 #[test]
 fn what_never_differs_within_a_choice_is_named_or_left_out_or_enters_by_a_product() {
     let mut s = Stream::new(5, "load");
-    let mut set = Set::new(2);
+    let mut set = Choices::new(2);
     for c in 0..200 {
         // The feature counts for more the higher the load, which all candidates share.
         let load = s.uniform() as f32;
         let x: Vec<f32> = (0..4).flat_map(|_| [s.normal() as f32, load]).collect();
         let scores: Vec<f64> = x.chunks(2).map(|r| f64::from(r[0]) * (0.5 + 2.0 * f64::from(r[1]))).collect();
-        set.push(&x, &softmax(&scores), 1.0, c / 10);
+        set.push(&x, softmax(&scores), 1.0, c / 10);
     }
     let params = LogitParams::default().ridge(0.0);
     let refused = fit_logit(&set.data(), &params).unwrap_err();
@@ -234,15 +205,15 @@ fn what_never_differs_within_a_choice_is_named_or_left_out_or_enters_by_a_produc
 #[test]
 fn without_a_ridge_combinations_and_perfect_predictors_are_refused() {
     let set = random(100, &[1.0, -0.5], 1.0, 6);
-    let mut doubled = Set { x: Vec::new(), width: 3, ..set.clone() };
+    let mut doubled = Choices { x: Vec::new(), width: 3, ..set.clone() };
     set.x.chunks(2).for_each(|row| doubled.x.extend([row[0], row[1], row[0] - 2.0 * row[1]]));
     let refused = fit_logit(&doubled.data(), &LogitParams::default().ridge(0.0)).unwrap_err();
     assert!(refused.named(&["a", "b", "c"]).starts_with("`c` is a combination"), "{refused}");
     doubled.fit(&LogitParams::default());
 
-    let mut best = Set::new(1);
-    best.push(&[0.0, 1.0], &[0.0, 1.0], 1.0, 0);
-    best.push(&[3.0, 2.0, 1.0], &[1.0, 0.0, 0.0], 1.0, 1);
+    let mut best = Choices::new(1);
+    best.push(&[0.0, 1.0], [0.0, 1.0], 1.0, 0);
+    best.push(&[3.0, 2.0, 1.0], [1.0, 0.0, 0.0], 1.0, 1);
     for objective in BOTH {
         let params = LogitParams::default().objective(objective);
         assert!(matches!(fit_logit(&best.data(), &params.clone().ridge(0.0)), Err(LogitError::Separable)));
@@ -254,7 +225,7 @@ fn without_a_ridge_combinations_and_perfect_predictors_are_refused() {
 #[test]
 fn bad_data_are_refused() {
     let set = random(10, &[1.0], 1.0, 7);
-    let refused = |change: &dyn Fn(&mut Set)| {
+    let refused = |change: &dyn Fn(&mut Choices)| {
         let mut set = set.clone();
         change(&mut set);
         fit_logit(&set.data(), &LogitParams::default()).unwrap_err().to_string()
@@ -271,9 +242,9 @@ fn bad_data_are_refused() {
 fn standard_errors_are_the_sandwich_worked_out_by_hand() {
     // Two episodes of one choice each between x = 0 and x = 1, which is taken with 0.8 and 0.6: the fit is q = 0.7, the
     // slopes are ∓0.1 / 2, the curvature is 0.7 · 0.3, and G / (G − 1) is 2.
-    let mut set = Set::new(1);
-    set.push(&[0.0, 1.0], &[0.2, 0.8], 1.0, 0);
-    set.push(&[0.0, 1.0], &[0.4, 0.6], 1.0, 1);
+    let mut set = Choices::new(1);
+    set.push(&[0.0, 1.0], [0.2, 0.8], 1.0, 0);
+    set.push(&[0.0, 1.0], [0.4, 0.6], 1.0, 1);
     for objective in BOTH {
         let fit = set.fit(&LogitParams::default().objective(objective).ridge(0.0));
         assert!((fit.coefficient[0] - (0.7f64 / 0.3).ln()).abs() < 1e-9);
@@ -291,13 +262,13 @@ fn standard_errors_tell_how_far_estimates_scatter_over_episodes() {
     let (mut estimates, mut errors) = (Vec::new(), 0.0);
     for trial in 0..trials {
         let mut s = Stream::new(trial, "trial");
-        let mut set = Set::new(1);
+        let mut set = Choices::new(1);
         for episode in 0..40 {
             let taste = 1.0 + 0.8 * s.normal();
             for _ in 0..15 {
                 let x: Vec<f32> = (0..3).map(|_| s.normal() as f32).collect();
                 let p = softmax(&x.iter().map(|&x| taste * f64::from(x)).collect::<Vec<_>>());
-                set.push(&x, &p, 1.0, episode);
+                set.push(&x, p, 1.0, episode);
             }
         }
         let fit = set.fit(&LogitParams::default().ridge(0.0));
@@ -323,9 +294,9 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn pairs_have_the_targets_and_weights_of_their_definition() {
-    let mut set = Set::new(1);
-    set.push(&[1.0, 2.0, 5.0], &[0.5, 0.3, 0.2], 6.0, 0);
-    set.push(&[1.0, 2.0, 3.0], &[0.0, 0.0, 1.0], 1.0, 0);
+    let mut set = Choices::new(1);
+    set.push(&[1.0, 2.0, 5.0], [0.5, 0.3, 0.2], 6.0, 0);
+    set.push(&[1.0, 2.0, 3.0], [0.0, 0.0, 1.0], 1.0, 0);
     let rows = pairs(&set.data(), MOST_PAIRS);
     let first: Vec<f32> = vec![1., -1., 2., 1., 1., -4., 5., 4., 2., -3., 5., 3.];
     assert_eq!(rows.x[..12], first);
@@ -349,7 +320,7 @@ fn thinned_pairs_keep_the_weight_of_every_choice_and_on_average_of_every_pair() 
         if c > 0 {
             p = set.probability[set.probability.len() - 12..].to_vec();
         }
-        set.push(&x, &p, 2.0, c);
+        set.push(&x, p, 2.0, c);
     }
     let all: usize = set.bounds.windows(2).map(|b| (b[1] - b[0]) * (b[1] - b[0] - 1) / 2).sum();
     let rows = pairs(&set.data(), all / 2);
@@ -412,8 +383,8 @@ fn linfa_logistic_agrees_up_to_the_noise_of_its_sample() {
 
 #[test]
 fn without_features_there_are_no_coefficients() {
-    let mut set = Set::new(0);
-    set.push(&[], &[0.5, 0.5], 1.0, 0);
+    let mut set = Choices::new(0);
+    set.push(&[], [0.5, 0.5], 1.0, 0);
     assert_eq!(set.fit(&LogitParams::default()).coefficient, Vec::<f64>::new());
 }
 

@@ -4,6 +4,7 @@ use super::{
     criterion::{BINS, Bound, Criterion, spread},
     data::Rows,
 };
+use rayon::prelude::*;
 
 /// How unequal shares are worth.
 pub(super) trait Purity: Sync + Send + Copy {
@@ -65,7 +66,7 @@ pub(super) struct Classes<P> {
 
 impl<P: Purity> Classes<P> {
     pub(super) fn new(rows: &Rows<'_>, class: &[u32], classes: usize) -> Self {
-        let rows = rows.weight.iter().zip(class).map(|(&w, &c)| (w, c)).collect();
+        let rows = rows.weight.par_iter().zip(class).map(|(&w, &c)| (w, c)).collect();
         Self { rows, classes, purity: std::marker::PhantomData }
     }
 }

@@ -4,6 +4,7 @@
 //! brings: W·I − W_left·I_left − W_right·I_right.
 
 use super::data::Rows;
+use rayon::prelude::*;
 
 /// Codes of a histogram's bins are bytes; the last one stands for missing values.
 pub(super) const BINS: usize = 256;
@@ -64,7 +65,7 @@ pub(super) struct SquaredError {
 impl SquaredError {
     pub(super) fn new(rows: &Rows<'_>, y: &[f64]) -> Self {
         let mean = weighted_mean(rows, |row| y[row]);
-        Self { rows: y.iter().zip(&rows.weight).map(|(y, &w)| [w, y - mean]).collect(), mean }
+        Self { rows: y.par_iter().zip(&rows.weight).map(|(y, &w)| [w, y - mean]).collect(), mean }
     }
 }
 

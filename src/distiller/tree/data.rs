@@ -145,8 +145,8 @@ impl<'a> Rows<'a> {
             return Err(TreeError::TooManyRows { found: rows });
         }
         let scale = power_of_two_below(total).recip();
-        let weight: Vec<f64> = (0..rows).map(|row| weight.map_or(1.0, |w| w[row]) * scale).collect();
-        let active = (0..rows as u32).filter(|&row| weight[row as usize] > 0.0).collect();
+        let weight: Vec<f64> = (0..rows).into_par_iter().map(|row| weight.map_or(1.0, |w| w[row]) * scale).collect();
+        let active = (0..rows as u32).into_par_iter().filter(|&row| weight[row as usize] > 0.0).collect();
         Ok(Self { x, width, targets, criterion, weight, scale, active })
     }
 

@@ -118,7 +118,7 @@ impl<'a, C: Criterion> Grower<'a, C> {
         let sign = |number: usize| params.monotone.get(number).copied().unwrap_or(0);
         let columns = columns.into_iter().enumerate();
         let fields = columns.map(|(number, c)| Field::new(number, c, sign(number), criterion.division())).collect();
-        let payload: Vec<C::Payload> = rows.active.iter().map(|&row| criterion.payload(row)).collect();
+        let payload: Vec<C::Payload> = rows.active.par_iter().map(|&row| criterion.payload(row)).collect();
         let root = Node {
             totals: criterion.totals(&payload),
             range: 0..rows.active.len(),

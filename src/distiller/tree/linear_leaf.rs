@@ -85,3 +85,43 @@ fn leaf<C: Criterion>(
     let intercept = mean_y - used.iter().zip(&terms).map(|(u, term)| u.1 * term.1).sum::<f64>();
     (intercept, terms)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        distiller::tree::{
+            Leaf, Targets, TreeData, TreeParams, fit_tree,
+            tests::{leaves, rows, values},
+        },
+        rng::Stream,
+    };
+
+    #[test]
+    fn linear_leaves_need_half_the_leaves_on_a_smooth_target() {
+        let mut s = Stream::new(5, "linear leaves");
+        let make = |s: &mut Stream| -> (Vec<f32>, Vec<f64>) {
+            let x: Vec<f32> = (0..4000 * 2).map(|_| (4.0 * s.uniform()) as f32).collect();
+            let y = x.chunks(2).map(|r| f64::from(r[0]).sin() + 0.5 * f64::from(r[1]).sqrt()).collect();
+            (x, y)
+        };
+        let ((x, y), (test_x, test_y)) = (make(&mut s), make(&mut s));
+        let error = |params: &TreeParams| {
+            let tree =
+                fit_tree(TreeData { x: &x, width: 2, targets: Targets::Values(&y), weight: None }, params).unwrap();
+            tree.check(2).unwrap();
+            test_x.chunks(2).zip(&test_y).map(|(r, y)| (tree.predict(r) - y).powi(2)).sum::<f64>()
+        };
+        let linear = error(&leaves(16).leaf(Leaf::Linear { ridge: 1e-6 }));
+        let constant = error(&leaves(32));
+        assert!(linear < 0.5 * constant, "{linear} {constant}");
+    }
+
+    #[test]
+    fn a_linear_target_is_one_linear_leaf() {
+        let (x, _, weight) = rows(2, 300, 2);
+        let y: Vec<f64> = x.chunks(2).map(|r| 3.0 - 2.0 * f64::from(r[1])).collect();
+        let params = leaves(4).leaf(Leaf::Linear { ridge: 1e-9 });
+        let tree = fit_tree(values(&x, 2, &y, &weight), &params).unwrap();
+        assert!(x.chunks(2).zip(&y).all(|(r, y)| (tree.predict(r) - y).abs() < 1e-5));
+    }
+}

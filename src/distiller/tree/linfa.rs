@@ -156,3 +156,50 @@ impl<D: Data<Elem = f32>> PredictInplace<ArrayBase<D, Ix2>, Array2<f64>> for Mul
         Array2::zeros((x.nrows(), self.0.outputs))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distiller::tree::{
+        TreeParams, fit_tree,
+        tests::{leaves, rows, values},
+    };
+
+    #[test]
+    fn data_sets_of_linfa_are_fitted_with_their_weights_and_layouts() {
+        use ::linfa::{Dataset, DatasetView, prelude::*};
+        use ndarray::{Array1, Array2, ShapeBuilder};
+        let (x, y, _) = rows(4, 200, 3);
+        let weights: Array1<f32> = (0..200).map(|i| 0.5 + (i % 4) as f32).collect();
+        let as_f64: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
+        let expected = fit_tree(values(&x, 3, &y, &as_f64), &leaves(9)).unwrap();
+        let records = Array2::from_shape_vec((200, 3), x.clone()).unwrap();
+        let by_column = Array2::from_shape_fn((200, 3).f(), |at| records[at]);
+        let targets = Array1::from(y.clone());
+        for records in [records.clone(), by_column] {
+            let data = Dataset::new(records, targets.clone()).with_weights(weights.clone());
+            let fitted = leaves(9).fit(&data).unwrap();
+            assert_eq!(fitted.0, expected);
+            let predicted: Array1<f64> = fitted.predict(&data);
+            assert!(x.chunks(3).zip(&predicted).all(|(row, &p)| expected.predict(row) == p));
+        }
+        let view = DatasetView::new(records.view(), targets.view()).with_weights(weights.clone());
+        assert_eq!(leaves(9).fit(&view).unwrap().0, expected);
+        let outputs = Array2::from_shape_fn((200, 2), |(i, k)| y[i] * (k as f64 + 1.0));
+        let tree = leaves(9).fit(&Dataset::new(records.clone(), outputs)).unwrap();
+        assert_eq!(tree.predict(&records).dim(), (200, 2));
+        let bad = leaves(9).max_depth(3usize).min_samples_leaf(0usize).fit(&Dataset::new(records, targets));
+        assert!(bad.unwrap_err().to_string().contains("min_samples_leaf must be at least 1"));
+    }
+
+    #[test]
+    fn recipes_and_models_are_plain_values() {
+        fn is<T: Send + Sync + Unpin + Clone>() {}
+        is::<TreeParams>();
+        is::<ValidTreeParams>();
+        is::<Tree>();
+        is::<TreeRegressor>();
+        is::<TreeClassifier>();
+        is::<MultiOutputTree>();
+    }
+}

@@ -3,7 +3,7 @@ use crate::rng::Stream;
 use proptest::prelude::*;
 
 /// Rows of features that are tied (even columns) or hardly ever (odd columns), a target and weights.
-fn rows(seed: u64, n: usize, width: usize) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
+pub(super) fn rows(seed: u64, n: usize, width: usize) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
     let mut s = Stream::new(seed, "tree tests");
     let x: Vec<f32> = (0..n * width)
         .map(|i| if (i % width).is_multiple_of(2) { (s.uniform() * 6.0).floor() as f32 } else { s.normal() as f32 })
@@ -13,7 +13,7 @@ fn rows(seed: u64, n: usize, width: usize) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
     (x, y, weight)
 }
 
-fn values<'a>(x: &'a [f32], width: usize, y: &'a [f64], weight: &'a [f64]) -> TreeData<'a> {
+pub(super) fn values<'a>(x: &'a [f32], width: usize, y: &'a [f64], weight: &'a [f64]) -> TreeData<'a> {
     TreeData { x, width, targets: Targets::Values(y), weight: Some(weight) }
 }
 
@@ -21,7 +21,7 @@ fn classes(y: &[f64]) -> Vec<u32> {
     y.iter().map(|y| (y.abs() * 1.5) as u32 % 4).collect()
 }
 
-fn leaves(n: usize) -> TreeParams {
+pub(super) fn leaves(n: usize) -> TreeParams {
     TreeParams::default().max_leaf_nodes(n)
 }
 
@@ -436,70 +436,4 @@ fn look_ahead_finds_the_best_tree_of_two_levels() {
     let (x, y, weight) = rows(5, 3000, 4);
     let params = leaves(8).look_ahead(true).engine(Engine::Histogram { max_bins: 32 });
     assert_eq!(fit_tree(values(&x, 4, &y, &weight), &params).unwrap().leaves(), 8);
-}
-
-#[test]
-fn linear_leaves_need_half_the_leaves_on_a_smooth_target() {
-    let mut s = Stream::new(5, "linear leaves");
-    let make = |s: &mut Stream| -> (Vec<f32>, Vec<f64>) {
-        let x: Vec<f32> = (0..4000 * 2).map(|_| (4.0 * s.uniform()) as f32).collect();
-        let y = x.chunks(2).map(|r| f64::from(r[0]).sin() + 0.5 * f64::from(r[1]).sqrt()).collect();
-        (x, y)
-    };
-    let ((x, y), (test_x, test_y)) = (make(&mut s), make(&mut s));
-    let error = |params: &TreeParams| {
-        let tree = fit_tree(TreeData { x: &x, width: 2, targets: Targets::Values(&y), weight: None }, params).unwrap();
-        tree.check(2).unwrap();
-        test_x.chunks(2).zip(&test_y).map(|(r, y)| (tree.predict(r) - y).powi(2)).sum::<f64>()
-    };
-    let linear = error(&leaves(16).leaf(Leaf::Linear { ridge: 1e-6 }));
-    let constant = error(&leaves(32));
-    assert!(linear < 0.5 * constant, "{linear} {constant}");
-}
-
-#[test]
-fn a_linear_target_is_one_linear_leaf() {
-    let (x, _, weight) = rows(2, 300, 2);
-    let y: Vec<f64> = x.chunks(2).map(|r| 3.0 - 2.0 * f64::from(r[1])).collect();
-    let params = leaves(4).leaf(Leaf::Linear { ridge: 1e-9 });
-    let tree = fit_tree(values(&x, 2, &y, &weight), &params).unwrap();
-    assert!(x.chunks(2).zip(&y).all(|(r, y)| (tree.predict(r) - y).abs() < 1e-5));
-}
-
-#[test]
-fn data_sets_of_linfa_are_fitted_with_their_weights_and_layouts() {
-    use ::linfa::{Dataset, DatasetView, prelude::*};
-    use ndarray::{Array1, Array2, ShapeBuilder};
-    let (x, y, _) = rows(4, 200, 3);
-    let weights: Array1<f32> = (0..200).map(|i| 0.5 + (i % 4) as f32).collect();
-    let as_f64: Vec<f64> = weights.iter().map(|&w| f64::from(w)).collect();
-    let expected = fit_tree(values(&x, 3, &y, &as_f64), &leaves(9)).unwrap();
-    let records = Array2::from_shape_vec((200, 3), x.clone()).unwrap();
-    let by_column = Array2::from_shape_fn((200, 3).f(), |at| records[at]);
-    let targets = Array1::from(y.clone());
-    for records in [records.clone(), by_column] {
-        let data = Dataset::new(records, targets.clone()).with_weights(weights.clone());
-        let fitted = leaves(9).fit(&data).unwrap();
-        assert_eq!(fitted.0, expected);
-        let predicted: Array1<f64> = fitted.predict(&data);
-        assert!(x.chunks(3).zip(&predicted).all(|(row, &p)| expected.predict(row) == p));
-    }
-    let view = DatasetView::new(records.view(), targets.view()).with_weights(weights.clone());
-    assert_eq!(leaves(9).fit(&view).unwrap().0, expected);
-    let outputs = Array2::from_shape_fn((200, 2), |(i, k)| y[i] * (k as f64 + 1.0));
-    let tree = leaves(9).fit(&Dataset::new(records.clone(), outputs)).unwrap();
-    assert_eq!(tree.predict(&records).dim(), (200, 2));
-    let bad = leaves(9).max_depth(3usize).min_samples_leaf(0usize).fit(&Dataset::new(records, targets));
-    assert!(bad.unwrap_err().to_string().contains("min_samples_leaf must be at least 1"));
-}
-
-#[test]
-fn recipes_and_models_are_plain_values() {
-    fn is<T: Send + Sync + Unpin + Clone>() {}
-    is::<TreeParams>();
-    is::<ValidTreeParams>();
-    is::<Tree>();
-    is::<TreeRegressor>();
-    is::<TreeClassifier>();
-    is::<MultiOutputTree>();
 }
