@@ -63,6 +63,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "toolkit")]
+pub mod augment;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "toolkit")]

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules in order; each may import those before it, less the bans below.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "rng",
     "level",
     "spec",
@@ -21,6 +21,7 @@ const ORDER: [&str; 16] = [
     "evaluator",
     "recorder",
     "distiller",
+    "augment",
     "explainer",
     "reporter",
     "cli",

@@ -3,6 +3,7 @@
 use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
 use crate::{
     evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare},
+    model::Student,
     policy::{self, Policy, StudentPolicy},
     recorder::{EpisodeRun, RolloutError, rollouts},
     rng::Split,
@@ -64,6 +65,12 @@ impl Contender {
 }
 
 impl Contender {
+    /// A student in memory under a name of its own.
+    pub(super) fn in_memory(name: &str, student: &Student) -> Result<Self> {
+        let policy = Box::new(StudentPolicy::new(student, name.as_ref(), None)?);
+        Ok(Self { id: name.to_owned(), role: "student", policy })
+    }
+
     /// A student by its file, whatever its name.
     pub(super) fn student(path: &Path) -> Result<Self> {
         let policy = Box::new(StudentPolicy::load(path, None)?);

@@ -116,7 +116,10 @@ pub(super) fn fidelity_rows(
         let mut scorers: Vec<Scorer<'_>> = level
             .models
             .iter()
-            .map(|m| Scorer::model(m, if m.name == level.used { "student" } else { "surrogate" }))
+            .map(|m| match m.name == level.used {
+                true => Scorer::student(student, level, "student"),
+                false => Scorer::model(m, "surrogate"),
+            })
             .collect();
         if let Some(selection) = selection {
             scorers.extend(best_single_features(&selection.level(&level.level)?));

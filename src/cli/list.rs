@@ -1,12 +1,16 @@
 //! `distill list`: what there is.
 
 use super::{Verdict, output::Output, table::Table};
-use crate::{policy::POLICIES, scenario::dag, workload::WORKLOADS};
+use crate::{
+    policy::POLICIES,
+    scenario::{GUARDS, dag},
+    workload::WORKLOADS,
+};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-/// Show the policies, workloads or features there are
+/// Show the policies, workloads, features or guards there are
 #[derive(Args)]
 pub(super) struct ListArgs {
     /// What to show
@@ -18,6 +22,7 @@ enum What {
     Policies,
     Workloads,
     Features,
+    Guards,
 }
 
 pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
@@ -32,6 +37,24 @@ pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
             for w in WORKLOADS {
                 output.text(format!("{}\n    {}", w.usage, w.meaning))?;
                 output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
+            }
+        }
+        What::Guards => {
+            output.text(
+                "Guards that `distill augment` tries and `distill patch --guard` takes; {} stands for a number.\n",
+            )?;
+            for g in GUARDS {
+                let values: Vec<String> = g.values.iter().map(ToString::to_string).collect();
+                let tried = if values.is_empty() {
+                    String::new()
+                } else {
+                    format!("; {} is one of {}", "{}", values.join(", "))
+                };
+                output.text(format!("{}: {}\n    {}{tried}", g.name, g.text, g.meaning))?;
+                output.json(
+                    "guard",
+                    &json!({"name": g.name, "text": g.text, "values": g.values, "meaning": g.meaning}),
+                )?;
             }
         }
         What::Features => {

@@ -1,7 +1,9 @@
 //! The command line: one file per command, and what they share.
 
+mod augment;
 mod compare;
 mod demo;
+mod diff;
 mod evaluate;
 mod export;
 mod fit;
@@ -9,6 +11,7 @@ mod inspect;
 mod list;
 mod output;
 mod parts;
+mod patch;
 mod progress;
 mod record;
 mod report;
@@ -68,6 +71,9 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
+    Augment(augment::AugmentArgs),
+    Patch(patch::PatchArgs),
+    Diff(diff::DiffArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -111,6 +117,9 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
+        Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
+        Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),

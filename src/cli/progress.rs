@@ -14,6 +14,8 @@ pub(super) struct EpisodeBar {
     bar: ProgressBar,
     decisions: AtomicU64,
     start: Instant,
+    /// Whether notes may go to stderr.
+    notes: bool,
 }
 
 impl EpisodeBar {
@@ -27,7 +29,16 @@ impl EpisodeBar {
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(label.to_owned());
-        Self { bar, decisions: AtomicU64::new(0), start: Instant::now() }
+        Self { bar, decisions: AtomicU64::new(0), start: Instant::now(), notes: output.shows_progress() }
+    }
+
+    /// A line above the bar, or on stderr where there is no bar.
+    pub(super) fn note(&self, line: &str) {
+        match self.bar.is_hidden() {
+            true if self.notes => eprintln!("{line}"),
+            true => {}
+            false => self.bar.println(line),
+        }
     }
 
     /// Removes the bar; returns decisions so far and seconds taken.

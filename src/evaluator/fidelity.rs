@@ -1,61 +1,11 @@
 //! Fidelity: does a scorer choose as the teacher would, and what does it cost in the teacher's own terms?
 
-use super::{Estimate, FidelityRow, interval::bootstrap};
+use super::{Estimate, FidelityRow, Scorer, interval::bootstrap};
 use crate::{
     level::first_max,
-    model::{Model, NamedModel, ScoreCandidates},
     trace::{Choice, LevelTable},
 };
 use rayon::prelude::*;
-
-/// Something that orders the candidates of a choice.
-#[derive(Clone, Debug)]
-pub struct Scorer<'a> {
-    /// Name for people.
-    pub name: String,
-    /// `student`, `surrogate` or `baseline`.
-    pub role: String,
-    /// How it scores.
-    rule: Rule<'a>,
-    /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
-    only: Option<Option<u8>>,
-}
-
-#[derive(Clone, Debug)]
-enum Rule<'a> {
-    Model {
-        model: &'a Model,
-        temperature: f64,
-    },
-    /// One feature; smallest or largest first.
-    Feature {
-        column: usize,
-        largest: bool,
-    },
-    /// Every order equally likely; its figures are expectations, not draws.
-    Random,
-}
-
-impl<'a> Scorer<'a> {
-    /// A model with its temperature.
-    #[must_use]
-    pub fn model(model: &'a NamedModel, role: &str) -> Self {
-        let rule = Rule::Model { model: &model.model, temperature: model.temperature };
-        Self { name: model.name.clone(), role: role.to_owned(), rule, only: None }
-    }
-
-    /// A uniformly random choice.
-    #[must_use]
-    pub fn random() -> Self {
-        Self { name: "random".to_owned(), role: "baseline".to_owned(), rule: Rule::Random, only: None }
-    }
-
-    fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
-        let direction = if largest { "largest" } else { "smallest" };
-        let name = format!("{direction} {}", table.spec.features[column].name);
-        Self { name, role: "baseline".to_owned(), rule: Rule::Feature { column, largest }, only: Some(kind) }
-    }
-}
 
 /// Weighted sums of one episode.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,39 +60,8 @@ pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<Fi
     rows
 }
 
-/// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
-/// then judged on. The last one is for all kinds together.
-#[must_use]
-pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer<'a>> {
-    let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
-    let hits: Vec<Vec<f64>> = rules
-        .par_iter()
-        .map(|&(column, largest)| {
-            let mut hits = vec![0.0; table.kinds.len()];
-            for choice in table.iter().filter(|c| !c.is_forced()) {
-                if pick(&choice, column, largest) == choice.target() {
-                    hits[choice.header.kind as usize] += f64::from(choice.header.weight);
-                }
-            }
-            hits
-        })
-        .collect();
-    let best = |kind: Option<u8>| {
-        let score = |h: &Vec<f64>| kind.map_or_else(|| h.iter().sum(), |k| h[k as usize]);
-        let (column, largest) = rules[first_max(hits.iter().map(score))];
-        Scorer::feature(table, column, largest, kind)
-    };
-    let by_kind = (0..table.kinds.len() as u8).map(|k| best(Some(k)));
-    by_kind.chain([best(None)]).collect()
-}
-
-fn pick(choice: &Choice<'_>, column: usize, largest: bool) -> usize {
-    let sign = if largest { 1.0 } else { -1.0 };
-    first_max((0..choice.len()).map(|i| sign * f64::from(choice.row(i)[column])))
-}
-
 /// Ranges of choices by episode.
-fn episodes(table: &LevelTable) -> Vec<std::ops::Range<usize>> {
+pub(super) fn episodes(table: &LevelTable) -> Vec<std::ops::Range<usize>> {
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
     for (i, header) in table.choices.iter().enumerate() {
         match ranges.last_mut() {
@@ -166,32 +85,19 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
     if probable {
         sums.probable_weight += weight;
     }
-    scores.clear();
-    scores.resize(n, 0.0);
-    let mut temperature = None;
-    match &scorer.rule {
-        Rule::Random => {
-            for (k, top) in sums.top.iter_mut().enumerate() {
-                *top += weight * ((k + 1) as f64 / n as f64).min(1.0);
-            }
-            sums.executed += if executed.is_some() { weight / n as f64 } else { 0.0 };
-            if probable {
-                sums.regret += weight * (p(target) - 1.0 / n as f64);
-                sums.cross_entropy += weight * (n as f64).ln();
-                // No order agrees with nothing on average; it counts where the teacher has an order, as for every scorer.
-                sums.kendall_weight += if kendall_tau_b(scores, choice.log_prob).is_some() { weight } else { 0.0 };
-            }
-            return;
+    let Some(temperature) = scorer.score(choice, scores) else {
+        for (k, top) in sums.top.iter_mut().enumerate() {
+            *top += weight * ((k + 1) as f64 / n as f64).min(1.0);
         }
-        Rule::Model { model, temperature: t } => {
-            model.score_choice(choice.x, choice.width, scores);
-            temperature = Some(*t);
+        sums.executed += if executed.is_some() { weight / n as f64 } else { 0.0 };
+        if probable {
+            sums.regret += weight * (p(target) - 1.0 / n as f64);
+            sums.cross_entropy += weight * (n as f64).ln();
+            // No order agrees with nothing on average; it counts where the teacher has an order, as for every scorer.
+            sums.kendall_weight += if kendall_tau_b(scores, choice.log_prob).is_some() { weight } else { 0.0 };
         }
-        Rule::Feature { column, largest } => {
-            let sign = if *largest { 1.0 } else { -1.0 };
-            scores.iter_mut().enumerate().for_each(|(i, s)| *s = sign * f64::from(choice.row(i)[*column]));
-        }
-    }
+        return;
+    };
     // Candidates ahead of the target: better ones, and equal ones that stand before it.
     let mine = scores[target];
     let ahead = scores.iter().enumerate().filter(|&(i, &s)| s > mine || (s == mine && i < target)).count();
@@ -253,7 +159,6 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
     };
     let has = |f: fn(&Sums) -> f64| sums.iter().any(|s| f(s) > 0.0);
     let probable = has(|s| s.probable_weight);
-    let has_temperature = !matches!(scorer.rule, Rule::Feature { .. });
     FidelityRow {
         level: table.spec.name.clone(),
         kind: kind.to_owned(),
@@ -265,7 +170,8 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
         top2: ratio(|s| s.top[1], |s| s.weight),
         top3: ratio(|s| s.top[2], |s| s.weight),
         regret: probable.then(|| ratio(|s| s.regret, |s| s.probable_weight)),
-        cross_entropy: (probable && has_temperature).then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
+        cross_entropy: (probable && scorer.has_temperature())
+            .then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
         kendall: has(|s| s.kendall_weight).then(|| ratio(|s| s.kendall, |s| s.kendall_weight)),
         executed: has(|s| s.executed_weight).then(|| ratio(|s| s.executed, |s| s.executed_weight)),
     }
@@ -275,8 +181,9 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
 mod tests {
     use super::*;
     use crate::{
+        evaluator::best_single_features,
         level::{FeatureSpec, LevelSpec, Scope},
-        model::Linear,
+        model::{Linear, Model, NamedModel},
         rng::Stream,
         trace::ChoiceHeader,
     };

@@ -1,11 +1,15 @@
 //! How good is a student? Fidelity to the teacher on recorded choices, and paired comparisons in closed loop.
 
+mod agreement;
 mod closed_loop;
 mod fidelity;
 mod interval;
 mod report;
+mod scorer;
 
+pub use agreement::{AgreementRow, agreement};
 pub use closed_loop::{EpisodeFigures, compare};
-pub use fidelity::{Scorer, best_single_features, fidelity};
+pub use fidelity::fidelity;
 pub use interval::{bootstrap, percentile_interval};
 pub use report::{ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Schedule, ScheduleRun};
+pub use scorer::{Scorer, best_single_features};

@@ -5,18 +5,24 @@
 
 mod choice_logit;
 mod compiled;
+mod edit;
 pub mod export;
+mod guard;
 mod linear;
 mod pairwise;
+mod slot;
 mod student;
 mod tree;
 
 pub use choice_logit::ChoiceLogit;
 pub use compiled::{CompiledModel, CompiledTree};
+pub use edit::{Change, EditError, Patch, Place};
+pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, Operator};
 pub use linear::Linear;
 pub use pairwise::Pairwise;
 #[cfg(feature = "toolkit")]
 pub(crate) use pairwise::pair_column;
+pub use slot::Slot;
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 

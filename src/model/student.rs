@@ -1,6 +1,6 @@
 //! The student file: one or more models per level, and where they come from.
 
-use super::{Model, ScoreCandidates};
+use super::{Guard, Model, Patch, ScoreCandidates};
 use crate::level::{FeatureSet, sha256_hex};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -115,6 +115,12 @@ pub struct Student {
     pub feature_set: FeatureSet,
     /// Models by level, first question first.
     pub levels: Vec<LevelModels>,
+    /// Rules above the models, in the order in which they are applied; left out of files where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<Guard>,
+    /// Changes made to the models after the fit, in order; left out of files where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<Patch>,
     /// Where it comes from.
     pub provenance: Provenance,
 }
@@ -130,6 +136,8 @@ impl Student {
             feature_set_hash: feature_set.hash(),
             feature_set,
             levels,
+            guards: Vec::new(),
+            patches: Vec::new(),
             provenance,
         }
     }
@@ -204,7 +212,10 @@ impl Student {
                 }
             }
         }
-        Ok(())
+        for (i, guard) in self.guards.iter().enumerate() {
+            guard.check(&self.feature_set).map_err(|problem| format!("guard {i}: {problem}"))?;
+        }
+        self.check_patches()
     }
 
     /// The models of a level.

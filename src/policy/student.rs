@@ -4,7 +4,7 @@ use super::{Policy, PolicyError, Probabilities};
 use crate::{
     feature::{Extractor, NO_JOB},
     level::first_max,
-    model::{CompiledModel, ScoreCandidates, Student},
+    model::{CompiledGuards, CompiledModel, ScoreCandidates, Student},
     scenario::dag,
     simulator::dag::{Decision, Observation},
 };
@@ -13,20 +13,29 @@ use std::{
     sync::Arc,
 };
 
-/// One model per level, asked in turn: the best job, its best stage, the best amount; the first of equals.
+/// One model per level, asked in turn: the best job, its best stage, the best amount; the first of equals among those
+/// that the student's guards leave.
 pub struct StudentPolicy {
     models: Arc<Models>,
     extractor: Extractor,
     x: Vec<f32>,
     scores: Vec<f64>,
+    /// How often each guard has changed a choice: those of the job level, the stage level, the cluster level.
+    firings: [Vec<u64>; 3],
 }
 
 struct Models {
-    job: CompiledModel,
-    stage: CompiledModel,
-    amount: CompiledModel,
+    job: Scorer,
+    stage: Scorer,
+    amount: Scorer,
     path: PathBuf,
     abstains: bool,
+}
+
+/// How a level chooses.
+struct Scorer {
+    model: CompiledModel,
+    guards: CompiledGuards,
 }
 
 impl StudentPolicy {
@@ -51,7 +60,11 @@ impl StudentPolicy {
                 difference,
             });
         }
-        let level = |name: &str| student.model(name, model).map(|m| CompiledModel::new(&m.model));
+        let level = |name: &str| -> Result<Scorer, PolicyError> {
+            let model = CompiledModel::new(&student.model(name, model)?.model);
+            let spec = student.feature_set.level(name);
+            Ok(Scorer { model, guards: spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default() })
+        };
         let models = Models {
             job: level("job")?,
             stage: level("stage")?,
@@ -63,19 +76,36 @@ impl StudentPolicy {
     }
 
     fn with(models: Arc<Models>) -> Self {
-        Self { models, extractor: Extractor::default(), x: Vec::new(), scores: Vec::new() }
+        let firings = [&models.job, &models.stage, &models.amount].map(|s| vec![0; s.guards.len()]);
+        Self { models, extractor: Extractor::default(), x: Vec::new(), scores: Vec::new(), firings }
+    }
+
+    /// How often each guard has changed what was chosen at its level since the policy was made: the guards of the job
+    /// level in their order, then those of the stage level, then those of the cluster level.
+    #[must_use]
+    pub fn firings(&self) -> Vec<u64> {
+        self.firings.concat()
     }
 }
 
-/// Index of the best of `n` candidates whose rows are in `x`.
-fn best(model: &CompiledModel, x: &[f32], n: usize, scores: &mut Vec<f64>) -> usize {
+/// Index of the best of `n` candidates whose rows are in `x`, among those that the guards leave.
+fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>, firings: &mut [u64]) -> usize {
     if n <= 1 {
         return 0;
     }
+    let width = x.len() / n;
     scores.clear();
     scores.resize(n, 0.0);
-    model.score_choice(x, x.len() / n, scores);
-    first_max(scores.iter().copied())
+    scorer.model.score_choice(x, width, scores);
+    let mut best = first_max(scores.iter().copied());
+    for (guard, fired) in firings.iter_mut().enumerate() {
+        scorer.guards.apply(guard, x, width, scores);
+        if scores[best] == f64::NEG_INFINITY {
+            *fired += 1;
+            best = first_max(scores.iter().copied());
+        }
+    }
+    best
 }
 
 impl Policy for StudentPolicy {
@@ -84,24 +114,25 @@ impl Policy for StudentPolicy {
     }
 
     fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-        let Self { models, extractor, x, scores } = self;
+        let Self { models, extractor, x, scores, firings } = self;
+        let [job_firings, stage_firings, amount_firings] = firings;
         extractor.update(seen);
         x.clear();
         extractor.job_rows(seen, models.abstains, x);
         let jobs = extractor.snapshot().candidate_jobs().len();
-        let candidate = best(&models.job, x, jobs + usize::from(models.abstains), scores);
+        let candidate = best(&models.job, x, jobs + usize::from(models.abstains), scores, job_firings);
         if candidate == jobs {
             return Ok(Decision::Abstain);
         }
         x.clear();
         extractor.stage_rows(seen, candidate, x);
         let stages = extractor.snapshot().candidate_stages(candidate);
-        let stage = stages[best(&models.stage, x, stages.len(), scores)];
+        let stage = stages[best(&models.stage, x, stages.len(), scores, stage_firings)];
         debug_assert_ne!(stage.job, NO_JOB);
         x.clear();
         extractor.amount_rows(seen, stage, x);
         let cap = Extractor::amount_cap(seen, stage);
-        let executors = 1 + best(&models.amount, x, cap as usize, scores) as u32;
+        let executors = 1 + best(&models.amount, x, cap as usize, scores, amount_firings) as u32;
         Ok(Decision::Assign { stage, executors })
     }
 

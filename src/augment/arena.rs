@@ -1,0 +1,230 @@
+//! Where students are tried out: paired episodes with the same luck, never run twice.
+
+use super::AugmentError;
+use crate::{
+    model::{Guard, Model, Student},
+    policy::{Policy, StudentPolicy},
+    recorder::{EpisodeId, Progress, run_episode},
+    rng::Split,
+    workload::Workload,
+};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{BufWriter, Write},
+    ops::Range,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// What identifies a student in the journal: all that decides how it schedules.
+type Key = [u8; 12];
+
+/// A line of the journal.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    student: String,
+    split: Split,
+    episode: u32,
+    /// ln of the mean completion time in ms; `None` for an episode that stalled.
+    ln_jct: Option<f64>,
+}
+
+/// Runs students on episodes of one workload and remembers what came out, in memory and in a journal on disk: the same
+/// search started again finds there what it had already run.
+pub struct Arena<'a> {
+    workload: &'a dyn Workload,
+    seed: u64,
+    known: HashMap<(Key, Split, u32), f64>,
+    journal: Option<BufWriter<File>>,
+    spent: u64,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Arena<'a> {
+    /// An arena on `workload`; `seed` fixes the episodes.
+    #[must_use]
+    pub fn new(workload: &'a dyn Workload, seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
+        Self { workload, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
+    }
+
+    /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, or a whole line is no entry.
+    pub fn with_journal(mut self, path: &Path) -> Result<Self, AugmentError> {
+        let io = |source| AugmentError::Io { path: path.to_owned(), source };
+        let text = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(io(e)),
+        };
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        for (number, line) in text[..whole].split(|&b| b == b'\n').enumerate().filter(|(_, l)| !l.is_empty()) {
+            let bad = |problem: String| AugmentError::Journal { path: path.to_owned(), line: number + 1, problem };
+            let entry: Line = serde_json::from_slice(line).map_err(|e| bad(e.to_string()))?;
+            let key = unhex(&entry.student).ok_or_else(|| bad("`student` is not 24 hex digits".to_owned()))?;
+            self.known.insert((key, entry.split, entry.episode), entry.ln_jct.unwrap_or(f64::INFINITY));
+        }
+        let file = File::options().create(true).append(true).open(path).map_err(io)?;
+        file.set_len(whole as u64).map_err(io)?;
+        self.journal = Some(BufWriter::new(file));
+        Ok(self)
+    }
+
+    /// Episodes asked for so far, those that the journal already knew included.
+    #[must_use]
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// The workload.
+    #[must_use]
+    pub fn workload(&self) -> &'a dyn Workload {
+        self.workload
+    }
+
+    /// ln of the mean completion time in ms of each student in each episode, shape `(students, episodes)`; +∞ where a
+    /// student strands the cluster. The same for any number of threads.
+    ///
+    /// # Errors
+    ///
+    /// A student that cannot schedule, an interruption, a journal that cannot be written.
+    pub fn run(
+        &mut self,
+        students: &[&Student],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<Vec<Vec<f64>>, AugmentError> {
+        let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
+        let mut open = Vec::new();
+        for (student, &key) in keys.iter().enumerate() {
+            let policy = StudentPolicy::new(students[student], "a candidate".as_ref(), None)?;
+            let missing = episodes.clone().filter(|&e| !self.known.contains_key(&(key, split, e)));
+            // The same student twice among the candidates is run once.
+            let missing: Vec<u32> =
+                missing.filter(|&e| !open.iter().any(|(k, episode, _, _)| *k == key && *episode == e)).collect();
+            self.spent += u64::from(episodes.end - episodes.start);
+            let known = episodes.len() - missing.len();
+            (0..known).for_each(|_| self.progress.episode(0));
+            let policy = std::sync::Arc::new(policy);
+            open.extend(missing.into_iter().map(|e| (key, e, student, std::sync::Arc::clone(&policy))));
+        }
+        let results: Vec<Result<f64, AugmentError>> = open
+            .par_iter()
+            .map(|(_, episode, _, policy)| {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(AugmentError::Interrupted);
+                }
+                let id = EpisodeId { seed: self.seed, split, episode: *episode };
+                let run = run_episode(self.workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
+                self.progress.episode(run.outcome.decisions);
+                Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
+            })
+            .collect();
+        let mut failed = None;
+        for ((key, episode, _, _), result) in open.iter().zip(results) {
+            match result {
+                Ok(ln_jct) => {
+                    self.known.insert((*key, split, *episode), ln_jct);
+                    self.note(*key, split, *episode, ln_jct)?;
+                }
+                Err(e) => failed = failed.or(Some(e)),
+            }
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.flush().map_err(AugmentError::Write)?;
+        }
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(keys.iter().map(|&k| episodes.clone().map(|e| self.known[&(k, split, e)]).collect()).collect()),
+        }
+    }
+
+    fn note(&mut self, key: Key, split: Split, episode: u32, ln_jct: f64) -> Result<(), AugmentError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let ln_jct = ln_jct.is_finite().then_some(ln_jct);
+        let line = Line { student: hex(&key), split, episode, ln_jct };
+        // Plain data serialises.
+        let text = serde_json::to_string(&line).unwrap_or_default();
+        writeln!(journal, "{text}").map_err(AugmentError::Write)
+    }
+
+    /// Share of the decisions of `student` that each of `others` would make differently, on the states that `student`
+    /// visits in `episodes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::run`].
+    pub fn departures(
+        &self,
+        student: &Student,
+        others: &[&Student],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<Vec<f64>, AugmentError> {
+        let policy = |s: &Student| StudentPolicy::new(s, "a candidate".as_ref(), None);
+        let driver = policy(student)?;
+        let others: Vec<StudentPolicy> = others.iter().map(|s| policy(s)).collect::<Result<_, _>>()?;
+        let counts: Vec<Result<(u64, Vec<u64>), AugmentError>> = episodes
+            .into_par_iter()
+            .map(|episode| {
+                let mut asked: Vec<Box<dyn Policy>> = others.iter().map(Policy::fresh).collect();
+                let (mut decisions, mut different) = (0, vec![0; asked.len()]);
+                let mut problem = None;
+                let mut ignored = crate::policy::Probabilities::default();
+                let id = EpisodeId { seed: self.seed, split, episode };
+                run_episode(self.workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+                    decisions += 1;
+                    for (other, count) in asked.iter_mut().zip(&mut different) {
+                        match other.decide(seen, &mut ignored) {
+                            Ok(answer) => *count += u64::from(answer != decision),
+                            Err(e) => problem = Some(e),
+                        }
+                    }
+                })?;
+                problem.map_or(Ok((decisions, different)), |e| Err(e.into()))
+            })
+            .collect();
+        let (mut decisions, mut different) = (0, vec![0; others.len()]);
+        for count in counts {
+            let (n, d) = count?;
+            decisions += n;
+            different.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
+        }
+        Ok(different.into_iter().map(|d| d as f64 / (decisions as f64).max(1.0)).collect())
+    }
+}
+
+/// Hash of the models that schedule and of the guards, without what is said about them.
+fn key(student: &Student) -> Key {
+    let models: Vec<&Model> = student.levels.iter().map(|l| &l.scheduler().model).collect();
+    let bare = |g: &Guard| Guard { evidence: crate::model::Evidence::default(), ..g.clone() };
+    let guards: Vec<Guard> = student.guards.iter().map(bare).collect();
+    // Plain data serialises.
+    let text = serde_json::to_vec(&(models, guards)).unwrap_or_default();
+    let mut key = Key::default();
+    let len = key.len();
+    key.copy_from_slice(&Sha256::digest(text)[..len]);
+    key
+}
+
+fn hex(key: &Key) -> String {
+    key.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Key> {
+    let mut key = Key::default();
+    if text.len() != 2 * key.len() || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()?;
+    }
+    Some(key)
+}

@@ -1,0 +1,149 @@
+//! What a search may try on a student: one guard more, another number at one place, one edit fewer.
+
+use super::Order;
+use crate::model::{Evidence, Guard, Model, Place, Slot, Student};
+
+/// A student one step from another.
+#[derive(Clone, Debug)]
+pub(super) struct Move {
+    /// What was done, for people.
+    pub(super) what: String,
+    pub(super) student: Student,
+}
+
+/// With one of `guards` more, in front of the others or behind them, if there is room for it.
+pub(super) fn guards(student: &Student, guards: &[Guard], most: usize) -> Vec<Move> {
+    if student.guards.len() >= most {
+        return Vec::new();
+    }
+    let mut moves = Vec::new();
+    for guard in guards.iter().filter(|g| student.guards.iter().all(|h| h.when != g.when || h.action != g.action)) {
+        // The order among guards matters at one level only.
+        let same_level = student.guards.iter().any(|g| g.level == guard.level);
+        let places = if same_level { vec![0, student.guards.len()] } else { vec![student.guards.len()] };
+        for place in places {
+            let mut changed = student.clone();
+            changed.guards.insert(place, guard.clone());
+            moves.push(Move { what: format!("guard {guard}"), student: changed });
+        }
+    }
+    moves
+}
+
+/// Without one of its guards; what is left of the guards keeps its order.
+pub(super) fn without_guard(student: &Student) -> Vec<Move> {
+    let without = |guard: usize| {
+        let mut changed = student.clone();
+        let gone = changed.guards.remove(guard);
+        Move { what: format!("without guard {gone}"), student: changed }
+    };
+    (0..student.guards.len()).map(without).collect()
+}
+
+/// Each leaf of a tree with the next higher and the next lower value among its leaves (a step beyond at the ends), and with
+/// its candidates in each of `orders`; each guard's number a step up or down;
+/// each coefficient of a linear model halved and doubled.
+pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
+    let mut moves = Vec::new();
+    let mut push = |place: &Place, value: f64, reason: &str| {
+        let mut changed = student.clone();
+        changed.patch(&[(place.clone(), value)], reason);
+        let was = student.number(place).unwrap_or_default();
+        if changed.number(place) != Some(was) {
+            let what = format!("{} {} -> {} ({reason})", student.place_name(place), short(was), short(value));
+            moves.push(Move { what, student: changed });
+        }
+    };
+    for place in student.places() {
+        // Every place of the student has a number.
+        let number = student.number(&place).unwrap_or_default();
+        match place {
+            Place::Model { level, slot: Slot::Value { node } } => {
+                let models = &student.levels[level];
+                for (value, reason) in neighbours(&models.scheduler().model, number) {
+                    push(&place, value, reason);
+                }
+                for (_, feature, largest) in orders.iter().filter(|(l, _, _)| *l == models.level) {
+                    let spec = student.feature_set.level(&models.level);
+                    let column = spec.and_then(|s| s.features.iter().position(|f| f.name == *feature));
+                    let spread = spread(&models.scheduler().model);
+                    if let (Some(column), Model::Tree(_), Some(spread)) = (column, &models.scheduler().model, spread) {
+                        let place = Place::Model { level, slot: Slot::LeafTerm { node, column } };
+                        let (first, sign) = if *largest { ("largest", 1.0) } else { ("smallest", -1.0) };
+                        let small = round(sign * 1e-3 * spread);
+                        push(&place, small, &format!("within the leaf, the {first} {feature} first"));
+                    }
+                }
+            }
+            Place::Model { slot: Slot::Term { .. } | Slot::LeafTerm { .. }, .. } => {
+                for (factor, reason) in [(0.5, "counts half"), (2.0, "counts twice"), (0.0, "does not count")] {
+                    push(&place, round(number * factor), reason);
+                }
+            }
+            Place::Model { slot: Slot::Threshold { .. }, .. } => {}
+            Place::Guard { .. } => {
+                for (factor, reason) in [(0.8, "stricter or looser"), (1.25, "stricter or looser")] {
+                    push(&place, round(number * factor), reason);
+                }
+            }
+        }
+    }
+    moves
+}
+
+/// The next lower and the next higher of a tree's leaf values; half the spread beyond at the ends.
+fn neighbours(model: &Model, value: f64) -> Vec<(f64, &'static str)> {
+    let values: Vec<f64> = leaf_values(model);
+    let Some(spread) = spread(model) else { return Vec::new() };
+    let above = values.iter().copied().filter(|v| *v > value).fold(f64::INFINITY, f64::min);
+    let below = values.iter().copied().filter(|v| *v < value).fold(f64::NEG_INFINITY, f64::max);
+    // Past the neighbour, so that the order of the two is the other way round.
+    let step = 1e-3 * spread;
+    let above = if above.is_finite() { above + step } else { value + 0.5 * spread };
+    let below = if below.is_finite() { below - step } else { value - 0.5 * spread };
+    vec![(round(above), "before the next better leaf"), (round(below), "behind the next worse leaf")]
+}
+
+fn leaf_values(model: &Model) -> Vec<f64> {
+    let slots = model.slots().into_iter().filter(|s| matches!(s, Slot::Value { .. }));
+    slots.filter_map(|s| model.number(s)).collect()
+}
+
+/// Largest less smallest leaf value; `None` if there is no difference.
+pub(super) fn spread(model: &Model) -> Option<f64> {
+    let values = leaf_values(model);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (most > least).then_some(most - least)
+}
+
+/// Four significant digits, for numbers that a person shall read.
+pub(super) fn round(value: f64) -> f64 {
+    // Formatting with an exponent gives text that parses.
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+pub(super) fn short(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
+        format!("{}", round(value))
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
+/// A student without one of its edits, for what the edit does: its guards first, then its patches.
+pub(super) fn without_each_edit(student: &Student) -> Vec<Student> {
+    let guards = without_guard(student).into_iter().map(|m| m.student);
+    let patches = (0..student.patches.len()).map(|i| {
+        let mut changed = student.clone();
+        changed.revert_patch(i);
+        changed
+    });
+    guards.chain(patches).collect()
+}
+
+/// The evidence of a student's edits, in the order of [`without_each_edit`].
+pub(super) fn evidence(student: &mut Student) -> impl Iterator<Item = &mut Evidence> {
+    let patches = student.patches.iter_mut().map(|p| &mut p.evidence);
+    student.guards.iter_mut().map(|g| &mut g.evidence).chain(patches)
+}

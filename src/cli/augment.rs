@@ -1,0 +1,188 @@
+//! `distill augment`: search guards, patches and numbers that make a student schedule better.
+
+use super::{
+    Common, Interrupted, STOP, Verdict,
+    compare::{Contender, EpisodeArgs, SplitArg, closed_loop, open_workload, print_closed_loop},
+    output::Output,
+    progress::EpisodeBar,
+    table::Table,
+};
+use crate::{
+    augment::{Arena, AugmentError, AugmentParams, Step, augment},
+    model::{Evidence, Guard, GuardError, Student},
+    scenario::{GUARDS, ORDERS},
+};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Search guards, patches and numbers that make a student schedule better than its teacher
+#[derive(Args)]
+#[command(after_help = "Examples:\n  distill augment student.json -o augmented\n  distill augment student.json -w \
+tpch:tpch_profiles.json.gz,executors=10,jobs=50 \\\n      -p decima:model.pt -p decima:model.pt,mode=sample -p sjf -o augmented\n\nThe search sees \
+training episodes; what it finds is kept if it also helps on validation episodes, and the end result is\nmeasured on test \
+episodes. Writes student.json, steps.json and evaluations.jsonl to the\noutput folder; \
+the same command goes on after an interruption.")]
+pub(super) struct AugmentArgs {
+    /// Student to begin with
+    student: PathBuf,
+    /// Folder for the augmented student and the journal of the search
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Workload (see `distill list workloads`)
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: String,
+    /// Policy to compare with in the end, repeatable; the first is the baseline of the ratios
+    #[arg(short, long = "policy", value_name = "POLICY")]
+    policies: Vec<String>,
+    /// Episodes that the search may run, training and validation together
+    #[arg(long, default_value_t = AugmentParams::default().budget, value_name = "N")]
+    budget: u64,
+    /// Validation episodes in which every change is confirmed
+    #[arg(long, default_value_t = AugmentParams::default().validation, value_name = "N")]
+    validation: u32,
+    /// Most guards
+    #[arg(long, default_value_t = AugmentParams::default().max_guards, value_name = "N")]
+    max_guards: usize,
+    /// Largest number of leaves and coefficients, all levels together [default: 64, or the student's if larger]
+    #[arg(long, value_name = "N")]
+    max_size: Option<usize>,
+    /// Share of the budget for moving all numbers at once (CMA-ES); the rest is for guards and patches
+    #[arg(long, default_value_t = AugmentParams::default().polish, value_name = "SHARE")]
+    polish: f64,
+    /// First step of that search, in the scale of each number
+    #[arg(long, default_value_t = AugmentParams::default().step, value_name = "X")]
+    step: f64,
+    /// Training episodes per candidate of that search
+    #[arg(long, default_value_t = AugmentParams::default().polish_episodes, value_name = "N")]
+    polish_episodes: u32,
+    /// Test episodes of the comparison in the end
+    #[arg(short = 'n', long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    episodes: u32,
+    /// Begin anew where the folder holds another search
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let student = Student::load(&args.student)?;
+    let params = AugmentParams {
+        budget: args.budget,
+        validation: args.validation,
+        max_guards: args.max_guards,
+        max_size: args.max_size.unwrap_or(AugmentParams::default().max_size.max(student.size())),
+        polish: args.polish,
+        step: args.step,
+        polish_episodes: args.polish_episodes,
+        seed: common.seed,
+    };
+    params.check(&student)?;
+    // What takes part in the end is opened first, so that a mistake does not show after the search.
+    let mut contenders: Vec<Contender> =
+        args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
+    let workload = open_workload(&args.workload)?;
+    let plan = json!({
+        "student": student.hash(), "workload": args.workload, "params": params, "seed": common.seed,
+    });
+    prepare(&args.output, &plan, args.force)?;
+
+    let guards: Vec<Guard> =
+        GUARDS.iter().map(|t| t.guards()).collect::<Result<Vec<_>, GuardError>>()?.into_iter().flatten().collect();
+    let bar = EpisodeBar::new("searching", params.budget, output);
+    let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
+    let mut arena =
+        Arena::new(&*workload, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
+    let result = augment(&mut arena, &student, &guards, &ORDERS, &params, &mut |step| {
+        bar.note(&line(step));
+        table.row([
+            step.what.clone(),
+            gain(step),
+            if step.kept { "yes" } else { "-" }.to_owned(),
+            step.spent.to_string(),
+        ]);
+    });
+    bar.finish();
+    let (augmented, steps) = result.map_err(|e| match e {
+        AugmentError::Interrupted => anyhow::Error::from(e).context(Interrupted),
+        other => other.into(),
+    })?;
+    let path = args.output.join("student.json");
+    augmented.save(&path)?;
+    let steps_path = args.output.join("steps.json");
+    std::fs::write(&steps_path, serde_json::to_string_pretty(&steps)? + "\n")
+        .with_context(|| format!("{}: cannot write", steps_path.display()))?;
+    output.text(format!("{table}\n"))?;
+    print_edits(&augmented, output)?;
+
+    let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Test };
+    contenders.push(Contender::student(&args.student)?);
+    contenders.push(Contender::student(&path)?);
+    let comparison = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
+    print_closed_loop(&comparison, output)?;
+    output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
+    output.json(
+        "augment",
+        &json!({"student": path, "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
+                "patches": augmented.patches.len(), "steps": steps, "closed_loop": comparison}),
+    )?;
+    Ok(Verdict::Done)
+}
+
+/// Makes the folder ready: a journal belongs to one search.
+fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
+    let at = |what: &str| format!("{}: cannot {what}", dir.display());
+    std::fs::create_dir_all(dir).with_context(|| at("create the folder"))?;
+    let path = dir.join("plan.json");
+    let text = serde_json::to_string_pretty(plan)? + "\n";
+    match std::fs::read_to_string(&path) {
+        Ok(found) if found == text => return Ok(()),
+        Ok(_) if !force => bail!(
+            "{}: the folder holds a search with another student, workload, seed or budget; give --force to replace it, or \
+             -o for another folder",
+            dir.display()
+        ),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).with_context(|| at("read plan.json in")),
+        _ => {}
+    }
+    let journal = dir.join("evaluations.jsonl");
+    if journal.exists() {
+        std::fs::remove_file(&journal).with_context(|| at("replace the journal in"))?;
+    }
+    let unfinished = dir.join("plan.json.tmp");
+    std::fs::write(&unfinished, text)
+        .and_then(|()| std::fs::rename(&unfinished, &path))
+        .with_context(|| at("write plan.json to"))
+}
+
+fn gain(step: &Step) -> String {
+    format!("{:+.2} % ± {:.2}", 100.0 * step.validation_gain, 196.0 * step.standard_error)
+}
+
+fn line(step: &Step) -> String {
+    let kept = if step.kept { "kept" } else { "not kept" };
+    format!("{:>7} episodes  {}: {}, {kept}", step.spent, step.what, gain(step))
+}
+
+/// What was added to a student and what it does.
+pub(super) fn print_edits(student: &Student, output: &mut Output) -> Result<()> {
+    let mut table = Table::new(&["edit", "reason", "gain", "fires"]);
+    let mut row = |what: String, e: &Evidence| {
+        let percent = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{:.2} %", 100.0 * x));
+        table.row([what, e.reason.clone(), percent(e.gain), percent(e.firing_rate)]);
+    };
+    for (i, guard) in student.guards.iter().enumerate() {
+        row(format!("guard[{i}] {guard}"), &guard.evidence);
+    }
+    for (i, patch) in student.patches.iter().enumerate() {
+        let what = match &patch.changes[..] {
+            [one] => format!("{} {} -> {}", one.place, one.was, one.now),
+            several => format!("{} numbers", several.len()),
+        };
+        row(format!("patch[{i}] {what}"), &patch.evidence);
+    }
+    match student.guards.is_empty() && student.patches.is_empty() {
+        true => output.text("no guards, no patches\n"),
+        false => output.text(format!("{table}\n")),
+    }
+}

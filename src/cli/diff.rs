@@ -1,0 +1,218 @@
+//! `distill diff`: how two students differ, in structure, in what they choose, and in how they schedule.
+
+use super::{
+    Common, STOP, Verdict,
+    compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
+    output::Output,
+    table::{Table, interval},
+};
+use crate::{
+    augment::Arena,
+    evaluator::{AgreementRow, FidelityRow, Scorer, agreement, fidelity},
+    model::{LevelModels, Model, ScoreCandidates, Slot, Student},
+    rng::Split,
+    trace::Trace,
+};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+use std::{collections::BTreeSet, path::PathBuf};
+
+/// Compare two students: structure, agreement, completion times
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill diff student.json augmented/student.json\n  distill diff a.json b.json --trace test-trace \
+-w tpch:tpch_profiles.json.gz -n 60\n\nAgreement in closed loop is on the states that A visits. With --trace it is also shown by level \
+and kind on recorded\nchoices."
+)]
+pub(super) struct DiffArgs {
+    /// First student
+    a: PathBuf,
+    /// Second student
+    b: PathBuf,
+    /// Trace on whose choices they are compared [default: none]
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<PathBuf>,
+    /// Workload of the closed loop [default: the one that A was fitted on]
+    #[arg(short, long, value_name = "WORKLOAD")]
+    workload: Option<String>,
+    #[command(flatten)]
+    episodes: EpisodeArgs,
+}
+
+pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let (a, b) = (Student::load(&args.a)?, Student::load(&args.b)?);
+    if let Some(difference) = a.feature_set.difference(&b.feature_set) {
+        bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
+    }
+    let workload_id = args.workload.clone().unwrap_or_else(|| a.provenance.workload.clone());
+    let workload = open_workload(&workload_id)?;
+    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
+
+    let structure: Vec<LevelDifference> = a.levels.iter().filter_map(|l| difference(&a, &b, l)).collect();
+    print_structure(&a, &b, &structure, output)?;
+    let rows = trace.as_ref().map(|t| agreement_rows(&a, &b, t, common.seed)).transpose()?.unwrap_or_default();
+    if !rows.is_empty() {
+        print_agreement(&rows, output)?;
+    }
+    let which = args.episodes;
+    let arena = Arena::new(&*workload, common.seed, &(), &STOP);
+    let changed = arena.departures(&a, &[&b], Split::from(which.split), 0..which.episodes.min(10))?[0];
+    let contenders = [Contender::in_memory("A", &a)?, Contender::in_memory("B", &b)?];
+    let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;
+    print_closed_loop(&comparison, output)?;
+    output.text(format!("\nB decides {:.2} % of A's decisions differently", 100.0 * changed))?;
+    output.json(
+        "diff",
+        &json!({"a": a.hash(), "b": b.hash(), "structure": structure, "agreement": rows,
+                "changed_decisions": changed, "closed_loop": comparison}),
+    )?;
+    Ok(Verdict::Done)
+}
+
+/// How two students' models of a level differ.
+#[derive(Serialize)]
+struct LevelDifference {
+    level: String,
+    model: [String; 2],
+    size: [usize; 2],
+    /// Numbers that both have and that differ: place, in A, in B. Only where the models have the same shape.
+    numbers: Option<Vec<(String, f64, f64)>>,
+    /// Features that only one of them reads.
+    only: [Vec<String>; 2],
+}
+
+fn difference(a: &Student, b: &Student, in_a: &LevelModels) -> Option<LevelDifference> {
+    let in_b = b.level(&in_a.level)?;
+    let (x, y) = (in_a.scheduler(), in_b.scheduler());
+    let level = a.levels.iter().position(|l| l.level == in_a.level)?;
+    let numbers = (x.model.slots() == y.model.slots() && tests(&x.model) == tests(&y.model)).then(|| {
+        let differs = |slot: Slot| {
+            let (was, now) = (x.model.number(slot)?, y.model.number(slot)?);
+            (was != now).then(|| (a.place_name(&crate::model::Place::Model { level, slot }), was, now))
+        };
+        x.model.slots().into_iter().filter_map(differs).collect()
+    });
+    let (of_a, of_b) = (features(a, level, &x.model), features(a, level, &y.model));
+    let only = |mine: &BTreeSet<String>, theirs: &BTreeSet<String>| mine.difference(theirs).cloned().collect();
+    Some(LevelDifference {
+        level: in_a.level.clone(),
+        model: [x.name.clone(), y.name.clone()],
+        size: [x.model.size(), y.model.size()],
+        numbers,
+        only: [only(&of_a, &of_b), only(&of_b, &of_a)],
+    })
+}
+
+/// What a tree tests where.
+fn tests(model: &Model) -> &[u32] {
+    match model {
+        Model::Tree(tree) => &tree.feature,
+        Model::Pairwise(pairwise) => &pairwise.tree.feature,
+        _ => &[],
+    }
+}
+
+/// Names of the features that a model reads.
+fn features(student: &Student, level: usize, model: &Model) -> BTreeSet<String> {
+    let spec = student.feature_set.level(&student.levels[level].level);
+    let names: Vec<&str> = spec.iter().flat_map(|l| &l.features).map(|f| f.name.as_str()).collect();
+    let width = names.len().max(1);
+    let columns: Vec<usize> = match model {
+        Model::Tree(tree) => {
+            let tested = (0..tree.nodes()).filter(|&n| !tree.is_leaf(n)).map(|n| tree.feature[n] as usize);
+            tested.chain(tree.linear.iter().flat_map(|l| l.feature.iter().map(|&f| f as usize))).collect()
+        }
+        Model::Pairwise(p) => {
+            (0..p.tree.nodes()).filter(|&n| !p.tree.is_leaf(n)).map(|n| p.tree.feature[n] as usize % width).collect()
+        }
+        Model::Linear(m) => (0..width).filter(|&c| m.coefficient[c] != 0.0).collect(),
+        Model::ChoiceLogit(m) => {
+            let used = (0..m.coefficient.len()).filter(|&t| m.coefficient[t] != 0.0);
+            used.flat_map(|t| m.columns(t)).collect()
+        }
+    };
+    columns.into_iter().filter_map(|c| names.get(c).map(|n| (*n).to_owned())).collect()
+}
+
+fn print_structure(a: &Student, b: &Student, levels: &[LevelDifference], output: &mut Output) -> Result<()> {
+    let mut table = Table::new(&["level", "A", "size", "B", "size", "differ in"]);
+    for l in levels {
+        let what = match &l.numbers {
+            Some(numbers) if numbers.is_empty() => "nothing".to_owned(),
+            Some(numbers) => format!("{} numbers", numbers.len()),
+            None => "shape".to_owned(),
+        };
+        let [in_a, in_b] = &l.model;
+        let [size_a, size_b] = l.size;
+        table.row([l.level.clone(), in_a.clone(), size_a.to_string(), in_b.clone(), size_b.to_string(), what]);
+    }
+    output.text(format!("{table}\n"))?;
+    for l in levels {
+        // A few numbers can be read; of many, the table says how many there are.
+        let few = l.numbers.iter().flatten().take(12);
+        for (place, was, now) in few {
+            output.text(format!("{place}: {was} in A, {now} in B"))?;
+        }
+        for (name, only) in ["A", "B"].iter().zip(&l.only).filter(|(_, only)| !only.is_empty()) {
+            output.text(format!("level {}: only {name} reads {}", l.level, only.join(", ")))?;
+        }
+    }
+    for (name, mine, theirs) in [("A", a, b), ("B", b, a)] {
+        for guard in mine.guards.iter().filter(|g| theirs.guards.iter().all(|h| h.to_string() != g.to_string())) {
+            output.text(format!("only {name} has the guard {guard}"))?;
+        }
+    }
+    output.text("")
+}
+
+fn agreement_rows(a: &Student, b: &Student, trace: &Trace, seed: u64) -> Result<Vec<AgreementRow>> {
+    check_features(a, trace)?;
+    let mut rows = Vec::new();
+    for level in &a.levels {
+        let Some(other) = b.level(&level.level) else { continue };
+        let table = trace.level(&level.level)?;
+        rows.extend(agreement(&table, &Scorer::student(a, level, ""), &Scorer::student(b, other, ""), seed));
+    }
+    Ok(rows)
+}
+
+fn check_features(student: &Student, trace: &Trace) -> Result<()> {
+    match student.feature_set.difference(&trace.manifest.feature_set) {
+        None => Ok(()),
+        Some(difference) => {
+            bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display())
+        }
+    }
+}
+
+fn print_agreement(rows: &[AgreementRow], output: &mut Output) -> Result<()> {
+    let mut table = Table::new(&["level, kind", "choices", "choose alike"]);
+    for r in rows {
+        table.row([format!("{}, {}", r.level, r.kind), r.choices.to_string(), interval(&r.share, 3)]);
+    }
+    output.text(format!("{table}\n"))
+}
+
+/// Fidelity of the scheduling models before and after an edit.
+pub(super) fn print_fidelity_change(
+    before: &Student,
+    after: &Student,
+    trace: &Trace,
+    seed: u64,
+    output: &mut Output,
+) -> Result<()> {
+    check_features(before, trace)?;
+    let mut table = Table::new(&["level, kind", "top-1 before", "top-1 after", "regret before", "regret after"]);
+    for (b, a) in before.levels.iter().zip(&after.levels) {
+        let data = trace.level(&b.level)?;
+        let rows = |student, level| fidelity(&data, &[Scorer::student(student, level, "student")], seed);
+        for (b, a) in rows(before, b).iter().zip(&rows(after, a)) {
+            let regret = |r: &FidelityRow| r.regret.map_or("-".to_owned(), |e| format!("{:.4}", e.value));
+            let label = format!("{}, {}", b.level, b.kind);
+            table.row([label, interval(&b.top1, 3), interval(&a.top1, 3), regret(b), regret(a)]);
+        }
+    }
+    output.text(format!("{table}\n"))
+}

@@ -1,0 +1,123 @@
+//! `distill patch`: an operator's edit, priced before it is written.
+
+use super::{
+    Common, STOP, Verdict,
+    augment::print_edits,
+    check_parent,
+    compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
+    diff::print_fidelity_change,
+    output::Output,
+};
+use crate::{
+    augment::Arena,
+    model::{Guard, Student},
+    rng::Split,
+    trace::Trace,
+};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Edit a student by hand, and see what the edit costs before it is written
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill patch student.json --guard 'age > 300s first' -o patched.json\n  distill patch student.json \
+--set 'job.node[5].threshold=30s' --set 'job.node[7].value=0.9' \\\n      --trace test-trace -o patched.json\n  distill patch \
+student.json --drop-guard 0 --max-jct-ratio 1.01 -o patched.json     not written if dearer\n\nPlaces: LEVEL.node[I].threshold, \
+LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], guard[I].value. `distill export --to rules` \
+shows the nodes' numbers.\nGuards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
+)]
+pub(super) struct PatchArgs {
+    /// Student to edit
+    student: PathBuf,
+    /// File for the edited student [default: none is written]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Change a number, repeatable
+    #[arg(long = "set", value_name = "PLACE=VALUE")]
+    set: Vec<String>,
+    /// Add a guard behind those there are, repeatable
+    #[arg(long = "guard", value_name = "GUARD")]
+    guards: Vec<String>,
+    /// Take out a guard, by its number from 0, before others are added; repeatable
+    #[arg(long = "drop-guard", value_name = "I")]
+    drop_guards: Vec<usize>,
+    /// Why, for whoever reads the student
+    #[arg(long, default_value = "by hand", value_name = "TEXT")]
+    reason: String,
+    /// Trace on which the change of fidelity is measured [default: not measured]
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<PathBuf>,
+    /// Workload of the closed loop [default: the one that the student was fitted on]
+    #[arg(short, long, value_name = "WORKLOAD")]
+    workload: Option<String>,
+    #[command(flatten)]
+    episodes: EpisodeArgs,
+    /// Gate: completion time relative to the student before the edit; nothing is written if it is missed
+    #[arg(long, value_name = "RATIO")]
+    max_jct_ratio: Option<f64>,
+}
+
+pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if args.set.is_empty() && args.guards.is_empty() && args.drop_guards.is_empty() {
+        bail!("nothing to change: give --set, --guard or --drop-guard");
+    }
+    if let Some(path) = &args.output {
+        check_parent(path)?;
+    }
+    let before = Student::load(&args.student)?;
+    let after = edited(&before, args)?;
+    let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
+    let workload = open_workload(&workload_id)?;
+    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
+    print_edits(&after, output)?;
+    if let Some(trace) = &trace {
+        print_fidelity_change(&before, &after, trace, common.seed, output)?;
+    }
+    let which = args.episodes;
+    let arena = Arena::new(&*workload, common.seed, &(), &STOP);
+    let changed = arena.departures(&after, &[&before], Split::from(which.split), 0..which.episodes.min(10))?[0];
+    let contenders = [Contender::in_memory("before", &before)?, Contender::in_memory("after", &after)?];
+    let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;
+    print_closed_loop(&comparison, output)?;
+    output.text(format!("\nthe edit changes {:.2} % of the decisions", 100.0 * changed))?;
+    let ratio = comparison.ratios.first().and_then(|r| r.jct);
+    let passed = args.max_jct_ratio.is_none_or(|most| ratio.is_some_and(|r| r.value <= most));
+    match (&args.output, passed) {
+        (Some(path), true) => {
+            after.save(path)?;
+            output.text(path.display())?;
+        }
+        (None, true) => output.text("nothing written; give -o FILE to keep it")?,
+        (_, false) => output.text("nothing written: the completion time misses the gate")?,
+    }
+    output.json(
+        "patch",
+        &json!({"student": args.output, "written": passed && args.output.is_some(), "hash": after.hash(),
+                "changed_decisions": changed, "closed_loop": comparison}),
+    )?;
+    Ok(if passed { Verdict::Done } else { Verdict::GateFailed })
+}
+
+fn edited(before: &Student, args: &PatchArgs) -> Result<Student> {
+    let mut student = before.clone();
+    let mut drop = args.drop_guards.clone();
+    drop.sort_unstable();
+    drop.dedup();
+    for &guard in drop.iter().rev() {
+        if guard >= student.guards.len() {
+            bail!("there is no guard {guard}; the student has {} of them, counted from 0", before.guards.len());
+        }
+        student.guards.remove(guard);
+    }
+    for text in &args.set {
+        student.edit(text, &args.reason)?;
+    }
+    for text in &args.guards {
+        let mut guard = Guard::parse(text, &student.feature_set)?;
+        guard.evidence.reason.clone_from(&args.reason);
+        student.guards.push(guard);
+    }
+    Ok(student)
+}

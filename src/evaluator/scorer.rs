@@ -1,0 +1,138 @@
+//! Who orders the candidates of a choice: models, students with their guards, single features, chance.
+
+use crate::{
+    level::first_max,
+    model::{CompiledGuards, LevelModels, Model, NamedModel, ScoreCandidates, Student},
+    trace::{Choice, LevelTable},
+};
+use rayon::prelude::*;
+
+/// Something that orders the candidates of a choice.
+#[derive(Clone, Debug)]
+pub struct Scorer<'a> {
+    /// Name for people.
+    pub name: String,
+    /// `student`, `surrogate` or `baseline`.
+    pub role: String,
+    /// How it scores.
+    rule: Rule<'a>,
+    /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
+    pub(super) only: Option<Option<u8>>,
+}
+
+#[derive(Clone, Debug)]
+enum Rule<'a> {
+    Model {
+        model: &'a Model,
+        temperature: f64,
+        /// Above the model; what they rule out comes last.
+        guards: CompiledGuards,
+    },
+    /// One feature; smallest or largest first.
+    Feature { column: usize, largest: bool },
+    /// Every order equally likely; its figures are expectations, not draws.
+    Random,
+}
+
+impl<'a> Scorer<'a> {
+    /// A model with its temperature.
+    #[must_use]
+    pub fn model(model: &'a NamedModel, role: &str) -> Self {
+        let guards = CompiledGuards::default();
+        let rule = Rule::Model { model: &model.model, temperature: model.temperature, guards };
+        Self { name: model.name.clone(), role: role.to_owned(), rule, only: None }
+    }
+
+    /// A level of a student as it schedules: the model in use under the student's guards.
+    #[must_use]
+    pub fn student(student: &'a Student, level: &'a LevelModels, role: &str) -> Self {
+        let mut scorer = Self::model(level.scheduler(), role);
+        if let (Rule::Model { guards, .. }, Some(spec)) = (&mut scorer.rule, student.feature_set.level(&level.level)) {
+            *guards = CompiledGuards::new(&student.guards, spec);
+        }
+        scorer
+    }
+
+    /// A uniformly random choice.
+    #[must_use]
+    pub fn random() -> Self {
+        Self { name: "random".to_owned(), role: "baseline".to_owned(), rule: Rule::Random, only: None }
+    }
+
+    fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
+        let direction = if largest { "largest" } else { "smallest" };
+        let name = format!("{direction} {}", table.spec.features[column].name);
+        Self { name, role: "baseline".to_owned(), rule: Rule::Feature { column, largest }, only: Some(kind) }
+    }
+
+    /// Whether its scores have a temperature, so that they stand for probabilities.
+    pub(super) fn has_temperature(&self) -> bool {
+        !matches!(self.rule, Rule::Feature { .. })
+    }
+
+    /// Scores the candidates of a choice into `scores`: the temperature of the scores (that of one feature is `None`), or
+    /// `None` for a scorer that has no order, which leaves zeros.
+    pub(super) fn score(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> Option<Option<f64>> {
+        scores.clear();
+        scores.resize(choice.len(), 0.0);
+        match &self.rule {
+            Rule::Random => None,
+            Rule::Model { model, temperature, guards } => {
+                model.score_choice(choice.x, choice.width, scores);
+                if !guards.is_empty() {
+                    restrict(guards, choice, *temperature, scores);
+                }
+                Some(Some(*temperature))
+            }
+            Rule::Feature { column, largest } => {
+                let sign = if *largest { 1.0 } else { -1.0 };
+                scores.iter_mut().enumerate().for_each(|(i, s)| *s = sign * f64::from(choice.row(i)[*column]));
+                Some(None)
+            }
+        }
+    }
+}
+
+/// How far below the others a candidate stands that guards rule out, in units of the temperature: it has next to no
+/// probability, yet a finite cross-entropy.
+const RULED_OUT: f64 = 50.0;
+
+/// Puts the candidates that guards rule out behind all others.
+fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, temperature: f64, scores: &mut [f64]) {
+    (0..guards.len()).for_each(|guard| guards.apply(guard, choice.x, choice.width, scores));
+    let least = scores.iter().copied().filter(|s| s.is_finite()).fold(f64::INFINITY, f64::min);
+    for score in scores.iter_mut().filter(|s| !s.is_finite()) {
+        *score = least - RULED_OUT * temperature;
+    }
+}
+
+/// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
+/// then judged on. The last one is for all kinds together.
+#[must_use]
+pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer<'a>> {
+    let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
+    let hits: Vec<Vec<f64>> = rules
+        .par_iter()
+        .map(|&(column, largest)| {
+            let mut hits = vec![0.0; table.kinds.len()];
+            for choice in table.iter().filter(|c| !c.is_forced()) {
+                if pick(&choice, column, largest) == choice.target() {
+                    hits[choice.header.kind as usize] += f64::from(choice.header.weight);
+                }
+            }
+            hits
+        })
+        .collect();
+    let best = |kind: Option<u8>| {
+        let score = |h: &Vec<f64>| kind.map_or_else(|| h.iter().sum(), |k| h[k as usize]);
+        let (column, largest) = rules[first_max(hits.iter().map(score))];
+        Scorer::feature(table, column, largest, kind)
+    };
+    let by_kind = (0..table.kinds.len() as u8).map(|k| best(Some(k)));
+    by_kind.chain([best(None)]).collect()
+}
+
+fn pick(choice: &Choice<'_>, column: usize, largest: bool) -> usize {
+    let sign = if largest { 1.0 } else { -1.0 };
+    first_max((0..choice.len()).map(|i| sign * f64::from(choice.row(i)[column])))
+}

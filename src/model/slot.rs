@@ -1,0 +1,207 @@
+//! The numbers of a model that may be changed one by one: thresholds, leaf values, coefficients.
+
+use super::{LinearLeaves, Model, Pairwise, Tree};
+
+/// Where a number of a model stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Slot {
+    /// Threshold of an inner node of a tree.
+    Threshold {
+        /// The node.
+        node: usize,
+    },
+    /// Value of a leaf; its intercept where leaves are linear.
+    Value {
+        /// The leaf.
+        node: usize,
+    },
+    /// Coefficient of a linear leaf.
+    LeafTerm {
+        /// The leaf.
+        node: usize,
+        /// The feature's column.
+        column: usize,
+    },
+    /// Coefficient of a linear model: first one per feature, then one per interaction.
+    Term {
+        /// Its number.
+        term: usize,
+    },
+}
+
+impl Model {
+    /// The numbers that the model uses: all thresholds and leaf values, and the coefficients that are not 0.
+    #[must_use]
+    pub fn slots(&self) -> Vec<Slot> {
+        match self {
+            Model::Tree(tree) => tree_slots(tree),
+            Model::Pairwise(pairwise) => tree_slots(&pairwise.tree),
+            Model::Linear(m) => term_slots(&m.coefficient),
+            Model::ChoiceLogit(m) => term_slots(&m.coefficient),
+        }
+    }
+
+    /// The number at a slot; `None` if the model has no such slot. A term that a leaf does not have is 0.
+    #[must_use]
+    pub fn number(&self, slot: Slot) -> Option<f64> {
+        match (self, slot) {
+            (Model::Tree(tree), slot) => tree_number(tree, slot),
+            (Model::Pairwise(pairwise), slot) => tree_number(&pairwise.tree, slot),
+            (Model::Linear(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
+            (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
+            _ => None,
+        }
+    }
+
+    /// Changes the number at a slot; `false` if the model has no such slot. Thresholds become the nearest 32-bit float.
+    pub fn set_number(&mut self, slot: Slot, value: f64) -> bool {
+        if self.number(slot).is_none() {
+            return false;
+        }
+        match (self, slot) {
+            (Model::Tree(tree), slot) => set_tree_number(tree, slot, value),
+            (Model::Pairwise(Pairwise { tree }), slot) => set_tree_number(tree, slot, value),
+            (Model::Linear(m), Slot::Term { term }) => m.coefficient[term] = value,
+            (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient[term] = value,
+            _ => {}
+        }
+        true
+    }
+}
+
+fn term_slots(coefficient: &[f64]) -> Vec<Slot> {
+    (0..coefficient.len()).filter(|&term| coefficient[term] != 0.0).map(|term| Slot::Term { term }).collect()
+}
+
+fn tree_slots(tree: &Tree) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for node in 0..tree.nodes() {
+        if !tree.is_leaf(node) {
+            slots.push(Slot::Threshold { node });
+            continue;
+        }
+        slots.push(Slot::Value { node });
+        if let Some(linear) = &tree.linear {
+            slots.extend(linear.terms(node).map(|(column, _)| Slot::LeafTerm { node, column }));
+        }
+    }
+    slots
+}
+
+fn tree_number(tree: &Tree, slot: Slot) -> Option<f64> {
+    match slot {
+        Slot::Threshold { node } if node < tree.nodes() && !tree.is_leaf(node) => Some(f64::from(tree.threshold[node])),
+        Slot::Value { node } if node < tree.nodes() && tree.is_leaf(node) => match &tree.linear {
+            Some(linear) => Some(linear.intercept[node]),
+            None => Some(tree.value[node * tree.outputs]),
+        },
+        Slot::LeafTerm { node, column } if node < tree.nodes() && tree.is_leaf(node) && tree.outputs == 1 => {
+            let found = tree.linear.iter().flat_map(|l| l.terms(node)).find(|(c, _)| *c == column);
+            Some(found.map_or(0.0, |(_, coefficient)| coefficient))
+        }
+        _ => None,
+    }
+}
+
+fn set_tree_number(tree: &mut Tree, slot: Slot, value: f64) {
+    match slot {
+        Slot::Threshold { node } => tree.threshold[node] = value as f32,
+        Slot::Value { node } => {
+            tree.value[node * tree.outputs] = value;
+            if let Some(linear) = &mut tree.linear {
+                linear.intercept[node] = value;
+            }
+        }
+        Slot::LeafTerm { node, column } => {
+            let nodes = tree.nodes();
+            let constant = || LinearLeaves {
+                intercept: tree.value.clone(),
+                start: vec![0; nodes + 1],
+                feature: Vec::new(),
+                coefficient: Vec::new(),
+            };
+            let mut linear = tree.linear.take().unwrap_or_else(constant);
+            linear.set_term(node, column, value);
+            tree.linear = Some(linear);
+        }
+        Slot::Term { .. } => {}
+    }
+}
+
+impl LinearLeaves {
+    /// Sets the coefficient of a leaf's column; 0 takes the term away.
+    fn set_term(&mut self, leaf: usize, column: usize, value: f64) {
+        let (from, to) = (self.start[leaf] as usize, self.start[leaf + 1] as usize);
+        let at = from + self.feature[from..to].partition_point(|&f| (f as usize) < column);
+        let there = at < to && self.feature[at] as usize == column;
+        match (there, value != 0.0) {
+            (true, true) => self.coefficient[at] = value,
+            (true, false) => {
+                self.feature.remove(at);
+                self.coefficient.remove(at);
+                self.start[leaf + 1..].iter_mut().for_each(|s| *s -= 1);
+            }
+            (false, true) => {
+                self.feature.insert(at, column as u32);
+                self.coefficient.insert(at, value);
+                self.start[leaf + 1..].iter_mut().for_each(|s| *s += 1);
+            }
+            (false, false) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{LEAF, Linear, ScoreCandidates};
+
+    /// x0 <= 1 ? 10 : 20
+    fn stump() -> Tree {
+        let mut tree = Tree::empty(1);
+        tree.push_test(0, 1.0, [1, 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.value = vec![15.0, 10.0, 20.0];
+        (tree.impurity, tree.n_samples, tree.weight) = (vec![0.0; 3], vec![1; 3], vec![1.0; 3]);
+        tree
+    }
+
+    fn scores(model: &Model) -> Vec<f64> {
+        let mut scores = vec![0.0; 2];
+        model.score_choice(&[0.5, 3.0, 2.0, 4.0], 2, &mut scores);
+        scores
+    }
+
+    #[test]
+    fn every_number_can_be_read_and_set() {
+        let mut model = Model::Tree(stump());
+        assert_eq!(model.slots(), [Slot::Threshold { node: 0 }, Slot::Value { node: 1 }, Slot::Value { node: 2 }]);
+        assert_eq!(scores(&model), [10.0, 20.0]);
+        assert!(model.set_number(Slot::Threshold { node: 0 }, 2.5));
+        assert_eq!(scores(&model), [10.0, 10.0]);
+        // A term makes leaves linear; the others keep their values.
+        assert!(model.set_number(Slot::LeafTerm { node: 1, column: 1 }, 0.5));
+        assert_eq!((scores(&model), model.size()), (vec![11.5, 12.0], 2));
+        assert!(model.set_number(Slot::LeafTerm { node: 1, column: 0 }, -1.0));
+        assert_eq!(scores(&model), [11.0, 10.0]);
+        assert!(model.set_number(Slot::Value { node: 1 }, 0.0));
+        assert!(model.set_number(Slot::LeafTerm { node: 1, column: 1 }, 0.0));
+        assert_eq!(scores(&model), [-0.5, -2.0]);
+        assert!(model.set_number(Slot::Threshold { node: 0 }, 1.0));
+        assert_eq!(scores(&model), [-0.5, 20.0]);
+        let missing =
+            [Slot::Value { node: 0 }, Slot::Threshold { node: 1 }, Slot::Value { node: 9 }, Slot::Term { term: 0 }];
+        assert!(missing.into_iter().all(|slot| !model.set_number(slot, 1.0)));
+        let Model::Tree(tree) = &model else { unreachable!() };
+        assert_eq!(tree.check(2), Ok(()));
+    }
+
+    #[test]
+    fn coefficients_are_slots_too() {
+        let mut model = Model::Linear(Linear { coefficient: vec![0.0, 2.0], intercept: 0.0, feature_sd: vec![1.0; 2] });
+        assert_eq!(model.slots(), [Slot::Term { term: 1 }]);
+        assert!(model.set_number(Slot::Term { term: 0 }, 4.0) && !model.set_number(Slot::Term { term: 2 }, 4.0));
+        assert_eq!((scores(&model), model.number(Slot::Term { term: 0 })), (vec![8.0, 16.0], Some(4.0)));
+    }
+}
