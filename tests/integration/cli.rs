@@ -121,6 +121,32 @@ fn the_steps_of_the_pipeline_work_one_by_one() {
 }
 
 #[test]
+fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let said = done(dir, &["simulate", "-p", "sjf", "-p", "fair", "-w", TINY, "--edge-cases", "-n", "2"]);
+    let (_, summary) = said.rsplit_once("JCT ÷ sjf").unwrap();
+    assert_eq!(summary.lines().filter(|l| l.starts_with("builtin")).count(), 9, "{said}");
+    let lines = done(dir, &["--json", "simulate", "-p", "sjf", "-w", TINY, "-w", "builtin,edge=mix,jobs=3", "-n", "1"]);
+    let results: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[1]["workload"], "builtin,edge=mix,jobs=3");
+    refused(dir, &["simulate", "-p", "sjf", "-w", "builtin,edge=gaint"], &["edge must be one of none, giant, bursts"]);
+    refused(dir, &["simulate", "-p", "sjf", "-w", "builtin,edge=mix", "--edge-cases"], &["without edge=NAME"]);
+    refused(dir, &["record", "-p", "sjf", "-w", "builtin,edge=bursts,arrivals=bursty", "-o", "t"], &["`poisson` with"]);
+    // The gate holds on every workload.
+    record(dir, "train", "8", "train");
+    done(dir, &["fit", "train", "-o", "s.json", "--max-leaves", "4"]);
+    let two = ["-t", "sjf-cp", "-w", TINY, "-w", "builtin,edge=wide,jobs=3", "-n", "2", "-o", "e.json"];
+    done(dir, &[&["evaluate", "s.json"], &two[..]].concat());
+    let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
+    assert_eq!(evaluation["other_workloads"].as_array().map(Vec::len), Some(1));
+    let gate = run(dir, &[&["evaluate", "s.json", "--max-jct-ratio", "0.1"], &two[..]].concat());
+    assert_eq!(gate.status.code(), Some(1));
+    assert_eq!(text(&gate.stdout).matches("gate failed").count(), 2);
+}
+
+#[test]
 fn policies_that_abstain_can_be_recorded_and_distilled() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
