@@ -7,6 +7,7 @@ mod export;
 mod fit;
 mod inspect;
 mod list;
+mod loop_;
 mod output;
 mod parts;
 mod progress;
@@ -68,6 +69,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
+    Loop(loop_::LoopArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
