@@ -8,7 +8,7 @@ use crate::{
     recorder::{EpisodeRun, RolloutError, rollouts},
     rng::Split,
     spec::Spec,
-    workload::{self, Workload},
+    workload::{self, EDGE_CASES, Workload},
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -41,6 +41,44 @@ impl From<SplitArg> for Split {
             SplitArg::Test => Split::Test,
             SplitArg::Final => Split::Final,
         }
+    }
+}
+
+/// Which workloads.
+#[derive(Args)]
+pub(super) struct WorkloadArgs {
+    /// Workload, repeatable (see `distill list workloads`)
+    #[arg(short, long = "workload", default_values_t = ["builtin".to_owned()], value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// Run every edge case of these workloads too (docs/edge-cases.md)
+    #[arg(long)]
+    edge_cases: bool,
+}
+
+impl WorkloadArgs {
+    /// The workloads in order, each followed by its edge cases if those are asked for.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened: better now than after the others have run.
+    pub(super) fn ids(&self) -> Result<Vec<String>> {
+        let mut ids = Vec::new();
+        for id in &self.workloads {
+            let mut spec: Spec = id.parse()?;
+            workload::open(&spec)?;
+            ids.push(id.clone());
+            if !self.edge_cases {
+                continue;
+            }
+            if !matches!(spec.name.as_str(), "builtin" | "tpch") || spec.params.contains_key("edge") {
+                bail!("--edge-cases: `{id}` has none; builtin and tpch without edge=NAME have");
+            }
+            for case in EDGE_CASES {
+                spec.params.insert("edge".to_owned(), case.name.to_owned());
+                ids.push(spec.to_string());
+            }
+        }
+        Ok(ids)
     }
 }
 
@@ -87,6 +125,46 @@ pub(super) fn open_workload(id: &str) -> Result<Box<dyn Workload>> {
 pub(super) struct Comparison {
     pub(super) comparison: ClosedLoop,
     pub(super) schedules: Vec<Schedule>,
+}
+
+/// Runs and prints one comparison per workload, and what they come to if there are several.
+pub(super) fn closed_loops(
+    contenders: &[Contender],
+    workload_ids: &[String],
+    which: EpisodeArgs,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Vec<ClosedLoop>> {
+    let mut results = Vec::new();
+    for id in workload_ids {
+        let result = closed_loop(contenders, id, which, common, output)?.comparison;
+        if !results.is_empty() {
+            output.text("")?;
+        }
+        print_closed_loop(&result, output)?;
+        results.push(result);
+    }
+    if results.len() > 1 {
+        print_ratios(&results, &contenders[0].id, output)?;
+    }
+    Ok(results)
+}
+
+/// Job completion times relative to the baseline's, a line per workload.
+fn print_ratios(results: &[ClosedLoop], baseline: &str, output: &mut Output) -> Result<()> {
+    let names: Vec<String> =
+        results[0].policies.iter().map(|p| p.policy.clone()).filter(|name| name != baseline).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let title = format!("JCT ÷ {baseline}");
+    let header: Vec<&str> = std::iter::once(title.as_str()).chain(names.iter().map(String::as_str)).collect();
+    let mut table = table::Table::new(&header);
+    for result in results {
+        let cells = names.iter().map(|name| ratio_cell(result, name, baseline));
+        table.row(std::iter::once(result.workload.clone()).chain(cells));
+    }
+    output.text(format!("\n{table}"))
 }
 
 /// Runs all contenders on the same episodes. Ratios are to the first one and to `fair`, if it takes part.
@@ -188,15 +266,20 @@ pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<(
             if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) },
         ];
         for baseline in &baselines {
-            let ratio = c.ratios.iter().find(|r| r.policy == p.policy && r.baseline == *baseline);
-            row.push(match ratio {
-                Some(Ratio { jct: Some(e), .. }) => table::interval(e, 3),
-                Some(_) if p.stalled > 0 => "stalled".to_owned(),
-                Some(_) => "none".to_owned(),
-                None => "1".to_owned(),
-            });
+            row.push(ratio_cell(c, &p.policy, baseline));
         }
         table.row(row);
     }
     output.text(table)
+}
+
+/// A policy's ratio to a baseline in words.
+fn ratio_cell(c: &ClosedLoop, policy: &str, baseline: &str) -> String {
+    let stalled = |name: &str| c.policies.iter().any(|p| p.policy == name && p.stalled > 0);
+    match c.ratios.iter().find(|r| r.policy == policy && r.baseline == baseline) {
+        Some(Ratio { jct: Some(e), .. }) => table::interval(e, 3),
+        Some(_) if stalled(policy) => "stalled".to_owned(),
+        Some(_) => "none".to_owned(),
+        None => "1".to_owned(),
+    }
 }

@@ -95,7 +95,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     lap(&mut timings, "closed_loop_s", start);
     // The first two schedules are the teacher's and the student's.
     result.schedules.truncate(2);
-    let evaluation = Evaluation { fidelity, closed_loop: Some(result.comparison) };
+    let evaluation = Evaluation { fidelity, closed_loop: Some(result.comparison), ..Evaluation::default() };
     write_json(&dir.join("evaluation.json"), &evaluation)?;
     write_json(&dir.join("schedules.json"), &result.schedules)?;
     write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict, check_parent,
-    compare::{Contender, EpisodeArgs, SplitArg, closed_loop, print_closed_loop},
+    compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
     output::Output,
     table::{Table, interval},
 };
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill evaluate student.json test-trace\n  distill evaluate student.json -t decima:model.pt -w \
 tpch:profiles.json.gz -n 60\n  distill evaluate student.json test-trace --min-fidelity 0.9     exit code 1 if the job level falls \
-short\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
+short\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --max-jct-ratio 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
 )]
 pub(super) struct EvaluateArgs {
     /// Student file
@@ -36,9 +36,8 @@ pub(super) struct EvaluateArgs {
     /// More policies to compare with, repeatable
     #[arg(short, long = "policy", value_name = "POLICY", default_values_t = ["fair".to_owned()])]
     policies: Vec<String>,
-    /// Workload of the closed loop
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
-    workload: String,
+    #[command(flatten)]
+    workloads: WorkloadArgs,
     /// Episodes of the closed loop
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     episodes: u32,
@@ -85,12 +84,13 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         }
         let split = if args.closing { SplitArg::Final } else { SplitArg::Test };
         let which = EpisodeArgs { episodes: args.episodes, split };
-        let result = closed_loop(&contenders, &args.workload, which, common, output)?;
+        let workloads = args.workloads.ids()?;
         if !evaluation.fidelity.is_empty() {
             output.text("")?;
         }
-        print_closed_loop(&result.comparison, output)?;
-        evaluation.closed_loop = Some(result.comparison);
+        let mut results = closed_loops(&contenders, &workloads, which, common, output)?.into_iter();
+        evaluation.closed_loop = results.next();
+        evaluation.other_workloads = results.collect();
     }
     if let Some(path) = &args.output {
         write_json(path, &evaluation)?;
@@ -182,16 +182,18 @@ fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> R
             verdict = Verdict::GateFailed;
         }
     }
-    if let (Some(most), Some(closed_loop)) = (args.max_jct_ratio, &evaluation.closed_loop) {
+    for closed_loop in evaluation.closed_loop.iter().chain(&evaluation.other_workloads) {
+        let Some(most) = args.max_jct_ratio else { break };
         let ratio = closed_loop.ratios.iter().find(|r| r.policy.starts_with("student:"));
         match ratio.and_then(|r| r.jct) {
             Some(e) if e.value <= most => {}
             Some(e) => {
-                output.text(format!("gate failed: JCT ratio {:.3} is above {most}", e.value))?;
+                let workload = &closed_loop.workload;
+                output.text(format!("gate failed: JCT ratio {:.3} is above {most} on {workload}", e.value))?;
                 verdict = Verdict::GateFailed;
             }
             None => {
-                output.text("gate failed: the student or the teacher stalled")?;
+                output.text(format!("gate failed: the student or the teacher stalled on {}", closed_loop.workload))?;
                 verdict = Verdict::GateFailed;
             }
         }

@@ -32,6 +32,13 @@ pub(super) struct FitArgs {
     /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
     #[arg(long, value_name = "TRACE")]
     validation: Option<PathBuf>,
+    #[command(flatten)]
+    options: FitOptions,
+}
+
+/// How a student is fitted, for every command that fits.
+#[derive(Args)]
+pub(super) struct FitOptions {
     /// Largest number of leaves per level
     #[arg(long, default_value_t = FitParams::default().max_leaf_nodes, value_name = "N")]
     max_leaves: usize,
@@ -104,8 +111,8 @@ fn interaction(text: &str) -> Result<Interaction, String> {
     }
 }
 
-impl FitArgs {
-    fn params(&self) -> FitParams {
+impl FitOptions {
+    pub(super) fn params(&self) -> FitParams {
         FitParams {
             max_leaf_nodes: self.max_leaves,
             min_samples_leaf: self.min_samples_leaf,
@@ -132,7 +139,7 @@ impl FitArgs {
 }
 
 pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
-    let params = args.params();
+    let params = args.options.params();
     params.check()?;
     check_parent(&args.output)?;
     let trace = Trace::open(&args.trace)?;
@@ -201,7 +208,7 @@ pub(super) fn fit_traces(
     if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
         bail!("the validation trace has other features than the training trace: {difference}");
     }
-    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.workload.clone());
+    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.first_episode, t.manifest.workload.clone());
     if validation.is_some_and(|v| v.hash == trace.hash || drawn(v) == drawn(trace)) {
         bail!("the validation trace has the same episodes as the training trace; record another split");
     }
@@ -209,7 +216,8 @@ pub(super) fn fit_traces(
         bail!("one episode cannot be divided into training and validation; record more, or give --validation");
     }
     output.note(format!("fitting {} levels on {}", set.levels.len(), trace.dir.display()));
-    let first_held_out = trace.manifest.episodes - trace.manifest.episodes.div_ceil(5);
+    let manifest = &trace.manifest;
+    let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
     let (mut train_tables, mut validation_tables) = (Vec::new(), Vec::new());
     for level in &set.levels {
         check_interrupt()?;

@@ -118,6 +118,9 @@ fn describe_unfinished(dir: &Path, unfinished: &Unfinished, output: &mut Output)
 
 /// The command that completes a recording.
 fn command(dir: &Path, plan: &Manifest) -> String {
+    if plan.driver != plan.labeller || plan.first_episode > 0 {
+        return "the `distill loop` command that began it, again".to_owned();
+    }
     let words = [
         ("-p", plan.driver.id.as_str()),
         ("-w", &plan.workload.id),

@@ -4,7 +4,7 @@ use super::{Verdict, output::Output, table::Table};
 use crate::{
     policy::POLICIES,
     scenario::{GUARDS, dag},
-    workload::WORKLOADS,
+    workload::{EDGE_CASES, WORKLOADS},
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -37,6 +37,11 @@ pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
             for w in WORKLOADS {
                 output.text(format!("{}\n    {}", w.usage, w.meaning))?;
                 output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
+            }
+            output.text("edge=NAME of builtin and tpch (docs/edge-cases.md)")?;
+            for e in EDGE_CASES {
+                output.text(format!("    {:<16}{}", e.name, e.meaning))?;
+                output.json("edge_case", &json!({"name": e.name, "meaning": e.meaning}))?;
             }
         }
         What::Guards => {

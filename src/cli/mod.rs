@@ -9,6 +9,7 @@ mod export;
 mod fit;
 mod inspect;
 mod list;
+mod loop_;
 mod output;
 mod parts;
 mod patch;
@@ -71,6 +72,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
+    Loop(loop_::LoopArgs),
     Augment(augment::AugmentArgs),
     Patch(patch::PatchArgs),
     Diff(diff::DiffArgs),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),
         Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
         Command::Diff(args) => diff::run(&args, &cli.common, &mut output),

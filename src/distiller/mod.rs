@@ -29,6 +29,7 @@ mod learner;
 #[cfg(test)]
 mod library_flaws;
 mod linear;
+mod loops;
 mod params;
 mod target;
 mod temperature;
@@ -37,6 +38,7 @@ mod tree;
 pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Objective, ValidLogitParams, fit_logit};
 pub use fit::fit_student;
 pub use learner::{ChoiceLearner, fit_level};
+pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,

@@ -106,6 +106,9 @@ pub struct Evaluation {
     pub fidelity: Vec<FidelityRow>,
     /// Closed loop; `None` if not run.
     pub closed_loop: Option<ClosedLoop>,
+    /// Closed loops on further workloads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_workloads: Vec<ClosedLoop>,
 }
 
 /// A stretch of one episode's schedule under one policy, for pictures.

@@ -8,7 +8,7 @@ mod student;
 pub use student::StudentPolicy;
 
 use crate::{
-    simulator::dag::{Decision, Observation},
+    simulator::dag::{Decision, Observation, StageRef},
     spec::{Spec, SpecError},
 };
 use std::path::PathBuf;
@@ -30,6 +30,16 @@ pub trait Policy: Send + Sync {
     ///
     /// If the policy cannot answer, e.g. because a network gave no finite number.
     fn decide(&mut self, seen: &Observation<'_>, probabilities: &mut Probabilities) -> Result<Decision, PolicyError>;
+
+    /// Appends the log-probabilities of `1, 2, ...` executors for any schedulable stage of the question that
+    /// [`Policy::decide`] has just answered; appends nothing if the policy does not say.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Policy::decide`].
+    fn amounts(&mut self, _seen: &Observation<'_>, _stage: StageRef, _out: &mut Vec<f32>) -> Result<(), PolicyError> {
+        Ok(())
+    }
 
     /// Whether it may answer [`Decision::Abstain`].
     fn abstains(&self) -> bool {

@@ -157,18 +157,29 @@ impl Policy for Soft {
         };
         let wanted = self.amount(seen, stage.job);
         let Some(t) = temperature else { return Ok(Decision::Assign { stage, executors: wanted }) };
-        // Amounts lose probability with their distance from the wanted one, relative to it.
-        let offered = seen.room(stage.job).max(1);
-        let distance = |k: u32| -(f64::from(k) - f64::from(wanted)).abs() / (t * f64::from(wanted));
-        self.scores.clear();
-        self.scores.extend((1..=offered).map(distance));
-        p.amount.extend(log_softmax(&self.scores));
+        self.soft_amounts(seen, stage.job, t, &mut p.amount);
+        let offered = p.amount.len() as u32;
         let executors = if sample { 1 + draw(&p.amount, self.stream.uniform()) as u32 } else { wanted.min(offered) };
         Ok(Decision::Assign { stage, executors })
+    }
+
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
+        if let Some(t) = self.softness.temperature {
+            self.soft_amounts(seen, stage.job, t, out);
+        }
+        Ok(())
     }
 }
 
 impl Soft {
+    /// Amounts for a job: they lose probability with their distance from the wanted one, relative to it.
+    fn soft_amounts(&mut self, seen: &Observation<'_>, job: u32, t: f64, out: &mut Vec<f32>) {
+        let (wanted, offered) = (f64::from(self.amount(seen, job)), seen.room(job).max(1));
+        self.scores.clear();
+        self.scores.extend((1..=offered).map(|k| -(f64::from(k) - wanted).abs() / (t * wanted)));
+        out.extend(log_softmax(&self.scores));
+    }
+
     /// The stage that the plain rule takes: the best job's best stage, the first of equals.
     fn best(&mut self, seen: &Observation<'_>) -> StageRef {
         let jobs = || seen.schedulable().chunk_by(|a, b| a.job == b.job).map(|stages| stages[0].job);

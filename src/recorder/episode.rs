@@ -184,7 +184,10 @@ impl ChoiceLog {
                 extractor.stage_rows(seen, candidate, &mut stages.x);
             }
         }
-        if let Decision::Assign { stage, executors } = decision {
+        // Who names probabilities of stages but none of amounts was not asked about this stage.
+        if let Decision::Assign { stage, executors } = decision
+            && (p.stage.is_empty() || !p.amount.is_empty())
+        {
             dag::amount_choice(seen, stage, executors, &p.amount, rows);
             let place = extractor.snapshot().candidate_stages(chosen_job.unwrap_or(0)).iter().position(|&s| s == stage);
             // The choice is conditional on what was executed, which already came about with its probability.

@@ -83,6 +83,16 @@ pub struct Recording {
     pub manifest: Option<Manifest>,
 }
 
+/// Who drives, where that is not simply the request's policy.
+pub(super) struct Driving<'a> {
+    /// Number of the first episode.
+    pub(super) first_episode: u32,
+    /// What the manifest says.
+    pub(super) source: Source,
+    /// By place of the episode: its driver, which answers with the labeller's probabilities, and the driver's name.
+    pub(super) policy: &'a (dyn Fn(u32) -> (Box<dyn Policy>, String) + Sync),
+}
+
 /// Why nothing, or not everything, was recorded. Finished parts are kept; the same request goes on from there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -125,22 +135,39 @@ pub fn record(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
+    let driving = Driving {
+        first_episode: 0,
+        source: source(request.policy_id, &request.policy.files())?,
+        policy: &|_| (request.policy.fresh(), request.policy_id.to_owned()),
+    };
+    record_driven(dir, request, &driving, progress, stop)
+}
+
+/// The same, driven by other policies.
+pub(super) fn record_driven(
+    dir: &Path,
+    request: &RecordRequest<'_>,
+    driving: &Driving<'_>,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Recording, RecordError> {
     let policy = source(request.policy_id, &request.policy.files())?;
     let workload = source(request.workload_id, &request.workload.files())?;
     let manifest = Manifest {
         seed: request.seed,
         split: request.split,
         episodes: request.episodes,
+        first_episode: driving.first_episode,
         kinds: KINDS.map(str::to_owned).to_vec(),
         abstains: request.policy.abstains(),
-        ..Manifest::new(feature_set().clone(), policy.clone(), policy, workload)
+        ..Manifest::new(feature_set().clone(), driving.source.clone(), policy, workload)
     };
     let planned = request.parts();
     let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned }, request.force)?;
     let results: Vec<Result<(), RecordError>> = writer
         .missing_parts(request.shard)
         .into_par_iter()
-        .map(|part| match record_part(&writer, part, request, progress, stop) {
+        .map(|part| match record_part(&writer, part, request, driving, progress, stop) {
             // Another recorder has finished the part meanwhile, and perhaps cleaned up behind it.
             Err(RecordError::Trace(_)) if writer.is_finished(part) => Ok(()),
             result => result,
@@ -163,16 +190,19 @@ fn record_part(
     writer: &TraceWriter,
     part: u32,
     request: &RecordRequest<'_>,
+    driving: &Driving<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(), RecordError> {
     let mut log = ChoiceLog::new(request.policy.abstains());
     let mut file = writer.part(part)?;
-    for episode in request.part(part) {
+    for place in request.part(part) {
+        let episode = driving.first_episode + place;
+        let (mut policy, driver) = (driving.policy)(place);
         let id = EpisodeId { seed: request.seed, split: request.split, episode };
         let mut step = 0;
         // The first episode is the sample that pictures are drawn from.
-        let run = try_episode(request.workload, &mut *request.policy.fresh(), id, episode == 0, |seen, decision, p| {
+        let run = try_episode(request.workload, &mut *policy, id, place == 0, |seen, decision, p| {
             if stop.load(Ordering::Relaxed) {
                 return Err(RecordError::Interrupted);
             }
@@ -180,21 +210,21 @@ fn record_part(
             step += 1;
             Ok(log.flush(ROWS_PER_GROUP, |level, table| file.write_level(level, table))?)
         })
-        .map_err(|source| RecordError::Episode { policy: request.policy_id.to_owned(), source })??;
+        .map_err(|source| RecordError::Episode { policy: driver.clone(), source })??;
         progress.episode(run.outcome.decisions);
-        add_episode(&mut file, request, &run);
+        add_episode(&mut file, request, &driver, &run);
     }
     log.flush(1, |level, table| file.write_level(level, table))?;
     Ok(file.finish()?)
 }
 
-fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, run: &EpisodeRun) {
+fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, driver: &str, run: &EpisodeRun) {
     let (episode, outcome) = (run.episode, &run.outcome);
     let row = EpisodeRow {
         episode,
         seed: run.seed,
         split: request.split.name().to_owned(),
-        policy: request.policy_id.to_owned(),
+        policy: driver.to_owned(),
         outcome: if outcome.completed { "completed" } else { "stalled" }.to_owned(),
         makespan_ms: outcome.makespan_ms,
         mean_jct_ms: outcome.mean_jct_ms,
@@ -222,7 +252,7 @@ fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, run: &Epi
 }
 
 /// A policy or workload with the hashes of its files.
-fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
+pub(super) fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
     let hash = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|source| RecordError::Io { path: path.clone(), source })?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))

@@ -61,7 +61,7 @@ impl ChoiceRows {
 
 /// Smallest log-probability that is written: a candidate that the teacher rules out (an amount above its cap, say) still
 /// needs a number.
-const LEAST_LOG_PROB: f32 = -50.0;
+pub const LEAST_LOG_PROB: f32 = -50.0;
 
 /// The job level of a decision. `stage_log_prob` has one entry per schedulable stage, or is empty.
 pub fn job_choice(

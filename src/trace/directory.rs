@@ -76,7 +76,7 @@ fn is_marker(name: &str) -> bool {
 }
 
 /// The first difference between two JSON values in words; `path` says where they stand.
-pub(super) fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
+pub(crate) fn difference(path: &str, theirs: &Value, ours: &Value) -> Option<String> {
     match (theirs, ours) {
         (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).find_map(|key| {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };

@@ -74,6 +74,9 @@ pub struct Manifest {
     pub split: Split,
     /// Number of episodes.
     pub episodes: u32,
+    /// Number of the first episode within the split.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_episode: u32,
     /// Names of the kinds of decisions, at most 256.
     pub kinds: Vec<String>,
     /// Whether the first level has a candidate `none`.
@@ -116,6 +119,7 @@ impl Manifest {
             seed: 0,
             split: Split::Train,
             episodes: 0,
+            first_episode: 0,
             kinds: Vec::new(),
             abstains: false,
             feature_set_hash: feature_set.hash(),
@@ -224,6 +228,10 @@ impl Manifest {
             problems.add(MANIFEST, None, None, message);
         }
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Column names of a level in the order in which they are written.

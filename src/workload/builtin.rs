@@ -29,17 +29,15 @@ impl Builtin {
 
 impl Workload for Builtin {
     fn cluster(&self) -> Cluster {
-        self.arrivals.cluster
+        self.arrivals.cluster()
     }
 
     fn jobs(&self, seed: u64) -> Vec<JobArrival> {
-        let times = self.arrivals.times(seed).into_iter().enumerate();
-        times
-            .map(|(job, arrival_ms)| {
-                let mut stream = Stream::new(hash(&[seed, job as u64]), "builtin job");
-                JobArrival { arrival_ms, template: Arc::new(generate(&mut stream, self.arrivals.warmup_ms)) }
-            })
-            .collect()
+        let draw = |stream: &mut Stream| Arc::new(generate(stream, self.arrivals.warmup_ms));
+        self.arrivals.jobs(seed, draw, || {
+            let stream = |job| Stream::new(hash(&[seed, u64::from(job)]), "builtin job");
+            (0..self.arrivals.jobs).map(|job| draw(&mut stream(job))).collect()
+        })
     }
 }
 

@@ -156,6 +156,13 @@ impl DurationTable {
         Self::new(vec![(LEVELS[0], Waves { first: list.clone(), rest: list, ..Waves::default() })], warmup_ms)
     }
 
+    /// The same table with every measured duration `factor` times as long; what is added for a warm-up stays.
+    #[must_use]
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let values = (0..self.values.len()).map(|i| factor * self.values.get(i)).collect();
+        Self { values: Values::new(values), slots: self.slots }
+    }
+
     /// Duration of a task, ms.
     ///
     /// `job_executors` is the number of executors attached to the job, the launching one included, and `num_executors`

@@ -6,6 +6,7 @@
 mod arrivals;
 mod builtin;
 mod duration;
+mod edge;
 mod error;
 mod job;
 mod json;
@@ -14,6 +15,7 @@ mod tpch;
 pub use arrivals::Arrivals;
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
+pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
 pub use error::WorkloadError;
 pub use job::{JobArrival, JobTemplate, StageTemplate};
 pub use json::JsonWorkload;
@@ -58,11 +60,11 @@ pub struct WorkloadInfo {
 /// All workloads there are.
 pub const WORKLOADS: [WorkloadInfo; 3] = [
     WorkloadInfo {
-        usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000]",
+        usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
         meaning: "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
     },
     WorkloadInfo {
-        usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000]",
+        usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
         meaning: "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
     },
     WorkloadInfo {

@@ -149,16 +149,16 @@ impl Tpch {
 
 impl Workload for Tpch {
     fn cluster(&self) -> Cluster {
-        self.arrivals.cluster
+        self.arrivals.cluster()
     }
 
     fn jobs(&self, seed: u64) -> Vec<JobArrival> {
-        let mut stream = Stream::new(seed, "queries");
-        let draw = |arrival_ms| {
-            let template = Arc::clone(&self.profiles.jobs[stream.below(self.profiles.jobs.len())]);
-            JobArrival { arrival_ms, template }
-        };
-        self.arrivals.times(seed).into_iter().map(draw).collect()
+        let profiles = &self.profiles.jobs;
+        let draw = |stream: &mut Stream| Arc::clone(&profiles[stream.below(profiles.len())]);
+        self.arrivals.jobs(seed, draw, || {
+            let mut stream = Stream::new(seed, "queries");
+            (0..self.arrivals.jobs).map(|_| draw(&mut stream)).collect()
+        })
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -121,6 +121,32 @@ fn the_steps_of_the_pipeline_work_one_by_one() {
 }
 
 #[test]
+fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let said = done(dir, &["simulate", "-p", "sjf", "-p", "fair", "-w", TINY, "--edge-cases", "-n", "2"]);
+    let (_, summary) = said.rsplit_once("JCT ÷ sjf").unwrap();
+    assert_eq!(summary.lines().filter(|l| l.starts_with("builtin")).count(), 9, "{said}");
+    let lines = done(dir, &["--json", "simulate", "-p", "sjf", "-w", TINY, "-w", "builtin,edge=mix,jobs=3", "-n", "1"]);
+    let results: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[1]["workload"], "builtin,edge=mix,jobs=3");
+    refused(dir, &["simulate", "-p", "sjf", "-w", "builtin,edge=gaint"], &["edge must be one of none, giant, bursts"]);
+    refused(dir, &["simulate", "-p", "sjf", "-w", "builtin,edge=mix", "--edge-cases"], &["without edge=NAME"]);
+    refused(dir, &["record", "-p", "sjf", "-w", "builtin,edge=bursts,arrivals=bursty", "-o", "t"], &["`poisson` with"]);
+    // The gate holds on every workload.
+    record(dir, "train", "8", "train");
+    done(dir, &["fit", "train", "-o", "s.json", "--max-leaves", "4"]);
+    let two = ["-t", "sjf-cp", "-w", TINY, "-w", "builtin,edge=wide,jobs=3", "-n", "2", "-o", "e.json"];
+    done(dir, &[&["evaluate", "s.json"], &two[..]].concat());
+    let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
+    assert_eq!(evaluation["other_workloads"].as_array().map(Vec::len), Some(1));
+    let gate = run(dir, &[&["evaluate", "s.json", "--max-jct-ratio", "0.1"], &two[..]].concat());
+    assert_eq!(gate.status.code(), Some(1));
+    assert_eq!(text(&gate.stdout).matches("gate failed").count(), 2);
+}
+
+#[test]
 fn policies_that_abstain_can_be_recorded_and_distilled() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
@@ -187,6 +213,46 @@ fn a_killed_recording_is_not_accepted_and_the_same_command_completes_it() {
     refused(dir, &["fit", "killed", "-o", "s.json"], &["incomplete", "same `distill record` command"]);
     done(dir, &args("killed"));
     assert_eq!(files(&dir.join("killed")), files(&dir.join("whole")));
+}
+
+#[test]
+fn a_killed_loop_goes_on_and_leaves_nothing_half_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let args = |out| {
+        let teacher = "srpt-fair,temperature=0.5";
+        let size = ["--iterations", "2", "-n", "8", "--validation-episodes", "4", "--max-leaves", "6", "-o", out];
+        [&["loop", "viper", "-t", teacher, "-w", "builtin,jobs=12,executors=4", "--weights", "regret"][..], &size]
+            .concat()
+    };
+    let said = done(dir, &args("whole"));
+    assert!(said.contains("JCT ÷ teacher") && said.contains("job, free") && said.contains("best"), "{said}");
+    for marker in
+        ["teacher-validation/plan.json", "iteration-1/train/parts/part-00000.json", "iteration-1/student.json"]
+    {
+        let mut child = command(dir, &args("killed")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while !dir.join("killed").join(marker).exists() && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!dir.join("killed/results.json").exists(), "killed before the end");
+    }
+    let lines = done(dir, &[&["--json"][..], &args("killed")].concat());
+    assert_eq!(files(&dir.join("killed")), files(&dir.join("whole")));
+    let kinds: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let types: Vec<&str> = kinds.iter().filter_map(|l| l["type"].as_str()).collect();
+    assert_eq!(types, ["iteration", "iteration", "iteration", "loop"]);
+    done(dir, &["simulate", "-p", "student:whole/student.json", "-w", TINY, "-n", "2"]);
+    refused(dir, &["loop", "dagger", "-t", "fair", "-o", "x"], &["abstains"]);
+    refused(dir, &["loop", "dagger", "-t", "sjf", "--weights", "gap", "-o", "x"], &["--weights is for viper"]);
+    refused(dir, &["loop", "dagger", "-t", "sjf", "--beta", "2", "-o", "x"], &["beta must be in 0..=1"]);
+    refused(
+        dir,
+        &args("whole").iter().map(|&a| if a == "regret" { "gap" } else { a }).collect::<Vec<_>>(),
+        &["`weighting.by`"],
+    );
 }
 
 #[test]
@@ -384,7 +450,7 @@ fn json_output_is_json_lines_and_nothing_else() {
 #[test]
 fn help_has_examples_and_a_closed_pipe_is_no_error() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["demo", "simulate", "record", "fit", "evaluate", "export", "report", "inspect"] {
+    for name in ["demo", "simulate", "record", "fit", "loop", "evaluate", "export", "report", "inspect"] {
         assert!(done(dir.path(), &[name, "--help"]).contains("Example"), "{name}");
     }
     for what in ["policies", "workloads", "features"] {

@@ -20,6 +20,8 @@ mod foreign_tree;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
+#[cfg(feature = "toolkit")]
+mod loops;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
 #[cfg(feature = "report")]

@@ -5,7 +5,7 @@ use crate::{
     level::first_max,
     policy::{Policy, PolicyError, Probabilities, soft::draw},
     rng::Stream,
-    simulator::dag::{Decision, Observation},
+    simulator::dag::{Decision, Observation, StageRef},
 };
 use std::{
     path::{Path, PathBuf},
@@ -120,13 +120,18 @@ impl Policy for DecimaPolicy {
             return Err(self.not_finite(seen));
         }
         let stage = seen.schedulable()[self.pick(&p.stage)];
-        // A schedulable stage belongs to an active job.
-        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        if !log_softmax(self.network.amount_scores(job), &mut p.amount) {
-            return Err(self.not_finite(seen));
-        }
+        self.amounts(seen, stage, &mut p.amount)?;
         let executors = 1 + self.pick(&p.amount) as u32;
         Ok(Decision::Assign { stage, executors })
+    }
+
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
+        // A schedulable stage belongs to an active job.
+        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+        match log_softmax(self.network.amount_scores(job), out) {
+            true => Ok(()),
+            false => Err(self.not_finite(seen)),
+        }
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -88,6 +88,14 @@ impl Simulator {
         })
     }
 
+    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
+    /// taken to find unfinished jobs unfinished.
+    #[must_use]
+    pub fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
+        // `min` takes the other number where a job has no completion time yet.
+        self.jobs.iter().map(|j| (j.completion_ms.min(to_ms) - j.arrival_ms.max(from_ms)).max(0.0)).sum()
+    }
+
     /// Arrival time by job, ms.
     pub fn arrivals_ms(&self) -> impl ExactSizeIterator<Item = f64> {
         self.jobs.iter().map(|j| j.arrival_ms)

@@ -295,7 +295,7 @@ fn info() -> RunInfo {
 /// Writes a run directory with the given student, after `edit` has changed what it likes.
 pub(super) fn write_run(dir: &Path, edit: impl FnOnce(&mut RunInfo, &mut FeatureSet, &mut Evaluation)) -> Outcome {
     let (mut info, mut features) = (info(), features());
-    let mut evaluation = Evaluation { fidelity: fidelity(), closed_loop: Some(closed_loop()) };
+    let mut evaluation = Evaluation { fidelity: fidelity(), closed_loop: Some(closed_loop()), ..Evaluation::default() };
     edit(&mut info, &mut features, &mut evaluation);
     fs::create_dir_all(dir)?;
     fs::write(dir.join("run.json"), serde_json::to_vec(&info)?)?;

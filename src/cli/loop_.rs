@@ -1,0 +1,198 @@
+//! `distill loop`: fit, let the student drive, have the teacher label, fit again.
+
+use super::{
+    Common, Interrupted, STOP, Verdict, compare::open_workload, fit::FitOptions, output::Output, progress::EpisodeBar,
+    table,
+};
+use crate::{
+    distiller::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
+    evaluator::FidelityRow,
+    policy,
+    recorder::{LabelledRollouts, RecordError},
+    spec::Spec,
+    trace::WhatIf,
+};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Improve a student on the states that it visits itself (DAgger, VIPER)
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill loop dagger -t srpt-fair,temperature=0.5 -o runs/dagger\n  distill loop dagger -t \
+decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/d --max-leaves 32\n  distill loop viper -t \
+decima:model.pt -w tpch:tpch_profiles.json.gz --weights regret --iterations 3 -o runs/v\n\nIteration 0 learns from the states of \
+the teacher. From then on the student of the iteration before drives (in beta^i of\nthe episodes still the teacher), the teacher \
+labels every state, and a new student is fitted on all states so far. The\niteration with the lowest job completion time on \
+validation seeds becomes DIR/student.json. Measure it on others:\n  distill evaluate runs/dagger/student.json -t TEACHER -w WORKLOAD\n\n\
+If it is interrupted, the same command goes on where it stopped (docs/loops.md)."
+)]
+pub(super) struct LoopArgs {
+    /// Which loop: dagger counts all choices alike, viper weighs them by what a mistake costs
+    #[arg(value_enum)]
+    method: Method,
+    /// Teacher that labels (see `distill list policies`)
+    #[arg(short, long, value_name = "POLICY")]
+    teacher: String,
+    /// Workload (see `distill list workloads`)
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: String,
+    /// Directory to write
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Number of fits after the first one
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    iterations: u32,
+    /// New training episodes of each iteration
+    #[arg(short = 'n', long, default_value_t = 40, value_name = "N")]
+    episodes: u32,
+    /// Validation episodes on which the best iteration is chosen
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    validation_episodes: u32,
+    /// In iteration i the teacher drives the share beta^i of the episodes
+    #[arg(long, default_value_t = 0.0, value_name = "X")]
+    beta: f64,
+    /// What viper weighs choices by: the teacher's log-probability gap, or simulated regret [default: gap]
+    #[arg(long, value_enum)]
+    weights: Option<Weights>,
+    /// Most states per iteration whose regret is simulated
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    regret_states: u32,
+    /// Simulated seconds over which regret adds up
+    #[arg(long, default_value_t = 500.0, value_name = "S")]
+    horizon: f64,
+    /// Remove a loop that was made with other arguments
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    fit: FitOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Method {
+    Dagger,
+    Viper,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Weights {
+    Gap,
+    Regret,
+}
+
+pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let weighting = match (args.method, args.weights) {
+        (Method::Dagger, None) => Weighting::Even,
+        (Method::Dagger, Some(_)) => bail!("--weights is for viper; dagger counts all choices alike"),
+        (Method::Viper, None | Some(Weights::Gap)) => Weighting::Gap,
+        (Method::Viper, Some(Weights::Regret)) => {
+            Weighting::Regret(WhatIf { states: args.regret_states, horizon_ms: 1e3 * args.horizon })
+        }
+    };
+    let fit = args.fit.params();
+    fit.check()?;
+    let teacher = policy::open(&args.teacher.parse::<Spec>()?)?;
+    if teacher.abstains() {
+        bail!("{}: abstains, and a loop needs a teacher that always names a stage", args.teacher);
+    }
+    let workload = open_workload(&args.workload)?;
+    // Training and validation episodes of every iteration, and those of the teacher.
+    let each = u64::from(args.episodes) + u64::from(args.validation_episodes);
+    let total = (u64::from(args.iterations) + 1) * each + u64::from(args.validation_episodes);
+    let bar = EpisodeBar::new(&format!("{:?}", args.method).to_lowercase(), total, output);
+    let rollouts = LabelledRollouts {
+        teacher_id: &args.teacher,
+        teacher: &*teacher,
+        workload_id: &args.workload,
+        workload: &*workload,
+        seed: common.seed,
+        progress: &bar,
+        stop: &STOP,
+    };
+    let (teacher, workload) = rollouts.sources()?;
+    let plan = LoopPlan {
+        format_version: 1,
+        teacher,
+        workload,
+        seed: common.seed,
+        iterations: args.iterations,
+        episodes: args.episodes,
+        validation_episodes: args.validation_episodes,
+        beta: args.beta,
+        weighting,
+        fit,
+    };
+    let mut said = Ok(());
+    let result = run_loop(&args.output, &plan, &rollouts, args.force, &mut |iteration| {
+        if said.is_ok() {
+            output.note(format!("iteration {}: JCT ÷ teacher {}", iteration.iteration, ratio(iteration)));
+            said = output.json("iteration", iteration);
+        }
+    });
+    bar.finish();
+    said?;
+    let result = result.map_err(|e| match e {
+        LoopError::Rollouts(RecordError::Interrupted) => Interrupted.into(),
+        other => anyhow::Error::from(other),
+    })?;
+    print(&result, output)?;
+    let student = args.output.join("student.json");
+    output.text(format!(
+        "\n{}: the student of iteration {}, chosen on these very episodes",
+        student.display(),
+        result.best
+    ))?;
+    output.json("loop", &json!({"dir": args.output, "student": student, "best": result.best}))?;
+    Ok(Verdict::Done)
+}
+
+fn ratio(r: &IterationResult) -> String {
+    r.jct_ratio.as_ref().map_or("stalled".to_owned(), |e| table::interval(e, 3))
+}
+
+/// One line per iteration, then fidelity on the states of teacher and student.
+fn print(result: &LoopResult, output: &mut Output) -> Result<()> {
+    let mut summary = table::Table::new(&[
+        "iteration",
+        "driven by teacher",
+        "decisions",
+        "differing",
+        "regret",
+        "size",
+        "JCT ÷ teacher",
+    ]);
+    for r in &result.iterations {
+        let best = if r.iteration == result.best { " best" } else { "" };
+        summary.row([
+            format!("{}{best}", r.iteration),
+            format!("{} of {}", r.teacher_episodes, r.episodes),
+            r.decisions.to_string(),
+            r.differing.map_or("-".to_owned(), |n| n.to_string()),
+            r.mean_regret_ms.map_or("-".to_owned(), |ms| format!("{:.2} s", ms / 1e3)),
+            r.size.to_string(),
+            ratio(r),
+        ]);
+    }
+    output.text(summary)?;
+    output.text("\nvalidation: top-1 (regret), by iteration")?;
+    let numbers: Vec<String> = result.iterations.iter().map(|r| r.iteration.to_string()).collect();
+    let header: Vec<&str> =
+        ["level, kind", "states of"].into_iter().chain(numbers.iter().map(String::as_str)).collect();
+    let mut fidelity = table::Table::new(&header);
+    let cell = |rows: &[FidelityRow], level: &str, kind: &str| {
+        rows.iter().find(|r| r.level == level && r.kind == kind).map_or("-".to_owned(), |r| match &r.regret {
+            Some(regret) => format!("{:.3} ({:.3})", r.top1.value, regret.value),
+            None => format!("{:.3}", r.top1.value),
+        })
+    };
+    for row in result.iterations.first().map_or(&[][..], |r| &r.on_teacher_states) {
+        let (level, kind) = (row.level.as_str(), row.kind.as_str());
+        let name = format!("{level}, {kind}");
+        let teacher = result.iterations.iter().map(|r| cell(&r.on_teacher_states, level, kind));
+        fidelity.row([name.clone(), "teacher".to_owned()].into_iter().chain(teacher));
+        let own = result.iterations.iter().map(|r| cell(&r.on_own_states, level, kind));
+        fidelity.row([name, "student".to_owned()].into_iter().chain(own));
+    }
+    output.text(fidelity)
+}
