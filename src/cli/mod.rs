@@ -5,6 +5,7 @@ mod demo;
 mod evaluate;
 mod export;
 mod fit;
+mod front;
 mod inspect;
 mod list;
 mod output;
@@ -68,6 +69,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
+    Front(front::FrontArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
