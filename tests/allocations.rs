@@ -6,8 +6,8 @@ mod random_tree;
 use sched_distill::{
     feature::{Extractor, dag_feature_set},
     model::{
-        ChoiceLogit, CompiledTree, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance, ScoreCandidates,
-        Student, Tree,
+        ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
+        ScoreCandidates, Shape, SplineLogit, SplineTerm, Student, Tree,
     },
     policy::{self, Policy, Probabilities, StudentPolicy},
     simulator::dag::{Decision, Simulator},
@@ -142,7 +142,7 @@ fn a_choice_log_allocates_nothing() {
 }
 
 /// Prefers large values of the first column, which at the last level is the number of executors.
-fn models(width: usize) -> [Model; 3] {
+fn models(width: usize) -> [Model; 4] {
     let mut coefficient = vec![0.0; width];
     coefficient[0] = 1.0;
     let feature_sd = vec![0.0; width];
@@ -163,12 +163,15 @@ fn models(width: usize) -> [Model; 3] {
         weight: vec![2.0, 1.0, 1.0],
         ..Tree::leaf(0.5, 0.0, 1, 1.0)
     };
-    [Model::Linear(linear), Model::ChoiceLogit(logit), Model::Pairwise(Pairwise { tree })]
+    let factor = |shape, threshold| Factor { feature: 0, shape, threshold };
+    let factors = vec![factor(Shape::Log, None), factor(Shape::Excess, Some(0.5))];
+    let spline = SplineLogit { terms: vec![SplineTerm { coefficient: 1.0, factors, sd: 1.0, standard_error: None }] };
+    [Model::Linear(linear), Model::ChoiceLogit(logit), Model::SplineLogit(spline), Model::Pairwise(Pairwise { tree })]
 }
 
 #[test]
 fn a_student_allocates_nothing() {
-    for kind in 0..3 {
+    for kind in 0..4 {
         let features = dag_feature_set();
         let levels = ["job", "stage", "cluster"].map(|level| {
             let model = models(features.level(level).unwrap().features.len())[kind].clone();

@@ -80,7 +80,7 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
                     push(&place, round(number * factor), reason);
                 }
             }
-            Place::Model { slot: Slot::Threshold { .. }, .. } => {}
+            Place::Model { slot: Slot::Threshold { .. } | Slot::Knot { .. }, .. } => {}
             Place::Guard { .. } => {
                 for (factor, reason) in [(0.8, "stricter or looser"), (1.25, "stricter or looser")] {
                     push(&place, round(number * factor), reason);

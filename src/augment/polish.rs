@@ -19,12 +19,14 @@ struct Coordinate {
 fn coordinates(student: &Student) -> Vec<Coordinate> {
     // The largest effect of a coefficient at the level: coefficient × deviation within choices.
     let effects = |model: &Model| -> Vec<f64> {
-        let (coefficient, sd) = match model {
-            Model::Linear(m) => (&m.coefficient, &m.feature_sd),
-            Model::ChoiceLogit(m) => (&m.coefficient, &m.feature_sd),
-            _ => return Vec::new(),
-        };
-        coefficient.iter().zip(sd).map(|(c, sd)| (c * sd).abs()).collect()
+        let effects =
+            |coefficient: &[f64], sd: &[f64]| coefficient.iter().zip(sd).map(|(c, sd)| (c * sd).abs()).collect();
+        match model {
+            Model::Linear(m) => effects(&m.coefficient, &m.feature_sd),
+            Model::ChoiceLogit(m) => effects(&m.coefficient, &m.feature_sd),
+            Model::SplineLogit(m) => m.terms.iter().map(|t| (t.coefficient * t.sd).abs()).collect(),
+            Model::Tree(_) | Model::Pairwise(_) => Vec::new(),
+        }
     };
     let scale = |place: &Place, number: f64| -> Option<f64> {
         let Place::Model { level, slot } = *place else { return Some(number.abs().max(1e-3)) };
@@ -37,7 +39,7 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
                 (sd > 0.0).then_some(most / sd)
             }
             Slot::Value { .. } => moves::spread(model),
-            Slot::LeafTerm { .. } | Slot::Threshold { .. } => Some(number.abs().max(1e-3)),
+            Slot::LeafTerm { .. } | Slot::Threshold { .. } | Slot::Knot { .. } => Some(number.abs().max(1e-3)),
         }
     };
     let places = student.places().into_iter().filter_map(|place| {

@@ -105,12 +105,13 @@ fn difference(a: &Student, b: &Student, in_a: &LevelModels) -> Option<LevelDiffe
     })
 }
 
-/// What a tree tests where.
-fn tests(model: &Model) -> &[u32] {
+/// What a model reads where.
+fn tests(model: &Model) -> Vec<u32> {
     match model {
-        Model::Tree(tree) => &tree.feature,
-        Model::Pairwise(pairwise) => &pairwise.tree.feature,
-        _ => &[],
+        Model::Tree(tree) => tree.feature.clone(),
+        Model::Pairwise(pairwise) => pairwise.tree.feature.clone(),
+        Model::SplineLogit(spline) => spline.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature).collect(),
+        Model::Linear(_) | Model::ChoiceLogit(_) => Vec::new(),
     }
 }
 
@@ -127,6 +128,7 @@ fn features(student: &Student, level: usize, model: &Model) -> BTreeSet<String> 
         Model::Pairwise(p) => {
             (0..p.tree.nodes()).filter(|&n| !p.tree.is_leaf(n)).map(|n| p.tree.feature[n] as usize % width).collect()
         }
+        Model::SplineLogit(m) => m.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature as usize).collect(),
         Model::Linear(m) => (0..width).filter(|&c| m.coefficient[c] != 0.0).collect(),
         Model::ChoiceLogit(m) => {
             let used = (0..m.coefficient.len()).filter(|&t| m.coefficient[t] != 0.0);

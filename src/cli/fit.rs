@@ -1,8 +1,14 @@
 //! `distill fit`: from a trace to a student.
 
-use super::{Verdict, check_interrupt, check_parent, evaluate::print_fidelity, output::Output, table::Table};
+use super::{
+    Verdict, check_interrupt, check_parent,
+    evaluate::print_fidelity,
+    front::{DEFAULT_MOST, FRONT_CHOICES, FRONT_LEARNERS, Front, by, gate, size},
+    output::Output,
+    table::Table,
+};
 use crate::{
-    distiller::{Engine, FitParams, Learner, Target, fit_student},
+    distiller::{By, Engine, FitParams, Gate, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
     model::{Model, Provenance, ScoreCandidates, Student},
     trace::{LevelTable, Trace},
@@ -20,6 +26,8 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  distill fit trace -o logit.json --learner \
 tree,logit,pairwise-tree --use logit\n  \
+distill fit trace -o small.json --max-size 64\n  \
+distill fit trace -o small.json --min-fidelity job/free/top1=0.7,stage/all/regret=0.02\n  \
 distill fit trace -o student.json --validation other-trace\n\nTemperatures are fitted, and the printed fidelity measured, on the \
 validation choices: by default the last fifth of the\ntrace's episodes, which the models do not see."
 )]
@@ -32,6 +40,15 @@ pub(super) struct FitArgs {
     /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
     #[arg(long, value_name = "TRACE")]
     validation: Option<PathBuf>,
+    /// Largest size over all levels, leaves and coefficients together: learners and sizes are chosen per level
+    #[arg(long, value_name = "N", value_parser = size, conflicts_with = "used")]
+    max_size: Option<usize>,
+    /// Fidelity on the validation choices that a level must reach, repeatable: the smallest models that do are taken
+    #[arg(long, value_name = "LEVEL/KIND/FIGURE=X", value_delimiter = ',', value_parser = gate, conflicts_with = "used")]
+    min_fidelity: Vec<Gate>,
+    /// The figure that sizes and learners are chosen by with --max-size and --min-fidelity
+    #[arg(long, value_name = "FIGURE", value_parser = by(), default_value = "top1")]
+    by: By,
     #[command(flatten)]
     options: FitOptions,
 }
@@ -39,7 +56,7 @@ pub(super) struct FitArgs {
 /// How a student is fitted, for every command that fits.
 #[derive(Args)]
 pub(super) struct FitOptions {
-    /// Largest number of leaves per level
+    /// Largest number of leaves per level, of terms for spline-logit
     #[arg(long, default_value_t = FitParams::default().max_leaf_nodes, value_name = "N")]
     max_leaves: usize,
     /// Fewest rows in a leaf
@@ -63,8 +80,12 @@ pub(super) struct FitOptions {
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
-    /// Models to fit, comma-separated or repeated; those of linfa are there for comparison
-    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = ["tree", "linear"])]
+    /// Choices learnt from per level at most, drawn in proportion to their weights [default: all]
+    #[arg(long, value_name = "N")]
+    max_choices: Option<usize>,
+    /// Models to fit, comma-separated or repeated; those of linfa are there for comparison [default: tree,linear; with
+    /// --max-size or --min-fidelity: tree,linear-tree,logit,spline-logit,pairwise-tree]
+    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME")]
     learners: Vec<Learner>,
     /// Which of the fitted models schedules [default: the first learner]
     #[arg(long = "use", value_name = "NAME")]
@@ -94,7 +115,7 @@ enum EngineArg {
 }
 
 /// Parses the name of a learner.
-fn learner() -> impl TypedValueParser<Value = Learner> {
+pub(super) fn learner() -> impl TypedValueParser<Value = Learner> {
     let named = |name: String| Learner::ALL.into_iter().find(|l| l.name() == name);
     PossibleValuesParser::new(Learner::ALL.map(Learner::name))
         .map(move |name| named(name).expect("the parser lets no other names through"))
@@ -111,8 +132,32 @@ fn interaction(text: &str) -> Result<Interaction, String> {
     }
 }
 
+impl FitArgs {
+    /// Whether models are chosen by their size.
+    fn chooses(&self) -> bool {
+        self.max_size.is_some() || !self.min_fidelity.is_empty()
+    }
+
+    fn params(&self) -> FitParams {
+        let params = self.options.params();
+        match (self.chooses(), self.options.learners.is_empty()) {
+            (false, _) => params,
+            (true, none) => {
+                let learners = if none { FRONT_LEARNERS.to_vec() } else { params.learners.clone() };
+                let used = learners[0].name().to_owned();
+                let max_choices = params.max_choices.or(Some(FRONT_CHOICES));
+                FitParams { learners, used, max_choices, ..params }
+            }
+        }
+    }
+}
+
 impl FitOptions {
     pub(super) fn params(&self) -> FitParams {
+        let learners = match self.learners.is_empty() {
+            true => FitParams::default().learners,
+            false => self.learners.clone(),
+        };
         FitParams {
             max_leaf_nodes: self.max_leaves,
             min_samples_leaf: self.min_samples_leaf,
@@ -128,23 +173,33 @@ impl FitOptions {
             round_thresholds: !self.no_rounding,
             ccp_alpha: self.ccp_alpha,
             balance: self.balance,
+            max_choices: self.max_choices,
             min_gain: self.min_gain,
-            learners: self.learners.clone(),
+            learners: learners.clone(),
             ridge: self.ridge,
             features: self.features.clone(),
             interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
-            used: self.used.clone().unwrap_or_else(|| self.learners[0].name().to_owned()),
+            used: self.used.clone().unwrap_or_else(|| learners[0].name().to_owned()),
         }
     }
 }
 
 pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
-    let params = args.options.params();
+    let params = args.params();
     params.check()?;
     check_parent(&args.output)?;
     let trace = Trace::open(&args.trace)?;
     let validation = args.validation.as_deref().map(Trace::open).transpose()?;
-    let (student, validation) = fit_traces(&trace, validation.as_ref(), &params, output)?;
+    let (student, validation) = match args.chooses() {
+        true => {
+            let front =
+                Front::fit(&trace, validation.as_ref(), &params, args.max_size.unwrap_or(DEFAULT_MOST), output)?;
+            let chosen = front.choose(args.max_size, args.by, &args.min_fidelity)?;
+            let student = front.student(&trace, &chosen, &params);
+            (student, front.validation)
+        }
+        false => fit_traces(&trace, validation.as_ref(), &params, output)?,
+    };
     student.save(&args.output)?;
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
     for level in &student.levels {
@@ -205,6 +260,30 @@ pub(super) fn fit_traces(
     output: &Output,
 ) -> Result<(Student, Vec<LevelTable>)> {
     let set = &trace.manifest.feature_set;
+    let (train_tables, validation_tables) = load(trace, validation, output)?;
+    let abstains = trace.manifest.abstains;
+    let student = fit_student(set, abstains, (&train_tables, &validation_tables), params, provenance(trace))
+        .with_context(|| format!("{}: cannot fit", trace.dir.display()))?;
+    Ok((student, validation_tables))
+}
+
+/// Where a student fitted on a trace comes from.
+pub(super) fn provenance(trace: &Trace) -> Provenance {
+    Provenance {
+        trace_hash: trace.hash.clone(),
+        teacher: trace.manifest.labeller.id.clone(),
+        workload: trace.manifest.workload.id.clone(),
+        ..Provenance::default()
+    }
+}
+
+/// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes.
+pub(super) fn load(
+    trace: &Trace,
+    validation: Option<&Trace>,
+    output: &Output,
+) -> Result<(Vec<LevelTable>, Vec<LevelTable>)> {
+    let set = &trace.manifest.feature_set;
     if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
         bail!("the validation trace has other features than the training trace: {difference}");
     }
@@ -233,14 +312,5 @@ pub(super) fn fit_traces(
             }
         }
     }
-    let provenance = Provenance {
-        trace_hash: trace.hash.clone(),
-        teacher: trace.manifest.labeller.id.clone(),
-        workload: trace.manifest.workload.id.clone(),
-        ..Provenance::default()
-    };
-    let abstains = trace.manifest.abstains;
-    let student = fit_student(set, abstains, (&train_tables, &validation_tables), params, provenance)
-        .with_context(|| format!("{}: cannot fit", trace.dir.display()))?;
-    Ok((student, validation_tables))
+    Ok((train_tables, validation_tables))
 }

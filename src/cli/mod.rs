@@ -7,6 +7,7 @@ mod diff;
 mod evaluate;
 mod export;
 mod fit;
+mod front;
 mod inspect;
 mod list;
 mod loop_;
@@ -72,6 +73,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
+    Front(front::FrontArgs),
     Loop(loop_::LoopArgs),
     Augment(augment::AugmentArgs),
     Patch(patch::PatchArgs),
@@ -119,6 +121,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),
         Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),

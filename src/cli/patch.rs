@@ -25,7 +25,7 @@ use std::path::PathBuf;
     after_help = "Examples:\n  distill patch student.json --guard 'age > 300s first' -o patched.json\n  distill patch student.json \
 --set 'job.node[5].threshold=30s' --set 'job.node[7].value=0.9' \\\n      --trace test-trace -o patched.json\n  distill patch \
 student.json --drop-guard 0 --max-jct-ratio 1.01 -o patched.json     not written if dearer\n\nPlaces: LEVEL.node[I].threshold, \
-LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], guard[I].value. `distill export --to rules` \
+LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` \
 shows the nodes' numbers.\nGuards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
 )]
 pub(super) struct PatchArgs {

@@ -48,6 +48,37 @@ impl EpisodeBar {
     }
 }
 
+/// Counts steps of a search.
+pub(super) struct StepBar(ProgressBar);
+
+impl StepBar {
+    pub(super) fn new(steps: usize, output: &Output) -> Self {
+        let bar = ProgressBar::new(steps as u64);
+        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template("{msg:<32} {bar:24} {pos:>3}/{len}  {elapsed} elapsed");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self(bar)
+    }
+
+    /// Says what comes next.
+    pub(super) fn begin(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// One step is done.
+    pub(super) fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for StepBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Progress for EpisodeBar {
     fn episode(&self, decisions: u64) {
         let total = self.decisions.fetch_add(decisions, Ordering::Relaxed) + decisions;

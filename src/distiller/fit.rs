@@ -1,6 +1,6 @@
 //! One student from the tables of all levels.
 
-use super::{ChoiceLearner, FitError, FitParams, fit_level};
+use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level};
 use crate::{
     evaluator::{Scorer, fidelity},
     level::FeatureSet,
@@ -38,8 +38,38 @@ pub fn fit_student(
         }
         levels.push(LevelModels { level: name.to_owned(), used: params.used.clone(), models });
     }
+    Ok(finish(feature_set, abstains, levels, params, provenance))
+}
+
+/// A student of one model per level, chosen from a front; `params` and `provenance` as in [`fit_student`].
+#[must_use]
+pub fn assemble(
+    feature_set: &FeatureSet,
+    abstains: bool,
+    chosen: &[(&str, &FrontModel)],
+    params: &FitParams,
+    mut provenance: Provenance,
+) -> Student {
+    let level = |(level, model): &(&str, &FrontModel)| {
+        let name = &model.named.name;
+        for row in &model.fidelity {
+            provenance.fidelity.insert(format!("{level}/{name}/{}/top1", row.kind), row.top1.value);
+        }
+        LevelModels { level: (*level).to_owned(), used: name.clone(), models: vec![model.named.clone()] }
+    };
+    let levels = chosen.iter().map(level).collect();
+    finish(feature_set, abstains, levels, params, provenance)
+}
+
+fn finish(
+    feature_set: &FeatureSet,
+    abstains: bool,
+    levels: Vec<LevelModels>,
+    params: &FitParams,
+    mut provenance: Provenance,
+) -> Student {
     // Plain data serialises.
     provenance.parameters = serde_json::to_value(params).unwrap_or_default();
     provenance.crate_version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Student::new(feature_set.clone(), abstains, levels, provenance))
+    Student::new(feature_set.clone(), abstains, levels, provenance)
 }

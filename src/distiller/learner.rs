@@ -1,20 +1,22 @@
 //! Everything that can learn from choices, behind one trait, so that an evaluator compares it on equal terms.
 
 use super::{
-    Constant, Engine, FitError, FitParams, Leaf, Learner, LogitError, LogitParams, Objective, Target, Targets,
-    TreeData, TreeError, TreeParams,
+    Constant, Engine, FitError, FitParams, Leaf, Learner, LogitError, LogitParams, Objective, SplineParams, Target,
+    Targets, TreeData, TreeError, TreeParams,
     back_end::fit_linfa_tree,
     choice::{self, MOST_PAIRS, fit_linfa_logistic, fit_logit},
     linear::{Solver, fit_linear},
+    spline::spline_path,
     target,
     temperature::fit_temperature,
     tree::fit_tree,
 };
 use crate::{
     level::LevelSpec,
-    model::{Model, NamedModel, Pairwise, Tree},
+    model::{ChoiceLogit, Model, NamedModel, Pairwise, Shape, SplineLogit, SplineTerm, Tree},
     trace::LevelTable,
 };
+use linfa::ParamGuard;
 
 /// Turns the choices of a level into a model that scores candidates.
 ///
@@ -29,6 +31,17 @@ pub trait ChoiceLearner: Send + Sync {
     ///
     /// A table without such choices, features that are not finite, and what the learner itself objects to.
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError>;
+
+    /// Learns models of several sizes, at most one for each of `sizes` (leaves or coefficients, increasing); one that has no
+    /// size to choose gives a single model, which may be larger.
+    ///
+    /// # Errors
+    ///
+    /// As [`ChoiceLearner::fit`].
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        let _ = sizes;
+        self.fit(table).map(|model| vec![model])
+    }
 }
 
 /// Fits every learner on `train` and its temperature on `validation`, a table of the same level with other episodes.
@@ -63,6 +76,7 @@ impl Learner {
             Self::Linear => Box::new(OwnLinear { name: self.name(), solver: Solver::LeastSquares, params }),
             Self::Logit => Box::new(OwnLogit { name: self.name(), objective: Objective::Listwise, params }),
             Self::PairwiseLogit => Box::new(OwnLogit { name: self.name(), objective: Objective::Pairwise, params }),
+            Self::SplineLogit => Box::new(OwnSpline(params)),
             Self::PairwiseTree => Box::new(PairwiseTree(params)),
             Self::LinfaTrees => Box::new(LinfaTrees(params)),
             Self::LinfaLogistic => Box::new(LinfaLogistic(params)),
@@ -87,7 +101,7 @@ impl ChoiceLearner for OwnTree {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let rows = target::rows(table, self.params.target, self.params.balance)?;
+        let rows = target::rows(table, self.params.target, self.params.balance, self.params.max_choices)?;
         let data = TreeData {
             x: &rows.x,
             width: table.width(),
@@ -97,6 +111,16 @@ impl ChoiceLearner for OwnTree {
         let recipe = recipe(&self.params, rows.variance()).engine(self.params.engine).leaf(self.leaf);
         grow(data, &recipe, table).map(Model::Tree)
     }
+
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        let of = |params| Self { name: self.name, leaf: self.leaf, params }.fit(table);
+        sized(&self.params, sizes).map(of).collect()
+    }
+}
+
+/// The settings of a fit for trees of several sizes.
+fn sized(params: &FitParams, sizes: &[usize]) -> impl Iterator<Item = FitParams> {
+    sizes.iter().filter(|&&n| n > 1).map(|&max_leaf_nodes| FitParams { max_leaf_nodes, ..params.clone() })
 }
 
 /// The recipe of a regression tree on a target of some variance.
@@ -126,7 +150,7 @@ impl ChoiceLearner for OwnLinear {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let rows = target::rows(table, Target::LogRatio, self.params.balance)?;
+        let rows = target::rows(table, Target::LogRatio, self.params.balance, self.params.max_choices)?;
         fit_linear(&rows, table.width(), self.solver, &table.spec.name).map(Model::Linear)
     }
 }
@@ -144,9 +168,35 @@ impl ChoiceLearner for OwnLogit {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let choices = target::choices(table, self.params.balance)?;
+        let choices = target::choices(table, self.params.balance, self.params.max_choices)?;
         let recipe = logit_params(&self.params, &table.spec).objective(self.objective);
         fit_logit(&choices.data(), &recipe).map(Model::ChoiceLogit).map_err(|e| logit_error(&e, self.name, &table.spec))
+    }
+
+    /// Conditional logits with few features; the pairwise one has all.
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        if self.objective == Objective::Pairwise {
+            return self.fit(table).map(|model| vec![model]);
+        }
+        let linear = SplineParams { shapes: vec![Shape::Linear], products: false, ..SplineParams::default() };
+        let path = spline_models(self.name, table, &self.params, sizes, linear)?;
+        Ok(path.iter().map(|m| Model::ChoiceLogit(as_logit(m, table.width()))).collect())
+    }
+}
+
+/// A sum of features as the conditional logit that it is.
+fn as_logit(spline: &SplineLogit, width: usize) -> ChoiceLogit {
+    let list = |of: fn(&SplineTerm) -> f64| {
+        let mut list = vec![0.0; width];
+        spline.terms.iter().for_each(|t| list[t.factors[0].feature as usize] = of(t));
+        list
+    };
+    let known = spline.terms.iter().all(|t| t.standard_error.is_some());
+    ChoiceLogit {
+        coefficient: list(|t| t.coefficient),
+        standard_error: known.then(|| list(|t| t.standard_error.unwrap_or(0.0))),
+        feature_sd: list(|t| t.sd),
+        interactions: Vec::new(),
     }
 }
 
@@ -178,7 +228,7 @@ impl ChoiceLearner for PairwiseTree {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let choices = target::choices(table, self.0.balance)?;
+        let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
         let pairs = choice::pairs(&choices.data(), MOST_PAIRS);
         let width = 2 * table.width();
         let data = TreeData { x: &pairs.x, width, targets: Targets::Values(&pairs.y), weight: Some(&pairs.weight) };
@@ -187,6 +237,48 @@ impl ChoiceLearner for PairwiseTree {
         let tree = grow(data, &recipe.engine(Engine::Histogram { max_bins: 255 }), table)?;
         Ok(Model::Pairwise(Pairwise { tree }))
     }
+
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        sized(&self.0, sizes).map(|params| Self(params).fit(table)).collect()
+    }
+}
+
+/// A conditional logit whose terms are searched for.
+struct OwnSpline(FitParams);
+
+/// Choices that coefficients of spline logits are fitted on.
+const SPLINE_CHOICES: usize = 30_000;
+
+impl ChoiceLearner for OwnSpline {
+    fn name(&self) -> &str {
+        Learner::SplineLogit.name()
+    }
+
+    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
+        let mut path = spline_models(self.name(), table, &self.0, &[self.0.max_leaf_nodes], SplineParams::default())?;
+        Ok(Model::SplineLogit(path.pop().unwrap_or(SplineLogit { terms: Vec::new() })))
+    }
+
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        let path = spline_models(self.name(), table, &self.0, sizes, SplineParams::default())?;
+        Ok(path.into_iter().map(Model::SplineLogit).collect())
+    }
+}
+
+/// Models of these numbers of terms.
+fn spline_models(
+    name: &str,
+    table: &LevelTable,
+    params: &FitParams,
+    sizes: &[usize],
+    recipe: SplineParams,
+) -> Result<Vec<SplineLogit>, FitError> {
+    let most = params.max_choices.map_or(SPLINE_CHOICES, |most| most.min(SPLINE_CHOICES));
+    let choices = target::choices(table, params.balance, Some(most))?;
+    let columns = logit_params(params, &table.spec).check_ref().ok().and_then(|p| p.columns().map(<[u32]>::to_vec));
+    let max_terms = sizes.iter().copied().max().unwrap_or(1);
+    let recipe = SplineParams { max_terms, ridge: params.ridge, columns, ..recipe };
+    spline_path(&choices.data(), &recipe, sizes).map_err(|e| logit_error(&e, name, &table.spec))
 }
 
 /// A classification tree by linfa-trees.
@@ -198,7 +290,7 @@ impl ChoiceLearner for LinfaTrees {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let rows = target::rows(table, self.0.target, self.0.balance)?;
+        let rows = target::rows(table, self.0.target, self.0.balance, self.0.max_choices)?;
         fit_linfa_tree(&rows, table.width(), &self.0, &table.spec.name).map(Model::Tree)
     }
 }
@@ -212,7 +304,7 @@ impl ChoiceLearner for LinfaLogistic {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let choices = target::choices(table, self.0.balance)?;
+        let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
         let fitted = fit_linfa_logistic(&choices.data(), &logit_params(&self.0, &table.spec));
         fitted.map(Model::ChoiceLogit).map_err(|error| match error {
             Ok(error) => logit_error(&error, self.name(), &table.spec),
@@ -275,6 +367,20 @@ mod tests {
     }
 
     #[test]
+    fn logits_come_in_the_sizes_asked_for_and_thinned_choices_keep_their_weight() {
+        let (train, params) = (table(40, true), FitParams::default());
+        for learner in [Learner::Logit, Learner::SplineLogit] {
+            let models = learner.with(&params).fit_sizes(&train, &[1, 2]).unwrap();
+            assert_eq!(models.iter().map(crate::model::ScoreCandidates::size).collect::<Vec<_>>(), [1, 2]);
+        }
+        let weight = |most| target::choices(&train, 0.5, most).unwrap().data().weight.to_vec();
+        let (all, some) = (weight(None), weight(Some(100)));
+        assert!(some.len() <= 100 && some.len() > 80, "{}", some.len());
+        assert!((some.iter().sum::<f64>() / all.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_eq!(weight(Some(all.len())), all);
+    }
+
+    #[test]
     fn every_learner_follows_a_soft_and_a_deterministic_teacher() {
         let params = FitParams { max_leaf_nodes: 32, learners: Learner::ALL.to_vec(), ..FitParams::default() };
         let learners: Vec<_> = Learner::ALL.iter().map(|l| l.with(&params)).collect();
@@ -285,7 +391,7 @@ mod tests {
                 assert_eq!(model.name, learner.name());
                 let top1 = fidelity(&test, &[Scorer::model(model, "student")], 0)[2].top1.value;
                 let least = match learner {
-                    Learner::Logit | Learner::PairwiseLogit => 0.97,
+                    Learner::Logit | Learner::SplineLogit | Learner::PairwiseLogit => 0.97,
                     Learner::PairwiseTree | Learner::LinfaLogistic => 0.85,
                     _ => 0.75,
                 };
@@ -304,8 +410,8 @@ mod tests {
     fn choices_weigh_the_same_for_all_models() {
         for probabilities in [true, false] {
             let table = table(10, probabilities);
-            let rows = target::rows(&table, Target::LogRatio, 0.5).unwrap();
-            let choices = target::choices(&table, 0.5).unwrap();
+            let rows = target::rows(&table, Target::LogRatio, 0.5, None).unwrap();
+            let choices = target::choices(&table, 0.5, None).unwrap();
             let data = choices.data();
             let pairs = choice::pairs(&data, MOST_PAIRS);
             assert_eq!(data.bounds, rows.bounds);

@@ -25,21 +25,25 @@ mod back_end;
 mod choice;
 mod cholesky;
 mod fit;
+mod front;
 mod learner;
 #[cfg(test)]
 mod library_flaws;
 mod linear;
 mod loops;
 mod params;
+mod spline;
 mod target;
 mod temperature;
 mod tree;
 
 pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Objective, ValidLogitParams, fit_logit};
-pub use fit::fit_student;
+pub use fit::{assemble, fit_student};
+pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use learner::{ChoiceLearner, fit_level};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
+pub use spline::{SplineParams, spline_path};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
     TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, prune, pruning_path,

@@ -28,6 +28,8 @@ pub enum Learner {
     Linear,
     /// A conditional logit: a linear score whose softmax gives the teacher's probabilities.
     Logit,
+    /// A conditional logit on steps, bends, logarithms and products that are searched for.
+    SplineLogit,
     /// A linear score from comparisons of every two candidates.
     PairwiseLogit,
     /// A tree that compares two candidates; every candidate plays every other one.
@@ -42,11 +44,12 @@ pub enum Learner {
 
 impl Learner {
     /// All learners.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Tree,
         Self::LinearTree,
         Self::Linear,
         Self::Logit,
+        Self::SplineLogit,
         Self::PairwiseLogit,
         Self::PairwiseTree,
         Self::LinfaTrees,
@@ -56,7 +59,7 @@ impl Learner {
 
     /// Whether it is a logit, which can be told its features.
     fn is_logit(self) -> bool {
-        matches!(self, Self::Logit | Self::PairwiseLogit | Self::LinfaLogistic)
+        matches!(self, Self::Logit | Self::SplineLogit | Self::PairwiseLogit | Self::LinfaLogistic)
     }
 
     /// Its name, e.g. `pairwise-logit`.
@@ -67,6 +70,7 @@ impl Learner {
             Self::LinearTree => "linear-tree",
             Self::Linear => "linear",
             Self::Logit => "logit",
+            Self::SplineLogit => "spline-logit",
             Self::PairwiseLogit => "pairwise-logit",
             Self::PairwiseTree => "pairwise-tree",
             Self::LinfaTrees => "linfa-trees",
@@ -81,7 +85,7 @@ impl Learner {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitParams {
-    /// Largest number of leaves per level.
+    /// Largest number of leaves per level, of terms for spline logits.
     pub max_leaf_nodes: usize,
     /// Fewest rows in a leaf.
     pub min_samples_leaf: usize,
@@ -99,6 +103,9 @@ pub struct FitParams {
     /// How far the kinds of choices are balanced: 0 counts choices, 1 gives every kind the same total weight. Kinds differ
     /// in number and in difficulty (easy affinity choices outnumber free ones by far), so the default lies between.
     pub balance: f64,
+    /// Choices learnt from per level at most, drawn in proportion to their weights; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_choices: Option<usize>,
     /// What is fitted, without repetition.
     pub learners: Vec<Learner>,
     /// Penalty of logits, as in [`super::LogitParams::ridge`].
@@ -125,6 +132,7 @@ impl Default for FitParams {
             ccp_alpha: 0.0,
             target: Target::RelativeProbability,
             balance: 0.8,
+            max_choices: None,
             learners: vec![Learner::Tree, Learner::Linear],
             ridge: 1e-4,
             features: Vec::new(),
@@ -161,6 +169,7 @@ impl FitParams {
             p if !(p.ridge.is_finite() && p.ridge >= 0.0) => {
                 bad("ridge", p.ridge.to_string(), "a number of at least 0")
             }
+            p if p.max_choices == Some(0) => bad("max_choices", "0".to_owned(), "at least 1"),
             p if p.learners.is_empty() => bad("learner", "none".to_owned(), "one or more"),
             p if (1..p.learners.len()).any(|i| p.learners[..i].contains(&p.learners[i])) => {
                 bad("learner", self.names(), "a list without repetition")

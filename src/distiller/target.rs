@@ -1,7 +1,10 @@
 //! Training rows of a level: which choices, which target, which weight.
 
 use super::{FitError, Target, choice::Choices};
-use crate::trace::{Choice, LevelTable};
+use crate::{
+    rng::Stream,
+    trace::{Choice, LevelTable},
+};
 
 /// Lowest ln(p / best p) that is told apart; below it a candidate is simply out of the question.
 const LOG_FLOOR: f64 = -6.0;
@@ -46,8 +49,9 @@ pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The choices to learn from, and their weights.
-fn weighted(table: &LevelTable, balance: f64) -> Result<Vec<(Choice<'_>, f64)>, FitError> {
+/// The choices to learn from, and their weights. Where there are more than `most`, so many are drawn in proportion to their
+/// weights and at even distances, which keeps the total weight and, on average, that of every choice.
+fn weighted(table: &LevelTable, balance: f64, most: Option<usize>) -> Result<Vec<(Choice<'_>, f64)>, FitError> {
     let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT);
     let mut kind_weight = vec![0.0; table.kinds.len()];
     for choice in usable() {
@@ -62,14 +66,31 @@ fn weighted(table: &LevelTable, balance: f64) -> Result<Vec<(Choice<'_>, f64)>, 
         let lift = (total / (present * kind_weight[choice.header.kind as usize])).powf(balance);
         f64::from(choice.header.weight) * lift
     };
-    Ok(usable().map(|choice| (choice, weight(&choice))).collect())
+    let all: Vec<(Choice<'_>, f64)> = usable().map(|choice| (choice, weight(&choice))).collect();
+    Ok(match most.filter(|&most| most < all.len()) {
+        Some(most) => thin(&all, most),
+        None => all,
+    })
+}
+
+fn thin<'a>(all: &[(Choice<'a>, f64)], most: usize) -> Vec<(Choice<'a>, f64)> {
+    let each = all.iter().map(|(_, weight)| weight).sum::<f64>() / most as f64;
+    let start = Stream::new(0, "thinned choices").uniform();
+    let (mut upto, mut drawn) = (0.0, 0.0);
+    let draw = |&(choice, weight): &(Choice<'a>, f64)| {
+        upto += weight / each;
+        let before = drawn;
+        drawn = (upto - start).ceil().clamp(before, most as f64);
+        (drawn > before).then(|| (choice, (drawn - before) * each))
+    };
+    all.iter().filter_map(draw).collect()
 }
 
 /// All choices with two or more candidates, weighted as in [`rows`], with the teacher's own probabilities: no logarithm is
 /// taken of them, so that they need no floor. Of deterministic policies the executed candidate has probability 1.
-pub(super) fn choices(table: &LevelTable, balance: f64) -> Result<Choices, FitError> {
+pub(super) fn choices(table: &LevelTable, balance: f64, most: Option<usize>) -> Result<Choices, FitError> {
     let mut choices = Choices::new(table.width());
-    for (choice, weight) in weighted(table, balance)? {
+    for (choice, weight) in weighted(table, balance, most)? {
         let (target, known) = (choice.target(), choice.has_probabilities());
         let probability = choice.log_prob.iter().enumerate().map(|(i, &p)| match known {
             true => f64::from(p).exp(),
@@ -83,9 +104,9 @@ pub(super) fn choices(table: &LevelTable, balance: f64) -> Result<Choices, FitEr
 
 /// Rows of all choices with two or more candidates. A choice's weight is shared by its candidates, so that a choice among
 /// many counts like one among few; `balance` as in [`super::FitParams`].
-pub(super) fn rows(table: &LevelTable, target: Target, balance: f64) -> Result<Rows, FitError> {
+pub(super) fn rows(table: &LevelTable, target: Target, balance: f64, most: Option<usize>) -> Result<Rows, FitError> {
     let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
-    for (choice, weight) in weighted(table, balance)? {
+    for (choice, weight) in weighted(table, balance, most)? {
         let weight = weight / choice.len() as f64;
         rows.x.extend_from_slice(choice.x);
         rows.weight.resize(rows.weight.len() + choice.len(), weight);

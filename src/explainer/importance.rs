@@ -2,7 +2,7 @@
 
 use crate::{
     level::LevelSpec,
-    model::{ChoiceLogit, Linear, Model, Pairwise, Tree},
+    model::{ChoiceLogit, Linear, Model, Pairwise, SplineLogit, Tree},
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Importance {
     pub share: f64,
 }
 
-/// What a model goes by: [`tree_importance`], [`linear_importance`] or [`logit_importance`]. A pairwise tree goes by features
+/// What a model goes by: [`tree_importance`], [`linear_importance`], [`logit_importance`] or [`spline_importance`]. A pairwise tree goes by features
 /// of one candidate and by differences between two ([`Pairwise::level`]).
 #[must_use]
 pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
@@ -23,6 +23,7 @@ pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
         Model::Tree(tree) => tree_importance(tree, level),
         Model::Linear(linear) => linear_importance(linear, level),
         Model::ChoiceLogit(logit) => logit_importance(logit, level),
+        Model::SplineLogit(spline) => spline_importance(spline, level),
         Model::Pairwise(pairwise) => tree_importance(&pairwise.tree, &Pairwise::level(level)),
     }
 }
@@ -55,6 +56,18 @@ pub fn logit_importance(logit: &ChoiceLogit, level: &LevelSpec) -> Vec<Importanc
     for (term, (c, sd)) in logit.coefficient.iter().zip(&logit.feature_sd).enumerate() {
         let columns = logit.columns(term);
         columns.iter().for_each(|&column| moved[column] += (c * sd).abs() / columns.len() as f64);
+    }
+    shares(&moved, level)
+}
+
+/// Importance of a spline logit's features, largest first: |coefficient| × the term's deviation within a choice, in equal
+/// parts for a term's factors.
+#[must_use]
+pub fn spline_importance(spline: &SplineLogit, level: &LevelSpec) -> Vec<Importance> {
+    let mut moved = vec![0.0; level.features.len()];
+    for term in &spline.terms {
+        let part = (term.coefficient * term.sd).abs() / term.factors.len() as f64;
+        term.factors.iter().for_each(|f| moved[f.feature as usize] += part);
     }
     shares(&moved, level)
 }

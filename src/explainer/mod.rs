@@ -28,6 +28,6 @@ pub use counterfactual::{
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
 pub use error::ExplainError;
 pub use family::{Family, families};
-pub use importance::{Importance, importance, linear_importance, logit_importance, tree_importance};
+pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};
 pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};
 pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};

@@ -1,6 +1,6 @@
 //! A decision tree laid out for speed.
 
-use super::{ChoiceLogit, Linear, LinearLeaves, Model, Pairwise, ScoreCandidates, Tree};
+use super::{ChoiceLogit, Linear, LinearLeaves, Model, Pairwise, ScoreCandidates, SplineLogit, Tree};
 use crate::level::first_max;
 
 /// What a wrong guess about the end of a path costs, in steps along it: the work begun on the rows behind is lost as well.
@@ -258,6 +258,8 @@ pub enum CompiledModel {
     Linear(Linear),
     /// A linear score with standard errors, as it is.
     ChoiceLogit(ChoiceLogit),
+    /// A sum of terms, as it is.
+    SplineLogit(SplineLogit),
     /// A tree that compares two candidates, as it is.
     Pairwise(Pairwise),
 }
@@ -270,6 +272,7 @@ impl CompiledModel {
             Model::Tree(tree) => Self::Tree(CompiledTree::new(tree)),
             Model::Linear(linear) => Self::Linear(linear.clone()),
             Model::ChoiceLogit(logit) => Self::ChoiceLogit(logit.clone()),
+            Model::SplineLogit(spline) => Self::SplineLogit(spline.clone()),
             Model::Pairwise(pairwise) => Self::Pairwise(pairwise.clone()),
         }
     }
@@ -281,6 +284,7 @@ impl ScoreCandidates for CompiledModel {
             Self::Tree(m) => m.score_choice(x, width, scores),
             Self::Linear(m) => m.score_choice(x, width, scores),
             Self::ChoiceLogit(m) => m.score_choice(x, width, scores),
+            Self::SplineLogit(m) => m.score_choice(x, width, scores),
             Self::Pairwise(m) => m.score_choice(x, width, scores),
         }
     }
@@ -290,6 +294,7 @@ impl ScoreCandidates for CompiledModel {
             Self::Tree(m) => m.size(),
             Self::Linear(m) => m.size(),
             Self::ChoiceLogit(m) => m.size(),
+            Self::SplineLogit(m) => m.size(),
             Self::Pairwise(m) => m.size(),
         }
     }

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 /// | `job.node[5].value` | a leaf's value, or its intercept |
 /// | `job.node[5].coefficient[age]` | a coefficient of a linear leaf |
 /// | `job.coefficient[age]` | a coefficient of a linear model; `[age*offered]` of a product |
+/// | `job.term[3].coefficient` | a coefficient of a spline logit, terms counted from 0 |
+/// | `job.term[3].threshold` | where its first factor steps or bends; `job.term[3].threshold[1]` its second |
 /// | `guard[0].value` | what a guard compares with; `guard[0].value[1]` in its second condition |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -118,7 +120,12 @@ impl Student {
                     Slot::Threshold { node } => format!("{name}.node[{node}].threshold"),
                     Slot::Value { node } => format!("{name}.node[{node}].value"),
                     Slot::LeafTerm { node, column } => format!("{name}.node[{node}].coefficient[{}]", feature(column)),
+                    Slot::Term { term } if matches!(model, Model::SplineLogit(_)) => {
+                        format!("{name}.term[{term}].coefficient")
+                    }
                     Slot::Term { term } => format!("{name}.coefficient[{}]", feature(term)),
+                    Slot::Knot { term, factor: 0 } => format!("{name}.term[{term}].threshold"),
+                    Slot::Knot { term, factor } => format!("{name}.term[{term}].threshold[{factor}]"),
                 }
             }
             Place::Guard { guard, condition: 0 } => format!("guard[{guard}].value"),
@@ -252,6 +259,13 @@ impl Student {
                 };
                 spec.zip(column).and_then(|(spec, column)| unit(spec, column))
             }
+            Place::Model { level, slot: Slot::Knot { term, factor } } => match &self.levels[level].scheduler().model {
+                Model::SplineLogit(spline) => {
+                    let column = spline.terms[term].factors[factor].feature as usize;
+                    self.feature_set.level(&self.levels[level].level).and_then(|spec| unit(spec, column))
+                }
+                _ => None,
+            },
             Place::Guard { guard, condition } => {
                 let guard = &self.guards[guard];
                 let feature = &guard.when[condition].feature;
@@ -296,6 +310,11 @@ impl Student {
                         Slot::LeafTerm { node: number(node)?, column: column(feature)? }
                     }
                     [("coefficient", feature)] => Slot::Term { term: column(feature)? },
+                    [("term", term), ("coefficient", None)] => Slot::Term { term: number(term)? },
+                    [("term", term), ("threshold", factor)] => {
+                        let factor = if factor.is_some() { number(factor)? } else { 0 };
+                        Slot::Knot { term: number(term)?, factor }
+                    }
                     _ => return Err(FORMS.to_owned()),
                 };
                 Ok(Place::Model { level: at, slot })
@@ -329,7 +348,7 @@ impl Student {
 }
 
 const FORMS: &str = "expected LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], \
-                     LEVEL.coefficient[FEATURE] or guard[I].value";
+                     LEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold or guard[I].value";
 
 /// `a[1].b` as (`a`, `1`), (`b`, none).
 fn parts(name: &str) -> Result<Vec<(&str, Option<&str>)>, String> {

@@ -11,6 +11,7 @@ mod guard;
 mod linear;
 mod pairwise;
 mod slot;
+mod spline_logit;
 mod student;
 mod tree;
 
@@ -23,6 +24,7 @@ pub use pairwise::Pairwise;
 #[cfg(feature = "toolkit")]
 pub(crate) use pairwise::pair_column;
 pub use slot::Slot;
+pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 
@@ -48,6 +50,8 @@ pub enum Model {
     Linear(Linear),
     /// A linear score estimated as a choice model.
     ChoiceLogit(ChoiceLogit),
+    /// A sum of terms with steps and kinks, estimated as a choice model.
+    SplineLogit(SplineLogit),
     /// A tree that compares two candidates.
     Pairwise(Pairwise),
 }
@@ -59,6 +63,7 @@ impl Model {
             Model::Tree(m) => m.check(width),
             Model::Linear(m) => m.check(width),
             Model::ChoiceLogit(m) => m.check(width),
+            Model::SplineLogit(m) => m.check(width),
             Model::Pairwise(m) => m.check(width),
         }
     }
@@ -70,6 +75,7 @@ impl ScoreCandidates for Model {
             Model::Tree(m) => m.score_choice(x, width, scores),
             Model::Linear(m) => m.score_choice(x, width, scores),
             Model::ChoiceLogit(m) => m.score_choice(x, width, scores),
+            Model::SplineLogit(m) => m.score_choice(x, width, scores),
             Model::Pairwise(m) => m.score_choice(x, width, scores),
         }
     }
@@ -79,6 +85,7 @@ impl ScoreCandidates for Model {
             Model::Tree(m) => m.size(),
             Model::Linear(m) => m.size(),
             Model::ChoiceLogit(m) => m.size(),
+            Model::SplineLogit(m) => m.size(),
             Model::Pairwise(m) => m.size(),
         }
     }

@@ -1,6 +1,6 @@
 //! The numbers of a model that may be changed one by one: thresholds, leaf values, coefficients.
 
-use super::{LinearLeaves, Model, Pairwise, Tree};
+use super::{LinearLeaves, Model, Pairwise, SplineLogit, SplineTerm, Tree};
 
 /// Where a number of a model stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,10 +22,17 @@ pub enum Slot {
         /// The feature's column.
         column: usize,
     },
-    /// Coefficient of a linear model: first one per feature, then one per interaction.
+    /// Coefficient of a linear model: first one per feature, then one per interaction; of a spline logit, one per term.
     Term {
         /// Its number.
         term: usize,
+    },
+    /// Where a factor of a spline logit steps or bends.
+    Knot {
+        /// The term.
+        term: usize,
+        /// The factor, from 0.
+        factor: usize,
     },
 }
 
@@ -38,6 +45,7 @@ impl Model {
             Model::Pairwise(pairwise) => tree_slots(&pairwise.tree),
             Model::Linear(m) => term_slots(&m.coefficient),
             Model::ChoiceLogit(m) => term_slots(&m.coefficient),
+            Model::SplineLogit(m) => spline_slots(m),
         }
     }
 
@@ -49,6 +57,10 @@ impl Model {
             (Model::Pairwise(pairwise), slot) => tree_number(&pairwise.tree, slot),
             (Model::Linear(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
             (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
+            (Model::SplineLogit(m), Slot::Term { term }) => m.terms.get(term).map(|t| t.coefficient),
+            (Model::SplineLogit(m), Slot::Knot { term, factor }) => {
+                m.terms.get(term)?.factors.get(factor)?.threshold.map(f64::from)
+            }
             _ => None,
         }
     }
@@ -63,6 +75,10 @@ impl Model {
             (Model::Pairwise(Pairwise { tree }), slot) => set_tree_number(tree, slot, value),
             (Model::Linear(m), Slot::Term { term }) => m.coefficient[term] = value,
             (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient[term] = value,
+            (Model::SplineLogit(m), Slot::Term { term }) => m.terms[term].coefficient = value,
+            (Model::SplineLogit(m), Slot::Knot { term, factor }) => {
+                m.terms[term].factors[factor].threshold = Some(value as f32);
+            }
             _ => {}
         }
         true
@@ -71,6 +87,15 @@ impl Model {
 
 fn term_slots(coefficient: &[f64]) -> Vec<Slot> {
     (0..coefficient.len()).filter(|&term| coefficient[term] != 0.0).map(|term| Slot::Term { term }).collect()
+}
+
+fn spline_slots(spline: &SplineLogit) -> Vec<Slot> {
+    let of_term = |(term, t): (usize, &SplineTerm)| {
+        let knots = (0..t.factors.len()).filter(|&factor| t.factors[factor].threshold.is_some());
+        let knots = knots.map(|factor| Slot::Knot { term, factor }).collect::<Vec<_>>();
+        std::iter::once(Slot::Term { term }).chain(knots)
+    };
+    spline.terms.iter().enumerate().flat_map(of_term).collect()
 }
 
 fn tree_slots(tree: &Tree) -> Vec<Slot> {
@@ -124,7 +149,7 @@ fn set_tree_number(tree: &mut Tree, slot: Slot, value: f64) {
             linear.set_term(node, column, value);
             tree.linear = Some(linear);
         }
-        Slot::Term { .. } => {}
+        Slot::Term { .. } | Slot::Knot { .. } => {}
     }
 }
 
@@ -154,7 +179,7 @@ impl LinearLeaves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LEAF, Linear, ScoreCandidates};
+    use crate::model::{Factor, LEAF, Linear, ScoreCandidates, Shape};
 
     /// x0 <= 1 ? 10 : 20
     fn stump() -> Tree {
@@ -195,6 +220,23 @@ mod tests {
         assert!(missing.into_iter().all(|slot| !model.set_number(slot, 1.0)));
         let Model::Tree(tree) = &model else { unreachable!() };
         assert_eq!(tree.check(2), Ok(()));
+    }
+
+    #[test]
+    fn a_spline_logit_has_coefficients_and_knots() {
+        let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
+        let term = |coefficient, factors| SplineTerm { coefficient, factors, sd: 1.0, standard_error: None };
+        let terms = vec![
+            term(2.0, vec![factor(0, Shape::Linear, None)]),
+            term(1.0, vec![factor(0, Shape::Linear, None), factor(1, Shape::Excess, Some(3.0))]),
+        ];
+        let mut model = Model::SplineLogit(SplineLogit { terms });
+        let knot = Slot::Knot { term: 1, factor: 1 };
+        assert_eq!(model.slots(), [Slot::Term { term: 0 }, Slot::Term { term: 1 }, knot]);
+        assert_eq!(scores(&model), [1.0, 6.0]);
+        assert!(model.set_number(knot, 2.0) && model.set_number(Slot::Term { term: 0 }, 0.0));
+        assert_eq!((scores(&model), model.number(knot)), (vec![0.5, 4.0], Some(2.0)));
+        assert!(!model.set_number(Slot::Knot { term: 1, factor: 0 }, 2.0));
     }
 
     #[test]

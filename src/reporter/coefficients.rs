@@ -2,7 +2,7 @@
 
 use super::words::number;
 use crate::level::LevelSpec;
-use crate::model::{ChoiceLogit, Linear, Model, NamedModel};
+use crate::model::{ChoiceLogit, Linear, Model, NamedModel, SplineLogit};
 use serde::Serialize;
 use serde_json::json;
 
@@ -40,7 +40,17 @@ struct Row {
 impl Coefficients {
     /// The table of a linear model; `None` of others.
     pub(super) fn new(named: &NamedModel, spec: &LevelSpec, slug: &str) -> Option<Self> {
+        // A spline's terms as the columns that they are.
+        let own: (Vec<f64>, Vec<f64>, Option<Vec<f64>>) = match &named.model {
+            Model::SplineLogit(SplineLogit { terms }) => (
+                terms.iter().map(|t| t.coefficient).collect(),
+                terms.iter().map(|t| t.sd).collect(),
+                terms.iter().map(|t| t.standard_error).collect(),
+            ),
+            _ => Default::default(),
+        };
         let (coefficient, sd, errors, kind) = match &named.model {
+            Model::SplineLogit(_) => (&own.0, &own.1, own.2.as_ref(), "sum of terms of a choice model"),
             Model::Linear(Linear { coefficient, feature_sd, .. }) => (coefficient, feature_sd, None, "linear score"),
             Model::ChoiceLogit(ChoiceLogit { coefficient, feature_sd, standard_error, .. }) => {
                 (coefficient, feature_sd, standard_error.as_ref(), "linear score of a choice model")
@@ -49,6 +59,7 @@ impl Coefficients {
         };
         let columns = |term: usize| match &named.model {
             Model::ChoiceLogit(logit) => logit.columns(term),
+            Model::SplineLogit(spline) => spline.terms[term].factors.iter().map(|f| f.feature as usize).collect(),
             _ => vec![term],
         };
         let joined = |term: usize, what: fn(&LevelSpec, usize) -> &str| {
@@ -60,7 +71,10 @@ impl Coefficients {
         terms.retain(|term| term.1 != 0.0);
         terms.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then(a.0.cmp(&b.0)));
         let largest = terms.first().map_or(1.0, |t| t.2.abs()).max(f64::MIN_POSITIVE);
-        let name = |term| joined(term, |spec, c| &spec.features[c].name);
+        let name = |term: usize| match &named.model {
+            Model::SplineLogit(spline) => spline.terms[term].words(spec),
+            _ => joined(term, |spec, c| &spec.features[c].name),
+        };
         let data = terms.iter().map(|&(i, c, e)| {
             let mut row = json!({"feature": name(i), "coefficient": c, "effect_of_one_sd": e});
             if let Some(errors) = errors {

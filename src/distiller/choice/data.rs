@@ -58,11 +58,11 @@ impl Choices {
 
 /// One choice of [`ChoiceData`].
 #[derive(Clone, Copy)]
-pub(super) struct OneChoice<'a, T> {
+pub(in crate::distiller) struct OneChoice<'a, T> {
     /// Shape `(candidates, width)`.
-    pub(super) x: &'a [T],
-    pub(super) probability: &'a [f64],
-    pub(super) weight: f64,
+    pub(in crate::distiller) x: &'a [T],
+    pub(in crate::distiller) probability: &'a [f64],
+    pub(in crate::distiller) weight: f64,
 }
 
 impl<'a, T: Copy + Into<f64>> ChoiceData<'a, T> {
@@ -72,7 +72,7 @@ impl<'a, T: Copy + Into<f64>> ChoiceData<'a, T> {
         self.weight.len()
     }
 
-    pub(super) fn choice(&self, c: usize) -> OneChoice<'a, T> {
+    pub(in crate::distiller) fn choice(&self, c: usize) -> OneChoice<'a, T> {
         let (start, end) = (self.bounds[c], self.bounds[c + 1]);
         OneChoice {
             x: &self.x[start * self.width..end * self.width],
@@ -82,7 +82,7 @@ impl<'a, T: Copy + Into<f64>> ChoiceData<'a, T> {
     }
 
     /// Checks the parts against each other; returns the weight of all choices with two candidates or more.
-    pub(super) fn check(&self) -> Result<f64, LogitError> {
+    pub(in crate::distiller) fn check(&self) -> Result<f64, LogitError> {
         let (rows, choices) = (self.probability.len(), self.weight.len());
         let shape = |what, found, expected| match found == expected {
             true => Ok(()),

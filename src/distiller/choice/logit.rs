@@ -25,6 +25,9 @@ const MOST_STEPS: usize = 200;
 /// The last step is the one that lowers the loss by less than half of this: Newton's steps square what is left.
 const CLOSE: f64 = 1e-14;
 
+/// The same while terms are searched for.
+const CLOSE_ENOUGH: f64 = 1e-7;
+
 /// Share of the decrease promised by the slope that a step must bring.
 const ARMIJO: f64 = 1e-4;
 
@@ -67,11 +70,43 @@ pub(super) fn fit_valid<T: Copy + Into<f64> + Sync>(
     data: &ChoiceData<'_, T>,
     params: &ValidLogitParams,
 ) -> Result<ChoiceLogit, LogitError> {
+    fit_from(data, params, None, Effort::Full).map(|fitted| fitted.logit)
+}
+
+/// How well a logit is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::distiller) enum Effort {
+    /// Close enough to compare sets of terms; no standard errors.
+    Search,
+    /// To the last digits.
+    Full,
+}
+
+/// A logit with what a search for its terms needs.
+pub(in crate::distiller) struct Fitted {
+    pub(in crate::distiller) logit: ChoiceLogit,
+    /// By used term, in order: about how much the objective grows without it, β² / 2 (H⁻¹)ⱼⱼ.
+    pub(in crate::distiller) loss_without: Vec<f64>,
+    /// The objective: mean loss and penalty.
+    pub(in crate::distiller) value: f64,
+}
+
+/// Fits from coefficients near the best ones, if there are any: in score per unit, one per term.
+pub(in crate::distiller) fn fit_from<T: Copy + Into<f64> + Sync>(
+    data: &ChoiceData<'_, T>,
+    params: &ValidLogitParams,
+    start: Option<&[f64]>,
+    effort: Effort,
+) -> Result<Fitted, LogitError> {
     let total = data.check()?;
     let design = Design::new(data, total, params)?;
     let problem = Problem { data, design: &design, params, total };
     let k = design.used.len();
-    let (mut beta, mut at) = (vec![0.0; k], problem.sums(&vec![0.0; k], false));
+    let mut beta: Vec<f64> = match start {
+        None => vec![0.0; k],
+        Some(list) => design.used.iter().map(|&term| list[term] * design.sd[term]).collect(),
+    };
+    let mut at = problem.sums(&beta, false);
     let factor = |hessian: &[f64]| {
         let singular = |i: usize| LogitError::Singular { term: design.term(design.used[i]) };
         cholesky::factor(hessian.to_vec(), k, LEAST_PIVOT).map_err(singular)
@@ -79,7 +114,7 @@ pub(super) fn fit_valid<T: Copy + Into<f64> + Sync>(
     for _ in 0..MOST_STEPS {
         let step = cholesky::solve(&factor(&at.hessian)?, &at.gradient);
         let promise: f64 = step.iter().zip(&at.gradient).map(|(s, g)| s * g).sum();
-        let last = promise <= CLOSE;
+        let last = promise <= if effort == Effort::Full { CLOSE } else { CLOSE_ENOUGH };
         let mut length = 1.0;
         let next = loop {
             let trial: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b - length * s).collect();
@@ -104,19 +139,25 @@ pub(super) fn fit_valid<T: Copy + Into<f64> + Sync>(
     if params.ridge == 0.0 && k > 0 && flattest < LEAST_CURVATURE {
         return Err(LogitError::Separable);
     }
-    let errors = problem.standard_errors(&beta, &hessian);
+    let errors = (effort == Effort::Full).then(|| problem.standard_errors(&beta, &hessian)).flatten();
+    let loss_without = (0..k).map(|i| {
+        let unit: Vec<f64> = (0..k).map(|j| f64::from(u8::from(i == j))).collect();
+        beta[i] * beta[i] / (2.0 * cholesky::solve(&hessian, &unit)[i])
+    });
+    let loss_without = loss_without.collect();
     let terms = design.sd.len();
     let natural = |scaled: Vec<f64>| {
         let mut list = vec![0.0; terms];
         design.used.iter().zip(scaled).for_each(|(&term, v)| list[term] = v / design.sd[term]);
         list
     };
-    Ok(ChoiceLogit {
+    let logit = ChoiceLogit {
         coefficient: natural(beta),
         standard_error: errors.map(natural),
         feature_sd: design.sd.clone(),
         interactions: params.interactions.clone(),
-    })
+    };
+    Ok(Fitted { logit, loss_without, value: at.value })
 }
 
 struct Problem<'a, T> {

@@ -33,6 +33,7 @@ pub use params::{Constant, LogitError, LogitParams, Objective, ValidLogitParams}
 
 pub(super) use data::Choices;
 pub(super) use library::fit_linfa_logistic;
+pub(super) use logit::{Effort, fit_from};
 pub(super) use pairs::{MOST_PAIRS, pairs};
 
 #[cfg(test)]

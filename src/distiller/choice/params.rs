@@ -81,6 +81,13 @@ crate::distiller::setters! { LogitParams:
     constant: Constant,
 }
 
+impl ValidLogitParams {
+    /// Columns that may enter alone; `None` for all.
+    pub(in crate::distiller) fn columns(&self) -> Option<&[u32]> {
+        self.columns.as_deref()
+    }
+}
+
 impl ParamGuard for LogitParams {
     type Checked = ValidLogitParams;
     type Error = LogitError;

@@ -21,7 +21,7 @@ mod outputs;
 mod params;
 mod prune;
 mod search;
-mod threshold;
+pub(super) mod threshold;
 
 pub use data::{Targets, TreeData};
 pub use linfa::{MultiOutputTree, TreeClassifier, TreeRegressor, TreeTargets};

@@ -7,7 +7,7 @@ pub(super) fn middle(low: f32, high: f32) -> f32 {
 }
 
 /// A threshold `t` with `low <= t < high` and as few digits as possible, near the middle.
-pub(super) fn shortest(low: f32, high: f32) -> f32 {
+pub(in crate::distiller) fn shortest(low: f32, high: f32) -> f32 {
     let middle = f64::from(low) / 2.0 + f64::from(high) / 2.0;
     for digits in 0..9 {
         // A number that was just formatted parses; values beyond f32 come out infinite and do not fit the gap.

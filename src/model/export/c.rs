@@ -4,7 +4,7 @@ use super::{
     Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Linear, Student};
+use crate::model::{Factor, Linear, Shape, SplineLogit, Student};
 
 /// What every exported tree uses.
 const STEP: &str = "
@@ -36,6 +36,9 @@ of the model."
             .map(str::to_owned),
     );
     let mut text = comment(&preface) + "#include <stdint.h>\n#include <string.h>\n";
+    if pieces.iter().any(|p| matches!(p.form, Form::Spline(_))) {
+        text += "#include <math.h>\n";
+    }
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += STEP;
     }
@@ -48,9 +51,25 @@ of the model."
         text += &match &piece.form {
             Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, &about),
             Form::Linear(linear) => linear_function(linear, &name, width, &about),
+            Form::Spline(spline) => spline_function(spline, &name, &about),
         };
     }
     text
+}
+
+/// One line per term.
+fn spline_function(spline: &SplineLogit, name: &str, about: &str) -> String {
+    let factor = |f: &Factor| {
+        let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
+        match f.shape {
+            Shape::Linear => format!("(double){x}"),
+            Shape::Log => format!("log1p(fmax({x}, 0.0))"),
+            Shape::Above => format!("(double)({x} > {threshold:?}f)"),
+            Shape::Excess => format!("fmax((double){x} - {}, 0.0)", double(&f64::from(threshold))),
+        }
+    };
+    let body = source::spline_terms(spline, factor, "  ");
+    format!("{about}double {name}(const float *x) {{\n  double sum = -0.0;\n{body}  return sum;\n}}\n")
 }
 
 /// The tables are the function's own, so that their names cannot meet those of other functions.

@@ -12,7 +12,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, 
     for piece in pieces {
         match &piece.form {
             Form::Tree(tree) => draw(tree, piece, &mut text),
-            Form::Linear(_) => {
+            Form::Linear(_) | Form::Spline(_) => {
                 return Err(ExportError::Unsupported {
                     level: piece.spec.name.clone(),
                     what: "a linear model",

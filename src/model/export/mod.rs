@@ -11,7 +11,7 @@ mod rules;
 mod rust;
 mod source;
 
-use super::{Linear, Model, NamedModel, Pairwise, Student, StudentError, Tree};
+use super::{Linear, Model, NamedModel, Pairwise, SplineLogit, Student, StudentError, Tree};
 use crate::level::LevelSpec;
 use std::borrow::Cow;
 
@@ -97,6 +97,7 @@ struct Piece<'a> {
 enum Form<'a> {
     Tree(&'a Tree),
     Linear(Cow<'a, Linear>),
+    Spline(&'a SplineLogit),
 }
 
 /// How a tree over pairs gives scores.
@@ -111,6 +112,7 @@ impl<'a> Piece<'a> {
         let form = match &named.model {
             Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
             Model::Linear(linear) => Form::Linear(Cow::Borrowed(linear)),
+            Model::SplineLogit(spline) => Form::Spline(spline),
             Model::ChoiceLogit(logit) => match logit.as_linear() {
                 Some(linear) => Form::Linear(Cow::Owned(linear)),
                 None => {

@@ -24,6 +24,14 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
         }
         Form::Tree(tree) => (tree_regressor(tree), tree.outputs),
         Form::Linear(linear) => (linear_regressor(linear), 1),
+        Form::Spline(_) => {
+            return Err(ExportError::Unsupported {
+                level: spec.name.clone(),
+                what: "a spline logit",
+                target: "onnx",
+                instead: "choose another model, or `rust`, `c` or `rules`",
+            });
+        }
     };
     let mut graph = Message::default().bytes(1, operator);
     if outputs > 1 {

@@ -3,7 +3,7 @@
 use super::{Form, Piece, number, number32, origin, percent, plain, rows, sum};
 use crate::{
     level::{LevelSpec, first_max},
-    model::{Linear, Student, Tree},
+    model::{Linear, SplineLogit, Student, Tree},
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -36,6 +36,15 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                     word(name)
                 );
                 terms(linear, spec, &mut text);
+            }
+            Form::Spline(spline) => {
+                text += &format!(
+                    "model {}: sum of {} terms per candidate, the highest wins, the first of equals; temperature {temperature}\n\
+                     # [a > b] is 1 where that holds, else 0; (a - b)+ is a - b where that is positive, else 0\n",
+                    word(name),
+                    spline.terms.len()
+                );
+                spline_terms(spline, spec, &mut text);
             }
         }
     }
@@ -118,6 +127,15 @@ fn terms(linear: &Linear, spec: &LevelSpec, text: &mut String) {
             number(c.abs()),
             c * sd
         );
+    }
+}
+
+fn spline_terms(spline: &SplineLogit, spec: &LevelSpec, text: &mut String) {
+    *text += "score = 0\n";
+    for term in &spline.terms {
+        let (sign, size) = (if term.coefficient < 0.0 { '-' } else { '+' }, number(term.coefficient.abs()));
+        let (words, moved) = (plain(&term.words(spec)), term.coefficient * term.sd);
+        *text += &format!("  {sign} {size} * {words} # one deviation moves the score by {moved:.3e}\n");
     }
 }
 

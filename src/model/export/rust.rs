@@ -4,7 +4,7 @@ use super::{
     Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Linear, Student};
+use crate::model::{Factor, Linear, Shape, SplineLogit, Student};
 
 /// What every exported tree uses.
 const WALK: &str = "
@@ -64,6 +64,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
         text += &match &piece.form {
             Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, width),
             Form::Linear(linear) => linear_function(linear, &name, width),
+            Form::Spline(spline) => spline_function(spline, &name, width),
         };
     }
     text
@@ -125,6 +126,21 @@ fn linear_function(linear: &Linear, name: &str, features: usize) -> String {
     {intercept} + sum
 }}\n"
     )
+}
+
+/// One line per term.
+fn spline_function(spline: &SplineLogit, name: &str, features: usize) -> String {
+    let factor = |f: &Factor| {
+        let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
+        match f.shape {
+            Shape::Linear => format!("f64::from({x})"),
+            Shape::Log => format!("f64::from({x}).max(0.0).ln_1p()"),
+            Shape::Above => format!("f64::from(u8::from({x} > {threshold:?}))"),
+            Shape::Excess => format!("(f64::from({x}) - {}).max(0.0)", double(&f64::from(threshold))),
+        }
+    };
+    let body = source::spline_terms(spline, factor, "    ");
+    format!("pub fn {name}(x: &[f32; {features}]) -> f64 {{\n    let mut sum = -0.0;\n{body}    sum\n}}\n")
 }
 
 fn array<T>(name: &str, kind: &str, items: &[T], word: impl Fn(&T) -> String) -> String {

@@ -3,7 +3,7 @@
 use super::{Form, Piece, number, number32, origin, plain};
 use crate::{
     level::{FeatureSpec, LevelSpec},
-    model::{CompiledTree, Student, Tree, compiled::order},
+    model::{CompiledTree, Factor, SplineLogit, Student, Tree, compiled::order},
 };
 use std::fmt::Display;
 
@@ -122,6 +122,11 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
             tree.leaves(),
             tree.depth()
         ),
+        Form::Spline(spline) => format!(
+            "Model `{model}`: sum of {} terms. Returns the candidate's score; the highest of a choice wins, the first of equals. \
+             Softmax(score / {temperature}) gives probabilities.",
+            spline.terms.len()
+        ),
         Form::Linear(_) => format!(
             "Model `{model}`: linear. Returns the candidate's score; the highest of a choice wins, the first of equals. \
              Softmax(score / {temperature}) gives probabilities."
@@ -131,6 +136,15 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
     let feature =
         |(i, f): (usize, &FeatureSpec)| format!("x[{i}] {} [{}] {}", plain(&f.name), plain(&f.unit), plain(&f.meaning));
     (lines, spec.features.iter().enumerate().map(feature).collect())
+}
+
+/// One statement per term of a spline, `factor` being a factor's words.
+pub(super) fn spline_terms(spline: &SplineLogit, factor: impl Fn(&Factor) -> String, margin: &str) -> String {
+    let term = |t: &crate::model::SplineTerm| {
+        let factors: Vec<String> = t.factors.iter().map(&factor).collect();
+        format!("{margin}sum += {} * ({});\n", double(&t.coefficient), factors.join(" * "))
+    };
+    spline.terms.iter().map(term).collect()
 }
 
 /// Function names of the parts: `score_LEVEL`, or `classify_LEVEL` for several outputs, each different.

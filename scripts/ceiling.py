@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What the features of a trace can tell at most: gradient boosting beside the best single-feature rule.
+
+Needs numpy, pyarrow and lightgbm. Fits on TRAIN, chooses rules on TRAIN, judges on TEST, as `distill evaluate` weighs it:
+choices with two or more candidates, each with its weight, those of weight below 0.001 left out.
+
+    distill record -p $T -w $W -n 300 -o train
+    distill record -p $T -w $W -n 80 --split test -o test
+    scripts/ceiling.py train test
+
+Target: ln(p / best p) of each candidate, not below -6. The job level is fitted on free choices alone.
+"""
+
+import argparse
+import glob
+import json
+
+import lightgbm
+import numpy as np
+import pyarrow.parquet as parquet
+
+LEAST_WEIGHT = 1e-3
+LOG_FLOOR = -6.0
+
+
+class Choices:
+    """Choices of one level with two or more candidates."""
+
+    def __init__(self, trace, level, only_free):
+        manifest = json.load(open(f"{trace}/manifest.json", encoding="utf-8"))
+        spec = next(l for l in manifest["feature_set"]["levels"] if l["name"] == level)
+        self.names = [f["name"] for f in spec["features"]]
+        parts = []
+        for file in sorted(glob.glob(f"{trace}/{level}/*.parquet")) or [f"{trace}/{level}.parquet"]:
+            table = parquet.read_table(file)
+            choice, weight = table["choice"].to_numpy(), table["weight"].to_numpy()
+            free = np.array(table["kind"].to_pylist()) == "free"
+            sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, choice[1:] != choice[:-1]]), len(choice)])
+            keep = (np.repeat(sizes, sizes) > 1) & (weight >= LEAST_WEIGHT) & (free | (not only_free))
+            x = np.stack([table[name].to_numpy()[keep].astype(np.float32) for name in self.names], 1)
+            parts.append((x, table["log_prob"].to_numpy()[keep].astype(float), choice[keep], free[keep], weight[keep]))
+        self.x, self.log_prob, choice, free, weight = (np.concatenate(column) for column in zip(*parts))
+        start = np.flatnonzero(np.r_[True, choice[1:] != choice[:-1]])
+        self.bounds = np.r_[start, len(choice)]
+        self.free, self.weight = free[start], weight[start].astype(float)
+        self.sizes = np.diff(self.bounds)
+        self.group = np.repeat(np.arange(len(start)), self.sizes)
+
+    def select(self, keep):
+        rows, out = np.repeat(keep, self.sizes), object.__new__(Choices)
+        out.names, out.x, out.log_prob = self.names, self.x[rows], self.log_prob[rows]
+        out.free, out.weight, out.sizes = self.free[keep], self.weight[keep], self.sizes[keep]
+        out.bounds = np.r_[0, np.cumsum(out.sizes)]
+        out.group = np.repeat(np.arange(len(out.sizes)), out.sizes)
+        return out
+
+    def thin(self, most, seed):
+        """At most so many choices of each kind."""
+        draw, keep = np.random.default_rng(seed), np.zeros(len(self.weight), bool)
+        for kind in (self.free, ~self.free):
+            which = np.flatnonzero(kind)
+            keep[draw.permutation(which)[:most]] = True
+        return self.select(keep)
+
+    def best(self, values):
+        """The first candidate of largest value, per choice."""
+        top = np.flatnonzero(values == np.maximum.reduceat(values, self.bounds[:-1])[self.group])
+        return top[np.r_[True, self.group[top][1:] != self.group[top][:-1]]]
+
+    def figures(self, scores, kind):
+        """Top-1, top-3 and probability regret on a kind of choices."""
+        target, taken, rows = self.best(self.log_prob), self.best(scores), np.arange(len(scores))
+        mine, place = scores[target][self.group], target[self.group]
+        before = (scores > mine) | ((scores == mine) & (rows < place))
+        ahead = np.add.reduceat(before.astype(int), self.bounds[:-1])
+        regret = np.exp(self.log_prob[target]) - np.exp(self.log_prob[taken])
+        mean = lambda v: float((v[kind] * self.weight[kind]).sum() / self.weight[kind].sum())
+        return {"choices": int(kind.sum()), "top1": mean(ahead == 0), "top3": mean(ahead < 3), "regret": mean(regret)}
+
+
+def boost(train, args):
+    ratio = train.log_prob - np.maximum.reduceat(train.log_prob, train.bounds[:-1])[train.group]
+    data = lightgbm.Dataset(train.x, np.maximum(ratio, LOG_FLOOR), weight=(train.weight / train.sizes)[train.group])
+    recipe = {"objective": "l2", "learning_rate": 0.1, "num_leaves": 63, "min_data_in_leaf": 50, "verbose": -1}
+    return lightgbm.train(recipe | {"num_threads": args.threads, "seed": args.seed}, data, args.trees)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train")
+    parser.add_argument("test")
+    parser.add_argument("--trees", type=int, default=300)
+    parser.add_argument("--choices", type=int, default=100_000, help="training choices of each kind at most")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", help="write the figures to this file")
+    args = parser.parse_args()
+    rows = []
+    for level in ("job", "stage"):
+        train = Choices(args.train, level, level == "job").thin(args.choices, args.seed)
+        test = Choices(args.test, level, level == "job")
+        boosted = boost(train, args).predict(test.x, num_threads=args.threads)
+        kinds = [("free", lambda c: c.free)] + ([] if level == "job" else [("affinity", lambda c: ~c.free)])
+        for kind, where in kinds:
+            part = train.select(where(train))
+            everywhere = np.ones(len(part.weight), bool)
+            rules = [(column, sign) for column in range(len(train.names)) for sign in (1.0, -1.0)]
+            top1 = [part.figures(s * part.x[:, c].astype(float), everywhere)["top1"] for c, s in rules]
+            column, sign = rules[int(np.argmax(top1))]
+            rule = test.figures(sign * test.x[:, column].astype(float), where(test))
+            name = ("largest " if sign > 0 else "smallest ") + train.names[column]
+            trained = {"training_choices": len(part.weight)}
+            rows.append({"level": level, "kind": kind, "model": name} | trained | rule)
+            rows.append({"level": level, "kind": kind, "model": "boosting"} | trained | test.figures(boosted, where(test)))
+    for r in rows:
+        print(f"{r['level']:6}{r['kind']:9} {r['model']:28} top-1 {r['top1']:.3f}  top-3 {r['top3']:.3f}  "
+              f"regret {r['regret']:.4f}  {r['choices']} test choices, {r['training_choices']} training choices")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+//! `distill front`: how much fidelity does a given size buy, and which model gives it?
+
+use super::{
+    Common, Verdict, check_interrupt,
+    compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
+    evaluate::write_json,
+    fit::{learner, load, provenance},
+    output::Output,
+    progress::StepBar,
+    table::{Table, interval},
+};
+use crate::{
+    distiller::{
+        By, FitParams, FrontModel, Gate, Learner, assemble, best_within, front_models, pareto, smallest_passing,
+    },
+    evaluator::{Estimate, FidelityRow},
+    model::Student,
+    trace::{LevelTable, Trace},
+};
+use anyhow::{Context, Result, bail};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Learners that are compared unless others are asked for.
+pub(super) const FRONT_LEARNERS: [Learner; 5] =
+    [Learner::Tree, Learner::LinearTree, Learner::Logit, Learner::SplineLogit, Learner::PairwiseTree];
+
+/// Choices learnt from per level: every learner is fitted at many sizes.
+pub(super) const FRONT_CHOICES: usize = 30_000;
+
+/// Largest total size unless another one is asked for.
+pub(super) const DEFAULT_MOST: usize = 64;
+
+/// Sizes that are tried at a level.
+const SIZES: [usize; 24] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 48, 56, 64, 80, 96, 128];
+
+/// Compare learners and sizes per level, and combine them into students of a given total size
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill front trace -o front\n  distill front trace --validation other-trace -o front --max-size 200 --learner tree,spline-logit\n  \
+distill front trace -o front -t decima:model.pt -w tpch:profiles.json.gz -n 40     closed loop of every total size\n\n\
+Writes front.json, and size-N.json, the best student found of total size N, for every N that is a power of two and for the\n\
+largest. All figures are on validation choices, the closed loop on validation seeds: measure the student that you choose on\n\
+test data (`distill evaluate`)."
+)]
+pub(super) struct FrontArgs {
+    /// Trace to learn from
+    trace: PathBuf,
+    /// Directory to write to
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
+    #[arg(long, value_name = "TRACE")]
+    validation: Option<PathBuf>,
+    /// Largest size over all levels, leaves and coefficients together
+    #[arg(long, value_name = "N", value_parser = size, default_value_t = DEFAULT_MOST)]
+    max_size: usize,
+    /// Learners to compare, comma-separated or repeated
+    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = FRONT_LEARNERS.map(Learner::name))]
+    learners: Vec<Learner>,
+    /// The figure that decides, as the mean over the kinds of choice
+    #[arg(long, value_name = "FIGURE", value_parser = by(), default_value = "top1")]
+    by: By,
+    /// Choices learnt from per level at most, drawn in proportion to their weights
+    #[arg(long, value_name = "N", default_value_t = FRONT_CHOICES)]
+    max_choices: usize,
+    /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
+    #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
+    balance: f64,
+    /// Teacher to compare with in closed loop, on validation seeds
+    #[arg(short, long, value_name = "POLICY")]
+    teacher: Option<String>,
+    /// Workload of the closed loop
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: String,
+    /// Episodes of the closed loop
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    episodes: u32,
+}
+
+/// Parses a total size.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let found: Option<usize> = text.parse().ok();
+    found.filter(|n| (1..=4096).contains(n)).ok_or_else(|| "expected a number from 1 to 4096".to_owned())
+}
+
+/// Parses the name of a figure.
+pub(super) fn by() -> impl TypedValueParser<Value = By> {
+    let named = |name: String| By::ALL.into_iter().find(|by| by.name() == name);
+    PossibleValuesParser::new(By::ALL.map(By::name))
+        .map(move |name| named(name).expect("the parser lets no other names through"))
+}
+
+/// Parses a demand such as `job/free/top1=0.7`.
+pub(super) fn gate(text: &str) -> Result<Gate, String> {
+    let form = || "expected LEVEL/KIND/FIGURE=X, e.g. job/free/top1=0.7; figures are top1, top3, regret, cross-entropy";
+    let (what, bound) = text.split_once('=').ok_or_else(form)?;
+    let [level, kind, figure] = what.split('/').collect::<Vec<_>>()[..] else { return Err(form().to_owned()) };
+    let by = By::ALL.into_iter().find(|by| by.name() == figure).ok_or_else(form)?;
+    let bound = bound.parse::<f64>().ok().filter(|b| b.is_finite()).ok_or_else(form)?;
+    Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
+}
+
+/// The models of all levels.
+pub(super) struct Front {
+    levels: Vec<(String, Vec<FrontModel>)>,
+    pub(super) validation: Vec<LevelTable>,
+}
+
+impl Front {
+    /// Fits all learners at all sizes that leave every other level a size of 1.
+    pub(super) fn fit(
+        trace: &Trace,
+        validation: Option<&Trace>,
+        params: &FitParams,
+        most: usize,
+        output: &Output,
+    ) -> Result<Self> {
+        params.check()?;
+        let (train, validation) = load(trace, validation, output)?;
+        if most < train.len() {
+            bail!("--max-size is {most}, but {} levels need a size of at least 1 each", train.len());
+        }
+        let sizes: Vec<usize> = SIZES.into_iter().filter(|&n| n <= most - (train.len() - 1)).collect();
+        let bar = StepBar::new(train.len() * params.learners.len(), output);
+        let mut levels = Vec::new();
+        for (train, validation) in train.iter().zip(&validation) {
+            let mut models = Vec::new();
+            for &learner in &params.learners {
+                check_interrupt()?;
+                bar.begin(format!("{}: {}", train.spec.name, learner.name()));
+                let fitted = front_models(train, validation, learner, &sizes, params);
+                models.extend(fitted.with_context(|| format!("{}: cannot fit", trace.dir.display()))?);
+                bar.step();
+            }
+            levels.push((train.spec.name.clone(), models));
+        }
+        Ok(Self { levels, validation })
+    }
+
+    fn named(&self) -> Vec<(&str, &[FrontModel])> {
+        self.levels.iter().map(|(level, models)| (level.as_str(), models.as_slice())).collect()
+    }
+
+    /// One model per level, by its place.
+    pub(super) fn choose(&self, most: Option<usize>, by: By, gates: &[Gate]) -> Result<Vec<usize>> {
+        let known = |g: &Gate| self.levels.iter().any(|(l, models)| *l == g.level && has_kind(models, &g.kind));
+        if let Some(gate) = gates.iter().find(|g| !known(g)) {
+            let levels: Vec<&str> = self.levels.iter().map(|(l, _)| l.as_str()).collect();
+            let kinds: Vec<&str> = self
+                .levels
+                .iter()
+                .flat_map(|(_, m)| m.first())
+                .flat_map(|m| &m.fidelity)
+                .map(|r| r.kind.as_str())
+                .collect();
+            let mut distinct = kinds.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let (levels, kinds) = (levels.join(", "), distinct.join(", "));
+            bail!(
+                "--min-fidelity: no choices of level `{}`, kind `{}`; levels are {levels}, kinds {kinds}",
+                gate.level,
+                gate.kind
+            );
+        }
+        let chosen = match most {
+            None => smallest_passing(&self.named(), by, gates).map_err(|g| self.out_of_reach(g))?,
+            Some(most) => match best_within(&self.named(), most, by, gates) {
+                Some(chosen) => chosen,
+                None => {
+                    smallest_passing(&self.named(), by, gates).map_err(|g| self.out_of_reach(g))?;
+                    bail!(
+                        "no models of total size {most} or less pass --min-fidelity and have a figure to go by; allow a larger --max-size"
+                    )
+                }
+            },
+        };
+        Ok(chosen)
+    }
+
+    fn out_of_reach(&self, gate: &Gate) -> anyhow::Error {
+        let models = self.levels.iter().filter(|(l, _)| *l == gate.level).flat_map(|(_, models)| models);
+        let figures = models.flat_map(|m| &m.fidelity).filter(|r| r.kind == gate.kind).filter_map(|r| gate.by.of(r));
+        let better = |a: f64, b: f64| if gate.by.grows() { a.max(b) } else { a.min(b) };
+        let best = figures.reduce(better).map_or("none".to_owned(), |v| format!("{v:.4}"));
+        let Gate { level, kind, by, bound } = gate;
+        anyhow::anyhow!(
+            "--min-fidelity {level}/{kind}/{}={bound} is out of reach: the best of all sizes is {best}; lower it, or raise --max-size",
+            by.name()
+        )
+    }
+
+    pub(super) fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
+        let models: Vec<(&str, &FrontModel)> =
+            self.levels.iter().zip(chosen).map(|((level, models), &i)| (level.as_str(), &models[i])).collect();
+        assemble(&trace.manifest.feature_set, trace.manifest.abstains, &models, params, provenance(trace))
+    }
+}
+
+fn has_kind(models: &[FrontModel], kind: &str) -> bool {
+    models.iter().any(|m| m.fidelity.iter().any(|r| r.kind == kind))
+}
+
+/// A student of some total size.
+struct Total {
+    chosen: Vec<usize>,
+    size: usize,
+    path: PathBuf,
+    jct: Option<Estimate>,
+}
+
+pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let params = FitParams {
+        learners: args.learners.clone(),
+        used: args.learners[0].name().to_owned(),
+        balance: args.balance,
+        max_choices: Some(args.max_choices),
+        ..FitParams::default()
+    };
+    let trace = Trace::open(&args.trace)?;
+    let validation = args.validation.as_deref().map(Trace::open).transpose()?;
+    let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, output)?;
+    std::fs::create_dir_all(&args.output)
+        .with_context(|| format!("{}: cannot create the directory", args.output.display()))?;
+    let mut totals: Vec<Total> = Vec::new();
+    let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < args.max_size).chain([args.max_size]);
+    for most in ladder.filter(|&n| n >= front.levels.len()) {
+        let Some(chosen) = best_within(&front.named(), most, args.by, &[]) else { continue };
+        if totals.last().is_some_and(|last| last.chosen == chosen) {
+            continue;
+        }
+        let student = front.student(&trace, &chosen, &params);
+        let path = args.output.join(format!("size-{most}.json"));
+        student.save(&path)?;
+        totals.push(Total { chosen, size: student.size(), path, jct: None });
+    }
+    if totals.is_empty() {
+        bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
+    }
+    if let Some(teacher) = &args.teacher {
+        let mut contenders = vec![Contender::open(teacher, Some("teacher"))?];
+        for total in &totals {
+            contenders.push(Contender::student(&total.path)?);
+        }
+        let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
+        let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
+        for (total, contender) in totals.iter_mut().zip(&contenders[1..]) {
+            let ratio = found.ratios.iter().find(|r| r.policy == contender.id && r.baseline == contenders[0].id);
+            total.jct = ratio.and_then(|r| r.jct);
+        }
+    }
+    print(&front, &totals, args, output)?;
+    let of = |m: &FrontModel, on_front: bool| json!({"learner": m.named.name, "size": m.size, "on_front": on_front, "fidelity": m.fidelity});
+    let level = |(level, models): &(String, Vec<FrontModel>)| {
+        let best = pareto(models, args.by);
+        let models: Vec<_> = models.iter().enumerate().map(|(i, m)| of(m, best.contains(&i))).collect();
+        json!({"level": level, "models": models})
+    };
+    let total = |t: &Total| {
+        let models = front.levels.iter().zip(&t.chosen).map(
+            |((level, models), &i)| json!({"level": level, "learner": models[i].named.name, "size": models[i].size}),
+        );
+        json!({"size": t.size, "student": t.path, "models": models.collect::<Vec<_>>(), "jct_ratio": t.jct})
+    };
+    let whole = json!({
+        "trace": trace.hash,
+        "by": args.by,
+        "levels": front.levels.iter().map(level).collect::<Vec<_>>(),
+        "totals": totals.iter().map(total).collect::<Vec<_>>(),
+    });
+    write_json(&args.output.join("front.json"), &whole)?;
+    output.json("front", &whole)?;
+    Ok(Verdict::Done)
+}
+
+/// The fronts of all levels, and the totals.
+fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output) -> Result<()> {
+    let kinds = |models: &[FrontModel]| -> Vec<String> {
+        models
+            .first()
+            .map_or(Vec::new(), |m| m.fidelity.iter().filter(|r| r.kind != "all").map(|r| r.kind.clone()).collect())
+    };
+    let short = |r: &FidelityRow| match r.regret {
+        Some(regret) => format!("{:.3} / {:.4}", r.top1.value, regret.value),
+        None => format!("{:.3}", r.top1.value),
+    };
+    for (level, models) in &front.levels {
+        let kinds = kinds(models);
+        let header: Vec<String> = kinds.iter().map(|k| format!("{k}: top-1 / regret")).collect();
+        let names = [format!("level {level}"), "learner".to_owned()].into_iter().chain(header).collect::<Vec<_>>();
+        let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        for i in pareto(models, args.by) {
+            let m = &models[i];
+            let figures = m.fidelity.iter().filter(|r| r.kind != "all").map(short);
+            table.row([format!("size {}", m.size), m.named.name.clone()].into_iter().chain(figures));
+        }
+        output.text(format!("{table}\n"))?;
+    }
+    let mut header = vec!["total size".to_owned()];
+    header.extend(front.levels.iter().map(|(level, _)| level.clone()));
+    header.extend(args.teacher.iter().map(|_| "JCT ÷ teacher's".to_owned()));
+    header.push("student".to_owned());
+    let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for total in totals {
+        let mut row = vec![total.size.to_string()];
+        row.extend(front.levels.iter().zip(&total.chosen).map(|((_, models), &i)| {
+            let m = &models[i];
+            let value = m.value(args.by).unwrap_or(f64::NAN);
+            format!("{} {}: {:.3}", m.named.name, m.size, if args.by.grows() { value } else { -value })
+        }));
+        if args.teacher.is_some() {
+            row.push(total.jct.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
+        }
+        row.push(total.path.display().to_string());
+        table.row(row);
+    }
+    output.text(format!("{} per level: mean over kinds of choice, on the validation choices", args.by.name()))?;
+    output.text(table)
+}

@@ -1,0 +1,125 @@
+//! Thresholds to try, and the rows coded by them.
+
+use super::SplineParams;
+use crate::{
+    distiller::{choice::ChoiceData, tree::threshold::shortest},
+    model::{Factor, Shape},
+};
+use rayon::prelude::*;
+
+/// One feature's thresholds and codes.
+pub(super) struct Column {
+    pub(super) feature: u32,
+    /// Thresholds, increasing.
+    pub(super) knots: Vec<f32>,
+    /// Largest absolute value; sums are of values in units of it.
+    pub(super) unit: f64,
+    /// By rated row: how many thresholds the value lies above, the value in `unit`s, and its logarithm if that is a shape.
+    pub(super) code: Vec<u8>,
+    pub(super) value: Vec<f64>,
+    pub(super) log: Vec<f64>,
+    /// Terms of one factor with the share of their mean square that lies within choices.
+    pub(super) shapes: Vec<(Factor, f64)>,
+}
+
+/// Rows that terms are rated on at first.
+const ROWS: usize = 40_000;
+
+/// All features that differ at all, on the rows of every n-th choice.
+pub(super) struct Bins {
+    /// The rated rows.
+    pub(super) rows: Vec<usize>,
+    pub(super) columns: Vec<Column>,
+}
+
+impl Bins {
+    pub(super) fn new(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Self {
+        let features: Vec<u32> = match &params.columns {
+            Some(list) => list.clone(),
+            None => (0..data.width as u32).collect(),
+        };
+        let stride = data.probability.len().div_ceil(ROWS);
+        let rows: Vec<usize> =
+            (0..data.choices()).step_by(stride).flat_map(|c| data.bounds[c]..data.bounds[c + 1]).collect();
+        let columns = features.into_par_iter().filter_map(|feature| column(data, params, feature, &rows)).collect();
+        Self { rows, columns }
+    }
+}
+
+/// `None` for a feature with a single value.
+fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32, rows: &[usize]) -> Option<Column> {
+    let values = || data.x.iter().skip(feature as usize).step_by(data.width).copied();
+    let mut sorted: Vec<f32> = values().collect();
+    sorted.sort_unstable_by(f32::total_cmp);
+    let (least, most) = (*sorted.first()?, *sorted.last()?);
+    if least == most {
+        return None;
+    }
+    let knots = knots(&sorted, params.knots);
+    // A feature of two values is its own step.
+    let shapes = match sorted.iter().all(|&v| v == least || v == most) {
+        true => vec![Shape::Linear],
+        false => params.shapes.clone(),
+    };
+    let factors = shapes.iter().filter(|&&s| s != Shape::Log || (least >= 0.0 && most > 3.0)).flat_map(|&shape| {
+        let bare = Factor { feature, shape, threshold: None };
+        match shape {
+            Shape::Linear | Shape::Log => vec![bare],
+            Shape::Above | Shape::Excess => {
+                // A bend at the least value is the feature itself.
+                let useful = knots.iter().filter(|&&k| shape == Shape::Above || k > least);
+                useful.map(|&k| Factor { threshold: Some(k), ..bare }).collect()
+            }
+        }
+    });
+    let shapes: Vec<(Factor, f64)> = factors.map(|factor| (factor, within(data, &factor))).collect();
+    let unit = f64::from(most.abs().max(least.abs()));
+    let rated = || rows.iter().map(|&row| data.x[row * data.width + feature as usize]);
+    let code = rated().map(|v| knots.partition_point(|&k| v > k) as u8).collect();
+    let value = rated().map(|v| f64::from(v) / unit).collect();
+    let log = match shapes.iter().any(|(f, _)| f.shape == Shape::Log) {
+        true => rated().map(|v| f64::from(v).ln_1p()).collect(),
+        false => Vec::new(),
+    };
+    Some(Column { feature, knots, unit, code, value, log, shapes })
+}
+
+/// Thresholds with about equal numbers of rows between them, with few digits.
+fn knots(sorted: &[f32], most: usize) -> Vec<f32> {
+    let mut knots: Vec<f32> = Vec::new();
+    let most = most.clamp(1, 255);
+    let mut distinct = sorted.to_vec();
+    distinct.dedup();
+    if distinct.len() <= most + 1 {
+        return distinct.windows(2).map(|pair| shortest(pair[0], pair[1])).collect();
+    }
+    for i in 1..=most {
+        let low = sorted[(sorted.len() * i / (most + 1)).min(sorted.len() - 1)];
+        // The next value that differs, a little further up so that the threshold can be short.
+        let at = sorted.partition_point(|&v| v <= low);
+        let Some(&high) = sorted.get((at + sorted.len() / (8 * (most + 1))).min(sorted.len() - 1)) else { continue };
+        let knot = if low < high { shortest(low, high) } else { continue };
+        if knots.last().is_none_or(|&last| knot > last) {
+            knots.push(knot);
+        }
+    }
+    knots
+}
+
+/// The share of a factor's mean square that lies within choices.
+fn within(data: &ChoiceData<'_, f32>, factor: &Factor) -> f64 {
+    let (mut inside, mut whole) = (0.0, 0.0);
+    for c in 0..data.choices() {
+        let choice = data.choice(c);
+        let n = choice.probability.len() as f64;
+        let share = choice.weight / n;
+        let (mut sum, mut square) = (0.0, 0.0);
+        for row in choice.x.chunks_exact(data.width) {
+            let v = factor.of(row[factor.feature as usize]);
+            (sum, square) = (sum + v, square + v * v);
+        }
+        inside += share * (square - sum * sum / n).max(0.0);
+        whole += share * square;
+    }
+    if whole > 0.0 { inside / whole } else { 0.0 }
+}

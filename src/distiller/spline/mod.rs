@@ -1,0 +1,177 @@
+//! Spline logits: conditional logits whose terms are searched for, one at a time.
+//!
+//! The terms are those of multivariate adaptive regression splines (Friedman 1991): a feature as it is, its logarithm, a step
+//! or a bend at a threshold, and products of a term found before with another one. What is minimised is the loss of the
+//! conditional logit, `Σ w Σᵢ −pᵢ ln qᵢ`, so that differences between candidates count and nothing else.
+//!
+//! **Forward:** every possible term is rated by its score test (squared slope over curvature) on sums over bins, which takes
+//! one pass over the rows for all thresholds of a feature. The best few are rated again with what the terms before them explain
+//! taken out (the decrease that one Newton step promises), the best one enters, and all coefficients are fitted anew.
+//! **Backward:** from a quarter more terms than asked for, the one that is missed least leaves, until one is left.
+//! Of each size the better of both is kept. With the shape `Linear` alone and no products it is a conditional logit with few
+//! features.
+
+mod bins;
+mod search;
+
+use super::choice::{ChoiceData, Choices, Effort, LogitError, LogitParams, fit_from};
+use crate::model::{Factor, Shape, SplineLogit, SplineTerm};
+use bins::Bins;
+use linfa::ParamGuard;
+
+/// What a spline logit may consist of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplineParams {
+    /// Most terms.
+    pub max_terms: usize,
+    /// Shapes of factors.
+    pub shapes: Vec<Shape>,
+    /// Whether terms may be products of two factors.
+    pub products: bool,
+    /// Thresholds tried per feature, at most 255.
+    pub knots: usize,
+    /// Columns that may be used; `None` for all.
+    pub columns: Option<Vec<u32>>,
+    /// Penalty, as in [`LogitParams::ridge`].
+    pub ridge: f64,
+}
+
+impl Default for SplineParams {
+    /// Up to 32 terms of all shapes, products, 15 thresholds per feature, ridge 1e-4.
+    fn default() -> Self {
+        Self {
+            max_terms: 32,
+            shapes: vec![Shape::Linear, Shape::Log, Shape::Above, Shape::Excess],
+            products: true,
+            knots: 15,
+            columns: None,
+            ridge: 1e-4,
+        }
+    }
+}
+
+/// Rows that terms are searched on; more hardly change which ones are found.
+const SEARCHED: usize = 80_000;
+
+/// What a term is made of, before it has a coefficient.
+type Factors = Vec<Factor>;
+
+/// A set of terms with the value of the objective and, in score per unit, the coefficients.
+#[derive(Clone)]
+struct Candidate {
+    terms: Vec<Factors>,
+    coefficient: Vec<f64>,
+    value: f64,
+}
+
+/// Spline logits of the sizes asked for, the smallest first; where more terms explain nothing, the largest one that there is
+/// stands for all sizes beyond. Terms are searched for on part of the choices, and coefficients fitted on all.
+///
+/// The result does not depend on the number of threads.
+///
+/// # Errors
+///
+/// [`LogitError`]: data that do not fit together or are not finite, no choices, a bad ridge.
+pub fn spline_path(
+    data: &ChoiceData<'_, f32>,
+    params: &SplineParams,
+    sizes: &[usize],
+) -> Result<Vec<SplineLogit>, LogitError> {
+    let found = search_path(&every(data, SEARCHED).data(), params)?;
+    let last = found.len();
+    let mut sizes: Vec<usize> = sizes.iter().map(|&size| size.min(last)).filter(|&size| size > 0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(|size| fit_terms(data, params, &found[size - 1])).collect()
+}
+
+/// Every n-th choice, with about so many rows at most.
+fn every(data: &ChoiceData<'_, f32>, most: usize) -> Choices {
+    let mut choices = Choices::new(data.width);
+    for c in (0..data.choices()).step_by(data.probability.len().div_ceil(most).max(1)) {
+        let choice = data.choice(c);
+        choices.push(choice.x, choice.probability.iter().copied(), choice.weight, data.cluster[c]);
+    }
+    choices
+}
+
+/// The best terms found of every size from 1 on.
+fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<Vec<Candidate>, LogitError> {
+    let total = data.check()?;
+    let bins = Bins::new(data, params);
+    let mut path: Vec<Candidate> = Vec::new();
+    let mut now = Candidate { terms: Vec::new(), coefficient: Vec::new(), value: f64::INFINITY };
+    // A quarter more, so that the way back has something to choose from.
+    for _ in 0..params.max_terms + params.max_terms.div_ceil(4) {
+        let Some(term) = search::best_term(data, total, &bins, params, &now) else { break };
+        now.terms.push(term);
+        now.coefficient.push(0.0);
+        refit(data, params, &mut now)?;
+        path.push(now.clone());
+    }
+    let mut without = if now.terms.is_empty() { Vec::new() } else { refit(data, params, &mut now)? };
+    while now.terms.len() > 1 {
+        let least = crate::level::first_max(without.iter().map(|w| -w));
+        now.terms.remove(least);
+        now.coefficient.remove(least);
+        without = refit(data, params, &mut now)?;
+        let forward = &mut path[now.terms.len() - 1];
+        if now.value < forward.value {
+            *forward = now.clone();
+        }
+    }
+    path.truncate(params.max_terms);
+    Ok(path)
+}
+
+/// Fits the coefficients again from where they are; returns how much the objective would grow without each term.
+fn refit(data: &ChoiceData<'_, f32>, params: &SplineParams, now: &mut Candidate) -> Result<Vec<f64>, LogitError> {
+    let x = columns(data, &now.terms);
+    let recipe = recipe(params);
+    let fitted =
+        fit_from(&wide(data, &x, now.terms.len()), recipe.check_ref()?, Some(&now.coefficient), Effort::Search)?;
+    now.coefficient = fitted.logit.coefficient;
+    now.value = fitted.value;
+    // A term that became constant has left the fit; it is missed least of all.
+    let mut without = fitted.loss_without.into_iter();
+    Ok(fitted.logit.feature_sd.iter().map(|&sd| if sd > 0.0 { without.next().unwrap_or(0.0) } else { 0.0 }).collect())
+}
+
+/// The model of some terms, with standard errors.
+fn fit_terms(data: &ChoiceData<'_, f32>, params: &SplineParams, found: &Candidate) -> Result<SplineLogit, LogitError> {
+    let x = columns(data, &found.terms);
+    let recipe = recipe(params);
+    let logit =
+        fit_from(&wide(data, &x, found.terms.len()), recipe.check_ref()?, Some(&found.coefficient), Effort::Full)?
+            .logit;
+    let term = |(i, factors): (usize, &Factors)| SplineTerm {
+        coefficient: logit.coefficient[i],
+        factors: factors.clone(),
+        sd: logit.feature_sd[i],
+        standard_error: logit.standard_error.as_ref().map(|e| e[i]),
+    };
+    Ok(SplineLogit { terms: found.terms.iter().enumerate().map(term).collect() })
+}
+
+fn recipe(params: &SplineParams) -> LogitParams {
+    LogitParams::default().ridge(params.ridge).constant(super::Constant::LeaveOut)
+}
+
+/// The terms' values, shape `(rows, terms)`, row-major.
+fn columns(data: &ChoiceData<'_, f32>, terms: &[Factors]) -> Vec<f64> {
+    let rows = data.x.chunks_exact(data.width);
+    rows.flat_map(|row| terms.iter().map(|term| product(term, row))).collect()
+}
+
+fn product(factors: &[Factor], row: &[f32]) -> f64 {
+    factors.iter().map(|f| f.of(row[f.feature as usize])).product()
+}
+
+/// The same choices with terms for features.
+fn wide<'a>(data: &ChoiceData<'a, f32>, x: &'a [f64], width: usize) -> ChoiceData<'a, f64> {
+    let &ChoiceData { bounds, probability, weight, cluster, .. } = data;
+    ChoiceData { x, width, bounds, probability, weight, cluster }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! The term that helps most beside those that are there.
+
+use super::{Candidate, Factors, SplineParams, bins::Bins, bins::Column, columns, product};
+use crate::{
+    distiller::{choice::ChoiceData, cholesky},
+    level::first_max,
+    model::{Factor, Shape},
+};
+use rayon::prelude::*;
+
+/// Terms that are rated exactly.
+const FINALISTS: usize = 20;
+
+/// A term that lowers the mean loss by less explains nothing.
+const LEAST_GAIN: f64 = 1e-9;
+
+/// What each row says at the present coefficients.
+pub(super) struct Rows {
+    /// Weight × (the teacher's probability − the model's): the slope.
+    pub(super) slope: Vec<f64>,
+    /// Weight × the model's probability: the curvature.
+    pub(super) bend: Vec<f64>,
+}
+
+impl Rows {
+    pub(super) fn new(data: &ChoiceData<'_, f32>, total: f64, scores: &[f64]) -> Self {
+        let (mut slope, mut bend) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
+        for c in 0..data.choices() {
+            let rows = data.bounds[c]..data.bounds[c + 1];
+            let choice = data.choice(c);
+            let weight = choice.weight / total;
+            let sum: f64 = choice.probability.iter().sum();
+            let best = scores[rows.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let whole: f64 = scores[rows.clone()].iter().map(|s| (s - best).exp()).sum();
+            for (row, p) in rows.zip(choice.probability) {
+                let q = (scores[row] - best).exp() / whole;
+                (slope[row], bend[row]) = (weight * (p / sum - q), weight * q);
+            }
+        }
+        Self { slope, bend }
+    }
+}
+
+/// The term whose entry promises the largest decrease of the loss; `None` if none promises anything.
+pub(super) fn best_term(
+    data: &ChoiceData<'_, f32>,
+    total: f64,
+    bins: &Bins,
+    params: &SplineParams,
+    now: &Candidate,
+) -> Option<Factors> {
+    let k = now.terms.len();
+    let z = columns(data, &now.terms);
+    let rows = data.probability.len();
+    let score = |row: usize| z[row * k..(row + 1) * k].iter().zip(&now.coefficient).map(|(z, c)| z * c).sum();
+    let scores: Vec<f64> = (0..rows).map(score).collect();
+    let at = Rows::new(data, total, &scores);
+    let finalists = finalists(data, bins, params, now, &at);
+    let present = Present::new(data, &at, z, k, params.ridge)?;
+    let gains: Vec<f64> = finalists.par_iter().map(|term| present.gain(data, &at, term, params.ridge)).collect();
+    let best = first_max(gains.iter().copied());
+    (*gains.get(best)? > LEAST_GAIN).then(|| finalists[best].clone())
+}
+
+/// The terms that look best on sums over bins.
+fn finalists(
+    data: &ChoiceData<'_, f32>,
+    bins: &Bins,
+    params: &SplineParams,
+    now: &Candidate,
+    at: &Rows,
+) -> Vec<Factors> {
+    let mut parents: Vec<Option<Factor>> = vec![None];
+    if params.products {
+        for term in now.terms.iter().filter(|t| t.len() == 1) {
+            parents.push(Some(term[0]));
+        }
+    }
+    // Under a parent that differs within choices, a feature that does not is as good as any other.
+    let within = |parent: Option<Factor>| {
+        let found = parent.and_then(|p| bins.columns.iter().flat_map(|c| &c.shapes).find(|(f, _)| *f == p));
+        found.map_or(0.0, |(_, within)| *within)
+    };
+    let of_parent = |&parent: &Option<Factor>| {
+        let of = |row: usize| parent.map_or(1.0, |f| f.of(data.x[row * data.width + f.feature as usize]));
+        let mut values: Vec<f64> = bins.rows.iter().map(|&row| of(row)).collect();
+        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
+        values.iter_mut().for_each(|v| *v /= largest);
+        let columns = bins.columns.iter().filter(|c| parent.is_none_or(|p| p.feature != c.feature));
+        let rows = || bins.rows.iter().copied().zip(values.iter().copied()).enumerate();
+        let rate = |column| rate(column, rows(), within(parent), at, params.ridge);
+        columns.flat_map(rate).map(|(gain, factor)| (gain, parent, factor)).collect::<Vec<_>>()
+    };
+    let mut rated: Vec<(f64, Option<Factor>, Factor)> = parents.par_iter().flat_map_iter(of_parent).collect();
+    // A stable sort: of equals the first comes first.
+    rated.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut found: Vec<Factors> = Vec::new();
+    for (_, parent, factor) in rated {
+        let mut term: Factors = parent.into_iter().chain([factor]).collect();
+        term.sort_by_key(|f| f.feature);
+        if !now.terms.contains(&term) && !found.contains(&term) {
+            found.push(term);
+        }
+        if found.len() == FINALISTS {
+            break;
+        }
+    }
+    found
+}
+
+/// Sums over the rows of a bin: of slope, slope·x, bend, bend·x, bend·x².
+type Sums = [f64; 5];
+
+/// The score test of every factor of a feature, times the parent's values: slope² / curvature.
+pub(super) fn rate(
+    column: &Column,
+    rows: impl Iterator<Item = (usize, (usize, f64))>,
+    parent_within: f64,
+    at: &Rows,
+    ridge: f64,
+) -> Vec<(f64, Factor)> {
+    let mut sums = vec![[0.0; 5]; column.knots.len() + 1];
+    let mut log = [0.0; 2];
+    for (place, (row, times)) in rows {
+        if times == 0.0 {
+            continue;
+        }
+        let x = column.value[place];
+        let (slope, bend) = (at.slope[row] * times, at.bend[row] * times * times);
+        let sum: &mut Sums = &mut sums[column.code[place] as usize];
+        let bent = bend * x;
+        for (s, v) in sum.iter_mut().zip([slope, slope * x, bend, bent, bent * x]) {
+            *s += v;
+        }
+        if let Some(x) = column.log.get(place) {
+            log = [log[0] + slope * x, log[1] + bend * x * x];
+        }
+    }
+    // Entry `i`: sums over the rows above threshold `i − 1`.
+    for i in (1..sums.len()).rev() {
+        let above = sums[i];
+        sums[i - 1].iter_mut().zip(above).for_each(|(s, a)| *s += a);
+    }
+    let rate = |&(factor, within): &(Factor, f64)| {
+        let threshold = factor.threshold.unwrap_or(0.0);
+        let [s, sx, b, bx, bxx] = match factor.threshold {
+            None => sums[0],
+            Some(_) => sums[1 + column.knots.partition_point(|&k| k < threshold)],
+        };
+        let t = f64::from(threshold) / column.unit;
+        let (slope, bend) = match factor.shape {
+            Shape::Linear => (sx, bxx),
+            Shape::Log => (log[0], log[1]),
+            Shape::Above => (s, b),
+            Shape::Excess => (sx - t * s, bxx - 2.0 * t * bx + t * t * b),
+        };
+        let within = within + parent_within - within * parent_within;
+        let bend = bend * within;
+        // The penalty is on scaled terms, so it is a share of the curvature here.
+        let gain = if bend > 0.0 && within > 1e-9 { slope * slope / (bend * (1.0 + ridge)) } else { 0.0 };
+        (gain, factor)
+    };
+    column.shapes.iter().map(rate).collect()
+}
+
+/// The terms that are there, relative to their choice's mean under the model.
+struct Present {
+    /// Shape `(rows, k)`.
+    z: Vec<f64>,
+    k: usize,
+    /// The Cholesky factor of their curvature.
+    factor: Vec<f64>,
+}
+
+impl Present {
+    /// `None` if the terms have no curvature left.
+    fn new(data: &ChoiceData<'_, f32>, at: &Rows, mut z: Vec<f64>, k: usize, ridge: f64) -> Option<Self> {
+        let mut scale = vec![0.0; k];
+        for c in 0..data.choices() {
+            let rows = data.bounds[c]..data.bounds[c + 1];
+            let whole: f64 = at.bend[rows.clone()].iter().sum();
+            for j in 0..k {
+                let mean = rows.clone().map(|r| at.bend[r] * z[r * k + j]).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
+                rows.clone().for_each(|r| {
+                    z[r * k + j] -= mean;
+                    scale[j] += at.bend[r] * z[r * k + j] * z[r * k + j];
+                });
+            }
+        }
+        scale.iter_mut().for_each(|s| *s = s.sqrt().max(1e-150));
+        z.chunks_exact_mut(k.max(1)).for_each(|row| row.iter_mut().zip(&scale).for_each(|(z, s)| *z /= s));
+        let mut gram = vec![0.0; k * k];
+        for (row, bend) in z.chunks_exact(k.max(1)).zip(&at.bend) {
+            for (i, zi) in row.iter().enumerate() {
+                let pull = bend * zi;
+                gram[i * k..=i * k + i].iter_mut().zip(row).for_each(|(g, zj)| *g += pull * zj);
+            }
+        }
+        (0..k).for_each(|i| gram[i * k + i] += ridge);
+        let factor = cholesky::factor(gram, k, 0.0).ok()?;
+        Some(Self { z, k, factor })
+    }
+
+    /// The decrease that one Newton step in this term promises, what the present terms explain taken out.
+    fn gain(&self, data: &ChoiceData<'_, f32>, at: &Rows, term: &Factors, ridge: f64) -> f64 {
+        let k = self.k;
+        let mut v: Vec<f64> = data.x.chunks_exact(data.width).map(|row| product(term, row)).collect();
+        let (mut slope, mut bend, mut shared) = (0.0, 0.0, vec![0.0; k]);
+        for c in 0..data.choices() {
+            let rows = data.bounds[c]..data.bounds[c + 1];
+            let whole: f64 = at.bend[rows.clone()].iter().sum();
+            let mean = rows.clone().map(|r| at.bend[r] * v[r]).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
+            for r in rows {
+                v[r] -= mean;
+                slope += at.slope[r] * v[r];
+                let pull = at.bend[r] * v[r];
+                bend += pull * v[r];
+                if pull != 0.0 {
+                    shared.iter_mut().zip(&self.z[r * k..(r + 1) * k]).for_each(|(s, z)| *s += pull * z);
+                }
+            }
+        }
+        if bend <= 0.0 {
+            return 0.0;
+        }
+        let explained: f64 = cholesky::forward(&self.factor, &shared).iter().map(|v| v * v).sum();
+        // What rounding leaves of a combination of present terms is no term.
+        let rest = (bend - explained).max(0.0);
+        if rest < 1e-6 * bend { 0.0 } else { slope * slope / (2.0 * (rest + ridge * bend)) }
+    }
+}
