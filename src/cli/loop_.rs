@@ -48,7 +48,7 @@ pub(super) struct LoopArgs {
     #[arg(short = 'n', long, default_value_t = 40, value_name = "N")]
     episodes: u32,
     /// Validation episodes on which the best iteration is chosen
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 40, value_name = "N")]
     validation_episodes: u32,
     /// In iteration i the teacher drives the share beta^i of the episodes
     #[arg(long, default_value_t = 0.0, value_name = "X")]
