@@ -25,13 +25,27 @@ use std::path::PathBuf;
 /// An order of the candidates of a level by one of its features: (level, feature, whether the largest comes first).
 pub type Order = (&'static str, &'static str, bool);
 
+/// Where a search may pass from one model to another: (level, a feature that all candidates share, values).
+pub type Border = (&'static str, &'static str, &'static [f32]);
+
+/// What a search may try besides what the student itself offers.
+#[derive(Clone, Debug)]
+pub struct Repertoire {
+    /// Guards.
+    pub guards: Vec<Guard>,
+    /// Orders for candidates that share a leaf, and for regimes.
+    pub orders: Vec<Order>,
+    /// Borders of regimes.
+    pub borders: Vec<Border>,
+}
+
 /// What a search may spend and try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AugmentParams {
     /// Episodes to run, in training and validation together.
     pub budget: u64,
-    /// Episodes in which a change is confirmed on validation seeds.
+    /// Validation episodes in which a change is confirmed; up to four times as many where they leave it open.
     pub validation: u32,
     /// Most guards.
     pub max_guards: usize,
@@ -144,8 +158,8 @@ struct Search<'s, 'a> {
     on_step: &'s mut dyn FnMut(&Step),
 }
 
-/// Searches for a student that schedules better than `student`: guards among `guards`, patches of single numbers, with
-/// `orders` for candidates that share a leaf, and a direct search over all numbers. Returns the best
+/// Searches for a student that schedules better than `student`: guards, patches of single numbers,
+/// regimes, and a direct search over all numbers. Returns the best
 /// student with the evidence for each of its edits, and all steps that reached validation. `on_step` hears of each at once.
 ///
 /// # Errors
@@ -154,8 +168,7 @@ struct Search<'s, 'a> {
 pub fn augment(
     arena: &mut Arena<'_>,
     student: &Student,
-    guards: &[Guard],
-    orders: &[Order],
+    repertoire: &Repertoire,
     params: &AugmentParams,
     on_step: &mut dyn FnMut(&Step),
 ) -> Result<(Student, Vec<Step>), AugmentError> {
@@ -163,10 +176,10 @@ pub fn augment(
     let edits_before = params.budget as f64 * (1.0 - params.polish) / 2.0;
     let mut search =
         Search { arena, params, best: student.clone(), steps: Vec::new(), next_train: 0, next_validation: 0, on_step };
-    search.climb(guards, orders, edits_before as u64)?;
+    search.climb(repertoire, edits_before as u64)?;
     let polish_until = search.arena.spent() + (params.budget as f64 * params.polish) as u64;
     search.polish(polish_until.min(params.budget))?;
-    search.climb(guards, orders, params.budget)?;
+    search.climb(repertoire, params.budget)?;
     search.prune()?;
     search.give_evidence()?;
     Ok((search.best, search.steps))
@@ -197,13 +210,38 @@ impl AugmentParams {
     }
 }
 
+/// A changed student against the best one on validation episodes that were not used before: `block` of them, and up to four
+/// times as many as long as the change looks better without being so for sure.
+fn validate(
+    arena: &mut Arena<'_>,
+    changed: &Student,
+    best: &Student,
+    next: &mut u32,
+    block: u32,
+) -> Result<Paired, AugmentError> {
+    let (mut of_changed, mut of_best) = (Vec::new(), Vec::new());
+    loop {
+        let episodes = *next..*next + block;
+        *next = episodes.end;
+        let scores = arena.run(&[changed, best], Split::Validation, episodes)?;
+        of_changed.extend_from_slice(&scores[0]);
+        of_best.extend_from_slice(&scores[1]);
+        let paired = Paired::new(&of_changed, &of_best);
+        let open = paired.mean < 0.0 && !paired.is_better();
+        if !open || of_best.len() >= 4 * block as usize {
+            return Ok(paired);
+        }
+    }
+}
+
 impl Search<'_, '_> {
     /// Adds the best of all small changes as long as one is confirmed.
-    fn climb(&mut self, guards: &[Guard], orders: &[Order], until: u64) -> Result<(), AugmentError> {
+    fn climb(&mut self, repertoire: &Repertoire, until: u64) -> Result<(), AugmentError> {
         let mut refused: Vec<Student> = Vec::new();
         while self.arena.spent() < until {
-            let mut moves: Vec<Move> = moves::guards(&self.best, guards, self.params.max_guards);
-            moves.extend(moves::patches(&self.best, orders));
+            let mut moves: Vec<Move> = moves::guards(&self.best, &repertoire.guards, self.params.max_guards);
+            moves.extend(moves::patches(&self.best, &repertoire.orders));
+            moves.extend(moves::regimes(&self.best, &repertoire.orders, &repertoire.borders));
             moves.retain(|m| m.student.size() <= self.params.max_size && !refused.contains(&m.student));
             let students: Vec<Student> = moves.iter().map(|m| m.student.clone()).collect();
             let episodes = (self.next_train, 4, 128);
@@ -237,12 +275,8 @@ impl Search<'_, '_> {
         Ok(kept)
     }
 
-    /// A student against the best one on validation episodes that were not used before.
     fn validate(&mut self, changed: &Student) -> Result<Paired, AugmentError> {
-        let first = self.next_validation;
-        self.next_validation += self.params.validation;
-        let scores = self.arena.run(&[changed, &self.best], Split::Validation, first..self.next_validation)?;
-        Ok(Paired::new(&scores[0], &scores[1]))
+        validate(self.arena, changed, &self.best, &mut self.next_validation, self.params.validation)
     }
 
     fn step(&mut self, what: &str, train: Option<Paired>, validation: Paired, kept: bool) {
@@ -284,10 +318,7 @@ impl Search<'_, '_> {
         let Search { arena, params, best, steps, next_validation, on_step, .. } = self;
         polish::polish(arena, &start, polish, every, |arena, mean| {
             checkpoints += 1;
-            let validation = *next_validation..*next_validation + params.validation;
-            *next_validation = validation.end;
-            let scores = arena.run(&[&mean, &*best], Split::Validation, validation)?;
-            let paired = Paired::new(&scores[0], &scores[1]);
+            let paired = validate(arena, &mean, best, next_validation, params.validation)?;
             let kept = paired.is_better();
             let step = Step {
                 what: format!("direct search, checkpoint {checkpoints}"),

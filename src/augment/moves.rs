@@ -1,7 +1,7 @@
 //! What a search may try on a student: one guard more, another number at one place, one edit fewer.
 
-use super::Order;
-use crate::model::{Evidence, Guard, Model, Place, Slot, Student};
+use super::{Border, Order};
+use crate::model::{Evidence, Guard, Linear, Model, Place, Regime, Slot, Student};
 
 /// A student one step from another.
 #[derive(Clone, Debug)]
@@ -80,10 +80,48 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
                     push(&place, round(number * factor), reason);
                 }
             }
-            Place::Model { slot: Slot::Threshold { .. } | Slot::Knot { .. }, .. } => {}
+            Place::Model { slot: Slot::Threshold { .. } | Slot::Knot { .. } | Slot::Border { .. }, .. } => {}
             Place::Guard { .. } => {
                 for (factor, reason) in [(0.8, "stricter or looser"), (1.25, "stricter or looser")] {
                     push(&place, round(number * factor), reason);
+                }
+            }
+        }
+    }
+    moves
+}
+
+/// Another model of a level, or a named heuristic's order, in a part of the cluster's states: below or above each value of
+/// each of `borders`.
+pub(super) fn regimes(student: &Student, orders: &[Order], borders: &[Border]) -> Vec<Move> {
+    let mut moves = Vec::new();
+    for (at, models) in student.levels.iter().enumerate() {
+        let used = &models.scheduler().model;
+        let Some(spec) = student.feature_set.level(&models.level) else { continue };
+        if matches!(used, Model::Regime(_)) {
+            continue;
+        }
+        let column = |name: &str| spec.features.iter().position(|f| f.name == name);
+        let others = models.models.iter().filter(|m| m.name != models.used && !matches!(m.model, Model::Regime(_)));
+        let mut alternatives: Vec<(String, Model)> = others.map(|m| (m.name.clone(), m.model.clone())).collect();
+        for (_, feature, largest) in orders.iter().filter(|(level, _, _)| *level == models.level) {
+            let Some(column) = column(feature) else { continue };
+            let mut coefficient = vec![0.0; spec.features.len()];
+            coefficient[column] = if *largest { 1.0 } else { -1.0 };
+            let linear = Linear { feature_sd: vec![1.0; coefficient.len()], coefficient, intercept: 0.0 };
+            let name = format!("{} {feature} first", if *largest { "largest" } else { "smallest" });
+            alternatives.push((name, Model::Linear(linear)));
+        }
+        for (_, feature, values) in borders.iter().filter(|(level, _, _)| *level == models.level) {
+            let Some(column) = column(feature) else { continue };
+            for (&value, (name, other)) in values.iter().flat_map(|v| alternatives.iter().map(move |a| (v, a))) {
+                for (above, sign) in [(true, ">"), (false, "<=")] {
+                    let (low, high) = if above { (used, other) } else { (other, used) };
+                    let regime = Regime::split(column as u32, value, low.clone(), high.clone());
+                    let mut changed = student.clone();
+                    changed.set_scheduler(at, Model::Regime(regime));
+                    let what = format!("regime {}: {name} where {feature} {sign} {value}", models.level);
+                    moves.push(Move { what, student: changed });
                 }
             }
         }

@@ -25,7 +25,7 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
             Model::Linear(m) => effects(&m.coefficient, &m.feature_sd),
             Model::ChoiceLogit(m) => effects(&m.coefficient, &m.feature_sd),
             Model::SplineLogit(m) => m.terms.iter().map(|t| (t.coefficient * t.sd).abs()).collect(),
-            Model::Tree(_) | Model::Pairwise(_) => Vec::new(),
+            Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => Vec::new(),
         }
     };
     let scale = |place: &Place, number: f64| -> Option<f64> {
@@ -39,7 +39,9 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
                 (sd > 0.0).then_some(most / sd)
             }
             Slot::Value { .. } => moves::spread(model),
-            Slot::LeafTerm { .. } | Slot::Threshold { .. } | Slot::Knot { .. } => Some(number.abs().max(1e-3)),
+            Slot::LeafTerm { .. } | Slot::Threshold { .. } | Slot::Knot { .. } | Slot::Border { .. } => {
+                Some(number.abs().max(1e-3))
+            }
         }
     };
     let places = student.places().into_iter().filter_map(|place| {

@@ -8,9 +8,9 @@ use super::{
     table::Table,
 };
 use crate::{
-    augment::{Arena, AugmentError, AugmentParams, Step, augment},
+    augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     model::{Evidence, Guard, GuardError, Student},
-    scenario::{GUARDS, ORDERS},
+    scenario::{BORDERS, GUARDS, ORDERS},
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -89,11 +89,12 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
 
     let guards: Vec<Guard> =
         GUARDS.iter().map(|t| t.guards()).collect::<Result<Vec<_>, GuardError>>()?.into_iter().flatten().collect();
+    let repertoire = Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec() };
     let bar = EpisodeBar::new("searching", params.budget, output);
     let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
     let mut arena =
         Arena::new(&*workload, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
-    let result = augment(&mut arena, &student, &guards, &ORDERS, &params, &mut |step| {
+    let result = augment(&mut arena, &student, &repertoire, &params, &mut |step| {
         bar.note(&line(step));
         table.row([
             step.what.clone(),

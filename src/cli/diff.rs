@@ -9,7 +9,7 @@ use super::{
 use crate::{
     augment::Arena,
     evaluator::{AgreementRow, FidelityRow, Scorer, agreement, fidelity},
-    model::{LevelModels, Model, ScoreCandidates, Slot, Student},
+    model::{LevelModels, Model, ScoreCandidates, Slot, Student, Tree},
     rng::Split,
     trace::Trace,
 };
@@ -111,6 +111,7 @@ fn tests(model: &Model) -> Vec<u32> {
         Model::Tree(tree) => tree.feature.clone(),
         Model::Pairwise(pairwise) => pairwise.tree.feature.clone(),
         Model::SplineLogit(spline) => spline.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature).collect(),
+        Model::Regime(regime) => regime.models.iter().flat_map(tests).chain(regime.tree.feature.clone()).collect(),
         Model::Linear(_) | Model::ChoiceLogit(_) => Vec::new(),
     }
 }
@@ -119,23 +120,28 @@ fn tests(model: &Model) -> Vec<u32> {
 fn features(student: &Student, level: usize, model: &Model) -> BTreeSet<String> {
     let spec = student.feature_set.level(&student.levels[level].level);
     let names: Vec<&str> = spec.iter().flat_map(|l| &l.features).map(|f| f.name.as_str()).collect();
-    let width = names.len().max(1);
-    let columns: Vec<usize> = match model {
+    columns(model, names.len().max(1)).into_iter().filter_map(|c| names.get(c).map(|n| (*n).to_owned())).collect()
+}
+
+/// Columns that a model reads, of `width`.
+fn columns(model: &Model, width: usize) -> Vec<usize> {
+    let tested = |tree: &Tree| -> Vec<usize> {
+        (0..tree.nodes()).filter(|&n| !tree.is_leaf(n)).map(|n| tree.feature[n] as usize % width).collect()
+    };
+    match model {
         Model::Tree(tree) => {
-            let tested = (0..tree.nodes()).filter(|&n| !tree.is_leaf(n)).map(|n| tree.feature[n] as usize);
-            tested.chain(tree.linear.iter().flat_map(|l| l.feature.iter().map(|&f| f as usize))).collect()
+            let terms = tree.linear.iter().flat_map(|l| l.feature.iter().map(|&f| f as usize));
+            tested(tree).into_iter().chain(terms).collect()
         }
-        Model::Pairwise(p) => {
-            (0..p.tree.nodes()).filter(|&n| !p.tree.is_leaf(n)).map(|n| p.tree.feature[n] as usize % width).collect()
-        }
+        Model::Pairwise(pairwise) => tested(&pairwise.tree),
         Model::SplineLogit(m) => m.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature as usize).collect(),
         Model::Linear(m) => (0..width).filter(|&c| m.coefficient[c] != 0.0).collect(),
         Model::ChoiceLogit(m) => {
             let used = (0..m.coefficient.len()).filter(|&t| m.coefficient[t] != 0.0);
             used.flat_map(|t| m.columns(t)).collect()
         }
-    };
-    columns.into_iter().filter_map(|c| names.get(c).map(|n| (*n).to_owned())).collect()
+        Model::Regime(m) => m.models.iter().flat_map(|model| columns(model, width)).chain(tested(&m.tree)).collect(),
+    }
 }
 
 fn print_structure(a: &Student, b: &Student, levels: &[LevelDifference], output: &mut Output) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::{
     level::LevelSpec,
-    model::{ChoiceLogit, Linear, Model, Pairwise, SplineLogit, Tree},
+    model::{ChoiceLogit, Linear, Model, Pairwise, Regime, SplineLogit, Tree},
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,22 @@ pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
         Model::ChoiceLogit(logit) => logit_importance(logit, level),
         Model::SplineLogit(spline) => spline_importance(spline, level),
         Model::Pairwise(pairwise) => tree_importance(&pairwise.tree, &Pairwise::level(level)),
+        Model::Regime(regime) => regime_importance(regime, level),
     }
+}
+
+/// Importance for a choice of models, largest first: the mean of what its models go by.
+fn regime_importance(regime: &Regime, level: &LevelSpec) -> Vec<Importance> {
+    let mut shares: Vec<Importance> = Vec::new();
+    for one in regime.models.iter().flat_map(|model| importance(model, level)) {
+        let share = one.share / regime.models.len() as f64;
+        match shares.iter_mut().find(|i| i.feature == one.feature) {
+            Some(sum) => sum.share += share,
+            None => shares.push(Importance { share, ..one }),
+        }
+    }
+    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+    shares
 }
 
 /// Impurity-based importance of a tree, largest first: the weighted squared error that a feature's splits take away, as a

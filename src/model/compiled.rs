@@ -1,6 +1,6 @@
 //! A decision tree laid out for speed.
 
-use super::{ChoiceLogit, Linear, LinearLeaves, Model, Pairwise, ScoreCandidates, SplineLogit, Tree};
+use super::{ChoiceLogit, Linear, LinearLeaves, Model, Pairwise, Regime, ScoreCandidates, SplineLogit, Tree};
 use crate::level::first_max;
 
 /// What a wrong guess about the end of a path costs, in steps along it: the work begun on the rows behind is lost as well.
@@ -262,6 +262,8 @@ pub enum CompiledModel {
     SplineLogit(SplineLogit),
     /// A tree that compares two candidates, as it is.
     Pairwise(Pairwise),
+    /// A choice of models, as it is.
+    Regime(Regime),
 }
 
 impl CompiledModel {
@@ -274,6 +276,7 @@ impl CompiledModel {
             Model::ChoiceLogit(logit) => Self::ChoiceLogit(logit.clone()),
             Model::SplineLogit(spline) => Self::SplineLogit(spline.clone()),
             Model::Pairwise(pairwise) => Self::Pairwise(pairwise.clone()),
+            Model::Regime(regime) => Self::Regime(regime.clone()),
         }
     }
 }
@@ -286,6 +289,7 @@ impl ScoreCandidates for CompiledModel {
             Self::ChoiceLogit(m) => m.score_choice(x, width, scores),
             Self::SplineLogit(m) => m.score_choice(x, width, scores),
             Self::Pairwise(m) => m.score_choice(x, width, scores),
+            Self::Regime(m) => m.score_choice(x, width, scores),
         }
     }
 
@@ -296,6 +300,7 @@ impl ScoreCandidates for CompiledModel {
             Self::ChoiceLogit(m) => m.size(),
             Self::SplineLogit(m) => m.size(),
             Self::Pairwise(m) => m.size(),
+            Self::Regime(m) => m.size(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Edits of a student by hand or by a search: every number that schedules has a name.
 
-use super::{Evidence, Model, Slot, Student};
+use super::{Evidence, Model, Regime, Slot, Student};
 use crate::{level::LevelSpec, model::guard::quantity};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 /// | `job.coefficient[age]` | a coefficient of a linear model; `[age*offered]` of a product |
 /// | `job.term[3].coefficient` | a coefficient of a spline logit, terms counted from 0 |
 /// | `job.term[3].threshold` | where its first factor steps or bends; `job.term[3].threshold[1]` its second |
+/// | `job.regime[0].threshold` | where a regime passes from one model to another |
 /// | `guard[0].value` | what a guard compares with; `guard[0].value[1]` in its second condition |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -124,6 +125,7 @@ impl Student {
                         format!("{name}.term[{term}].coefficient")
                     }
                     Slot::Term { term } => format!("{name}.coefficient[{}]", feature(term)),
+                    Slot::Border { node } => format!("{name}.regime[{node}].threshold"),
                     Slot::Knot { term, factor: 0 } => format!("{name}.term[{term}].threshold"),
                     Slot::Knot { term, factor } => format!("{name}.term[{term}].threshold[{factor}]"),
                 }
@@ -208,7 +210,7 @@ impl Student {
     }
 
     /// Checks the record of patches: what is wrong, in words.
-    pub(super) fn check_patches(&self) -> Result<(), String> {
+    pub(in crate::model) fn check_patches(&self) -> Result<(), String> {
         for (i, patch) in self.patches.iter().enumerate() {
             for change in &patch.changes {
                 let place = self.place(&change.place).map_err(|e| format!("patch {i}, `{}`: {}", e.text, e.problem))?;
@@ -246,11 +248,11 @@ impl Student {
     fn unit(&self, place: &Place) -> String {
         let unit = |level: &LevelSpec, column: usize| level.features.get(column).map(|f| f.unit.clone());
         let unit = match *place {
-            Place::Model { level, slot: Slot::Threshold { node } } => {
+            Place::Model { level, slot: Slot::Threshold { node } | Slot::Border { node } } => {
                 let spec = self.feature_set.level(&self.levels[level].level);
                 let column = |tree: &super::Tree| tree.feature.get(node).map(|&f| f as usize);
                 let column = match &self.levels[level].scheduler().model {
-                    Model::Tree(tree) => column(tree),
+                    Model::Tree(tree) | Model::Regime(Regime { tree, .. }) => column(tree),
                     Model::Pairwise(pairwise) => {
                         let width = spec.map_or(1, |s| s.features.len());
                         column(&pairwise.tree).map(|c| c % width)
@@ -310,6 +312,7 @@ impl Student {
                         Slot::LeafTerm { node: number(node)?, column: column(feature)? }
                     }
                     [("coefficient", feature)] => Slot::Term { term: column(feature)? },
+                    [("regime", node), ("threshold", None)] => Slot::Border { node: number(node)? },
                     [("term", term), ("coefficient", None)] => Slot::Term { term: number(term)? },
                     [("term", term), ("threshold", factor)] => {
                         let factor = if factor.is_some() { number(factor)? } else { 0 };

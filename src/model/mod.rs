@@ -10,6 +10,7 @@ pub mod export;
 mod guard;
 mod linear;
 mod pairwise;
+mod regime;
 mod slot;
 mod spline_logit;
 mod student;
@@ -23,6 +24,7 @@ pub use linear::Linear;
 pub use pairwise::Pairwise;
 #[cfg(feature = "toolkit")]
 pub(crate) use pairwise::pair_column;
+pub use regime::Regime;
 pub use slot::Slot;
 pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
@@ -54,6 +56,8 @@ pub enum Model {
     SplineLogit(SplineLogit),
     /// A tree that compares two candidates.
     Pairwise(Pairwise),
+    /// Different models for different states of the cluster.
+    Regime(Regime),
 }
 
 impl Model {
@@ -65,6 +69,7 @@ impl Model {
             Model::ChoiceLogit(m) => m.check(width),
             Model::SplineLogit(m) => m.check(width),
             Model::Pairwise(m) => m.check(width),
+            Model::Regime(m) => m.check(width),
         }
     }
 }
@@ -77,6 +82,7 @@ impl ScoreCandidates for Model {
             Model::ChoiceLogit(m) => m.score_choice(x, width, scores),
             Model::SplineLogit(m) => m.score_choice(x, width, scores),
             Model::Pairwise(m) => m.score_choice(x, width, scores),
+            Model::Regime(m) => m.score_choice(x, width, scores),
         }
     }
 
@@ -87,6 +93,7 @@ impl ScoreCandidates for Model {
             Model::ChoiceLogit(m) => m.size(),
             Model::SplineLogit(m) => m.size(),
             Model::Pairwise(m) => m.size(),
+            Model::Regime(m) => m.size(),
         }
     }
 }

@@ -27,6 +27,11 @@ pub enum Slot {
         /// Its number.
         term: usize,
     },
+    /// Threshold of the tree of a regime.
+    Border {
+        /// The inner node.
+        node: usize,
+    },
     /// Where a factor of a spline logit steps or bends.
     Knot {
         /// The term.
@@ -37,7 +42,8 @@ pub enum Slot {
 }
 
 impl Model {
-    /// The numbers that the model uses: all thresholds and leaf values, and the coefficients that are not 0.
+    /// The numbers that the model uses: all thresholds and leaf values, and the coefficients that are not 0. Of a regime, its
+    /// own borders only.
     #[must_use]
     pub fn slots(&self) -> Vec<Slot> {
         match self {
@@ -46,6 +52,10 @@ impl Model {
             Model::Linear(m) => term_slots(&m.coefficient),
             Model::ChoiceLogit(m) => term_slots(&m.coefficient),
             Model::SplineLogit(m) => spline_slots(m),
+            Model::Regime(m) => {
+                let inner = (0..m.tree.nodes()).filter(|&node| !m.tree.is_leaf(node));
+                inner.map(|node| Slot::Border { node }).collect()
+            }
         }
     }
 
@@ -61,6 +71,7 @@ impl Model {
             (Model::SplineLogit(m), Slot::Knot { term, factor }) => {
                 m.terms.get(term)?.factors.get(factor)?.threshold.map(f64::from)
             }
+            (Model::Regime(m), Slot::Border { node }) => tree_number(&m.tree, Slot::Threshold { node }),
             _ => None,
         }
     }
@@ -72,6 +83,7 @@ impl Model {
         }
         match (self, slot) {
             (Model::Tree(tree), slot) => set_tree_number(tree, slot, value),
+            (Model::Regime(m), Slot::Border { node }) => set_tree_number(&mut m.tree, Slot::Threshold { node }, value),
             (Model::Pairwise(Pairwise { tree }), slot) => set_tree_number(tree, slot, value),
             (Model::Linear(m), Slot::Term { term }) => m.coefficient[term] = value,
             (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient[term] = value,
@@ -149,7 +161,7 @@ fn set_tree_number(tree: &mut Tree, slot: Slot, value: f64) {
             linear.set_term(node, column, value);
             tree.linear = Some(linear);
         }
-        Slot::Term { .. } | Slot::Knot { .. } => {}
+        Slot::Term { .. } | Slot::Knot { .. } | Slot::Border { .. } => {}
     }
 }
 

@@ -243,6 +243,17 @@ impl Student {
         named.ok_or_else(|| missing("model", name, found.models.iter().map(|m| m.name.as_str()).collect()))
     }
 
+    /// Replaces the model that schedules at the level of place `level`; what patches say of the old one is taken out.
+    pub fn set_scheduler(&mut self, level: usize, model: Model) {
+        let models = &mut self.levels[level];
+        let prefix = format!("{}.", models.level);
+        if let Some(m) = models.models.iter_mut().find(|m| m.name == models.used) {
+            m.model = model;
+        }
+        self.patches.iter_mut().for_each(|p| p.changes.retain(|c| !c.place.starts_with(&prefix)));
+        self.patches.retain(|p| !p.changes.is_empty());
+    }
+
     /// Leaves and coefficients of the scheduling models of all levels.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -80,6 +80,18 @@ impl Tree {
         tree
     }
 
+    /// A tree of two leaves: the first value where the feature is at most `threshold`, the second elsewhere.
+    #[must_use]
+    pub fn stump(feature: u32, threshold: f32, values: [f64; 2]) -> Self {
+        let mut tree = Self::empty(1);
+        tree.push_test(feature, threshold, [1, 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.value = vec![0.5 * (values[0] + values[1]), values[0], values[1]];
+        (tree.impurity, tree.n_samples, tree.weight) = (vec![0.0; 3], vec![0; 3], vec![0.0; 3]);
+        tree
+    }
+
     /// A tree without nodes, to be filled: a node is an entry in each list, `outputs` of them in `value`.
     #[must_use]
     pub fn empty(outputs: usize) -> Self {

@@ -55,7 +55,7 @@ impl Coefficients {
             Model::ChoiceLogit(ChoiceLogit { coefficient, feature_sd, standard_error, .. }) => {
                 (coefficient, feature_sd, standard_error.as_ref(), "linear score of a choice model")
             }
-            Model::Tree(_) | Model::Pairwise(_) => return None,
+            Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => return None,
         };
         let columns = |term: usize| match &named.model {
             Model::ChoiceLogit(logit) => logit.columns(term),

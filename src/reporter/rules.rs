@@ -80,7 +80,7 @@ pub(super) fn section(
     let tree = ordered().find_map(|m| match &m.model {
         Model::Tree(tree) => Some((m, tree)),
         Model::Pairwise(pairwise) => Some((m, &pairwise.tree)),
-        Model::Linear(_) | Model::ChoiceLogit(_) | Model::SplineLogit(_) => None,
+        Model::Linear(_) | Model::ChoiceLogit(_) | Model::SplineLogit(_) | Model::Regime(_) => None,
     });
     // What the tree's columns mean: those of a pair if it compares two candidates.
     let pairs = tree.and_then(|(m, _)| matches!(m.model, Model::Pairwise(_)).then(|| Pairwise::level(spec)));

@@ -119,6 +119,15 @@ pub const ORDERS: [(&str, &str, bool); 7] = [
     ("cluster", "executors_given", true),
 ];
 
+/// Where a search may pass from one model to another: level, a feature that all candidates of a choice share, and values.
+pub const BORDERS: [(&str, &str, &[f32]); 5] = [
+    ("job", "jobs_in_system", &[2.0, 4.0, 8.0]),
+    ("job", "offered", &[1.0, 4.0]),
+    ("stage", "offered", &[1.0, 4.0]),
+    ("stage", "job_is_source", &[0.5]),
+    ("cluster", "jobs_in_system", &[2.0, 4.0, 8.0]),
+];
+
 impl GuardTemplate {
     /// The guards that the template stands for, one per value.
     ///
@@ -145,9 +154,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_by_features_that_there_are() {
+    fn orders_and_borders_are_by_features_that_there_are() {
         let set = dag_feature_set();
-        for (level, feature, _) in ORDERS {
+        let orders = ORDERS.map(|(level, feature, _)| (level, feature));
+        let borders = BORDERS.map(|(level, feature, _)| (level, feature));
+        for (level, feature) in orders.into_iter().chain(borders) {
             assert!(set.level(level).unwrap().features.iter().any(|f| f.name == feature), "{level} {feature}");
         }
     }

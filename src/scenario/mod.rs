@@ -3,4 +3,4 @@
 pub mod dag;
 mod guards;
 
-pub use guards::{GUARDS, GuardTemplate, ORDERS};
+pub use guards::{BORDERS, GUARDS, GuardTemplate, ORDERS};

@@ -1,12 +1,12 @@
 //! The search for better students: it finds what there is to find, and finds it again.
 
 use sched_distill::{
-    augment::{Arena, AugmentError, AugmentParams, Step, augment},
+    augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     feature::dag_feature_set,
     model::{Guard, LevelModels, Linear, Model, NamedModel, Provenance, Student, Tree},
     recorder::Progress,
     rng::Split,
-    scenario::{GUARDS, ORDERS},
+    scenario::{BORDERS, GUARDS, ORDERS},
     workload::{self, Workload},
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,8 +33,9 @@ fn small_cluster() -> Box<dyn Workload> {
     workload::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
 }
 
-fn guards() -> Vec<Guard> {
-    GUARDS.iter().flat_map(|t| t.guards().unwrap()).collect()
+fn repertoire() -> Repertoire {
+    let guards = GUARDS.iter().flat_map(|t| t.guards().unwrap()).collect();
+    Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec() }
 }
 
 const PARAMS: AugmentParams = AugmentParams {
@@ -49,7 +50,7 @@ const PARAMS: AugmentParams = AugmentParams {
 };
 
 fn search(arena: &mut Arena<'_>) -> Result<(Student, Vec<Step>), AugmentError> {
-    augment(arena, &longest_first(), &guards(), &ORDERS, &PARAMS, &mut |_| {})
+    augment(arena, &longest_first(), &repertoire(), &PARAMS, &mut |_| {})
 }
 
 #[test]

@@ -113,6 +113,14 @@ impl<'a> Piece<'a> {
             Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
             Model::Linear(linear) => Form::Linear(Cow::Borrowed(linear)),
             Model::SplineLogit(spline) => Form::Spline(spline),
+            Model::Regime(_) => {
+                return Err(ExportError::Unsupported {
+                    level: spec.name.clone(),
+                    what: "a choice of models by regime",
+                    target: target.extension(),
+                    instead: "choose another model, or `json`",
+                });
+            }
             Model::ChoiceLogit(logit) => match logit.as_linear() {
                 Some(linear) => Form::Linear(Cow::Owned(linear)),
                 None => {
@@ -184,6 +192,14 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
         Target::Rust => rust::export(student, &pieces).into_bytes(),
         Target::C => c::export(student, &pieces).into_bytes(),
         Target::Onnx => match &pieces[..] {
+            [piece] if student.guards.iter().any(|g| g.level == piece.spec.name) => {
+                return Err(ExportError::Unsupported {
+                    level: piece.spec.name.clone(),
+                    what: "a guard",
+                    target: target.extension(),
+                    instead: "take it out with `distill patch --drop-guard`, or choose `rules` or `json`",
+                });
+            }
             [piece] => onnx::export(student, piece)?,
             _ => return Err(ExportError::Several(pieces.len())),
         },
@@ -191,9 +207,21 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
     })
 }
 
-/// The student less the levels and models left out.
+/// The student less the levels and models left out, and less what guards and patches say of them.
 fn json(student: &Student, parts: &[Part<'_>]) -> String {
     let mut student = student.clone();
+    let stays = |level: &str| parts.iter().any(|p| p.spec.name == level);
+    student.guards.retain(|g| stays(&g.level));
+    let scheduled: Vec<String> = student
+        .levels
+        .iter()
+        .filter(|l| parts.iter().any(|p| p.spec.name == l.level && p.named.name == l.used))
+        .map(|l| format!("{}.", l.level))
+        .collect();
+    for patch in &mut student.patches {
+        patch.changes.retain(|c| scheduled.iter().any(|level| c.place.starts_with(level)));
+    }
+    student.patches.retain(|p| !p.changes.is_empty());
     student.levels.retain_mut(|level| {
         let Some(part) = parts.iter().find(|p| p.spec.name == level.level) else { return false };
         level.used.clone_from(&part.named.name);
@@ -213,6 +241,9 @@ fn origin(student: &Student) -> Vec<String> {
         }
     }
     lines.push(format!("Feature set: {}", student.feature_set_hash));
+    for guard in &student.guards {
+        lines.push(format!("Guard above the scores, not part of them: {}", plain(&guard.to_string())));
+    }
     lines
 }
 
@@ -267,7 +298,7 @@ mod tests {
     use super::*;
     use crate::{
         feature::dag_feature_set,
-        model::{ChoiceLogit, LEAF, LevelModels, Provenance},
+        model::{ChoiceLogit, Guard, LEAF, LevelModels, Provenance},
     };
 
     fn exported(model: Model, target: Target) -> Result<String, ExportError> {
@@ -276,6 +307,36 @@ mod tests {
         let student = Student::new(dag_feature_set(), false, vec![level], Provenance::default());
         let parts = parts(&student, None, None).unwrap();
         export(&student, &parts, target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    #[test]
+    fn guards_are_stated_or_refused_and_leave_with_their_level() {
+        let models = |level: &str| LevelModels {
+            level: level.to_owned(),
+            used: "tree".to_owned(),
+            models: vec![NamedModel {
+                name: "tree".to_owned(),
+                temperature: 1.0,
+                model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)),
+            }],
+        };
+        let levels = vec![models("job"), models("stage")];
+        let mut student = Student::new(dag_feature_set(), false, levels, Provenance::default());
+        student.guards.push(Guard::parse("age > 300s first", &student.feature_set).unwrap());
+        student.edit("job.node[0].value=0.25", "by hand").unwrap();
+        let of = |level: &str, target| export(&student, &parts(&student, Some(level), None).unwrap(), target);
+        for target in [Target::Rules, Target::Rust, Target::C, Target::Dot] {
+            let text = String::from_utf8(of("job", target).unwrap()).unwrap();
+            assert!(text.contains("Guard above the scores, not part of them: job: age > 300000 first"), "{text}");
+        }
+        let refused = of("job", Target::Onnx).unwrap_err().to_string();
+        assert!(refused.contains("a guard cannot be written as onnx"), "{refused}");
+        assert!(of("stage", Target::Onnx).is_ok());
+        let text = |level| String::from_utf8(of(level, Target::Json).unwrap()).unwrap();
+        let student: Student = serde_json::from_str(&text("stage")).unwrap();
+        assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (0, 0, Ok(())));
+        let student: Student = serde_json::from_str(&text("job")).unwrap();
+        assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (1, 1, Ok(())));
     }
 
     fn width() -> usize {
