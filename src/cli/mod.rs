@@ -4,6 +4,7 @@ mod compare;
 mod demo;
 mod evaluate;
 mod export;
+mod features;
 mod fit;
 mod front;
 mod inspect;
@@ -70,6 +71,7 @@ enum Command {
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
     Front(front::FrontArgs),
+    Features(features::FeaturesArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -113,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Features(args) => features::run(&args, &mut output),
         Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),

@@ -31,6 +31,7 @@ mod learner;
 mod library_flaws;
 mod linear;
 mod params;
+mod selection;
 mod spline;
 mod target;
 mod temperature;
@@ -41,6 +42,7 @@ pub use fit::{assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use learner::{ChoiceLearner, fit_level};
 pub use params::{FitError, FitParams, Learner, Target};
+pub use selection::{Contribution, Figures, Selection, Spread, select_families};
 pub use spline::{SplineParams, spline_path};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
