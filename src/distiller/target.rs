@@ -81,7 +81,7 @@ fn thin<'a>(all: &[(Choice<'a>, f64)], most: usize) -> Vec<(Choice<'a>, f64)> {
         upto += weight / each;
         let before = drawn;
         drawn = (upto - start).ceil().clamp(before, most as f64);
-        (drawn > before).then(|| (choice, (drawn - before) * each))
+        (drawn > before).then_some((choice, (drawn - before) * each))
     };
     all.iter().filter_map(draw).collect()
 }

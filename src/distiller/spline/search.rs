@@ -111,14 +111,15 @@ fn finalists(
     // A stable sort: of equals the first comes first.
     rated.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut found: Vec<Factors> = Vec::new();
+    // Half of the places are for terms of one factor: the rating of products is rough, and there are many of them.
+    let mut places = [FINALISTS / 2; 2];
     for (_, parent, factor) in rated {
         let mut term: Factors = parent.into_iter().chain([factor]).collect();
         term.sort_by_key(|f| f.feature);
-        if !now.terms.contains(&term) && !found.contains(&term) {
+        let place = &mut places[term.len() - 1];
+        if *place > 0 && !now.terms.contains(&term) && !found.contains(&term) {
             found.push(term);
-        }
-        if found.len() == FINALISTS {
-            break;
+            *place -= 1;
         }
     }
     found
