@@ -36,7 +36,7 @@ pub(super) const FRONT_CHOICES: usize = 30_000;
 pub(super) const DEFAULT_MOST: usize = 64;
 
 /// Sizes that are tried at a level.
-const SIZES: [usize; 24] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 48, 56, 64, 80, 96, 128];
+const SIZES: [usize; 16] = [1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128];
 
 /// Compare learners and sizes per level, and combine them into students of a given total size
 #[derive(Args)]

@@ -6,6 +6,7 @@ mod demo;
 mod diff;
 mod evaluate;
 mod export;
+mod features;
 mod fit;
 mod front;
 mod inspect;
@@ -78,6 +79,7 @@ enum Command {
     Augment(augment::AugmentArgs),
     Patch(patch::PatchArgs),
     Diff(diff::DiffArgs),
+    Features(features::FeaturesArgs),
     Evaluate(evaluate::EvaluateArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -121,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
         Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Features(args) => features::run(&args, &mut output),
         Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),
         Command::Augment(args) => augment::run(&args, &cli.common, &mut output),

@@ -32,6 +32,7 @@ mod library_flaws;
 mod linear;
 mod loops;
 mod params;
+mod selection;
 mod spline;
 mod target;
 mod temperature;
@@ -43,6 +44,7 @@ pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smalles
 pub use learner::{ChoiceLearner, fit_level};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
+pub use selection::{Contribution, Figures, Selection, Spread, select_families};
 pub use spline::{SplineParams, spline_path};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,

@@ -177,7 +177,8 @@ mod tests {
     fn terms_add_up_with_thresholds_on_the_lower_side() {
         let mut scores = [0.0; 4];
         spline().score_choice(&[1.0, 4.0, 2.0, 4.0, 2.0, 0.5, -1.0, 0.0], 2, &mut scores);
-        let expected = [2.0 * 2f64.ln() + 1.0, 2.0 * 3f64.ln() - 3.0 * 3.5 + 1.0, 2.0 * 3f64.ln() + 0.125, 0.0];
+        let expected =
+            [2.0 * 1f64.ln_1p() + 1.0, 2.0 * 2f64.ln_1p() - 3.0 * 3.5 + 1.0, 2.0 * 2f64.ln_1p() + 0.125, 0.0];
         assert_eq!(scores, expected);
         assert_eq!(spline().size(), 3);
     }

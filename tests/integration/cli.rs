@@ -195,6 +195,42 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
 }
 
 #[test]
+fn sizes_are_chosen_from_the_front_and_features_selected() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "6", "train");
+    record(dir, "validation", "3", "validation");
+    let learners = ["--learner", "tree,spline-logit,logit"];
+    let front =
+        ["front", "train", "--validation", "validation", "-o", "front", "--max-size", "12", "--max-choices", "800"];
+    let printed = done(dir, &[&front[..], &learners, &["-t", "fair", "-w", TINY, "-n", "2"]].concat());
+    assert!(printed.contains("total size") && printed.contains("JCT ÷ teacher's"), "{printed}");
+    let whole: Value = serde_json::from_str(&fs::read_to_string(dir.join("front/front.json")).unwrap()).unwrap();
+    for total in whole["totals"].as_array().unwrap() {
+        let student = Student::load(&dir.join(total["student"].as_str().unwrap())).unwrap();
+        assert_eq!(total["size"], student.size());
+        assert!(student.size() <= 12);
+    }
+    let fit = ["fit", "train", "--validation", "validation", "-o", "small.json", "--max-choices", "800"];
+    done(dir, &[&fit[..], &learners, &["--max-size", "12"]].concat());
+    let levels = |path| Student::load(&dir.join(path)).unwrap().levels;
+    let last = whole["totals"].as_array().unwrap().last().unwrap()["student"].as_str().unwrap();
+    assert_eq!(levels("small.json"), levels(last), "both take the best of size 12");
+    done(
+        dir,
+        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,cluster/all/top1=0.1"]]
+            .concat(),
+    );
+    let gate = |gate: &'static str| [&fit[..], &learners, &["--min-fidelity", gate]].concat();
+    refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise --max-size"]);
+    refused(dir, &gate("job/huge/top1=0.1"), &["no choices of level `job`, kind `huge`", "affinity, all, free"]);
+    let printed =
+        done(dir, &["features", "train", "--level", "job", "--families", "2", "--folds", "3", "--max-choices", "300"]);
+    assert!(printed.contains("family left out") && printed.contains("--features "), "{printed}");
+    refused(dir, &["features", "train", "--folds", "9"], &["6 episodes cannot be divided into 9 folds"]);
+}
+
+#[test]
 fn a_killed_recording_is_not_accepted_and_the_same_command_completes_it() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

@@ -18,6 +18,7 @@ use super::choice::{ChoiceData, Choices, Effort, LogitError, LogitParams, fit_fr
 use crate::model::{Factor, Shape, SplineLogit, SplineTerm};
 use bins::Bins;
 use linfa::ParamGuard;
+use std::collections::BTreeMap;
 
 /// What a spline logit may consist of.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +54,9 @@ impl Default for SplineParams {
 /// Rows that terms are searched on; more hardly change which ones are found.
 const SEARCHED: usize = 80_000;
 
+/// Up to so many terms come and go one by one, up to twice as many by twos, and so on.
+const STEP: usize = 24;
+
 /// What a term is made of, before it has a coefficient.
 type Factors = Vec<Factor>;
 
@@ -64,8 +68,7 @@ struct Candidate {
     value: f64,
 }
 
-/// Spline logits of the sizes asked for, the smallest first; where more terms explain nothing, the largest one that there is
-/// stands for all sizes beyond. Terms are searched for on part of the choices, and coefficients fitted on all.
+/// Spline logits of at most the sizes asked for, the smallest first and none twice. Terms are searched for on part of the choices, and coefficients fitted on all.
 ///
 /// The result does not depend on the number of threads.
 ///
@@ -78,11 +81,10 @@ pub fn spline_path(
     sizes: &[usize],
 ) -> Result<Vec<SplineLogit>, LogitError> {
     let found = search_path(&every(data, SEARCHED).data(), params)?;
-    let last = found.len();
-    let mut sizes: Vec<usize> = sizes.iter().map(|&size| size.min(last)).filter(|&size| size > 0).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.into_iter().map(|size| fit_terms(data, params, &found[size - 1])).collect()
+    let mut within: Vec<(&usize, &Candidate)> = sizes.iter().filter_map(|&n| found.range(..=n).next_back()).collect();
+    within.sort_unstable_by_key(|(size, _)| **size);
+    within.dedup_by_key(|(size, _)| **size);
+    within.into_iter().map(|(_, terms)| fit_terms(data, params, terms)).collect()
 }
 
 /// Every n-th choice, with about so many rows at most.
@@ -95,33 +97,49 @@ fn every(data: &ChoiceData<'_, f32>, most: usize) -> Choices {
     choices
 }
 
-/// The best terms found of every size from 1 on.
-fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<Vec<Candidate>, LogitError> {
+/// The best terms found, by their number: of every number up to `STEP`, of some beyond.
+fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<BTreeMap<usize, Candidate>, LogitError> {
     let total = data.check()?;
     let bins = Bins::new(data, params);
-    let mut path: Vec<Candidate> = Vec::new();
+    let mut path: BTreeMap<usize, Candidate> = BTreeMap::new();
     let mut now = Candidate { terms: Vec::new(), coefficient: Vec::new(), value: f64::INFINITY };
+    let mut without = Vec::new();
     // A quarter more, so that the way back has something to choose from.
-    for _ in 0..params.max_terms + params.max_terms.div_ceil(4) {
-        let Some(term) = search::best_term(data, total, &bins, params, &now) else { break };
-        now.terms.push(term);
-        now.coefficient.push(0.0);
-        refit(data, params, &mut now)?;
-        path.push(now.clone());
-    }
-    let mut without = if now.terms.is_empty() { Vec::new() } else { refit(data, params, &mut now)? };
-    while now.terms.len() > 1 {
-        let least = crate::level::first_max(without.iter().map(|w| -w));
-        now.terms.remove(least);
-        now.coefficient.remove(least);
+    let most = params.max_terms + params.max_terms.div_ceil(4);
+    while now.terms.len() < most {
+        let room = batch(now.terms.len()).min(most - now.terms.len());
+        let found = search::best_terms(data, total, &bins, params, &now, room);
+        if found.is_empty() {
+            break;
+        }
+        now.coefficient.resize(now.terms.len() + found.len(), 0.0);
+        now.terms.extend(found);
         without = refit(data, params, &mut now)?;
-        let forward = &mut path[now.terms.len() - 1];
-        if now.value < forward.value {
-            *forward = now.clone();
+        path.insert(now.terms.len(), now.clone());
+    }
+    while now.terms.len() > 1 {
+        // Some at a time, as they came, but never past the number that was asked for.
+        let (len, asked) = (now.terms.len(), params.max_terms);
+        let leave = batch(len - 1).min(if len > asked { len - asked } else { len - 1 });
+        let mut order: Vec<usize> = (0..len).collect();
+        order.sort_by(|&a, &b| without[a].total_cmp(&without[b]));
+        let gone = &order[..leave];
+        let keep = |i: &usize| !gone.contains(i);
+        now.coefficient = (0..len).filter(keep).map(|i| now.coefficient[i]).collect();
+        now.terms = (0..len).filter(keep).map(|i| now.terms[i].clone()).collect();
+        without = refit(data, params, &mut now)?;
+        let there = path.entry(now.terms.len()).or_insert_with(|| now.clone());
+        if now.value < there.value {
+            *there = now.clone();
         }
     }
-    path.truncate(params.max_terms);
+    path.retain(|&size, _| size <= params.max_terms);
     Ok(path)
+}
+
+/// How many terms come or go between two fits: one at a time as long as there are few.
+fn batch(terms: usize) -> usize {
+    1 + terms / STEP
 }
 
 /// Fits the coefficients again from where they are; returns how much the objective would grow without each term.

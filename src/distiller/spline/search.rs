@@ -3,13 +3,12 @@
 use super::{Candidate, Factors, SplineParams, bins::Bins, bins::Column, columns, product};
 use crate::{
     distiller::{choice::ChoiceData, cholesky},
-    level::first_max,
     model::{Factor, Shape},
 };
 use rayon::prelude::*;
 
 /// Terms that are rated exactly.
-const FINALISTS: usize = 20;
+const FINALISTS: usize = 48;
 
 /// A term that lowers the mean loss by less explains nothing.
 const LEAST_GAIN: f64 = 1e-9;
@@ -41,14 +40,16 @@ impl Rows {
     }
 }
 
-/// The term whose entry promises the largest decrease of the loss; `None` if none promises anything.
-pub(super) fn best_term(
+/// The terms whose entry promises the largest decrease of the loss, the best first and at most `room`, no two of the same
+/// features; none if none promises anything.
+pub(super) fn best_terms(
     data: &ChoiceData<'_, f32>,
     total: f64,
     bins: &Bins,
     params: &SplineParams,
     now: &Candidate,
-) -> Option<Factors> {
+    room: usize,
+) -> Vec<Factors> {
     let k = now.terms.len();
     let z = columns(data, &now.terms);
     let rows = data.probability.len();
@@ -56,10 +57,19 @@ pub(super) fn best_term(
     let scores: Vec<f64> = (0..rows).map(score).collect();
     let at = Rows::new(data, total, &scores);
     let finalists = finalists(data, bins, params, now, &at);
-    let present = Present::new(data, &at, z, k, params.ridge)?;
+    let Some(present) = Present::new(data, &at, z, k, params.ridge) else { return Vec::new() };
     let gains: Vec<f64> = finalists.par_iter().map(|term| present.gain(data, &at, term, params.ridge)).collect();
-    let best = first_max(gains.iter().copied());
-    (*gains.get(best)? > LEAST_GAIN).then(|| finalists[best].clone())
+    let mut order: Vec<usize> = (0..finalists.len()).filter(|&i| gains[i] > LEAST_GAIN).collect();
+    // A stable sort: of equals the first comes first.
+    order.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
+    let features = |i: usize| finalists[i].iter().map(|f| f.feature).collect::<Vec<_>>();
+    let mut chosen: Vec<usize> = Vec::new();
+    for i in order {
+        if chosen.len() < room && chosen.iter().all(|&c| features(c) != features(i)) {
+            chosen.push(i);
+        }
+    }
+    chosen.into_iter().map(|i| finalists[i].clone()).collect()
 }
 
 /// The terms that look best on sums over bins.
@@ -89,20 +99,27 @@ fn finalists(
         let columns = bins.columns.iter().filter(|c| parent.is_none_or(|p| p.feature != c.feature));
         let rows = || bins.rows.iter().copied().zip(values.iter().copied()).enumerate();
         let rate = |column| rate(column, rows(), within(parent), at, params.ridge);
-        columns.flat_map(rate).map(|(gain, factor)| (gain, parent, factor)).collect::<Vec<_>>()
+        // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
+        // leave no place for others.
+        let best = |column| {
+            let (kinked, smooth): (Vec<_>, Vec<_>) = rate(column).into_iter().partition(|(_, f)| f.threshold.is_some());
+            [smooth, kinked].into_iter().filter_map(|list| list.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)))
+        };
+        columns.flat_map(best).map(|(gain, factor)| (gain, parent, factor)).collect::<Vec<_>>()
     };
     let mut rated: Vec<(f64, Option<Factor>, Factor)> = parents.par_iter().flat_map_iter(of_parent).collect();
     // A stable sort: of equals the first comes first.
     rated.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut found: Vec<Factors> = Vec::new();
+    // Half of the places are for terms of one factor: the rating of products is rough, and there are many of them.
+    let mut places = [FINALISTS / 2; 2];
     for (_, parent, factor) in rated {
         let mut term: Factors = parent.into_iter().chain([factor]).collect();
         term.sort_by_key(|f| f.feature);
-        if !now.terms.contains(&term) && !found.contains(&term) {
+        let place = &mut places[term.len() - 1];
+        if *place > 0 && !now.terms.contains(&term) && !found.contains(&term) {
             found.push(term);
-        }
-        if found.len() == FINALISTS {
-            break;
+            *place -= 1;
         }
     }
     found

@@ -1,0 +1,101 @@
+//! `distill features`: which features earn their place?
+
+use super::{Verdict, check_interrupt, output::Output, progress::StepBar, table::Table};
+use crate::{
+    distiller::{Contribution, FitParams, Spread, select_families},
+    trace::Trace,
+};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Say what every feature and family of features adds, under cross-validation by episode
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill features trace\n  distill features trace --level stage --families 12 --json\n\n\
+A family is a base quantity with its rank and ratio. Families enter a conditional logit one by one, the one that lowers the\n\
+cross-entropy on the episodes held out most first, until none lowers it by more than its standard error; then each is left\n\
+out once. Changes are mean and standard error over folds. `distill fit --learner logit --features ...` takes the list."
+)]
+pub(super) struct FeaturesArgs {
+    /// Trace to learn from
+    trace: PathBuf,
+    /// Levels, comma-separated [default: all]
+    #[arg(long = "level", value_delimiter = ',', value_name = "NAME")]
+    levels: Vec<String>,
+    /// Most families that may enter
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    families: usize,
+    /// Parts that the episodes are divided into
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=50))]
+    folds: u32,
+    /// Choices per fold at most, drawn in proportion to their weights
+    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    max_choices: usize,
+    /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
+    #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
+    balance: f64,
+}
+
+pub(super) fn run(args: &FeaturesArgs, output: &mut Output) -> Result<Verdict> {
+    let trace = Trace::open(&args.trace)?;
+    let set = &trace.manifest.feature_set;
+    let known: Vec<&str> = set.levels.iter().map(|l| l.name.as_str()).collect();
+    if let Some(level) = args.levels.iter().find(|l| !known.contains(&l.as_str())) {
+        bail!("{}: no level `{level}`; it has {}", args.trace.display(), known.join(", "));
+    }
+    if trace.manifest.episodes < args.folds {
+        let episodes = trace.manifest.episodes;
+        bail!(
+            "{}: {episodes} episodes cannot be divided into {} folds; record more, or lower --folds",
+            args.trace.display(),
+            args.folds
+        );
+    }
+    if args.max_choices == 0 {
+        bail!("--max-choices must be at least 1, got 0");
+    }
+    let wanted = known.iter().filter(|&&l| args.levels.is_empty() || args.levels.iter().any(|a| a == l));
+    for level in wanted {
+        check_interrupt()?;
+        let table = trace.level(level)?;
+        let bar = StepBar::new(args.families + 1, output);
+        let tick = |what: String| {
+            bar.begin(what);
+            bar.step();
+        };
+        let recipe = (args.max_choices, args.balance, FitParams::default().ridge);
+        let found = select_families(&table, args.folds, args.families, recipe, &tick)
+            .with_context(|| format!("{}: cannot select", args.trace.display()))?;
+        drop(bar);
+        for (title, list) in [
+            ("by itself", &found.alone),
+            ("enters", &found.forward),
+            ("family left out", &found.without_family),
+            ("feature left out", &found.without_feature),
+        ] {
+            output.text(format!("{}\n", contributions(&format!("level {level}: {title}"), list)))?;
+        }
+        output.text(format!("--features {}\n", found.features.join(",")))?;
+        output.json("features", &json!({"level": level, "folds": args.folds, "selection": found}))?;
+    }
+    Ok(Verdict::Done)
+}
+
+fn contributions(title: &str, list: &[Contribution]) -> Table {
+    let mut table = Table::new(&[title, "top-1", "regret", "cross-entropy", "Δ top-1", "Δ regret", "Δ cross-entropy"]);
+    let change = |s: &Spread| format!("{:+.4} ± {:.4}", s.mean, s.se);
+    for c in list {
+        table.row([
+            c.name.clone(),
+            format!("{:.3}", c.figures.top1.mean),
+            format!("{:.4}", c.figures.regret.mean),
+            format!("{:.4}", c.figures.cross_entropy.mean),
+            change(&c.change.top1),
+            change(&c.change.regret),
+            change(&c.change.cross_entropy),
+        ]);
+    }
+    table
+}
