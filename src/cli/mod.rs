@@ -8,6 +8,7 @@ mod evaluate;
 mod export;
 mod fit;
 mod front;
+mod identify;
 mod inspect;
 mod list;
 mod loop_;
@@ -79,6 +80,7 @@ enum Command {
     Patch(patch::PatchArgs),
     Diff(diff::DiffArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Identify(identify::IdentifyArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
@@ -127,6 +129,7 @@ pub fn main() -> ExitCode {
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
         Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
+        Command::Identify(args) => identify::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
         Command::Inspect(args) => inspect::run(&args, &mut output),

@@ -10,6 +10,7 @@ pub mod export;
 mod guard;
 mod linear;
 mod pairwise;
+mod rule;
 mod slot;
 mod spline_logit;
 mod student;
@@ -23,6 +24,7 @@ pub use linear::Linear;
 pub use pairwise::Pairwise;
 #[cfg(feature = "toolkit")]
 pub(crate) use pairwise::pair_column;
+pub use rule::{OrderKey, Rule, RuleError};
 pub use slot::Slot;
 pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};
