@@ -10,7 +10,7 @@ use super::{
 use crate::{
     distiller::{ExceptionParams, ExceptionStep, find_exceptions, student_of_rules},
     evaluator::{Estimate, FidelityRow, Regimes, Scorer, fidelity},
-    model::{Guard, NamedModel, Rule},
+    model::{NamedModel, Rule},
     scenario::rules,
     trace::{LevelTable, Trace},
 };
@@ -239,13 +239,17 @@ fn print_identities(rows: &[Identity], regimes: Option<&Regimes>, trace: &Trace,
             continue;
         };
         output.text(format!(
-            "in {} of its {} choices of level {} it acts as {}: {} (chance: {})",
+            "in {} of its {} choices of level {} it acts as {}: {} (chance: {}){}",
             percent(best.agreement.value),
             best.kind,
             best.level,
             best.rule,
             best.meaning,
-            percent(chance)
+            percent(chance),
+            match group.iter().filter(|r| r.best).count() {
+                1 => String::new(),
+                n => format!("; {} other rules agree as often", n - 1),
+            }
         ))?;
     }
     output.text(format!("teacher: {}; * marks the best of the rules on these same choices", trace.manifest.labeller.id))
@@ -317,10 +321,7 @@ fn with_exceptions(args: &IdentifyArgs, trace: &Trace, known: &[Known], output: 
         })
         .collect();
     print_exceptions(&levels, args.kind.as_deref(), output)?;
-    let rules: Vec<(Rule, Vec<Guard>)> = chosen
-        .iter()
-        .map(|(known, steps)| (known.rule.clone(), steps.iter().filter_map(|s| s.exception.clone()).collect()))
-        .collect();
+    let rules: Vec<(&Rule, &[ExceptionStep])> = chosen.iter().map(|(k, steps)| (&k.rule, &steps[..])).collect();
     let manifest = &trace.manifest;
     let student =
         student_of_rules(&manifest.feature_set, manifest.abstains, &rules, &params, &validation, provenance(trace))?;
@@ -363,7 +364,11 @@ fn print_exceptions(levels: &[LevelRule], kind: Option<&str>, output: &mut Outpu
         for step in &level.steps {
             let name = match &step.exception {
                 None => format!("{}: {}", level.rule, level.meaning),
-                Some(guard) => format!("  but {}", guard.to_string().split_once(": ").map_or("", |(_, rest)| rest)),
+                Some(guard) => format!(
+                    "  {} {}",
+                    if step.overrides { "but above all" } else { "but" },
+                    guard.to_string().split_once(": ").map_or("", |(_, rest)| rest)
+                ),
             };
             let adds = before.map_or(String::new(), |b: f64| format!("{:+.3}", step.validation - b));
             table.row([name, format!("{:.3}", step.train), format!("{:.3}", step.validation), adds]);

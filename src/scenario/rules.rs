@@ -23,7 +23,7 @@ const fn rule(name: &'static str, text: &'static str, meaning: &'static str) -> 
 
 /// All heuristics. Those of the job level let executors stay with the job that releases them if it can use them; where it
 /// cannot, the rest of the rule decides.
-pub const RULES: [RuleTemplate; 22] = [
+pub const RULES: [RuleTemplate; 23] = [
     rule("first-come", "job: is_source first, smallest arrival_order_rank", "the oldest job first"),
     rule("newest-first", "job: is_source first, largest arrival_order_rank", "the newest job first"),
     rule(
@@ -61,6 +61,11 @@ pub const RULES: [RuleTemplate; 22] = [
         "smallest-ready",
         "job: is_source first, smallest smallest_ready_stage_rank",
         "the job with the smallest ready stage first",
+    ),
+    rule(
+        "fewest-ready",
+        "job: is_source first, smallest ready_tasks_rank",
+        "the job with fewest tasks that could start first",
     ),
     rule(
         "most-headroom",

@@ -1,19 +1,20 @@
 //! A rule and its exceptions: the shortest list of conditions on top of a named rule that brings it close to the teacher.
 //!
 //! Exceptions are guards of one or two conditions. They are found one at a time, each being the one that raises the top-1
-//! agreement on training choices most. The candidates of every choice stand in the rule's order, so that a set of candidates
-//! is one machine word and the choice of what is left of it is its lowest bit.
+//! agreement on training choices most. It stands before the rule's own guards and overrides them, or behind them, where it only
+//! divides what they leave. The candidates of every choice stand in the rule's order, so that a set of candidates is one
+//! machine word and the choice of what is left of it is its lowest bit.
 
-use super::{FitError, target::weighted, temperature::fit_temperature, tree::threshold::shortest};
+mod ordered;
+
+use super::{FitError, temperature::fit_temperature};
 use crate::{
     evaluator::{Scorer, fidelity},
     level::{FeatureSet, LevelSpec},
-    model::{
-        Action, CompiledGuards, Condition, Evidence, Guard, LevelModels, NamedModel, Operator, Provenance, Rule,
-        ScoreCandidates, Student,
-    },
-    trace::{Choice, LevelTable},
+    model::{Action, Condition, Evidence, Guard, LevelModels, NamedModel, Operator, Provenance, Rule, Student},
+    trace::LevelTable,
 };
+use ordered::Ordered;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -46,14 +47,14 @@ impl Default for ExceptionParams {
 pub struct ExceptionStep {
     /// The exception that was added; `None` for the rule alone.
     pub exception: Option<Guard>,
+    /// Whether it comes before the rule's own guards, not behind them.
+    pub overrides: bool,
     /// Weighted top-1 agreement on the training choices.
     pub train: f64,
     /// The same on validation choices.
     pub validation: f64,
 }
 
-/// Most candidates of a choice that the search looks at: one bit each. Larger choices are left out.
-const MOST_CANDIDATES: usize = 64;
 /// Thresholds per feature while two conditions are searched for, and when one of them is settled.
 const THRESHOLDS: (usize, usize) = (12, 60);
 /// First conditions that are combined with every other one: half of them the best alone, half those that set most right.
@@ -76,19 +77,20 @@ pub fn find_exceptions(
     let spec = &train.spec;
     let ordered = |table, most| Ordered::new(rule, table, params, most);
     let (mut train, mut validation) = (ordered(train, Some(params.max_choices))?, ordered(validation, None)?);
-    let step = |exception, train: &Ordered, validation: &Ordered| ExceptionStep {
+    let step = |exception, overrides, train: &Ordered, validation: &Ordered| ExceptionStep {
         exception,
+        overrides,
         train: train.agreement(),
         validation: validation.agreement(),
     };
-    let mut steps = vec![step(None, &train, &validation)];
+    let mut steps = vec![step(None, false, &train, &validation)];
     let conditions = [THRESHOLDS.0, THRESHOLDS.1].map(|n| train.conditions(n));
     while steps.len() <= params.max_exceptions && steps[steps.len() - 1].validation < params.min_fidelity {
         let Some(found) = best(&train, &conditions) else { break };
         train.apply(&found);
         validation.apply(&found);
         let before = steps[steps.len() - 1].validation;
-        let mut next = step(Some(found.guard(spec)), &train, &validation);
+        let mut next = step(Some(found.guard(spec)), found.overrides, &train, &validation);
         if next.validation < before + params.min_gain {
             break;
         }
@@ -102,8 +104,16 @@ pub fn find_exceptions(
     Ok(steps)
 }
 
-/// A student of one rule per level, each with its exceptions, which come before the rule's own guards. Temperatures are fitted
-/// on `validation`, the tables of the levels in the same order.
+/// The guards of a rule with its exceptions, in order.
+#[must_use]
+pub fn guards_of(rule: &Rule, steps: &[ExceptionStep]) -> Vec<Guard> {
+    let exceptions =
+        |overrides| steps.iter().filter(move |s| s.overrides == overrides).filter_map(|s| s.exception.clone());
+    exceptions(true).chain(rule.guards.clone()).chain(exceptions(false)).collect()
+}
+
+/// A student of one rule per level with its exceptions. Temperatures are fitted on `validation`, the tables of the levels in
+/// the same order.
 ///
 /// # Errors
 ///
@@ -111,17 +121,17 @@ pub fn find_exceptions(
 pub fn student_of_rules(
     set: &FeatureSet,
     abstains: bool,
-    rules: &[(Rule, Vec<Guard>)],
+    rules: &[(&Rule, &[ExceptionStep])],
     params: &ExceptionParams,
     validation: &[LevelTable],
     mut provenance: Provenance,
 ) -> Result<Student, FitError> {
     let mut levels = Vec::with_capacity(rules.len());
     let mut guards = Vec::new();
-    for ((rule, exceptions), table) in rules.iter().zip(validation) {
+    for ((rule, steps), table) in rules.iter().zip(validation) {
         let mut named = named(rule, &table.spec)?;
         named.temperature = fit_temperature(&named.model, table);
-        guards.extend(exceptions.iter().chain(&rule.guards).cloned());
+        guards.extend(guards_of(rule, steps));
         let scorer = Scorer::guarded(&named, &guards, &table.spec, "student");
         for row in fidelity(table, &[scorer], 0) {
             provenance.fidelity.insert(format!("{}/{}/{}/top1", rule.level, rule.name, row.kind), row.top1.value);
@@ -144,7 +154,7 @@ fn named(rule: &Rule, spec: &LevelSpec) -> Result<NamedModel, FitError> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Test {
     column: usize,
-    above: bool,
+    operator: Operator,
     value: f32,
 }
 
@@ -153,6 +163,7 @@ struct Test {
 struct Exception {
     when: Vec<Test>,
     first: bool,
+    overrides: bool,
     gain: f64,
 }
 
@@ -160,7 +171,7 @@ impl Exception {
     fn guard(&self, spec: &LevelSpec) -> Guard {
         let condition = |t: &Test| Condition {
             feature: spec.features[t.column].name.clone(),
-            operator: if t.above { Operator::Above } else { Operator::AtMost },
+            operator: t.operator,
             value: t.value,
         };
         let when = self.when.iter().map(condition).collect();
@@ -169,174 +180,39 @@ impl Exception {
     }
 }
 
-/// Choices whose candidates stand in the order of the rule.
-struct Ordered {
-    /// One list per feature, of the candidates of all choices.
-    columns: Vec<Vec<f32>>,
-    /// Where each choice's candidates begin, and the end.
-    start: Vec<usize>,
-    /// Candidates that exceptions have left, one bit each, the rule's first one lowest.
-    open: Vec<u64>,
-    /// The bit of the teacher's candidate.
-    target: Vec<u64>,
-    weight: Vec<f64>,
-}
-
-impl Ordered {
-    fn new(rule: &Rule, table: &LevelTable, params: &ExceptionParams, most: Option<usize>) -> Result<Self, FitError> {
-        let named = named(rule, &table.spec)?;
-        let guards = CompiledGuards::new(&rule.guards, &table.spec);
-        let counts = |c: &Choice<'_>| c.len() <= MOST_CANDIDATES && params.kind.is_none_or(|k| k == c.header.kind);
-        let chosen = weighted(table, params.balance, most, counts)?;
-        let mut ordered = Self {
-            columns: vec![Vec::new(); table.width()],
-            start: vec![0],
-            open: Vec::new(),
-            target: Vec::new(),
-            weight: Vec::new(),
-        };
-        let mut scores = Vec::new();
-        for (choice, weight) in chosen {
-            scores.clear();
-            scores.resize(choice.len(), 0.0);
-            named.model.score_choice(choice.x, choice.width, &mut scores);
-            let order = order(&guards, &choice, &scores);
-            for &i in &order {
-                ordered.columns.iter_mut().zip(choice.row(i)).for_each(|(column, &x)| column.push(x));
-            }
-            let target = choice.target();
-            let place = order.iter().position(|&i| i == target).unwrap_or(0);
-            ordered.start.push(ordered.start[ordered.start.len() - 1] + choice.len());
-            ordered.open.push(u64::MAX >> (MOST_CANDIDATES - choice.len()));
-            ordered.target.push(1 << place);
-            ordered.weight.push(weight);
-        }
-        Ok(ordered)
-    }
-
-    /// Weighted share of choices in which what comes first is the teacher's.
-    fn agreement(&self) -> f64 {
-        let right = |i: &usize| lowest(self.open[*i]) == self.target[*i];
-        let total: f64 = self.weight.iter().sum();
-        (0..self.open.len()).filter(right).map(|i| self.weight[i]).sum::<f64>() / total
-    }
-
-    /// Conditions at about so many quantiles of each feature.
-    fn conditions(&self, thresholds: usize) -> Vec<Vec<Test>> {
-        let of_column = |(column, values): (usize, &Vec<f32>)| {
-            let mut sorted = values.clone();
-            sorted.sort_unstable_by(f32::total_cmp);
-            let mut cuts: Vec<f32> = Vec::new();
-            for q in 1..=thresholds {
-                let low = sorted[(sorted.len() * q / (thresholds + 1)).min(sorted.len() - 1)];
-                let Some(&high) = sorted.get(sorted.partition_point(|v| v.total_cmp(&low).is_le())) else { break };
-                let cut = shortest(low, high);
-                if cuts.last() != Some(&cut) {
-                    cuts.push(cut);
-                }
-            }
-            // Few of the candidates may have a value that matters, such as a flag's 1.
-            if let (Some(&low), true) = (sorted.first(), cuts.is_empty())
-                && let Some(&high) = sorted.get(sorted.partition_point(|v| v.total_cmp(&low).is_le()))
-            {
-                cuts.push(shortest(low, high));
-            }
-            cuts.into_iter().flat_map(|value| [true, false].map(|above| Test { column, above, value })).collect()
-        };
-        self.columns.par_iter().enumerate().map(of_column).collect()
-    }
-
-    /// The candidates of each choice that meet a condition.
-    fn meeting(&self, test: Test) -> Vec<u64> {
-        let column = &self.columns[test.column];
-        let word = |values: &[f32]| {
-            let bit = |(i, &x): (usize, &f32)| u64::from((x > test.value) == test.above) << i;
-            values.iter().enumerate().map(bit).fold(0, |word, bit| word | bit)
-        };
-        self.start.windows(2).map(|w| word(&column[w[0]..w[1]])).collect()
-    }
-
-    /// What is gained and lost in weight if the candidates in `met` come first (or last).
-    fn change(&self, met: impl Iterator<Item = u64>, first: bool) -> (f64, f64) {
-        let (mut gained, mut lost) = (0.0, 0.0);
-        for (i, met) in met.enumerate() {
-            let (open, target) = (self.open[i], self.target[i]);
-            let left = divide(open, met, first);
-            if left == open {
-                continue;
-            }
-            match (lowest(open) == target, lowest(left) == target) {
-                (false, true) => gained += self.weight[i],
-                (true, false) => lost += self.weight[i],
-                _ => {}
-            }
-        }
-        (gained, lost)
-    }
-
-    fn apply(&mut self, exception: &Exception) {
-        let met = self.meeting_all(&exception.when);
-        self.open.iter_mut().zip(met).for_each(|(open, met)| *open = divide(*open, met, exception.first));
-    }
-
-    fn meeting_all(&self, tests: &[Test]) -> Vec<u64> {
-        let all = tests.iter().map(|&t| self.meeting(t));
-        all.reduce(|a, b| a.iter().zip(&b).map(|(a, b)| a & b).collect()).unwrap_or_default()
-    }
-}
-
-/// The rule's order of all candidates, such that of any that are left it takes the first one.
-fn order(guards: &CompiledGuards, choice: &Choice<'_>, scores: &[f64]) -> Vec<usize> {
-    let mut left = scores.to_vec();
-    let mut order = Vec::with_capacity(scores.len());
-    // Takes what the rule takes, then what it takes of the others, and so on.
-    while order.len() < scores.len() {
-        let mut narrowed = left.clone();
-        (0..guards.len()).for_each(|guard| guards.apply(guard, choice.x, choice.width, &mut narrowed));
-        let next = crate::level::first_max(narrowed);
-        left[next] = f64::NEG_INFINITY;
-        order.push(next);
-    }
-    order
-}
-
-/// The lowest bit.
-fn lowest(word: u64) -> u64 {
-    word & word.wrapping_neg()
-}
-
-/// What a guard leaves of the open candidates: those that meet it or the others, all where there are only such or others.
-fn divide(open: u64, met: u64, first: bool) -> u64 {
-    let left = open & if first { met } else { !met };
-    if left == 0 { open } else { left }
-}
-
 /// The exception that gains most; the one of fewer conditions and the first one among equals. `None` if none gains.
 fn best(data: &Ordered, [coarse, fine]: &[Vec<Vec<Test>>; 2]) -> Option<Exception> {
-    // To come first if a value is high is to come last if it is low: one action is enough for single conditions.
-    let single = |&test: &Test| {
-        let (gained, lost) = data.change(data.meeting(test).into_iter(), true);
-        (test, gained, gained - lost)
-    };
     let all: Vec<Test> = coarse.iter().flatten().copied().collect();
-    let singles: Vec<(Test, f64, f64)> = all.par_iter().map(single).collect();
-    let mut found = Exception { when: Vec::new(), first: true, gain: 0.0 };
-    for &(test, _, gain) in &singles {
-        if gain > found.gain {
-            found = Exception { when: vec![test], first: true, gain };
+    let mut found = Exception { when: Vec::new(), first: true, overrides: false, gain: 0.0 };
+    let mut outer: Vec<Test> = Vec::new();
+    for &overrides in data.places() {
+        // To come first if a value is high is to come last if it is low: one action is enough for single conditions.
+        let single = |&test: &Test| {
+            let (gained, lost) = data.change(data.meeting(test).into_iter(), true, overrides);
+            (test, gained, gained - lost)
+        };
+        let singles: Vec<(Test, f64, f64)> = all.par_iter().map(single).collect();
+        for &(test, _, gain) in &singles {
+            if gain > found.gain {
+                found = Exception { when: vec![test], first: true, overrides, gain };
+            }
         }
+        let most = FIRST_CONDITIONS / data.places().len();
+        let more: Vec<Test> = promising(&singles, most).into_iter().filter(|t| !outer.contains(t)).collect();
+        outer.extend(more);
     }
-    let outer: Vec<(Test, Vec<u64>)> = promising(&singles).into_iter().map(|test| (test, data.meeting(test))).collect();
+    let outer: Vec<(Test, Vec<u64>)> = outer.into_iter().map(|test| (test, data.meeting(test))).collect();
     let pairs: Vec<Exception> = all
         .par_iter()
         .filter_map(|&test| {
             let met = data.meeting(test);
             let mut found: Option<Exception> = None;
-            for (other, both) in outer.iter().filter(|(o, _)| o.column != test.column || o.above != test.above) {
-                for first in [true, false] {
-                    let (gained, lost) = data.change(met.iter().zip(both).map(|(a, b)| a & b), first);
+            for (other, both) in outer.iter().filter(|(o, _)| (o.column, o.operator) != (test.column, test.operator)) {
+                for (&overrides, first) in data.places().iter().flat_map(|p| [(p, true), (p, false)]) {
+                    let (gained, lost) = data.change(met.iter().zip(both).map(|(a, b)| a & b), first, overrides);
                     if gained - lost > found.as_ref().map_or(0.0, |f| f.gain) {
-                        found = Some(Exception { when: vec![*other, test], first, gain: gained - lost });
+                        let gain = gained - lost;
+                        found = Some(Exception { when: vec![*other, test], first, overrides, gain });
                     }
                 }
             }
@@ -354,11 +230,11 @@ fn best(data: &Ordered, [coarse, fine]: &[Vec<Vec<Test>>; 2]) -> Option<Exceptio
         let others = data.meeting_all(&others);
         let tried: Vec<(Test, f64)> = fine[at.column]
             .par_iter()
-            .filter(|t| t.above == at.above)
+            .filter(|t| t.operator == at.operator)
             .map(|&test| {
                 let met = data.meeting(test);
                 let both = met.iter().enumerate().map(|(i, m)| m & others.get(i).unwrap_or(&u64::MAX));
-                let (gained, lost) = data.change(both, found.first);
+                let (gained, lost) = data.change(both, found.first, found.overrides);
                 (test, gained - lost)
             })
             .collect();
@@ -372,9 +248,9 @@ fn best(data: &Ordered, [coarse, fine]: &[Vec<Vec<Test>>; 2]) -> Option<Exceptio
 }
 
 /// Conditions worth a second one: the best alone, and those that set most right whatever they spoil.
-fn promising(singles: &[(Test, f64, f64)]) -> Vec<Test> {
+fn promising(singles: &[(Test, f64, f64)], all: usize) -> Vec<Test> {
     let mut chosen: Vec<Test> = Vec::new();
-    for (alone, most) in [(true, FIRST_CONDITIONS / 2), (false, FIRST_CONDITIONS)] {
+    for (alone, most) in [(true, all / 2), (false, all)] {
         let of = |i: usize| if alone { singles[i].2 } else { singles[i].1 };
         let mut order: Vec<usize> = (0..singles.len()).filter(|&i| singles[i].1 > 0.0).collect();
         order.sort_by(|&a, &b| of(b).total_cmp(&of(a)).then(a.cmp(&b)));
@@ -437,8 +313,7 @@ mod tests {
             let steps = find_exceptions(&rule, &tables[0], &tables[1], &ExceptionParams::default()).unwrap();
             let model = rule.model(&tables[1].spec).unwrap();
             for (i, step) in steps.iter().enumerate() {
-                let found = steps[1..=i].iter().filter_map(|s| s.exception.clone());
-                let guards: Vec<Guard> = found.chain(rule.guards.clone()).collect();
+                let guards = guards_of(&rule, &steps[..=i]);
                 let scorer = Scorer::guarded(&model, &guards, &tables[1].spec, "student");
                 let rows = fidelity(&tables[1], &[scorer], 0);
                 let balanced = (rows[0].top1.value + rows[1].top1.value) / 2.0;
@@ -451,7 +326,7 @@ mod tests {
     #[test]
     fn single_conditions_are_the_best_by_brute_force_and_threads_do_not_matter() {
         let (set, tables) = tables();
-        let rule = Rule::parse("r", "job: largest a", &set).unwrap();
+        let rule = Rule::parse("r", "job: b > 0.8 first, largest a", &set).unwrap();
         let params = ExceptionParams::default();
         let data = Ordered::new(&rule, &tables[0], &params, None).unwrap();
         let coarse = data.conditions(THRESHOLDS.0);
@@ -460,9 +335,9 @@ mod tests {
         let total: f64 = data.weight.iter().sum();
         let mut most: f64 = 0.0;
         for &test in coarse.iter().flatten() {
-            for first in [true, false] {
+            for (first, overrides) in [(true, true), (true, false), (false, true), (false, false)] {
                 let mut tried = Ordered::new(&rule, &tables[0], &params, None).unwrap();
-                tried.apply(&Exception { when: vec![test], first, gain: 0.0 });
+                tried.apply(&Exception { when: vec![test], first, overrides, gain: 0.0 });
                 most = most.max(tried.agreement() - before);
             }
         }
