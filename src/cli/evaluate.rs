@@ -7,7 +7,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Evaluation, FidelityRow, Scorer, best_single_features, fidelity},
+    evaluator::{Budget, Evaluation, FidelityRow, Scorer, best_single_features, budget, fidelity},
     model::Student,
     trace::Trace,
 };
@@ -76,6 +76,10 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         evaluation.fidelity = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
         output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
+        evaluation.budget = joint_budget(&student, &trace, common.seed)?;
+        if let Some(budget) = &evaluation.budget {
+            print_budget(budget, output)?;
+        }
     }
     if let Some(teacher) = &args.teacher {
         let mut contenders = vec![Contender::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
@@ -128,6 +132,34 @@ pub(super) fn fidelity_rows(
         rows.extend(fidelity(&table, &scorers, seed));
     }
     Ok(rows)
+}
+
+/// Where the student's decisions depart from the teacher's.
+fn joint_budget(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
+    let tables = student.levels.iter().map(|l| trace.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
+    let scorers: Vec<Scorer<'_>> = student.levels.iter().map(|l| Scorer::student(student, l, "student")).collect();
+    let levels: Vec<_> = tables.iter().zip(&scorers).collect();
+    Ok(budget(&levels, seed))
+}
+
+fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
+    let disagreement = 1.0 - budget.joint.value;
+    output.text(format!(
+        "\n{} of {} decisions agree at all levels; where the others depart first",
+        interval(&budget.joint, 3),
+        budget.decisions
+    ))?;
+    let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of the disagreement"]);
+    for r in &budget.rows {
+        table.row([
+            format!("{}, {}", r.level, r.kind),
+            r.decisions.to_string(),
+            r.departures.to_string(),
+            interval(&r.share, 3),
+            format!("{:.0} %", 100.0 * r.share.value / disagreement.max(f64::MIN_POSITIVE)),
+        ]);
+    }
+    output.text(table)
 }
 
 /// Fidelity as a table.

@@ -3,14 +3,14 @@
 use super::{Verdict, output::Output, table::Table};
 use crate::{
     policy::POLICIES,
-    scenario::{GUARDS, dag},
+    scenario::{GUARDS, RULES, dag},
     workload::{EDGE_CASES, WORKLOADS},
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-/// Show the policies, workloads, features or guards there are
+/// Show the policies, workloads, features, guards or rules there are
 #[derive(Args)]
 pub(super) struct ListArgs {
     /// What to show
@@ -23,6 +23,7 @@ enum What {
     Workloads,
     Features,
     Guards,
+    Rules,
 }
 
 pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
@@ -60,6 +61,14 @@ pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
                     "guard",
                     &json!({"name": g.name, "text": g.text, "values": g.values, "meaning": g.meaning}),
                 )?;
+            }
+        }
+        What::Rules => {
+            output
+                .text("Heuristics that `distill identify` compares a teacher with; --rule takes more of the kind.\n")?;
+            for r in RULES {
+                output.text(format!("{}: {}\n    {}", r.name, r.text, r.meaning))?;
+                output.json("rule", &json!({"name": r.name, "text": r.text, "meaning": r.meaning}))?;
             }
         }
         What::Features => {

@@ -9,6 +9,7 @@ mod export;
 mod features;
 mod fit;
 mod front;
+mod identify;
 mod inspect;
 mod list;
 mod loop_;
@@ -81,6 +82,7 @@ enum Command {
     Diff(diff::DiffArgs),
     Features(features::FeaturesArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Identify(identify::IdentifyArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
@@ -130,6 +132,7 @@ pub fn main() -> ExitCode {
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
         Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
+        Command::Identify(args) => identify::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
         Command::Inspect(args) => inspect::run(&args, &mut output),

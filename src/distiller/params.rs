@@ -252,6 +252,12 @@ pub enum FitError {
         /// What is fitted.
         learners: String,
     },
+    /// A rule that the level has no features for.
+    #[error("{reason}")]
+    Rule {
+        /// Why, with the rule.
+        reason: String,
+    },
     /// A model of choice cannot be fitted.
     #[error("level `{level}`, {learner}: {problem}")]
     Choice {

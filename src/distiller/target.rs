@@ -49,10 +49,15 @@ pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The choices to learn from, and their weights. Where there are more than `most`, so many are drawn in proportion to their
+/// The choices to learn from among those that count, and their weights. Where there are more than `most`, so many are drawn in proportion to their
 /// weights and at even distances, which keeps the total weight and, on average, that of every choice.
-fn weighted(table: &LevelTable, balance: f64, most: Option<usize>) -> Result<Vec<(Choice<'_>, f64)>, FitError> {
-    let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT);
+pub(super) fn weighted<'a>(
+    table: &'a LevelTable,
+    balance: f64,
+    most: Option<usize>,
+    counts: impl Fn(&Choice<'_>) -> bool,
+) -> Result<Vec<(Choice<'a>, f64)>, FitError> {
+    let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT && counts(c));
     let mut kind_weight = vec![0.0; table.kinds.len()];
     for choice in usable() {
         kind_weight[choice.header.kind as usize] += f64::from(choice.header.weight);
@@ -90,7 +95,7 @@ fn thin<'a>(all: &[(Choice<'a>, f64)], most: usize) -> Vec<(Choice<'a>, f64)> {
 /// taken of them, so that they need no floor. Of deterministic policies the executed candidate has probability 1.
 pub(super) fn choices(table: &LevelTable, balance: f64, most: Option<usize>) -> Result<Choices, FitError> {
     let mut choices = Choices::new(table.width());
-    for (choice, weight) in weighted(table, balance, most)? {
+    for (choice, weight) in weighted(table, balance, most, |_| true)? {
         let (target, known) = (choice.target(), choice.has_probabilities());
         let probability = choice.log_prob.iter().enumerate().map(|(i, &p)| match known {
             true => f64::from(p).exp(),
@@ -106,7 +111,7 @@ pub(super) fn choices(table: &LevelTable, balance: f64, most: Option<usize>) -> 
 /// many counts like one among few; `balance` as in [`super::FitParams`].
 pub(super) fn rows(table: &LevelTable, target: Target, balance: f64, most: Option<usize>) -> Result<Rows, FitError> {
     let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
-    for (choice, weight) in weighted(table, balance, most)? {
+    for (choice, weight) in weighted(table, balance, most, |_| true)? {
         let weight = weight / choice.len() as f64;
         rows.x.extend_from_slice(choice.x);
         rows.weight.resize(rows.weight.len() + choice.len(), weight);

@@ -1,15 +1,21 @@
 //! How good is a student? Fidelity to the teacher on recorded choices, and paired comparisons in closed loop.
 
 mod agreement;
+mod budget;
 mod closed_loop;
 mod fidelity;
 mod interval;
+mod regime;
 mod report;
 mod scorer;
+#[cfg(test)]
+pub(crate) mod tiny;
 
 pub use agreement::{AgreementRow, agreement};
+pub use budget::{Budget, BudgetRow, FORCED, budget};
 pub use closed_loop::{EpisodeFigures, compare};
 pub use fidelity::fidelity;
 pub use interval::{bootstrap, percentile_interval};
+pub use regime::Regimes;
 pub use report::{ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Schedule, ScheduleRun};
 pub use scorer::{Scorer, best_single_features};

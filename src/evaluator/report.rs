@@ -1,5 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
+use super::Budget;
 use serde::{Deserialize, Serialize};
 
 /// A figure with its 95 % interval, resampled by episode.
@@ -104,6 +105,9 @@ pub struct ClosedLoop {
 pub struct Evaluation {
     /// Fidelity by level, kind and scorer; empty if no trace was evaluated.
     pub fidelity: Vec<FidelityRow>,
+    /// Where whole decisions depart from the teacher's; `None` if no trace was evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// Closed loop; `None` if not run.
     pub closed_loop: Option<ClosedLoop>,
     /// Closed loops on further workloads.

@@ -1,8 +1,8 @@
 //! Who orders the candidates of a choice: models, students with their guards, single features, chance.
 
 use crate::{
-    level::first_max,
-    model::{CompiledGuards, LevelModels, Model, NamedModel, ScoreCandidates, Student},
+    level::{LevelSpec, first_max},
+    model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, ScoreCandidates, Student},
     trace::{Choice, LevelTable},
 };
 use rayon::prelude::*;
@@ -46,9 +46,18 @@ impl<'a> Scorer<'a> {
     /// A level of a student as it schedules: the model in use under the student's guards.
     #[must_use]
     pub fn student(student: &'a Student, level: &'a LevelModels, role: &str) -> Self {
-        let mut scorer = Self::model(level.scheduler(), role);
-        if let (Rule::Model { guards, .. }, Some(spec)) = (&mut scorer.rule, student.feature_set.level(&level.level)) {
-            *guards = CompiledGuards::new(&student.guards, spec);
+        match student.feature_set.level(&level.level) {
+            Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
+            None => Self::model(level.scheduler(), role),
+        }
+    }
+
+    /// A model under those of the guards that are about its level.
+    #[must_use]
+    pub fn guarded(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec, role: &str) -> Self {
+        let mut scorer = Self::model(model, role);
+        if let Rule::Model { guards: compiled, .. } = &mut scorer.rule {
+            *compiled = CompiledGuards::new(guards, spec);
         }
         scorer
     }

@@ -74,7 +74,9 @@ impl Operator {
         }
     }
 
-    fn holds(self, x: f32, value: f32) -> bool {
+    /// Whether a value is so.
+    #[must_use]
+    pub fn holds(self, x: f32, value: f32) -> bool {
         match self {
             Self::Above => x > value,
             Self::AtLeast => x >= value,

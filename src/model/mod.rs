@@ -11,6 +11,7 @@ mod guard;
 mod linear;
 mod pairwise;
 mod regime;
+mod rule;
 mod slot;
 mod spline_logit;
 mod student;
@@ -25,6 +26,7 @@ pub use pairwise::Pairwise;
 #[cfg(feature = "toolkit")]
 pub(crate) use pairwise::pair_column;
 pub use regime::Regime;
+pub use rule::{OrderKey, Rule, RuleError};
 pub use slot::Slot;
 pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
 pub use student::{LevelModels, NamedModel, Provenance, Student, StudentError};

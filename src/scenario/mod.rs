@@ -2,5 +2,7 @@
 
 pub mod dag;
 mod guards;
+mod rules;
 
 pub use guards::{BORDERS, GUARDS, GuardTemplate, ORDERS};
+pub use rules::{RULES, RuleTemplate, rules};

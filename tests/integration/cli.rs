@@ -121,6 +121,33 @@ fn the_steps_of_the_pipeline_work_one_by_one() {
 }
 
 #[test]
+fn a_teacher_is_identified_and_its_exceptions_schedule() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "8", "train");
+    record(dir, "validation", "4", "validation");
+    let said = done(dir, &["identify", "train"]);
+    assert!(said.contains("* ") && said.contains("choices of level job it acts as"), "{said}");
+    assert!(said.contains("jobs_in_system <= "), "{said}");
+    let lines = done(dir, &["--json", "identify", "train", "--rule", "mine=job: is_source last, largest age"]);
+    let found: Value = serde_json::from_str(&lines).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|r| r["rule"] == "mine" && r["regimes"].as_array().is_some_and(|p| !p.is_empty())));
+    let search = ["identify", "train", "--validation", "validation", "--exceptions", "fair", "--exceptions", "best"];
+    let said = done(dir, &[&search[..], &["-o", "rules.json", "-j", "1"]].concat());
+    assert!(said.contains("written to rules.json") && said.contains("but "), "{said}");
+    done(dir, &[&search[..], &["-o", "again.json", "-j", "2"]].concat());
+    assert_eq!(fs::read(dir.join("rules.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
+    let said = done(dir, &["evaluate", "rules.json", "validation"]);
+    assert!(said.contains("of the disagreement"), "{said}");
+    done(dir, &["simulate", "-p", "student:rules.json", "-w", TINY, "-n", "2"]);
+    assert!(done(dir, &["list", "rules"]).contains("shortest-job"));
+    refused(dir, &["identify", "train", "--exceptions", "sjf"], &["no rule `sjf`", "shortest-job"]);
+    refused(dir, &["identify", "train", "--rule", "x=job: smallest colour"], &["no feature `colour`"]);
+    refused(dir, &["identify", "train", "--exceptions", "best", "--kind", "forced"], &["no kind `forced`", "free"]);
+}
+
+#[test]
 fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
