@@ -248,7 +248,7 @@ fn print_identities(rows: &[Identity], regimes: Option<&Regimes>, trace: &Trace,
             percent(chance),
             match group.iter().filter(|r| r.best).count() {
                 1 => String::new(),
-                n => format!("; {} other rules agree as often", n - 1),
+                n => format!("; {} more of the rules agree as often", n - 1),
             }
         ))?;
     }
@@ -377,6 +377,7 @@ fn print_exceptions(levels: &[LevelRule], kind: Option<&str>, output: &mut Outpu
         output.text(format!("{table}\n"))?;
     }
     output.text(
-        "exceptions come before the rule, the first one first; all of them are chosen on these validation choices",
+        "exceptions come before the rule's order, from the top; those above all come before its guards too (`distill list rules`); \
+         all are chosen on these validation choices",
     )
 }
