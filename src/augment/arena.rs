@@ -202,7 +202,7 @@ impl<'a> Arena<'a> {
 }
 
 /// Hash of the models that schedule and of the guards, without what is said about them.
-fn key(student: &Student) -> Key {
+pub(super) fn key(student: &Student) -> Key {
     let models: Vec<&Model> = student.levels.iter().map(|l| &l.scheduler().model).collect();
     let bare = |g: &Guard| Guard { evidence: crate::model::Evidence::default(), ..g.clone() };
     let guards: Vec<Guard> = student.guards.iter().map(bare).collect();

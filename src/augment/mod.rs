@@ -43,7 +43,8 @@ pub struct Repertoire {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AugmentParams {
-    /// Episodes to run, in training and validation together.
+    /// Episodes to run, in training and validation together. The last round, the removal of useless guards and the evidence come
+    /// on top.
     pub budget: u64,
     /// Validation episodes in which a change is confirmed; up to four times as many where they leave it open.
     pub validation: u32,
@@ -155,6 +156,8 @@ struct Search<'s, 'a> {
     /// Episodes used up in each split, so that every comparison meets new ones.
     next_train: u32,
     next_validation: u32,
+    /// Changes of the best student that validation refused.
+    refused: Vec<Student>,
     on_step: &'s mut dyn FnMut(&Step),
 }
 
@@ -174,8 +177,16 @@ pub fn augment(
 ) -> Result<(Student, Vec<Step>), AugmentError> {
     params.check(student)?;
     let edits_before = params.budget as f64 * (1.0 - params.polish) / 2.0;
-    let mut search =
-        Search { arena, params, best: student.clone(), steps: Vec::new(), next_train: 0, next_validation: 0, on_step };
+    let mut search = Search {
+        arena,
+        params,
+        best: student.clone(),
+        steps: Vec::new(),
+        next_train: 0,
+        next_validation: 0,
+        refused: Vec::new(),
+        on_step,
+    };
     search.climb(repertoire, edits_before as u64)?;
     let polish_until = search.arena.spent() + (params.budget as f64 * params.polish) as u64;
     search.polish(polish_until.min(params.budget))?;
@@ -227,7 +238,7 @@ fn validate(
         of_changed.extend_from_slice(&scores[0]);
         of_best.extend_from_slice(&scores[1]);
         let paired = Paired::new(&of_changed, &of_best);
-        let open = paired.mean < 0.0 && !paired.is_better();
+        let open = paired.mean < 0.0 && !paired.is_better_at_a_look();
         if !open || of_best.len() >= 4 * block as usize {
             return Ok(paired);
         }
@@ -237,29 +248,28 @@ fn validate(
 impl Search<'_, '_> {
     /// Adds the best of all small changes as long as one is confirmed.
     fn climb(&mut self, repertoire: &Repertoire, until: u64) -> Result<(), AugmentError> {
-        let mut refused: Vec<Student> = Vec::new();
         while self.arena.spent() < until {
             let mut moves: Vec<Move> = moves::guards(&self.best, &repertoire.guards, self.params.max_guards);
             moves.extend(moves::patches(&self.best, &repertoire.orders));
             moves.extend(moves::regimes(&self.best, &repertoire.orders, &repertoire.borders));
-            moves.retain(|m| m.student.size() <= self.params.max_size && !refused.contains(&m.student));
+            moves.retain(|m| m.student.size() <= self.params.max_size && !self.refused.contains(&m.student));
             let students: Vec<Student> = moves.iter().map(|m| m.student.clone()).collect();
             let episodes = (self.next_train, 4, 128);
             self.next_train += episodes.2;
             let ranked = race(self.arena, &self.best, &students, episodes, until)?;
             // The best that are left get their chance on validation; what fails there is not tried again.
-            let mut kept = false;
-            for &(i, train) in ranked.iter().take(3).filter(|r| r.1.mean < 0.0) {
+            let hopeful = ranked.iter().take(3).filter(|r| r.1.mean < 0.0);
+            let mut tried = false;
+            for &(i, train) in hopeful {
+                tried = true;
                 if self.confirm(&moves[i].what, students[i].clone(), Some(train))? {
-                    kept = true;
                     break;
                 }
-                refused.push(students[i].clone());
+                self.refused.push(students[i].clone());
             }
-            if !kept {
+            if !tried {
                 break;
             }
-            refused.clear();
         }
         Ok(())
     }
@@ -267,10 +277,11 @@ impl Search<'_, '_> {
     /// Keeps a changed student if it is better on validation episodes.
     fn confirm(&mut self, what: &str, changed: Student, train: Option<Paired>) -> Result<bool, AugmentError> {
         let paired = self.validate(&changed)?;
-        let kept = paired.is_better();
+        let kept = paired.is_better_at_a_look();
         self.step(what, train, paired, kept);
         if kept {
             self.best = changed;
+            self.refused.clear();
         }
         Ok(kept)
     }
@@ -298,7 +309,7 @@ impl Search<'_, '_> {
         let params = self.params;
         let start = self.best.clone();
         let first = self.next_train;
-        let population = 4 + (3.0 * (start.size().max(1) as f64).ln()) as u64;
+        let population = polish::population(&start) as u64;
         let left = until.saturating_sub(self.arena.spent());
         let generations = (left / (population * u64::from(params.polish_episodes))) as u32;
         if generations == 0 {
@@ -319,7 +330,7 @@ impl Search<'_, '_> {
         polish::polish(arena, &start, polish, every, |arena, mean| {
             checkpoints += 1;
             let paired = validate(arena, &mean, best, next_validation, params.validation)?;
-            let kept = paired.is_better();
+            let kept = paired.is_better_at_a_look();
             let step = Step {
                 what: format!("direct search, checkpoint {checkpoints}"),
                 train_gain: None,
@@ -368,6 +379,10 @@ impl Search<'_, '_> {
         let rates = self.arena.departures(&self.best, &others, Split::Validation, first..first + 10)?;
         let mut best = self.best.clone();
         for (i, evidence) in moves::evidence(&mut best).enumerate() {
+            // A patch whose numbers were all changed again by later ones cannot be told from them.
+            if arena::key(&without[i]) == arena::key(&self.best) {
+                continue;
+            }
             evidence.gain = Some(moves::round(1.0 - Paired::new(&scores[0], &scores[i + 1]).mean.exp()));
             evidence.firing_rate = Some(moves::round(rates[i]));
         }

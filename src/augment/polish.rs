@@ -51,6 +51,11 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
     places.collect()
 }
 
+/// Candidates per generation for a student.
+pub(super) fn population(student: &Student) -> usize {
+    4 + (3.0 * (coordinates(student).len().max(1) as f64).ln()) as usize
+}
+
 /// A student with the numbers of a point, rounded to what a person reads, as one patch.
 fn at(student: &Student, coordinates: &[Coordinate], point: &[f64], reason: &str) -> Student {
     let mut changed = student.clone();
@@ -89,7 +94,7 @@ pub(super) fn polish(
     if coordinates.is_empty() {
         return Ok(());
     }
-    let population = 4 + (3.0 * (coordinates.len() as f64).ln()) as usize;
+    let population = population(student);
     let reason = format!("direct search of {} numbers", coordinates.len());
     let shared = RefCell::new((arena, 0usize, None::<AugmentError>));
     let objective = |point: &DVector<f64>| -> f64 {

@@ -19,11 +19,18 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Of `a` − `b`, episode by episode. A stalled episode makes the mean ±∞ or NaN: `a` is then never better.
+    /// Of `a` − `b`, episode by episode. Who strands the cluster (+∞) more often is worse, by ∞; where both do so equally
+    /// often, the episodes count that both complete.
     #[must_use]
     pub fn new(a: &[f64], b: &[f64]) -> Self {
-        let n = a.len();
-        let differences = || a.iter().zip(b).map(|(a, b)| a - b);
+        let stalls = |scores: &[f64]| scores.iter().filter(|s| s.is_infinite()).count();
+        let (of_a, of_b) = (stalls(a), stalls(b));
+        if of_a != of_b {
+            let mean = if of_a > of_b { f64::INFINITY } else { f64::NEG_INFINITY };
+            return Self { mean, se: 0.0, n: a.len() };
+        }
+        let differences = || a.iter().zip(b).map(|(a, b)| a - b).filter(|d| d.is_finite());
+        let n = differences().count();
         let mean = differences().sum::<f64>() / n as f64;
         let square: f64 = differences().map(|d| (d - mean).powi(2)).sum();
         Self { mean, se: (square / (n * n.saturating_sub(1)).max(1) as f64).sqrt(), n }
@@ -31,13 +38,19 @@ impl Paired {
 
     /// One-sided 95 % bound on how much larger the true mean could be.
     fn margin(&self) -> f64 {
-        t95(self.n.saturating_sub(1)) * self.se
+        quantile(Z95, self.n.saturating_sub(1)) * self.se
     }
 
     /// Whether `a` is better, with 95 % confidence.
     #[must_use]
     pub fn is_better(&self) -> bool {
         self.mean + self.margin() < 0.0
+    }
+
+    /// Whether `a` is better, with 95 % confidence over up to four looks at a growing sample (Pocock 1977).
+    #[must_use]
+    pub fn is_better_at_a_look(&self) -> bool {
+        self.mean + quantile(POCOCK, self.n.saturating_sub(1)) * self.se < 0.0
     }
 
     /// Whether `a` is not better for sure: worse with 95 % confidence, or not comparable.
@@ -48,9 +61,17 @@ impl Paired {
     }
 }
 
-/// 95 % quantile of Student's t (Cornish–Fisher expansion; within 1 % from 3 degrees of freedom on).
-fn t95(degrees: usize) -> f64 {
-    let (z, n) = (1.644_854_f64, degrees.max(1) as f64);
+/// 95 % quantile of the normal distribution.
+const Z95: f64 = 1.644_854;
+
+/// What a standard normal statistic must exceed at one of four equally spaced looks, so that it does so at any of them with a
+/// probability of 5 % (one-sided) where there is nothing to find (Pocock 1977, table 1, two-sided 10 %).
+const POCOCK: f64 = 2.067;
+
+/// The quantile of Student's t that belongs to a quantile of the normal distribution (Cornish–Fisher expansion; for 95 %
+/// within 1 % from 3 degrees of freedom on).
+fn quantile(z: f64, degrees: usize) -> f64 {
+    let n = degrees.max(1) as f64;
     let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
     let second = (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n);
     let third = (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n);
@@ -114,7 +135,8 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_tables() {
         for (degrees, expected) in [(3, 2.353), (5, 2.015), (10, 1.812), (30, 1.697), (1000, 1.646)] {
-            assert!((t95(degrees) / expected - 1.0).abs() < 0.01, "{degrees}: {}", t95(degrees));
+            let found = quantile(Z95, degrees);
+            assert!((found / expected - 1.0).abs() < 0.01, "{degrees}: {found}");
         }
     }
 
@@ -136,5 +158,9 @@ mod tests {
         let (base, stall) = ([1.0, 1.0], [0.0, f64::INFINITY]);
         assert!(Paired::new(&stall, &base).is_worse() && !Paired::new(&stall, &base).is_better());
         assert!(!Paired::new(&stall, &stall).is_better());
+        // Whoever cures it is better at once; where both stall, the other episodes tell.
+        assert!(Paired::new(&base, &stall).is_better());
+        let (a, b) = ([1.0, f64::INFINITY, 2.0, 3.0], [1.5, f64::INFINITY, 2.5, 3.5]);
+        assert_eq!((Paired::new(&a, &b).mean, Paired::new(&a, &b).n), (-0.5, 3));
     }
 }

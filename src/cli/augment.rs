@@ -3,19 +3,25 @@
 use super::{
     Common, Interrupted, STOP, Verdict,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop, open_workload, print_closed_loop},
+    evaluate::write_json,
     output::Output,
     progress::EpisodeBar,
     table::Table,
 };
 use crate::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
+    level::sha256_hex,
     model::{Evidence, Guard, GuardError, Student},
     scenario::{BORDERS, GUARDS, ORDERS},
+    workload::Workload,
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// Search guards, patches and numbers that make a student schedule better than its teacher
 #[derive(Args)]
@@ -36,7 +42,7 @@ pub(super) struct AugmentArgs {
     /// Policy to compare with in the end, repeatable; the first is the baseline of the ratios
     #[arg(short, long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
-    /// Episodes that the search may run, training and validation together
+    /// Episodes that the search may run, training and validation together; its end takes some more
     #[arg(long, default_value_t = AugmentParams::default().budget, value_name = "N")]
     budget: u64,
     /// Validation episodes in which every change is confirmed
@@ -82,9 +88,14 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     let mut contenders: Vec<Contender> =
         args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
     let workload = open_workload(&args.workload)?;
-    let plan = json!({
-        "student": student.hash(), "workload": args.workload, "params": params, "seed": common.seed,
-    });
+    let path = args.output.join("student.json");
+    if path.canonicalize().is_ok_and(|there| args.student.canonicalize().is_ok_and(|here| here == there)) {
+        bail!(
+            "{}: the augmented student would take the place of the one to begin with; give another folder",
+            path.display()
+        );
+    }
+    let plan = plan(&student, &*workload, &args.workload, &params, common.seed)?;
     prepare(&args.output, &plan, args.force)?;
 
     let guards: Vec<Guard> =
@@ -108,17 +119,15 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         AugmentError::Interrupted => anyhow::Error::from(e).context(Interrupted),
         other => other.into(),
     })?;
-    let path = args.output.join("student.json");
     augmented.save(&path)?;
     let steps_path = args.output.join("steps.json");
-    std::fs::write(&steps_path, serde_json::to_string_pretty(&steps)? + "\n")
-        .with_context(|| format!("{}: cannot write", steps_path.display()))?;
+    write_json(&steps_path, &steps)?;
     output.text(format!("{table}\n"))?;
     print_edits(&augmented, output)?;
 
     let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Test };
-    contenders.push(Contender::student(&args.student)?);
-    contenders.push(Contender::student(&path)?);
+    contenders.push(Contender::in_memory("before", &student)?);
+    contenders.push(Contender::in_memory("augmented", &augmented)?);
     let comparison = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
     print_closed_loop(&comparison, output)?;
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
@@ -130,6 +139,25 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     Ok(Verdict::Done)
 }
 
+/// What a search's results depend on.
+fn plan(
+    student: &Student,
+    workload: &dyn Workload,
+    workload_id: &str,
+    params: &AugmentParams,
+    seed: u64,
+) -> Result<serde_json::Value> {
+    let hash = |path: PathBuf| -> Result<(String, String)> {
+        let bytes = std::fs::read(&path).with_context(|| format!("{}: cannot read", path.display()))?;
+        Ok((path.display().to_string(), sha256_hex(&bytes)))
+    };
+    let files: BTreeMap<String, String> = workload.files().into_iter().map(hash).collect::<Result<_>>()?;
+    Ok(json!({
+        "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workload": workload_id, "files": files,
+        "params": params, "seed": seed,
+    }))
+}
+
 /// Makes the folder ready: a journal belongs to one search.
 fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
     let at = |what: &str| format!("{}: cannot {what}", dir.display());
@@ -137,7 +165,7 @@ fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
     let path = dir.join("plan.json");
     let text = serde_json::to_string_pretty(plan)? + "\n";
     match std::fs::read_to_string(&path) {
-        Ok(found) if found == text => return Ok(()),
+        Ok(found) if found == text && !force => return Ok(()),
         Ok(_) if !force => bail!(
             "{}: the folder holds a search with another student, workload, seed or budget; give --force to replace it, or \
              -o for another folder",
@@ -146,9 +174,11 @@ fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).with_context(|| at("read plan.json in")),
         _ => {}
     }
-    let journal = dir.join("evaluations.jsonl");
-    if journal.exists() {
-        std::fs::remove_file(&journal).with_context(|| at("replace the journal in"))?;
+    for old in ["evaluations.jsonl", "student.json", "steps.json"] {
+        match std::fs::remove_file(dir.join(old)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).with_context(|| at("clear")),
+            _ => {}
+        }
     }
     let unfinished = dir.join("plan.json.tmp");
     std::fs::write(&unfinished, text)

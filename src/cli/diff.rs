@@ -87,12 +87,15 @@ fn difference(a: &Student, b: &Student, in_a: &LevelModels) -> Option<LevelDiffe
     let in_b = b.level(&in_a.level)?;
     let (x, y) = (in_a.scheduler(), in_b.scheduler());
     let level = a.levels.iter().position(|l| l.level == in_a.level)?;
-    let numbers = (x.model.slots() == y.model.slots() && tests(&x.model) == tests(&y.model)).then(|| {
+    let numbers = (blank(&x.model) == blank(&y.model)).then(|| {
+        let mut slots = [x.model.slots(), y.model.slots()].concat();
+        slots.sort_unstable();
+        slots.dedup();
         let differs = |slot: Slot| {
             let (was, now) = (x.model.number(slot)?, y.model.number(slot)?);
             (was != now).then(|| (a.place_name(&crate::model::Place::Model { level, slot }), was, now))
         };
-        x.model.slots().into_iter().filter_map(differs).collect()
+        slots.into_iter().filter_map(differs).collect()
     });
     let (of_a, of_b) = (features(a, level, &x.model), features(a, level, &y.model));
     let only = |mine: &BTreeSet<String>, theirs: &BTreeSet<String>| mine.difference(theirs).cloned().collect();
@@ -105,15 +108,13 @@ fn difference(a: &Student, b: &Student, in_a: &LevelModels) -> Option<LevelDiffe
     })
 }
 
-/// What a model reads where.
-fn tests(model: &Model) -> Vec<u32> {
-    match model {
-        Model::Tree(tree) => tree.feature.clone(),
-        Model::Pairwise(pairwise) => pairwise.tree.feature.clone(),
-        Model::SplineLogit(spline) => spline.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature).collect(),
-        Model::Regime(regime) => regime.models.iter().flat_map(tests).chain(regime.tree.feature.clone()).collect(),
-        Model::Linear(_) | Model::ChoiceLogit(_) => Vec::new(),
+/// A model with all its numbers set to 0: what is left is its shape, and what it says of its training data.
+fn blank(model: &Model) -> Model {
+    let mut blank = model.clone();
+    for slot in model.slots() {
+        blank.set_number(slot, 0.0);
     }
+    blank
 }
 
 /// Names of the features that a model reads.

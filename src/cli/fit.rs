@@ -287,8 +287,13 @@ pub(super) fn load(
     if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
         bail!("the validation trace has other features than the training trace: {difference}");
     }
-    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.first_episode, t.manifest.workload.clone());
-    if validation.is_some_and(|v| v.hash == trace.hash || drawn(v) == drawn(trace)) {
+    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.workload.clone());
+    let range = |t: &Trace| (t.manifest.first_episode, t.manifest.first_episode + t.manifest.episodes);
+    let overlap = |v: &Trace| {
+        let ((from, to), (first, end)) = (range(v), range(trace));
+        drawn(v) == drawn(trace) && from < end && first < to
+    };
+    if validation.is_some_and(|v| v.hash == trace.hash || overlap(v)) {
         bail!("the validation trace has the same episodes as the training trace; record another split");
     }
     if validation.is_none() && trace.manifest.episodes < 2 {

@@ -1,6 +1,6 @@
 //! Guards: an operator's or a searched rule above a student's models.
 
-use crate::level::{FeatureSet, LevelSpec};
+use crate::level::{FeatureSet, LevelSpec, NONE_FLAG};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -294,6 +294,8 @@ pub struct CompiledGuards {
 
 #[derive(Clone, Debug)]
 struct CompiledGuard {
+    /// Column of the flag of the candidate that is no candidate, unless a condition names it.
+    none: Option<usize>,
     /// Column, operator and value of each condition.
     when: Vec<(usize, Operator, f32)>,
     action: Action,
@@ -306,7 +308,9 @@ impl CompiledGuards {
         let column = |name: &str| level.features.iter().position(|f| f.name == name);
         let compile = |g: &Guard| {
             let when = g.when.iter().filter_map(|c| Some((column(&c.feature)?, c.operator, c.value)));
-            CompiledGuard { when: when.collect(), action: g.action }
+            let names_none = g.when.iter().any(|c| c.feature == NONE_FLAG);
+            let none = if names_none { None } else { column(NONE_FLAG) };
+            CompiledGuard { none, when: when.collect(), action: g.action }
         };
         Self { guards: guards.iter().filter(|g| g.level == level.name).map(compile).collect() }
     }
@@ -324,13 +328,18 @@ impl CompiledGuards {
     }
 
     /// Applies one guard: the scores of the candidates that it rules out become −∞. `x` holds the candidates' features,
-    /// shape `(candidates, width)`; those with a score of −∞ were ruled out before. At least one candidate remains.
+    /// shape `(candidates, width)`; those with a score of −∞ were ruled out before. At least one candidate remains. The
+    /// candidate that gives nothing ([`NONE_FLAG`]) meets no condition unless one names its flag, is none of the others that
+    /// `last` and `never` look for, and yields to `first` only.
     pub fn apply(&self, guard: usize, x: &[f32], width: usize, scores: &mut [f64]) {
-        let CompiledGuard { when, action } = &self.guards[guard];
-        let meets = |row: &[f32]| when.iter().all(|&(column, operator, value)| operator.holds(row[column], value));
+        let CompiledGuard { none, when, action } = &self.guards[guard];
+        let is_none = |row: &[f32]| none.is_some_and(|column| row[column] > 0.5);
+        let meets = |row: &[f32]| {
+            !is_none(row) && when.iter().all(|&(column, operator, value)| operator.holds(row[column], value))
+        };
         let (mut met, mut open, mut first) = (0, 0, None);
         for (i, (row, score)) in x.chunks_exact(width).zip(scores.iter()).enumerate() {
-            if *score > f64::NEG_INFINITY {
+            if *score > f64::NEG_INFINITY && !is_none(row) {
                 open += 1;
                 if meets(row) {
                     met += 1;
@@ -341,8 +350,11 @@ impl CompiledGuards {
         let Some(first) = first else { return };
         if met == open {
             if *action == Action::Never {
-                let rest = scores.iter_mut().enumerate().filter(|(i, _)| *i != first);
-                rest.for_each(|(_, score)| *score = f64::NEG_INFINITY);
+                for (i, (row, score)) in x.chunks_exact(width).zip(scores).enumerate() {
+                    if i != first && !is_none(row) {
+                        *score = f64::NEG_INFINITY;
+                    }
+                }
             }
             return;
         }
@@ -394,6 +406,29 @@ mod tests {
         ] {
             let message = Guard::parse(text, &set).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn to_give_nothing_is_no_candidate_like_others() {
+        const OUT: f64 = f64::NEG_INFINITY;
+        let set = dag_feature_set();
+        let level = set.level("job").unwrap();
+        let width = level.features.len();
+        let column = |name: &str| level.features.iter().position(|f| f.name == name).unwrap();
+        let mut x = vec![0.0; 3 * width];
+        (x[column("age")], x[width + column("age")], x[2 * width + column("is_none")]) = (9.0, 8.0, 1.0);
+        for (text, expected) in [
+            ("age <= 5 first", [1.0, 2.0, 3.0]),
+            ("age > 8.5 first", [1.0, OUT, OUT]),
+            ("age > 5 last", [1.0, 2.0, 3.0]),
+            ("age > 5 never", [1.0, OUT, 3.0]),
+            ("is_none last", [1.0, 2.0, OUT]),
+        ] {
+            let guards = CompiledGuards::new(&[Guard::parse(text, &set).unwrap()], level);
+            let mut scores = [1.0, 2.0, 3.0];
+            guards.apply(0, &x, width, &mut scores);
+            assert_eq!(scores, expected, "{text}");
         }
     }
 

@@ -29,6 +29,9 @@ impl Regime {
             return Err("the tree of a regime has one output and no linear leaves".to_owned());
         }
         let n = self.models.len();
+        if n == 0 {
+            return Err("a regime has no models".to_owned());
+        }
         for leaf in (0..self.tree.nodes()).filter(|&node| self.tree.is_leaf(node)) {
             let value = self.tree.value[leaf];
             if !(value >= 0.0 && value.fract() == 0.0 && value < n as f64) {

@@ -64,6 +64,8 @@ impl Model {
     pub fn number(&self, slot: Slot) -> Option<f64> {
         match (self, slot) {
             (Model::Tree(tree), slot) => tree_number(tree, slot),
+            // The leaves of a pairwise tree are numbers.
+            (Model::Pairwise(_), Slot::LeafTerm { .. }) => None,
             (Model::Pairwise(pairwise), slot) => tree_number(&pairwise.tree, slot),
             (Model::Linear(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
             (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient.get(term).copied(),

@@ -2,7 +2,7 @@
 //! has the features.
 
 use crate::{
-    level::FeatureSet,
+    level::{FeatureSet, NONE_FLAG},
     model::{OrderKey, Rule},
 };
 
@@ -103,9 +103,8 @@ pub const RULES: [RuleTemplate; 23] = [
 pub fn rules(set: &FeatureSet, abstains: bool) -> Vec<(Rule, &'static str)> {
     let known = |t: &RuleTemplate| {
         let mut rule = Rule::parse(t.name, t.text, set).ok()?;
-        let flag = "is_none";
-        if abstains && set.level(&rule.level)?.features.iter().any(|f| f.name == flag) {
-            rule.order.insert(0, OrderKey { feature: flag.to_owned(), largest: false });
+        if abstains && set.level(&rule.level)?.features.iter().any(|f| f.name == NONE_FLAG) {
+            rule.order.insert(0, OrderKey { feature: NONE_FLAG.to_owned(), largest: false });
         }
         Some((rule, t.meaning))
     };
