@@ -157,8 +157,8 @@ pub(super) fn spread(model: &Model) -> Option<f64> {
 
 /// Four significant digits, for numbers that a person shall read.
 pub(super) fn round(value: f64) -> f64 {
-    // Formatting with an exponent gives text that parses.
-    format!("{value:.3e}").parse().unwrap_or(value)
+    // Formatting with an exponent gives text that parses; adding 0 makes -0 the same as 0.
+    format!("{value:.3e}").parse().unwrap_or(value) + 0.0
 }
 
 pub(super) fn short(value: f64) -> String {
@@ -184,4 +184,81 @@ pub(super) fn without_each_edit(student: &Student) -> Vec<Student> {
 pub(super) fn evidence(student: &mut Student) -> impl Iterator<Item = &mut Evidence> {
     let patches = student.patches.iter_mut().map(|p| &mut p.evidence);
     student.guards.iter_mut().map(|g| &mut g.evidence).chain(patches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        feature::dag_feature_set,
+        model::{LevelModels, NamedModel, Provenance, ScoreCandidates, Tree},
+    };
+
+    /// A stump at the job level, a leaf below.
+    fn student() -> Student {
+        let set = dag_feature_set();
+        let column = set.levels[0].features.iter().position(|f| f.name == "age").unwrap();
+        let models = [Tree::stump(column as u32, 5e3, [0.25, 0.75]), Tree::leaf(0.0, 0.0, 1, 1.0)];
+        let level = |(level, tree): (&str, Tree)| LevelModels {
+            level: level.to_owned(),
+            used: "tree".to_owned(),
+            models: vec![NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree) }],
+        };
+        let levels = ["job", "stage"].into_iter().zip(models).map(level).collect();
+        Student::new(set, false, levels, Provenance::default())
+    }
+
+    #[test]
+    fn leaves_pass_their_neighbours_and_get_orders() {
+        let moves = patches(&student(), &[("job", "remaining_work_rank", false)]);
+        let what: Vec<&str> = moves.iter().map(|m| m.what.as_str()).collect();
+        assert_eq!(
+            what,
+            [
+                "job.node[1].value 0.25 -> 0.7505 (before the next better leaf)",
+                "job.node[1].value 0.25 -> 0 (behind the next worse leaf)",
+                "job.node[1].coefficient[remaining_work_rank] 0 -> -5.000e-4 (within the leaf, the smallest \
+                 remaining_work_rank first)",
+                "job.node[2].value 0.75 -> 1 (before the next better leaf)",
+                "job.node[2].value 0.75 -> 0.2495 (behind the next worse leaf)",
+                "job.node[2].coefficient[remaining_work_rank] 0 -> -5.000e-4 (within the leaf, the smallest \
+                 remaining_work_rank first)",
+            ]
+        );
+        assert!(moves.iter().all(|m| m.student.patches.len() == 1 && m.student.check_patches().is_ok()));
+    }
+
+    #[test]
+    fn regimes_put_a_heuristic_below_or_above_a_border() {
+        let student = student();
+        let moves = regimes(&student, &[("job", "arrival_order", false)], &[("job", "jobs_in_system", &[4.0])]);
+        let what: Vec<&str> = moves.iter().map(|m| m.what.as_str()).collect();
+        let expected = [
+            "regime job: smallest arrival_order first where jobs_in_system > 4",
+            "regime job: smallest arrival_order first where jobs_in_system <= 4",
+        ];
+        assert_eq!(what, expected);
+        for (m, heuristic) in moves.iter().zip([1, 0]) {
+            let Model::Regime(regime) = &m.student.levels[0].scheduler().model else { unreachable!() };
+            assert_eq!(regime.models[1 - heuristic], student.levels[0].scheduler().model);
+            assert!(matches!(regime.models[heuristic], Model::Linear(_)));
+            assert_eq!(regime.size(), 2 + 2 + 1);
+            assert!(regimes(&m.student, &[("job", "arrival_order", false)], &[("job", "offered", &[1.0])]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_guard_goes_in_front_or_behind_where_the_level_has_one() {
+        let set = dag_feature_set();
+        let parse = |text| Guard::parse(text, &set).unwrap();
+        let mut student = student();
+        student.guards.push(parse("age > 60s first"));
+        let all = [parse("room <= 2 last"), parse("stage: depth > 1 last"), parse("age > 60s first")];
+        let moves = guards(&student, &all, 6);
+        let texts = |s: &Student| s.guards.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let found: Vec<Vec<String>> = moves.iter().map(|m| texts(&m.student)).collect();
+        let (age, room, depth) = ("job: age > 60000 first", "job: room <= 2 last", "stage: depth > 1 last");
+        assert_eq!(found, [[room, age], [age, room], [age, depth]]);
+        assert!(guards(&student, &all, 1).is_empty());
+    }
 }

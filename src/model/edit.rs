@@ -210,7 +210,7 @@ impl Student {
     }
 
     /// Checks the record of patches: what is wrong, in words.
-    pub(in crate::model) fn check_patches(&self) -> Result<(), String> {
+    pub(crate) fn check_patches(&self) -> Result<(), String> {
         for (i, patch) in self.patches.iter().enumerate() {
             for change in &patch.changes {
                 let place = self.place(&change.place).map_err(|e| format!("patch {i}, `{}`: {}", e.text, e.problem))?;

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const TINY: &str = "builtin,jobs=4,executors=4";
+pub(crate) const TINY: &str = "builtin,jobs=4,executors=4";
 
 fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_distill"));
@@ -18,23 +18,23 @@ fn command(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn run(dir: &Path, args: &[&str]) -> Output {
+pub(crate) fn run(dir: &Path, args: &[&str]) -> Output {
     command(dir, args).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// Runs a command that must succeed; its standard output.
-fn done(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn done(dir: &Path, args: &[&str]) -> String {
     let output = run(dir, args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
 /// Runs a command that must fail with exit code 2 and one line that holds all the words.
-fn refused(dir: &Path, args: &[&str], words: &[&str]) {
+pub(crate) fn refused(dir: &Path, args: &[&str], words: &[&str]) {
     let output = run(dir, args);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
@@ -62,7 +62,7 @@ fn files(dir: &Path) -> BTreeMap<String, String> {
     found
 }
 
-fn record(dir: &Path, name: &str, episodes: &str, split: &str) {
+pub(crate) fn record(dir: &Path, name: &str, episodes: &str, split: &str) {
     let policy = "sjf-cp,temperature=0.3,mode=sample";
     done(dir, &["record", "-p", policy, "-w", TINY, "-n", episodes, "--split", split, "-o", name]);
 }

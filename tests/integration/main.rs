@@ -4,6 +4,8 @@
 mod augment;
 #[cfg(feature = "cli")]
 mod cli;
+#[cfg(feature = "cli")]
+mod cli_edit;
 mod common;
 mod compiled_tree;
 mod decima_golden;

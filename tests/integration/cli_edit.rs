@@ -1,0 +1,87 @@
+//! Editing a student and searching for a better one, from the command line.
+
+use crate::cli::{TINY, done, record, refused, run};
+use sched_distill::model::Student;
+use serde_json::Value;
+use std::{fs, path::Path};
+
+/// A small student in `student.json`.
+fn student(dir: &Path) {
+    record(dir, "train", "6", "train");
+    record(dir, "validation", "3", "validation");
+    let fit = ["fit", "train", "--validation", "validation", "-o", "student.json", "--max-leaves", "6"];
+    done(dir, &fit);
+}
+
+#[test]
+fn an_edit_is_priced_before_it_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    student(dir);
+    let patch = ["patch", "student.json", "-w", TINY, "-n", "4", "--trace", "validation"];
+    let guarded =
+        [&patch[..], &["--guard", "job: age > 60s first", "--reason", "nobody waits", "-o", "new.json"]].concat();
+    let printed = done(dir, &guarded);
+    for words in
+        ["job: age > 60000 first", "nobody waits", "top-1 before", "JCT ÷ before", "of the decisions", "new.json"]
+    {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let new = Student::load(&dir.join("new.json")).unwrap();
+    assert_eq!((new.guards.len(), new.guards[0].evidence.reason.as_str()), (1, "nobody waits"));
+
+    // A gate that is missed, and no output file, leave nothing behind.
+    let gate =
+        [&patch[..], &["--set", "job.node[0].threshold=1", "--max-jct-ratio", "0.01", "-o", "dear.json"]].concat();
+    let missed = run(dir, &gate);
+    assert_eq!(missed.status.code(), Some(1), "{}", String::from_utf8_lossy(&missed.stderr));
+    assert!(!dir.join("dear.json").exists());
+    assert!(done(dir, &gate[..gate.len() - 4]).contains("nothing written"));
+
+    let printed = done(dir, &["diff", "student.json", "new.json", "-w", TINY, "-n", "3", "--trace", "validation"]);
+    for words in ["nothing", "only B has the guard job: age > 60000 first", "choose alike", "JCT ÷ A", "differently"] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let line = done(dir, &["diff", "new.json", "new.json", "-w", TINY, "-n", "2", "--json"]);
+    let diff: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&diff["changed_decisions"], &diff["a"]), (&Value::from(0.0), &diff["b"]));
+
+    refused(dir, &["patch", "student.json"], &["nothing to change", "--guard"]);
+    refused(dir, &["patch", "student.json", "--guard", "colour > 3 first"], &["no level has colour", "list features"]);
+    refused(
+        dir,
+        &["patch", "student.json", "--set", "job.node[99].value=1"],
+        &["job.node[99].value=1", "no such number"],
+    );
+    refused(dir, &["patch", "student.json", "--drop-guard", "0"], &["there is no guard 0"]);
+}
+
+#[test]
+fn a_search_leaves_what_it_found_and_how() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    student(dir);
+    fn search<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        let base = ["augment", "student.json", "-w", TINY, "-p", "fair", "-o", "out", "--budget", "600"];
+        [&base[..], &["--validation", "10", "--polish-episodes", "2", "-n", "4"], more].concat()
+    }
+    let printed = done(dir, &search(&[]));
+    for words in ["gain on validation", "JCT ÷ fair", "before", "augmented", "out/student.json"] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let found = fs::read(dir.join("out/student.json")).unwrap();
+    Student::load(&dir.join("out/student.json")).unwrap();
+    let steps: Value = serde_json::from_slice(&fs::read(dir.join("out/steps.json")).unwrap()).unwrap();
+    assert!(
+        steps.as_array().is_some_and(|s| !s.is_empty() && s.iter().all(|step| step["validation_gain"].is_number()))
+    );
+
+    // The journal answers: the same command ends with the same bytes, and other arguments need another folder.
+    done(dir, &search(&["-j", "1"]));
+    assert_eq!(fs::read(dir.join("out/student.json")).unwrap(), found);
+    refused(dir, &search(&["--seed", "1"]), &["another student, workload, seed or budget", "--force"]);
+    refused(dir, &search(&["--max-guards", "0", "--step", "0"]), &["step must be above 0"]);
+    let mut over = search(&[]);
+    (over[1], over[7]) = ("out/student.json", "out");
+    refused(dir, &over, &["would take the place of the one to begin with"]);
+}
