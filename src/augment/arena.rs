@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{BufWriter, Write},
     ops::Range,
@@ -102,13 +102,12 @@ impl<'a> Arena<'a> {
         episodes: Range<u32>,
     ) -> Result<Vec<Vec<f64>>, AugmentError> {
         let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
-        let mut open = Vec::new();
+        let (mut open, mut planned) = (Vec::new(), HashSet::new());
         for (student, &key) in keys.iter().enumerate() {
             let policy = StudentPolicy::new(students[student], "a candidate".as_ref(), None)?;
             let missing = episodes.clone().filter(|&e| !self.known.contains_key(&(key, split, e)));
             // The same student twice among the candidates is run once.
-            let missing: Vec<u32> =
-                missing.filter(|&e| !open.iter().any(|(k, episode, _, _)| *k == key && *episode == e)).collect();
+            let missing: Vec<u32> = missing.filter(|&e| planned.insert((key, e))).collect();
             self.spent += u64::from(episodes.end - episodes.start);
             let known = episodes.len() - missing.len();
             (0..known).for_each(|_| self.progress.episode(0));

@@ -137,6 +137,9 @@ impl Front {
                 models.extend(fitted.with_context(|| format!("{}: cannot fit", trace.dir.display()))?);
                 bar.step();
             }
+            if models.is_empty() {
+                bail!("level `{}`: none of the learners found a model; add `tree` to --learner", train.spec.name);
+            }
             levels.push((train.spec.name.clone(), models));
         }
         Ok(Self { levels, validation })
@@ -166,6 +169,13 @@ impl Front {
                 "--min-fidelity: no choices of level `{}`, kind `{}`; levels are {levels}, kinds {kinds}",
                 gate.level,
                 gate.kind
+            );
+        }
+        let lacks = |(_, models): &&(String, Vec<FrontModel>)| models.iter().all(|m| m.value(by).is_none());
+        if let Some((level, _)) = self.levels.iter().find(lacks) {
+            bail!(
+                "--by {}: no model of level `{level}` has that figure, which needs a teacher with probabilities; choose top1 or top3",
+                by.name()
             );
         }
         let chosen = match most {

@@ -317,8 +317,8 @@ impl ChoiceLearner for LinfaLogistic {
 mod tests {
     use super::*;
     use crate::{
+        evaluator::tiny::feature,
         evaluator::{Scorer, fidelity},
-        level::{FeatureSpec, Scope},
         rng::Stream,
         trace::ChoiceHeader,
     };
@@ -326,13 +326,6 @@ mod tests {
     /// A teacher that scores 2 a − b; the feature `load` is the same for all candidates. Without probabilities it always
     /// takes the best candidate.
     fn table(episodes: u32, probabilities: bool) -> LevelTable {
-        let feature = |name: &str| FeatureSpec {
-            name: name.to_owned(),
-            unit: "1".to_owned(),
-            meaning: String::new(),
-            scope: Scope::Absolute,
-            version: 1,
-        };
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),

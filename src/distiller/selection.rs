@@ -208,21 +208,10 @@ fn fold(split: &Split, columns: &[u32], ridge: f64) -> Fold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        level::{FeatureSpec, LevelSpec, Scope},
-        rng::Stream,
-        trace::ChoiceHeader,
-    };
+    use crate::{evaluator::tiny::feature, level::LevelSpec, rng::Stream, trace::ChoiceHeader};
 
     /// A teacher that scores 2 a − b_rank; c says nothing.
     fn table() -> LevelTable {
-        let feature = |name: &str| FeatureSpec {
-            name: name.to_owned(),
-            unit: "1".to_owned(),
-            meaning: String::new(),
-            scope: Scope::Absolute,
-            version: 1,
-        };
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),

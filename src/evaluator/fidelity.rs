@@ -181,8 +181,8 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
 mod tests {
     use super::*;
     use crate::{
-        evaluator::best_single_features,
-        level::{FeatureSpec, LevelSpec, Scope},
+        evaluator::{best_single_features, tiny::feature},
+        level::LevelSpec,
         model::{Linear, Model, NamedModel},
         rng::Stream,
         trace::ChoiceHeader,
@@ -190,13 +190,6 @@ mod tests {
 
     /// A teacher whose log-probabilities are a known linear score of two features, in two kinds.
     fn table(episodes: u32) -> (LevelTable, NamedModel) {
-        let feature = |name: &str| FeatureSpec {
-            name: name.to_owned(),
-            unit: "1".to_owned(),
-            meaning: String::new(),
-            scope: Scope::Absolute,
-            version: 1,
-        };
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),

@@ -5,16 +5,20 @@ use crate::{
     trace::{ChoiceHeader, LevelTable},
 };
 
-/// A table of features `a` and `b` with kinds `x` and `y`. A choice is (episode, kind, rows, target); steps count up, and the
-/// target is the executed candidate of a policy without probabilities.
-pub(crate) fn table(level: &str, choices: &[(u32, u8, Vec<[f32; 2]>, usize)]) -> LevelTable {
-    let feature = |name: &str| FeatureSpec {
+/// A pure number of that name.
+pub(crate) fn feature(name: &str) -> FeatureSpec {
+    FeatureSpec {
         name: name.to_owned(),
         unit: "1".to_owned(),
         meaning: String::new(),
         scope: Scope::Absolute,
         version: 1,
-    };
+    }
+}
+
+/// A table of features `a` and `b` with kinds `x` and `y`. A choice is (episode, kind, rows, target); steps count up, and the
+/// target is the executed candidate of a policy without probabilities.
+pub(crate) fn table(level: &str, choices: &[(u32, u8, Vec<[f32; 2]>, usize)]) -> LevelTable {
     let spec = LevelSpec {
         name: level.to_owned(),
         question: String::new(),

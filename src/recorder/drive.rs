@@ -219,12 +219,17 @@ impl Rollouts for LabelledRollouts<'_> {
         let Some(student) = drive.student else { return Ok(Vec::new()) };
         let student = self.student(student)?;
         let places: Vec<u32> = (0..drive.episodes).filter(|&place| !drive.by_teacher(place)).collect();
-        let quota = (what_if.states as usize).div_ceil(places.len().max(1));
+        // The first episodes get one state more where they cannot be shared out evenly.
+        let (each, left) = match places.len() {
+            0 => return Ok(Vec::new()),
+            n => (what_if.states as usize / n, what_if.states as usize % n),
+        };
         let found: Vec<Result<Vec<Regret>, RecordError>> = places
             .into_par_iter()
-            .map(|place| {
+            .enumerate()
+            .map(|(i, place)| {
                 let which = (drive.split, drive.first_episode + place);
-                self.episode_regrets(&student, which, quota, what_if.horizon_ms)
+                self.episode_regrets(&student, which, each + usize::from(i < left), what_if.horizon_ms)
             })
             .collect();
         Ok(found.into_iter().collect::<Result<Vec<_>, _>>()?.concat())

@@ -121,33 +121,6 @@ fn the_steps_of_the_pipeline_work_one_by_one() {
 }
 
 #[test]
-fn a_teacher_is_identified_and_its_exceptions_schedule() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    record(dir, "train", "8", "train");
-    record(dir, "validation", "4", "validation");
-    let said = done(dir, &["identify", "train"]);
-    assert!(said.contains("* ") && said.contains("choices of level job it acts as"), "{said}");
-    assert!(said.contains("jobs_in_system <= "), "{said}");
-    let lines = done(dir, &["--json", "identify", "train", "--rule", "mine=job: is_source last, largest age"]);
-    let found: Value = serde_json::from_str(&lines).unwrap();
-    let rows = found["rows"].as_array().unwrap();
-    assert!(rows.iter().any(|r| r["rule"] == "mine" && r["regimes"].as_array().is_some_and(|p| !p.is_empty())));
-    let search = ["identify", "train", "--validation", "validation", "--exceptions", "fair", "--exceptions", "best"];
-    let said = done(dir, &[&search[..], &["-o", "rules.json", "-j", "1"]].concat());
-    assert!(said.contains("written to rules.json") && said.contains("but "), "{said}");
-    done(dir, &[&search[..], &["-o", "again.json", "-j", "2"]].concat());
-    assert_eq!(fs::read(dir.join("rules.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
-    let said = done(dir, &["evaluate", "rules.json", "validation"]);
-    assert!(said.contains("of the disagreement"), "{said}");
-    done(dir, &["simulate", "-p", "student:rules.json", "-w", TINY, "-n", "2"]);
-    assert!(done(dir, &["list", "rules"]).contains("shortest-job"));
-    refused(dir, &["identify", "train", "--exceptions", "sjf"], &["no rule `sjf`", "shortest-job"]);
-    refused(dir, &["identify", "train", "--rule", "x=job: smallest colour"], &["no feature `colour`"]);
-    refused(dir, &["identify", "train", "--exceptions", "best", "--kind", "forced"], &["no kind `forced`", "free"]);
-}
-
-#[test]
 fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
@@ -182,79 +155,6 @@ fn policies_that_abstain_can_be_recorded_and_distilled() {
     assert!(Student::load(&dir.join("fair.json")).unwrap().abstains);
     done(dir, &["simulate", "-p", "student:fair.json", "-w", TINY, "-n", "2"]);
     done(dir, &["fit", "fair", "-o", "other.json", "--learner", "linfa-trees"]);
-}
-
-#[test]
-fn every_learner_is_fitted_compared_and_can_schedule() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    record(dir, "train", "8", "train");
-    record(dir, "test", "4", "test");
-    let names =
-        "tree,linear,linear-tree,logit,pairwise-logit,pairwise-tree,linfa-trees,linfa-logistic,linfa-elasticnet";
-    let two = ["--interact", "remaining_work*jobs_in_system", "--use", "logit", "--max-leaves", "16"];
-    let args = ["fit", "train", "-o", "s.json", "--learner", names];
-    let fitted = done(dir, &[&args[..], &two[..]].concat());
-    let compared = done(dir, &["evaluate", "s.json", "test"]);
-    for name in names.split(',') {
-        assert!(fitted.contains(name) && compared.contains(name), "{name}: {fitted}{compared}");
-        let policy = format!("student:s.json,model={name}");
-        assert!(done(dir, &["simulate", "-p", &policy, "-w", TINY, "-n", "2"]).contains("student:s.json"));
-    }
-    assert!(done(dir, &["inspect", "s.json"]).contains("pairwise-tree"));
-    let student = Student::load(&dir.join("s.json")).unwrap();
-    assert_eq!(student.level("job").unwrap().used, "logit");
-    let noted = text(&run(dir, &["fit", "train", "-o", "logit.json", "--learner", "logit"]).stderr);
-    assert!(noted.contains("note: level job: logits leave out") && noted.contains("jobs_in_system"), "{noted}");
-    // The file does not depend on the number of threads; what is fitted besides does not change a model.
-    let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
-    done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
-    assert_eq!(fs::read(dir.join("s.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
-    let options = ["--engine", "histogram", "--no-rounding", "--ccp-alpha", "1e-4", "--max-leaves", "16"];
-    done(dir, &[&["fit", "train", "-o", "options.json"][..], &options].concat());
-    done(dir, &["fit", "train", "-o", "plain.json", "--max-leaves", "16"]);
-    assert_ne!(fs::read(dir.join("options.json")).unwrap(), fs::read(dir.join("plain.json")).unwrap());
-    let plain = Student::load(&dir.join("plain.json")).unwrap();
-    for (level, more) in plain.levels.iter().zip(&student.levels) {
-        assert_eq!(level.models, more.models[..2]);
-        assert_eq!(level.used, "tree");
-    }
-}
-
-#[test]
-fn sizes_are_chosen_from_the_front_and_features_selected() {
-    let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path();
-    record(dir, "train", "6", "train");
-    record(dir, "validation", "3", "validation");
-    let learners = ["--learner", "tree,spline-logit,logit"];
-    let front =
-        ["front", "train", "--validation", "validation", "-o", "front", "--max-size", "12", "--max-choices", "800"];
-    let printed = done(dir, &[&front[..], &learners, &["-t", "fair", "-w", TINY, "-n", "2"]].concat());
-    assert!(printed.contains("total size") && printed.contains("JCT ÷ teacher's"), "{printed}");
-    let whole: Value = serde_json::from_str(&fs::read_to_string(dir.join("front/front.json")).unwrap()).unwrap();
-    for total in whole["totals"].as_array().unwrap() {
-        let student = Student::load(&dir.join(total["student"].as_str().unwrap())).unwrap();
-        assert_eq!(total["size"], student.size());
-        assert!(student.size() <= 12);
-    }
-    let fit = ["fit", "train", "--validation", "validation", "-o", "small.json", "--max-choices", "800"];
-    done(dir, &[&fit[..], &learners, &["--max-size", "12"]].concat());
-    let levels = |path| Student::load(&dir.join(path)).unwrap().levels;
-    let last = whole["totals"].as_array().unwrap().last().unwrap()["student"].as_str().unwrap();
-    assert_eq!(levels("small.json"), levels(last), "both take the best of size 12");
-    done(
-        dir,
-        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,cluster/all/top1=0.1"]]
-            .concat(),
-    );
-    let gate = |gate: &'static str| [&fit[..], &learners, &["--min-fidelity", gate]].concat();
-    refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise --max-size"]);
-    refused(dir, &gate("job/huge/top1=0.1"), &["no choices of level `job`, kind `huge`", "affinity, all, free"]);
-    let printed =
-        done(dir, &["features", "train", "--level", "job", "--families", "2", "--folds", "3", "--max-choices", "300"]);
-    assert!(printed.contains("family left out") && printed.contains("--features "), "{printed}");
-    refused(dir, &["features", "train", "--folds", "9"], &["6 episodes cannot be divided into 9 folds"]);
 }
 
 #[test]

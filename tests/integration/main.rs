@@ -6,6 +6,8 @@ mod augment;
 mod cli;
 #[cfg(feature = "cli")]
 mod cli_edit;
+#[cfg(feature = "cli")]
+mod cli_models;
 mod common;
 mod compiled_tree;
 mod decima_golden;
