@@ -38,7 +38,7 @@ fn student(model: &Model, width: usize) -> Student {
         features: (0..width).map(feature).collect(),
     };
     let named = NamedModel { name: "m".to_owned(), temperature: 1.0, model: model.clone() };
-    let models = LevelModels { level: "job".to_owned(), used: "m".to_owned(), models: vec![named] };
+    let models = LevelModels::new("job", "m", vec![named]);
     let features = FeatureSet { scenario: "random".to_owned(), levels: vec![level] };
     Student::new(features, false, vec![models], Provenance::default())
 }

@@ -52,6 +52,14 @@ pub struct LevelSpec {
     pub features: Vec<FeatureSpec>,
 }
 
+impl LevelSpec {
+    /// Whether it asks for an amount: its candidates are 1, 2, 3, ... of something, in this order.
+    #[must_use]
+    pub fn is_amount(&self) -> bool {
+        self.entities.last().is_some_and(|name| name == "amount")
+    }
+}
+
 /// The full description of what a scenario's trace holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

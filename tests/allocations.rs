@@ -176,7 +176,7 @@ fn a_student_allocates_nothing() {
         let levels = ["job", "stage", "cluster"].map(|level| {
             let model = models(features.level(level).unwrap().features.len())[kind].clone();
             let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
-            LevelModels { level: level.to_owned(), used: "model".to_owned(), models: vec![named] }
+            LevelModels::new(level, "model", vec![named])
         });
         let student = Student::new(features, false, levels.to_vec(), Provenance::default());
         check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));

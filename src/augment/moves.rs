@@ -199,10 +199,9 @@ mod tests {
         let set = dag_feature_set();
         let column = set.levels[0].features.iter().position(|f| f.name == "age").unwrap();
         let models = [Tree::stump(column as u32, 5e3, [0.25, 0.75]), Tree::leaf(0.0, 0.0, 1, 1.0)];
-        let level = |(level, tree): (&str, Tree)| LevelModels {
-            level: level.to_owned(),
-            used: "tree".to_owned(),
-            models: vec![NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree) }],
+        let level = |(level, tree): (&str, Tree)| {
+            let named = NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree) };
+            LevelModels::new(level, "tree", vec![named])
         };
         let levels = ["job", "stage"].into_iter().zip(models).map(level).collect();
         Student::new(set, false, levels, Provenance::default())

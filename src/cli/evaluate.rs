@@ -174,6 +174,7 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
         "regret",
         "cross-entropy",
         "tau-b",
+        "amount off by",
     ]);
     for r in rows {
         let optional = |e: &Option<_>| {
@@ -189,6 +190,7 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
             optional(&r.regret),
             optional(&r.cross_entropy),
             optional(&r.kendall),
+            optional(&r.amount_error),
         ]);
     }
     output.text(table)

@@ -4,7 +4,7 @@ use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level};
 use crate::{
     evaluator::{Scorer, fidelity},
     level::FeatureSet,
-    model::{LevelModels, Provenance, Student},
+    model::{LevelModels, NamedModel, Pick, Provenance, Student},
     trace::LevelTable,
 };
 
@@ -36,7 +36,9 @@ pub fn fit_student(
                 provenance.fidelity.insert(format!("{name}/{}/{}/top1", m.name, row.kind), row.top1.value);
             }
         }
-        levels.push(LevelModels { level: name.to_owned(), used: params.used.clone(), models });
+        let used = models.iter().find(|m| m.name == params.used);
+        let pick = used.map(|m| pick_like_teacher(m, validation)).unwrap_or_default();
+        levels.push(LevelModels { pick, ..LevelModels::new(name, &params.used, models) });
     }
     Ok(finish(feature_set, abstains, levels, params, provenance))
 }
@@ -55,10 +57,24 @@ pub fn assemble(
         for row in &model.fidelity {
             provenance.fidelity.insert(format!("{level}/{name}/{}/top1", row.kind), row.top1.value);
         }
-        LevelModels { level: (*level).to_owned(), used: name.clone(), models: vec![model.named.clone()] }
+        LevelModels { pick: model.pick, ..LevelModels::new(level, name, vec![model.named.clone()]) }
     };
     let levels = chosen.iter().map(level).collect();
     finish(feature_set, abstains, levels, params, provenance)
+}
+
+/// What a model takes of its probabilities: at a level of amounts the median where that comes closer to the amounts executed
+/// than the most probable amount does. So it is for a teacher that draws its amounts: its student can draw none, and the
+/// most probable one may be far from all that it gives.
+pub(super) fn pick_like_teacher(model: &NamedModel, table: &LevelTable) -> Pick {
+    if !table.spec.is_amount() {
+        return Pick::Mode;
+    }
+    let error = |pick| {
+        let rows = fidelity(table, &[Scorer::model(model, "student").picking(pick)], 0);
+        rows.iter().find(|r| r.kind == "all").and_then(|r| r.amount_error).map(|e| e.value)
+    };
+    if error(Pick::Median) < error(Pick::Mode) { Pick::Median } else { Pick::Mode }
 }
 
 fn finish(

@@ -4,10 +4,10 @@
 //! validation choices, averaged over the kinds of choice so that a rare kind counts as much as a common one. The best
 //! combination within a size is found exactly, size by size (a knapsack problem of as many items as levels).
 
-use super::{FitError, FitParams, Learner, temperature::fit_temperature};
+use super::{FitError, FitParams, Learner, fit::pick_like_teacher, temperature::fit_temperature};
 use crate::{
     evaluator::{FidelityRow, Scorer, fidelity},
-    model::{NamedModel, ScoreCandidates},
+    model::{NamedModel, Pick, ScoreCandidates},
     trace::LevelTable,
 };
 use serde::Serialize;
@@ -85,6 +85,8 @@ impl Gate {
 pub struct FrontModel {
     /// The model; its name is that of its learner.
     pub named: NamedModel,
+    /// What it takes of its probabilities.
+    pub pick: Pick,
     /// Leaves or coefficients, at least 1.
     pub size: usize,
     /// One row per kind, and one for all.
@@ -120,8 +122,9 @@ pub fn front_models(
     let judged = models.into_iter().map(|model| {
         let temperature = fit_temperature(&model, validation);
         let named = NamedModel { name: learner.name().to_owned(), temperature, model };
-        let fidelity = fidelity(validation, &[Scorer::model(&named, "student")], 0);
-        FrontModel { size: named.model.size().max(1), named, fidelity }
+        let pick = pick_like_teacher(&named, validation);
+        let fidelity = fidelity(validation, &[Scorer::model(&named, "student").picking(pick)], 0);
+        FrontModel { size: named.model.size().max(1), named, pick, fidelity }
     });
     Ok(judged.collect())
 }
@@ -228,10 +231,11 @@ mod tests {
             cross_entropy: None,
             kendall: None,
             executed: None,
+            amount_error: None,
         };
         let named =
             NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0)) };
-        FrontModel { named, size, fidelity: top1.iter().map(row).collect() }
+        FrontModel { named, pick: Pick::Mode, size, fidelity: top1.iter().map(row).collect() }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Do two scorers choose alike?
 
 use super::{Estimate, Scorer, fidelity::episodes, interval::bootstrap};
-use crate::{level::first_max, trace::LevelTable};
+use crate::trace::LevelTable;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +32,8 @@ pub fn agreement(table: &LevelTable, a: &Scorer<'_>, b: &Scorer<'_>, seed: u64) 
             let mut sums: Vec<Sums> = vec![(0.0, 0.0, 0); table.kinds.len()];
             let mut scores = Vec::new();
             for choice in range.map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
-                let mut first = |scorer: &Scorer<'_>| {
-                    scorer.score(&choice, &mut scores);
-                    first_max(scores.iter().copied())
-                };
-                let (weight, same) = (f64::from(choice.header.weight), first(a) == first(b));
+                let same = a.choose(&choice, &mut scores) == b.choose(&choice, &mut scores);
+                let weight = f64::from(choice.header.weight);
                 let (all, agreed, choices) = &mut sums[choice.header.kind as usize];
                 *all += weight;
                 *agreed += if same { weight } else { 0.0 };

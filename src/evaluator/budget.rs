@@ -1,10 +1,7 @@
 //! The fidelity budget: at which level decisions depart from the teacher's first.
 
 use super::{Estimate, Scorer, interval::bootstrap};
-use crate::{
-    level::first_max,
-    trace::{Choice, LevelTable},
-};
+use crate::trace::{Choice, LevelTable};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,7 +64,7 @@ pub fn budget(levels: &[(&LevelTable, &Scorer<'_>)], seed: u64) -> Option<Budget
                     let kind = if forced { width - 1 } else { choice.header.kind as usize };
                     let (reached, departed) = &mut sums[level * width + kind];
                     *reached += 1;
-                    if !forced && pick(scorer, &choice, &mut scores) != choice.target() {
+                    if !forced && scorer.choose(&choice, &mut scores) != choice.target() {
                         *departed += 1;
                         break;
                     }
@@ -126,16 +123,12 @@ fn conditional<'a>(table: &'a LevelTable, of_decision: &[usize], candidate: usiz
     }
 }
 
-fn pick(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
-    scorer.score(choice, scores);
-    first_max(scores.iter().copied())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         evaluator::tiny,
+        level::first_max,
         model::{Linear, Model, NamedModel},
         rng::Stream,
     };

@@ -14,6 +14,8 @@ struct Sums {
     choices: usize,
     top: [f64; 3],
     executed: f64,
+    /// Distance between the executed candidate and the scorer's.
+    distance: f64,
     /// Weight of choices that have an executed candidate.
     executed_weight: f64,
     regret: f64,
@@ -89,7 +91,10 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
         for (k, top) in sums.top.iter_mut().enumerate() {
             *top += weight * ((k + 1) as f64 / n as f64).min(1.0);
         }
-        sums.executed += if executed.is_some() { weight / n as f64 } else { 0.0 };
+        if let Some(executed) = executed {
+            sums.executed += weight / n as f64;
+            sums.distance += weight * (0..n).map(|i| executed.abs_diff(i) as f64).sum::<f64>() / n as f64;
+        }
         if probable {
             sums.regret += weight * (p(target) - 1.0 / n as f64);
             sums.cross_entropy += weight * (n as f64).ln();
@@ -104,12 +109,15 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
     for (k, top) in sums.top.iter_mut().enumerate() {
         *top += if ahead <= k { weight } else { 0.0 };
     }
-    let chosen = first_max(scores.iter().copied());
-    sums.executed += if executed == Some(chosen) { weight } else { 0.0 };
+    let chosen = scorer.taken(scores, temperature);
+    if let Some(executed) = executed {
+        sums.executed += if executed == chosen { weight } else { 0.0 };
+        sums.distance += weight * executed.abs_diff(chosen) as f64;
+    }
     if probable {
         sums.regret += weight * (p(target) - p(chosen));
         if let Some(t) = temperature {
-            let best = scores[chosen];
+            let best = scores[first_max(scores.iter().copied())];
             let total = scores.iter().map(|s| ((s - best) / t).exp()).sum::<f64>().ln();
             let cross = scores.iter().enumerate().map(|(i, s)| p(i) * (total - (s - best) / t));
             sums.cross_entropy += weight * cross.sum::<f64>();
@@ -141,6 +149,7 @@ fn total(mut a: Sums, b: &Sums) -> Sums {
     a.choices += b.choices;
     a.top.iter_mut().zip(b.top).for_each(|(a, b)| *a += b);
     a.executed += b.executed;
+    a.distance += b.distance;
     a.executed_weight += b.executed_weight;
     a.regret += b.regret;
     a.cross_entropy += b.cross_entropy;
@@ -174,6 +183,8 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
             .then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
         kendall: has(|s| s.kendall_weight).then(|| ratio(|s| s.kendall, |s| s.kendall_weight)),
         executed: has(|s| s.executed_weight).then(|| ratio(|s| s.executed, |s| s.executed_weight)),
+        amount_error: (table.spec.is_amount() && has(|s| s.executed_weight))
+            .then(|| ratio(|s| s.distance, |s| s.executed_weight)),
     }
 }
 

@@ -43,8 +43,12 @@ pub struct FidelityRow {
     pub cross_entropy: Option<Estimate>,
     /// Kendall's tau-b between the scores and the teacher's log-probabilities; `None` for deterministic teachers.
     pub kendall: Option<Estimate>,
-    /// Share of choices in which the scorer's first choice was the one executed; `None` where nothing was executed.
+    /// Share of choices in which the scorer's choice was the one executed; `None` where nothing was executed.
     pub executed: Option<Estimate>,
+    /// Mean absolute difference between the amounts that the scorer chooses and those executed; `None` where nothing was
+    /// executed, and at levels that ask for no amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount_error: Option<Estimate>,
 }
 
 /// How one policy did on the episodes of a closed-loop comparison.

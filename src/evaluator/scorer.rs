@@ -2,7 +2,7 @@
 
 use crate::{
     level::{LevelSpec, first_max},
-    model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, ScoreCandidates, Student},
+    model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, Pick, ScoreCandidates, Student},
     trace::{Choice, LevelTable},
 };
 use rayon::prelude::*;
@@ -16,6 +16,8 @@ pub struct Scorer<'a> {
     pub role: String,
     /// How it scores.
     rule: Rule<'a>,
+    /// What it takes of the probabilities.
+    pick: Pick,
     /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
     pub(super) only: Option<Option<u8>>,
 }
@@ -40,16 +42,24 @@ impl<'a> Scorer<'a> {
     pub fn model(model: &'a NamedModel, role: &str) -> Self {
         let guards = CompiledGuards::default();
         let rule = Rule::Model { model: &model.model, temperature: model.temperature, guards };
-        Self { name: model.name.clone(), role: role.to_owned(), rule, only: None }
+        Self { name: model.name.clone(), role: role.to_owned(), rule, pick: Pick::Mode, only: None }
     }
 
-    /// A level of a student as it schedules: the model in use under the student's guards.
+    /// The same, taking another candidate than the most probable one.
+    #[must_use]
+    pub fn picking(self, pick: Pick) -> Self {
+        Self { pick, ..self }
+    }
+
+    /// A level of a student as it schedules: the model in use under the student's guards, and what it takes of the
+    /// probabilities.
     #[must_use]
     pub fn student(student: &'a Student, level: &'a LevelModels, role: &str) -> Self {
-        match student.feature_set.level(&level.level) {
+        let scorer = match student.feature_set.level(&level.level) {
             Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
             None => Self::model(level.scheduler(), role),
-        }
+        };
+        scorer.picking(level.pick)
     }
 
     /// A model under those of the guards that are about its level.
@@ -65,13 +75,20 @@ impl<'a> Scorer<'a> {
     /// A uniformly random choice.
     #[must_use]
     pub fn random() -> Self {
-        Self { name: "random".to_owned(), role: "baseline".to_owned(), rule: Rule::Random, only: None }
+        Self {
+            name: "random".to_owned(),
+            role: "baseline".to_owned(),
+            rule: Rule::Random,
+            pick: Pick::Mode,
+            only: None,
+        }
     }
 
     fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
-        Self { name, role: "baseline".to_owned(), rule: Rule::Feature { column, largest }, only: Some(kind) }
+        let rule = Rule::Feature { column, largest };
+        Self { name, role: "baseline".to_owned(), rule, pick: Pick::Mode, only: Some(kind) }
     }
 
     /// Whether its scores have a temperature, so that they stand for probabilities.
@@ -99,6 +116,19 @@ impl<'a> Scorer<'a> {
                 Some(None)
             }
         }
+    }
+}
+
+impl Scorer<'_> {
+    /// The candidate that it takes; the first one without an order.
+    pub(super) fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
+        let temperature = self.score(choice, scores).flatten();
+        self.taken(scores, temperature)
+    }
+
+    /// The candidate that it takes for its scores and their temperature, as [`Self::score`] gives them.
+    pub(super) fn taken(&self, scores: &[f64], temperature: Option<f64>) -> usize {
+        self.pick.of(scores, temperature.unwrap_or(1.0))
     }
 }
 

@@ -392,10 +392,8 @@ mod tests {
         let interactions = vec![[column("stage", "depth") as u32, column("stage", "offered") as u32]];
         let logit = ChoiceLogit { feature_sd: vec![1.0; width + 1], coefficient, standard_error: None, interactions };
         let models = [Model::Tree(tree), Model::ChoiceLogit(logit), Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0))];
-        let level = |(level, model): (&str, Model)| LevelModels {
-            level: level.to_owned(),
-            used: "m".to_owned(),
-            models: vec![NamedModel { name: "m".to_owned(), temperature: 1.0, model }],
+        let level = |(level, model): (&str, Model)| {
+            LevelModels::new(level, "m", vec![NamedModel { name: "m".to_owned(), temperature: 1.0, model }])
         };
         let levels = ["job", "stage", "cluster"].into_iter().zip(models).map(level).collect();
         let mut student = Student::new(set.clone(), false, levels, Provenance::default());

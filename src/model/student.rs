@@ -1,7 +1,7 @@
 //! The student file: one or more models per level, and where they come from.
 
 use super::{Guard, Model, Patch, ScoreCandidates};
-use crate::level::{FeatureSet, sha256_hex};
+use crate::level::{FeatureSet, first_max, sha256_hex};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -68,6 +68,47 @@ pub struct NamedModel {
     pub model: Model,
 }
 
+/// What a level takes of the candidates' probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// The most probable candidate, the first of equals.
+    #[default]
+    Mode,
+    /// The first candidate up to which the probabilities add up to one half: of all amounts the one that is expected to
+    /// lie closest to an amount drawn with these probabilities. For levels whose candidates are 1, 2, 3, ... of something.
+    Median,
+}
+
+impl Pick {
+    fn is_mode(&self) -> bool {
+        *self == Self::Mode
+    }
+
+    /// Index of the candidate for scores of which at least one is finite.
+    ///
+    /// ```
+    /// # use sched_distill::model::Pick;
+    /// let scores = [0.0, 1.0, 0.9, 0.8];
+    /// assert_eq!((Pick::Mode.of(&scores, 1.0), Pick::Median.of(&scores, 1.0)), (1, 2));
+    /// ```
+    #[must_use]
+    pub fn of(self, scores: &[f64], temperature: f64) -> usize {
+        let most = first_max(scores.iter().copied());
+        if self == Self::Mode {
+            return most;
+        }
+        let share = |s: &f64| ((s - scores[most]) / temperature).exp();
+        let half = scores.iter().map(share).sum::<f64>() / 2.0;
+        let mut sum = 0.0;
+        let reaches_half = |s| {
+            sum += share(s);
+            sum >= half
+        };
+        scores.iter().position(reaches_half).unwrap_or(most)
+    }
+}
+
 /// The models of one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +118,9 @@ pub struct LevelModels {
     /// Name of the model that schedules.
     #[serde(rename = "use")]
     pub used: String,
+    /// What it takes of the probabilities; left out of files where it is the most probable.
+    #[serde(default, skip_serializing_if = "Pick::is_mode")]
+    pub pick: Pick,
     /// All models of the level.
     pub models: Vec<NamedModel>,
 }
@@ -262,6 +306,12 @@ impl Student {
 }
 
 impl LevelModels {
+    /// Models of which `used` schedules by its most probable candidate.
+    #[must_use]
+    pub fn new(level: &str, used: &str, models: Vec<NamedModel>) -> Self {
+        Self { level: level.to_owned(), used: used.to_owned(), pick: Pick::Mode, models }
+    }
+
     /// The model that schedules.
     #[must_use]
     pub fn scheduler(&self) -> &NamedModel {
@@ -277,14 +327,9 @@ mod tests {
 
     fn student() -> Student {
         let features = dag_feature_set();
-        let models = |level: &str| LevelModels {
-            level: level.to_owned(),
-            used: "tree".to_owned(),
-            models: vec![NamedModel {
-                name: "tree".to_owned(),
-                temperature: 0.1,
-                model: Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0)),
-            }],
+        let models = |level: &str| {
+            let model = Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0));
+            LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 0.1, model }])
         };
         let levels = ["job", "stage", "cluster"].map(models).to_vec();
         Student::new(features, false, levels, Provenance::default())

@@ -3,8 +3,7 @@
 use super::{Policy, PolicyError, Probabilities};
 use crate::{
     feature::{Extractor, NO_JOB},
-    level::first_max,
-    model::{CompiledGuards, CompiledModel, ScoreCandidates, Student},
+    model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Student},
     scenario::dag,
     simulator::dag::{Decision, Observation},
 };
@@ -35,6 +34,8 @@ struct Models {
 /// How a level chooses.
 struct Scorer {
     model: CompiledModel,
+    temperature: f64,
+    pick: Pick,
     guards: CompiledGuards,
 }
 
@@ -61,9 +62,14 @@ impl StudentPolicy {
             });
         }
         let level = |name: &str| -> Result<Scorer, PolicyError> {
-            let model = CompiledModel::new(&student.model(name, model)?.model);
+            let NamedModel { model, temperature, .. } = student.model(name, model)?;
             let spec = student.feature_set.level(name);
-            Ok(Scorer { model, guards: spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default() })
+            Ok(Scorer {
+                model: CompiledModel::new(model),
+                temperature: *temperature,
+                pick: student.level(name).map(|l| l.pick).unwrap_or_default(),
+                guards: spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default(),
+            })
         };
         let models = Models {
             job: level("job")?,
@@ -97,13 +103,12 @@ fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>, firings: &m
     scores.clear();
     scores.resize(n, 0.0);
     scorer.model.score_choice(x, width, scores);
-    let mut best = first_max(scores.iter().copied());
+    let mut best = scorer.pick.of(scores, scorer.temperature);
     for (guard, fired) in firings.iter_mut().enumerate() {
         scorer.guards.apply(guard, x, width, scores);
-        if scores[best] == f64::NEG_INFINITY {
-            *fired += 1;
-            best = first_max(scores.iter().copied());
-        }
+        let left = scorer.pick.of(scores, scorer.temperature);
+        *fired += u64::from(left != best);
+        best = left;
     }
     best
 }

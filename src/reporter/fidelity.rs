@@ -11,6 +11,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
     pub(super) level: String,
+    /// Whether its candidates are amounts, which have a distance.
+    amounts: bool,
     pub(super) rows: Vec<TableRow>,
     pub(super) chart: Chart,
 }
@@ -23,7 +25,7 @@ pub(super) struct TableRow {
     role: String,
     choices: String,
     episodes: usize,
-    /// top-1, top-2, top-3, regret, cross-entropy, Kendall, executed: (figure, interval).
+    /// top-1, top-2, top-3, regret, cross-entropy, Kendall, executed, amount error: (figure, interval).
     figures: Vec<Option<(String, String)>>,
 }
 
@@ -41,9 +43,11 @@ pub(super) fn sections(rows: &[FidelityRow], slugs: &[String]) -> Result<Vec<Sec
             // Scorers of one kind stand together.
             let kinds = kinds(&rows);
             rows.sort_by_key(|r| kinds.iter().position(|k| *k == r.kind));
+            let amounts = rows.iter().any(|r| r.amount_error.is_some());
             Ok(Section {
                 level: level.to_owned(),
-                rows: rows.iter().map(|r| table_row(r)).collect(),
+                amounts,
+                rows: rows.iter().map(|r| table_row(r, amounts)).collect(),
                 chart: chart(level, slug, &rows)?,
             })
         })
@@ -79,7 +83,7 @@ pub(super) fn best_rule<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a 
     })
 }
 
-fn table_row(row: &FidelityRow) -> TableRow {
+fn table_row(row: &FidelityRow, amounts: bool) -> TableRow {
     let shown =
         |e: &Estimate, write: fn(f64) -> String| (write(e.value), format!("{} to {}", write(e.low), write(e.high)));
     TableRow {
@@ -88,7 +92,7 @@ fn table_row(row: &FidelityRow) -> TableRow {
         role: row.role.clone(),
         choices: count(row.choices as u64),
         episodes: row.episodes,
-        figures: vec![
+        figures: [
             Some(shown(&row.top1, hundredfold)),
             Some(shown(&row.top2, hundredfold)),
             Some(shown(&row.top3, hundredfold)),
@@ -96,7 +100,10 @@ fn table_row(row: &FidelityRow) -> TableRow {
             row.cross_entropy.as_ref().map(|e| shown(e, thousandths)),
             row.kendall.as_ref().map(|e| shown(e, hundredths)),
             row.executed.as_ref().map(|e| shown(e, hundredfold)),
-        ],
+        ]
+        .into_iter()
+        .chain(amounts.then(|| row.amount_error.as_ref().map(|e| shown(e, hundredths))))
+        .collect(),
     }
 }
 

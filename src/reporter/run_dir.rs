@@ -169,6 +169,7 @@ fn check_evaluation(evaluation: &Evaluation) -> Result<(), String> {
             ("cross_entropy", r.cross_entropy.as_ref()),
             ("kendall", r.kendall.as_ref()),
             ("executed", r.executed.as_ref()),
+            ("amount_error", r.amount_error.as_ref()),
         ];
         for (name, figure) in figures {
             figure.map_or(Ok(()), |e| check_estimate(&place, name, e))?;

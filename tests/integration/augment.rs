@@ -19,10 +19,8 @@ fn longest_first() -> Student {
     let mut coefficient = vec![0.0; job.features.len()];
     coefficient[column] = 1.0;
     let linear = Linear { feature_sd: vec![1.0; coefficient.len()], coefficient, intercept: 0.0 };
-    let level = |(level, model): (&str, Model)| LevelModels {
-        level: level.to_owned(),
-        used: "rule".to_owned(),
-        models: vec![NamedModel { name: "rule".to_owned(), temperature: 1.0, model }],
+    let level = |(level, model): (&str, Model)| {
+        LevelModels::new(level, "rule", vec![NamedModel { name: "rule".to_owned(), temperature: 1.0, model }])
     };
     let leaf = || Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0));
     let levels = [("job", Model::Linear(linear)), ("stage", leaf()), ("cluster", leaf())].into_iter().map(level);

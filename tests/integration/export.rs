@@ -88,10 +88,9 @@ fn student(cases: &[Case]) -> Student {
         features: (0..c.width).map(feature).collect(),
     });
     let features = FeatureSet { scenario: "test".to_owned(), levels: levels.collect() };
-    let models = cases.iter().map(|c| LevelModels {
-        level: c.level.to_owned(),
-        used: "m".to_owned(),
-        models: vec![NamedModel { name: "m".to_owned(), temperature: 0.5, model: c.model.clone() }],
+    let models = cases.iter().map(|c| {
+        let named = NamedModel { name: "m".to_owned(), temperature: 0.5, model: c.model.clone() };
+        LevelModels::new(c.level, "m", vec![named])
     });
     Student::new(features, false, models.collect(), Provenance::default())
 }

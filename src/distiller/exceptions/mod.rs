@@ -136,7 +136,7 @@ pub fn student_of_rules(
         for row in fidelity(table, &[scorer], 0) {
             provenance.fidelity.insert(format!("{}/{}/{}/top1", rule.level, rule.name, row.kind), row.top1.value);
         }
-        levels.push(LevelModels { level: rule.level.clone(), used: rule.name.clone(), models: vec![named] });
+        levels.push(LevelModels::new(&rule.level, &rule.name, vec![named]));
     }
     // Plain data serialises.
     provenance.parameters = serde_json::to_value(params).unwrap_or_default();

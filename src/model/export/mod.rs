@@ -11,7 +11,7 @@ mod rules;
 mod rust;
 mod source;
 
-use super::{Linear, Model, NamedModel, Pairwise, SplineLogit, Student, StudentError, Tree};
+use super::{Linear, Model, NamedModel, Pairwise, Pick, SplineLogit, Student, StudentError, Tree};
 use crate::level::LevelSpec;
 use std::borrow::Cow;
 
@@ -81,6 +81,8 @@ pub struct Part<'a> {
     pub spec: &'a LevelSpec,
     /// The model.
     pub named: &'a NamedModel,
+    /// What its level takes of the probabilities.
+    pub pick: Pick,
 }
 
 /// What formats other than a student file know of a model.
@@ -90,6 +92,8 @@ struct Piece<'a> {
     name: &'a str,
     temperature: f64,
     form: Form<'a>,
+    /// Which candidate is taken, in words.
+    taken: &'static str,
     /// Whether a row describes a pair of candidates.
     pairs: bool,
 }
@@ -102,12 +106,15 @@ enum Form<'a> {
 
 /// How a tree over pairs gives scores.
 const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences to the opponent's, \
-                     and the value is the chance to win; a candidate's score is the sum over its opponents, the highest \
-                     wins, the first of equals";
+                     and the value is the chance to win; a candidate's score is the sum over its opponents";
 
 impl<'a> Piece<'a> {
     fn new(part: &Part<'a>, target: Target) -> Result<Self, ExportError> {
-        let &Part { spec, named } = part;
+        let &Part { spec, named, pick } = part;
+        let taken = match pick {
+            Pick::Mode => "the highest wins, the first of equals",
+            Pick::Median => "the candidate at the median of softmax(score / temperature) is taken",
+        };
         let pairs = matches!(named.model, Model::Pairwise(_));
         let form = match &named.model {
             Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
@@ -134,7 +141,7 @@ impl<'a> Piece<'a> {
             },
         };
         let spec = if pairs { Cow::Owned(Pairwise::level(spec)) } else { Cow::Borrowed(spec) };
-        Ok(Self { spec, name: &named.name, temperature: named.temperature, form, pairs })
+        Ok(Self { spec, name: &named.name, temperature: named.temperature, form, taken, pairs })
     }
 }
 
@@ -160,7 +167,8 @@ pub fn parts<'a>(
             name: name.to_owned(),
             known: all().collect::<Vec<_>>().join(", "),
         };
-        Ok(Part { spec: student.feature_set.level(name).ok_or_else(missing)?, named })
+        let pick = student.level(name).map(|l| l.pick).unwrap_or_default();
+        Ok(Part { spec: student.feature_set.level(name).ok_or_else(missing)?, named, pick })
     };
     names.into_iter().map(part).collect()
 }
@@ -170,8 +178,8 @@ pub fn parts<'a>(
 /// ```
 /// use sched_distill::model::export::{export, parts, Target};
 /// # use sched_distill::{feature::dag_feature_set, model::*};
-/// # let models = LevelModels { level: "job".into(), used: "tree".into(), models: vec![NamedModel {
-/// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }] };
+/// # let models = LevelModels::new("job", "tree", vec![NamedModel {
+/// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }]);
 /// # let student = Student::new(dag_feature_set(), false, vec![models], Provenance::default());
 /// let text = export(&student, &parts(&student, Some("job"), None)?, Target::Rules)?;
 /// assert!(String::from_utf8(text)?.ends_with("leaf 0: always score 0.5 # weight 100 %, 1 row\n"));
@@ -303,7 +311,7 @@ mod tests {
 
     fn exported(model: Model, target: Target) -> Result<String, ExportError> {
         let models = vec![NamedModel { name: "model".to_owned(), temperature: 0.5, model }];
-        let level = LevelModels { level: "job".to_owned(), used: "model".to_owned(), models };
+        let level = LevelModels::new("job", "model", models);
         let student = Student::new(dag_feature_set(), false, vec![level], Provenance::default());
         let parts = parts(&student, None, None).unwrap();
         export(&student, &parts, target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -311,14 +319,9 @@ mod tests {
 
     #[test]
     fn guards_are_stated_or_refused_and_leave_with_their_level() {
-        let models = |level: &str| LevelModels {
-            level: level.to_owned(),
-            used: "tree".to_owned(),
-            models: vec![NamedModel {
-                name: "tree".to_owned(),
-                temperature: 1.0,
-                model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)),
-            }],
+        let models = |level: &str| {
+            let model = Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0));
+            LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 1.0, model }])
         };
         let levels = vec![models("job"), models("stage")];
         let mut student = Student::new(dag_feature_set(), false, levels, Provenance::default());

@@ -15,15 +15,15 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
              # A missing value meets a condition only where it says `or missing`.\n";
     for piece in pieces {
-        let Piece { spec, name, temperature, .. } = piece;
+        let Piece { spec, name, temperature, taken, .. } = piece;
         let temperature = number(*temperature);
         text += &format!("\nlevel {}: {}\n", word(&spec.name), plain(&spec.question));
         match &piece.form {
             Form::Tree(tree) => {
                 let kind = match tree.outputs {
-                    _ if piece.pairs => format!("{}; temperature {temperature}", super::PAIRS),
+                    _ if piece.pairs => format!("{}; {taken}; temperature {temperature}", super::PAIRS),
                     1 => {
-                        format!("score per candidate, the highest wins, the first of equals; temperature {temperature}")
+                        format!("score per candidate, {taken}; temperature {temperature}")
                     }
                     n => format!("{n} outputs, the largest is the class, the first of equals"),
                 };
@@ -31,15 +31,13 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                 leaves(tree, spec, &mut text);
             }
             Form::Linear(linear) => {
-                text += &format!(
-                    "model {}: linear score per candidate, the highest wins, the first of equals; temperature {temperature}\n",
-                    word(name)
-                );
+                text +=
+                    &format!("model {}: linear score per candidate, {taken}; temperature {temperature}\n", word(name));
                 terms(linear, spec, &mut text);
             }
             Form::Spline(spline) => {
                 text += &format!(
-                    "model {}: sum of {} terms per candidate, the highest wins, the first of equals; temperature {temperature}\n\
+                    "model {}: sum of {} terms per candidate, {taken}; temperature {temperature}\n\
                      # [a > b] is 1 where that holds, else 0; (a - b)+ is a - b where that is positive, else 0\n",
                     word(name),
                     spline.terms.len()

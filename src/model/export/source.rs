@@ -98,13 +98,13 @@ so that there is little to guess wrong. Rows with missing values are walked with
 
 /// Lines about one model, and a line for each of its features.
 pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
-    let Piece { spec, name, temperature, .. } = piece;
+    let Piece { spec, name, temperature, taken, .. } = piece;
     let temperature = number(*temperature);
     let mut lines = vec![format!("Level {}: {}", plain(&spec.name), plain(&spec.question)), String::new()];
     let model = plain(name);
     lines.push(match &piece.form {
         Form::Tree(tree) if piece.pairs => format!(
-            "Model `{model}`: tree of {} leaves, {} tests deep. {}. Softmax(score / {temperature}) gives probabilities.",
+            "Model `{model}`: tree of {} leaves, {} tests deep. {}; {taken}. Softmax(score / {temperature}) gives probabilities.",
             tree.leaves(),
             tree.depth(),
             super::PAIRS
@@ -117,18 +117,18 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
             tree.outputs
         ),
         Form::Tree(tree) => format!(
-            "Model `{model}`: tree of {} leaves, {} tests deep. Returns the candidate's score; the highest of a choice wins, \
-             the first of equals. Softmax(score / {temperature}) gives probabilities.",
+            "Model `{model}`: tree of {} leaves, {} tests deep. Returns the candidate's score; {taken}. \
+             Softmax(score / {temperature}) gives probabilities.",
             tree.leaves(),
             tree.depth()
         ),
         Form::Spline(spline) => format!(
-            "Model `{model}`: sum of {} terms. Returns the candidate's score; the highest of a choice wins, the first of equals. \
+            "Model `{model}`: sum of {} terms. Returns the candidate's score; {taken}. \
              Softmax(score / {temperature}) gives probabilities.",
             spline.terms.len()
         ),
         Form::Linear(_) => format!(
-            "Model `{model}`: linear. Returns the candidate's score; the highest of a choice wins, the first of equals. \
+            "Model `{model}`: linear. Returns the candidate's score; {taken}. \
              Softmax(score / {temperature}) gives probabilities."
         ),
     });

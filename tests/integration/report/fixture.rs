@@ -209,6 +209,7 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
                     cross_entropy: if scorer == "random" { None } else { known(estimate(1.6 - top1, half)) },
                     kendall: known(estimate(top1 - 0.3, half)),
                     executed: Some(estimate(top1 - 0.11, half)),
+                    amount_error: (level == "cluster").then(|| estimate(0.4, half)),
                 });
             }
         }
