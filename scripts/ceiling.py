@@ -9,6 +9,9 @@ choices with two or more candidates, each with its weight, those of weight below
     scripts/ceiling.py train test
 
 Target: ln(p / best p) of each candidate, not below -6. The job level is fitted on free choices alone.
+
+With --cluster also the cross-entropy of amounts, for a trace of a teacher that draws them: of one distribution over shares of the
+cap for all choices, and of gradient boosting of the choice's softmax.
 """
 
 import argparse
@@ -85,6 +88,54 @@ def boost(train, args):
     return lightgbm.train(recipe | {"num_threads": args.threads, "seed": args.seed}, data, args.trees)
 
 
+def softmax(scores, choices):
+    """Probabilities within each choice."""
+    raised = np.exp(scores - np.maximum.reduceat(scores, choices.bounds[:-1])[choices.group])
+    return raised / np.add.reduceat(raised, choices.bounds[:-1])[choices.group]
+
+
+def cross_entropy(scores, choices, kind):
+    """Of the teacher's probabilities under a softmax of scores, in nats."""
+    of_choice = np.add.reduceat(-np.exp(choices.log_prob) * np.log(softmax(scores, choices)), choices.bounds[:-1])
+    return float((of_choice[kind] * choices.weight[kind]).sum() / choices.weight[kind].sum())
+
+
+def constant_share(train, test, bins=20):
+    """Scores of the best single distribution over shares of the cap, by Newton steps on its diagonal."""
+    share = lambda c: np.minimum((c.x[:, c.names.index("amount_of_cap")] * bins - 1e-6).astype(int), bins - 1)
+    place, score = share(train), np.zeros(bins)
+    weight, p = train.weight[train.group], np.exp(train.log_prob)
+    for _ in range(200):
+        q = softmax(score[place], train)
+        slope = np.bincount(place, weight * (p - q), bins)
+        score += 0.5 * slope / np.maximum(np.bincount(place, weight * q, bins), 1e-9)
+    return score[share(test)]
+
+
+def boost_softmax(train, test, args):
+    """Scores by gradient boosting of the softmax of each choice."""
+    p, weight = np.exp(train.log_prob), train.weight[train.group]
+
+    def slopes(scores, _):
+        q = softmax(scores, train)
+        return weight * (q - p), weight * np.maximum(q * (1 - q), 1e-6)
+
+    recipe = {"objective": slopes, "learning_rate": 0.1, "num_leaves": 63, "min_data_in_leaf": 50, "verbose": -1}
+    model = lightgbm.train(recipe | {"num_threads": args.threads, "seed": args.seed}, lightgbm.Dataset(train.x, p), args.trees)
+    return model.predict(test.x, num_threads=args.threads)
+
+
+def amounts(args):
+    train = Choices(args.train, "cluster", False).thin(args.choices // 5, args.seed)
+    test = Choices(args.test, "cluster", False)
+    scores = {"one distribution of shares": constant_share(train, test), "boosting": boost_softmax(train, test, args)}
+    kinds = {"free": test.free, "affinity": ~test.free, "all": np.ones(len(test.free), bool)}
+    for kind, where in kinds.items():
+        for model, values in scores.items():
+            figure = cross_entropy(values, test, where)
+            print(f"{'cluster':8}{kind:9} {model:28} cross-entropy {figure:.3f}  {int(where.sum())} test choices")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train")
@@ -93,8 +144,11 @@ def main():
     parser.add_argument("--choices", type=int, default=100_000, help="training choices of each kind at most")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cluster", action="store_true", help="cross-entropy of amounts instead of the other levels")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
+    if args.cluster:
+        return amounts(args)
     rows = []
     for level in ("job", "stage"):
         train = Choices(args.train, level, level == "job").thin(args.choices, args.seed)

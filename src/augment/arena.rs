@@ -1,11 +1,13 @@
 //! Where students are tried out: paired episodes with the same luck, never run twice.
 
-use super::AugmentError;
+use super::{AugmentError, moves};
 use crate::{
-    model::{Guard, Model, Student},
+    feature::Extractor,
+    model::{Guard, Model, Pick, Student},
     policy::{Policy, StudentPolicy},
     recorder::{EpisodeId, Progress, run_episode},
     rng::Split,
+    simulator::dag::Decision,
     workload::Workload,
 };
 use rayon::prelude::*;
@@ -21,7 +23,7 @@ use std::{
 };
 
 /// What identifies a student in the journal: all that decides how it schedules.
-type Key = [u8; 12];
+pub(super) type Key = [u8; 12];
 
 /// A line of the journal.
 #[derive(Serialize, Deserialize)]
@@ -43,6 +45,28 @@ pub struct Arena<'a> {
     spent: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
+}
+
+/// Runs single episodes.
+#[derive(Clone, Copy)]
+pub(super) struct Runner<'a> {
+    workload: &'a dyn Workload,
+    seed: u64,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+impl Runner<'_> {
+    /// ln of the mean completion time in ms; +∞ if the policy strands the cluster.
+    pub(super) fn run(&self, policy: &StudentPolicy, split: Split, episode: u32) -> Result<f64, AugmentError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(AugmentError::Interrupted);
+        }
+        let id = EpisodeId { seed: self.seed, split, episode };
+        let run = run_episode(self.workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
+        self.progress.episode(run.outcome.decisions);
+        Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
+    }
 }
 
 impl<'a> Arena<'a> {
@@ -114,18 +138,8 @@ impl<'a> Arena<'a> {
             let policy = std::sync::Arc::new(policy);
             open.extend(missing.into_iter().map(|e| (key, e, student, std::sync::Arc::clone(&policy))));
         }
-        let results: Vec<Result<f64, AugmentError>> = open
-            .par_iter()
-            .map(|(_, episode, _, policy)| {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(AugmentError::Interrupted);
-                }
-                let id = EpisodeId { seed: self.seed, split, episode: *episode };
-                let run = run_episode(self.workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
-                self.progress.episode(run.outcome.decisions);
-                Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
-            })
-            .collect();
+        let results: Vec<Result<f64, AugmentError>> =
+            open.par_iter().map(|(_, episode, _, policy)| self.runner().run(policy, split, *episode)).collect();
         let mut failed = None;
         for ((key, episode, _, _), result) in open.iter().zip(results) {
             match result {
@@ -145,6 +159,29 @@ impl<'a> Arena<'a> {
         }
     }
 
+    fn runner(&self) -> Runner<'a> {
+        Runner { workload: self.workload, seed: self.seed, progress: self.progress, stop: self.stop }
+    }
+
+    /// For a student that is run outside, beside others: what runs it, and what is known of each of the episodes, which count
+    /// as spent.
+    pub(super) fn lend(&mut self, key: Key, split: Split, episodes: Range<u32>) -> (Runner<'a>, Vec<Option<f64>>) {
+        self.spent += episodes.len() as u64;
+        let known: Vec<Option<f64>> = episodes.map(|e| self.known.get(&(key, split, e)).copied()).collect();
+        known.iter().flatten().for_each(|_| self.progress.episode(0));
+        (self.runner(), known)
+    }
+
+    /// Takes in what was run outside: ln of the mean completion time of an episode of a student.
+    pub(super) fn take_in(&mut self, runs: &[(Key, u32, f64)], split: Split) -> Result<(), AugmentError> {
+        for &(key, episode, ln_jct) in runs {
+            if self.known.insert((key, split, episode), ln_jct).is_none() {
+                self.note(key, split, episode, ln_jct)?;
+            }
+        }
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.flush().map_err(AugmentError::Write))
+    }
+
     fn note(&mut self, key: Key, split: Split, episode: u32, ln_jct: f64) -> Result<(), AugmentError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         let ln_jct = ln_jct.is_finite().then_some(ln_jct);
@@ -152,6 +189,55 @@ impl<'a> Arena<'a> {
         // Plain data serialises.
         let text = serde_json::to_string(&line).unwrap_or_default();
         writeln!(journal, "{text}").map_err(AugmentError::Write)
+    }
+
+    /// Fills in the deviation within choices of some terms of spline logits (places of level and term), on the states that the
+    /// student visits in `episodes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::run`].
+    pub(super) fn measure_spreads(
+        &self,
+        student: &mut Student,
+        terms: &[(usize, usize)],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<(), AugmentError> {
+        let driver = StudentPolicy::new(student, "a candidate".as_ref(), None)?;
+        let mut extractor = Extractor::default();
+        let mut rows: [Vec<f32>; 3] = Default::default();
+        // Per term: candidates, and their summed squared distance from the choice's mean.
+        let mut sums = vec![(0.0, 0.0); terms.len()];
+        for episode in episodes {
+            let id = EpisodeId { seed: self.seed, split, episode };
+            run_episode(self.workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+                let Decision::Assign { stage, .. } = decision else { return };
+                rows.iter_mut().for_each(Vec::clear);
+                extractor.update(seen);
+                let job = extractor.snapshot().candidate_jobs().position(|job| job == stage.job);
+                extractor.job_rows(seen, false, &mut rows[0]);
+                job.into_iter().for_each(|job| extractor.stage_rows(seen, job, &mut rows[1]));
+                extractor.amount_rows(seen, stage, &mut rows[2]);
+                for (&(level, term), (n, square)) in terms.iter().zip(&mut sums) {
+                    let Model::SplineLogit(model) = &student.levels[level].scheduler().model else { continue };
+                    // A student may have its levels in any order.
+                    let name = &student.levels[level].level;
+                    let Some(at) = student.feature_set.levels.iter().position(|l| l.name == *name) else { continue };
+                    let width = student.feature_set.levels[at].features.len();
+                    let values = || rows[at].chunks_exact(width).map(|row| model.terms[term].of(row));
+                    let mean = values().sum::<f64>() / values().len().max(1) as f64;
+                    *n += values().len() as f64;
+                    *square += values().map(|v| (v - mean).powi(2)).sum::<f64>();
+                }
+            })?;
+        }
+        for (&(level, term), (n, square)) in terms.iter().zip(sums) {
+            if let Model::SplineLogit(model) = student.levels[level].scheduler_mut() {
+                model.terms[term].sd = moves::round((square / f64::max(n, 1.0)).sqrt());
+            }
+        }
+        Ok(())
     }
 
     /// Share of the decisions of `student` that each of `others` would make differently, on the states that `student`
@@ -200,9 +286,17 @@ impl<'a> Arena<'a> {
     }
 }
 
-/// Hash of the models that schedule and of the guards, without what is said about them.
+/// Hash of what schedules: models, what is taken of their probabilities, and guards, without what is said about them.
 pub(super) fn key(student: &Student) -> Key {
-    let models: Vec<&Model> = student.levels.iter().map(|l| &l.scheduler().model).collect();
+    let models: Vec<(&Model, Pick, f64)> = student
+        .levels
+        .iter()
+        .map(|l| match l.pick {
+            Pick::Mode => (&l.scheduler().model, l.pick, 0.0),
+            // The temperature decides where the median lies.
+            Pick::Median => (&l.scheduler().model, l.pick, l.scheduler().temperature),
+        })
+        .collect();
     let bare = |g: &Guard| Guard { evidence: crate::model::Evidence::default(), ..g.clone() };
     let guards: Vec<Guard> = student.guards.iter().map(bare).collect();
     // Plain data serialises.

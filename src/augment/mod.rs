@@ -16,6 +16,7 @@ use crate::{
     policy::PolicyError,
     recorder::EpisodeError,
     rng::Split,
+    scenario::TermTemplate,
 };
 use moves::Move;
 use race::race;
@@ -37,6 +38,8 @@ pub struct Repertoire {
     pub orders: Vec<Order>,
     /// Borders of regimes.
     pub borders: Vec<Border>,
+    /// Terms that spline logits may get before the direct search.
+    pub terms: Vec<TermTemplate>,
 }
 
 /// What a search may spend and try.
@@ -56,6 +59,8 @@ pub struct AugmentParams {
     pub polish: f64,
     /// First step of that search, in the scale of each number.
     pub step: f64,
+    /// Candidates per generation of that search.
+    pub population: usize,
     /// Training episodes per candidate and generation of that search.
     pub polish_episodes: u32,
     /// Seed of that search.
@@ -70,8 +75,9 @@ impl Default for AugmentParams {
             max_guards: 6,
             max_size: 64,
             polish: 0.7,
-            step: 0.2,
-            polish_episodes: 16,
+            step: 0.15,
+            population: 40,
+            polish_episodes: 4,
             seed: 0,
         }
     }
@@ -130,6 +136,15 @@ pub enum AugmentError {
     Interrupted,
 }
 
+/// Generations of the direct search from one look at validation episodes to the next.
+const CHECKPOINT: u32 = 12;
+
+/// Looks without a gain after which a round of the direct search ends.
+const PATIENCE: u32 = 3;
+
+/// Episodes in which the spread of new terms is measured; it only scales first steps.
+const SPREAD_EPISODES: u32 = 4;
+
 /// A step of the search that was tried on validation episodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
@@ -161,8 +176,8 @@ struct Search<'s, 'a> {
     on_step: &'s mut dyn FnMut(&Step),
 }
 
-/// Searches for a student that schedules better than `student`: guards, patches of single numbers,
-/// regimes, and a direct search over all numbers. Returns the best
+/// Searches for a student that schedules better than `student`: guards, then a direct search over all numbers, then guards,
+/// patches of single numbers and regimes. Returns the best
 /// student with the evidence for each of its edits, and all steps that reached validation. `on_step` hears of each at once.
 ///
 /// # Errors
@@ -187,10 +202,19 @@ pub fn augment(
         refused: Vec::new(),
         on_step,
     };
-    search.climb(repertoire, edits_before as u64)?;
+    // What the numbers can say better is left to the direct search, and regimes hide their models' numbers from it.
+    let guards = |best: &Student| moves::guards(best, &repertoire.guards, params.max_guards);
+    search.climb(&guards, edits_before as u64)?;
+    let start = search.grown(&repertoire.terms)?;
     let polish_until = search.arena.spent() + (params.budget as f64 * params.polish) as u64;
-    search.polish(polish_until.min(params.budget))?;
-    search.climb(repertoire, params.budget)?;
+    search.polish(&start, polish_until.min(params.budget))?;
+    let all = |best: &Student| {
+        let mut all = guards(best);
+        all.extend(moves::patches(best, &repertoire.orders));
+        all.extend(moves::regimes(best, &repertoire.orders, &repertoire.borders));
+        all
+    };
+    search.climb(&all, params.budget)?;
     search.prune()?;
     search.give_evidence()?;
     Ok((search.best, search.steps))
@@ -207,6 +231,7 @@ impl AugmentParams {
         match self {
             p if p.budget == 0 => bad("budget", "0".to_owned(), "at least 1 episode"),
             p if p.validation < 10 => bad("validation", p.validation.to_string(), "at least 10 episodes"),
+            p if !(4..=10_000).contains(&p.population) => bad("population", p.population.to_string(), "in 4..=10000"),
             p if p.polish_episodes == 0 => bad("polish_episodes", "0".to_owned(), "at least 1"),
             p if !(0.0..=1.0).contains(&p.polish) => bad("polish", p.polish.to_string(), "in 0..=1"),
             p if !(p.step > 0.0 && p.step <= 10.0) => bad("step", p.step.to_string(), "above 0, at most 10"),
@@ -247,11 +272,9 @@ fn validate(
 
 impl Search<'_, '_> {
     /// Adds the best of all small changes as long as one is confirmed.
-    fn climb(&mut self, repertoire: &Repertoire, until: u64) -> Result<(), AugmentError> {
+    fn climb(&mut self, moves: &dyn Fn(&Student) -> Vec<Move>, until: u64) -> Result<(), AugmentError> {
         while self.arena.spent() < until {
-            let mut moves: Vec<Move> = moves::guards(&self.best, &repertoire.guards, self.params.max_guards);
-            moves.extend(moves::patches(&self.best, &repertoire.orders));
-            moves.extend(moves::regimes(&self.best, &repertoire.orders, &repertoire.borders));
+            let mut moves = moves(&self.best);
             moves.retain(|m| m.student.size() <= self.params.max_size && !self.refused.contains(&m.student));
             let students: Vec<Student> = moves.iter().map(|m| m.student.clone()).collect();
             let episodes = (self.next_train, 4, 128);
@@ -304,48 +327,66 @@ impl Search<'_, '_> {
         self.steps.push(step);
     }
 
-    /// Moves all numbers at once until validation no longer gains.
-    fn polish(&mut self, until: u64) -> Result<(), AugmentError> {
-        let params = self.params;
-        let start = self.best.clone();
-        let first = self.next_train;
-        let population = polish::population(&start) as u64;
-        let left = until.saturating_sub(self.arena.spent());
-        let generations = (left / (population * u64::from(params.polish_episodes))) as u32;
-        if generations == 0 {
-            return Ok(());
+    /// The best student with terms more, all with coefficient 0, as many as there is room for.
+    fn grown(&mut self, terms: &[TermTemplate]) -> Result<Student, AugmentError> {
+        let mut grown = self.best.clone();
+        let room = self.params.max_size.saturating_sub(grown.size());
+        let new = moves::add_terms(&mut grown, terms, room);
+        if !new.is_empty() {
+            self.arena.measure_spreads(&mut grown, &new, Split::Train, 0..SPREAD_EPISODES)?;
         }
-        self.next_train += (generations + 1) * params.polish_episodes;
-        let polish = polish::Polish {
-            step: params.step,
-            episodes: params.polish_episodes,
-            first,
-            generations,
-            seed: params.seed,
-        };
-        let every = (generations / 12).max(5);
-        let mut checkpoints = 0;
-        // The arena goes to the search and comes back at each checkpoint.
-        let Search { arena, params, best, steps, next_validation, on_step, .. } = self;
-        polish::polish(arena, &start, polish, every, |arena, mean| {
-            checkpoints += 1;
-            let paired = validate(arena, &mean, best, next_validation, params.validation)?;
-            let kept = paired.is_better_at_a_look();
-            let step = Step {
-                what: format!("direct search, checkpoint {checkpoints}"),
-                train_gain: None,
-                validation_gain: 1.0 - paired.mean.exp(),
-                standard_error: paired.se,
-                kept,
-                spent: arena.spent(),
-            };
-            on_step(&step);
-            steps.push(step);
-            if kept {
-                *best = mean;
+        Ok(grown)
+    }
+
+    /// Moves all numbers at once, in rounds: each begins from the best student and ends when it no longer gains, and the next one
+    /// gives its candidates twice as many episodes, since smaller gains take more luck out to be seen.
+    fn polish(&mut self, base: &Student, until: u64) -> Result<(), AugmentError> {
+        let params = self.params;
+        // The numbers that a round begins with; what the rounds change together is one patch of `base`.
+        let mut start = base.clone();
+        for round in 0_u32.. {
+            let episodes = params.polish_episodes.saturating_mul(1 << round.min(16));
+            let of_a_generation = params.population as u64 * u64::from(episodes);
+            let left = until.saturating_sub(self.arena.spent()) / of_a_generation;
+            let generations = u32::try_from(left).unwrap_or(u32::MAX);
+            if generations < CHECKPOINT / 2 {
+                break;
             }
-            Ok(arena.spent() < until)
-        })
+            let first = self.next_train;
+            let seed = params.seed.wrapping_add(u64::from(round));
+            let polish =
+                polish::Polish { step: params.step, population: params.population, episodes, first, generations, seed };
+            // The arena goes to the search and comes back at each checkpoint.
+            let Search { arena, best, steps, next_validation, on_step, .. } = self;
+            let (mut idle, mut gained) = (0, false);
+            let ran = polish::polish(arena, (base, &start), polish, CHECKPOINT, |arena, generation, mean| {
+                let paired = validate(arena, &mean, best, next_validation, params.validation)?;
+                let kept = paired.is_better_at_a_look();
+                let step = Step {
+                    what: format!("direct search, round {}, generation {generation}", round + 1),
+                    train_gain: None,
+                    validation_gain: 1.0 - paired.mean.exp(),
+                    standard_error: paired.se,
+                    kept,
+                    spent: arena.spent(),
+                };
+                on_step(&step);
+                steps.push(step);
+                idle = if kept { 0 } else { idle + 1 };
+                if kept {
+                    (*best, gained) = (mean, true);
+                }
+                Ok(idle < PATIENCE && arena.spent() < until)
+            })?;
+            self.next_train += ran * episodes;
+            if ran == 0 {
+                break;
+            }
+            if gained {
+                start = self.best.clone();
+            }
+        }
+        Ok(())
     }
 
     /// Takes out guards that no longer help.

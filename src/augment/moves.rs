@@ -1,7 +1,10 @@
 //! What a search may try on a student: one guard more, another number at one place, one edit fewer.
 
 use super::{Border, Order};
-use crate::model::{Evidence, Guard, Linear, Model, Place, Regime, Slot, Student};
+use crate::{
+    model::{Evidence, Factor, Guard, Linear, Model, Place, Regime, Shape, Slot, SplineTerm, Student},
+    scenario::TermTemplate,
+};
 
 /// A student one step from another.
 #[derive(Clone, Debug)]
@@ -89,6 +92,29 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
         }
     }
     moves
+}
+
+/// Adds terms with coefficient 0 to the spline logits that schedule, those that are not there yet, up to `room` in all: the
+/// places of the new ones, level and term.
+pub(super) fn add_terms(student: &mut Student, terms: &[TermTemplate], room: usize) -> Vec<(usize, usize)> {
+    let mut new = Vec::new();
+    for (level, factors) in terms {
+        let Some(at) = student.levels.iter().position(|l| l.level == *level) else { continue };
+        let Some(spec) = student.feature_set.level(level) else { continue };
+        let column = |name: &str| spec.features.iter().position(|f| f.name == name);
+        let factor = |(name, shape): &(&str, Shape)| {
+            Some(Factor { feature: column(name)? as u32, shape: *shape, threshold: None })
+        };
+        let Some(factors) = factors.iter().map(factor).collect::<Option<Vec<Factor>>>() else { continue };
+        if let Model::SplineLogit(m) = student.levels[at].scheduler_mut()
+            && new.len() < room
+            && m.terms.iter().all(|t| t.factors != factors)
+        {
+            new.push((at, m.terms.len()));
+            m.terms.push(SplineTerm { coefficient: 0.0, factors, sd: 0.0, standard_error: None });
+        }
+    }
+    new
 }
 
 /// Another model of a level, or a named heuristic's order, in a part of the cluster's states: below or above each value of

@@ -1,12 +1,20 @@
 //! Direct search over all numbers of a student by CMA-ES (Hansen and Ostermeier 2001), through the crate `cmaes`.
 
-use super::{Arena, AugmentError, moves};
+use super::{
+    Arena, AugmentError,
+    arena::{Key, key},
+    moves,
+};
 use crate::{
-    model::{Model, Place, Slot, Student},
+    model::{Model, NamedModel, Place, Slot, Student},
+    policy::StudentPolicy,
     rng::Split,
 };
 use cmaes::{CMAESOptions, DVector};
-use std::cell::RefCell;
+use std::{
+    ops::Range,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// A number under search: value = origin + scale · coordinate.
 struct Coordinate {
@@ -15,33 +23,29 @@ struct Coordinate {
     scale: f64,
 }
 
-/// The numbers that matter to the order of candidates, each with the scale on which it does.
+/// How far a coefficient that does nothing moves scores at a step of 1, in units of the temperature.
+const SMALL_EFFECT: f64 = 0.3;
+
+/// The numbers under search, each with the scale on which it matters to the order of candidates: a coefficient with its
+/// effect, a leaf's value with the spread of all leaves, a tree's threshold or a guard's number with itself. Where the terms
+/// of a spline bend is left as it is, and so is a number that a regime hides: every number more makes the search slower.
 fn coordinates(student: &Student) -> Vec<Coordinate> {
-    // The largest effect of a coefficient at the level: coefficient × deviation within choices.
-    let effects = |model: &Model| -> Vec<f64> {
-        let effects =
-            |coefficient: &[f64], sd: &[f64]| coefficient.iter().zip(sd).map(|(c, sd)| (c * sd).abs()).collect();
-        match model {
-            Model::Linear(m) => effects(&m.coefficient, &m.feature_sd),
-            Model::ChoiceLogit(m) => effects(&m.coefficient, &m.feature_sd),
-            Model::SplineLogit(m) => m.terms.iter().map(|t| (t.coefficient * t.sd).abs()).collect(),
-            Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => Vec::new(),
-        }
-    };
     let scale = |place: &Place, number: f64| -> Option<f64> {
         let Place::Model { level, slot } = *place else { return Some(number.abs().max(1e-3)) };
-        let model = &student.levels[level].scheduler().model;
+        let NamedModel { model, temperature, .. } = student.levels[level].scheduler();
         match slot {
             Slot::Term { term } => {
-                let effects = effects(model);
-                let most = effects.iter().copied().fold(0.0, f64::max);
-                let sd = effects[term] / number.abs();
-                (sd > 0.0).then_some(most / sd)
+                let sd = match model {
+                    Model::Linear(m) => m.feature_sd[term],
+                    Model::ChoiceLogit(m) => m.feature_sd[term],
+                    Model::SplineLogit(m) => m.terms[term].sd,
+                    Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => 0.0,
+                };
+                (sd > 0.0).then(|| number.abs() + SMALL_EFFECT * temperature / sd)
             }
             Slot::Value { .. } => moves::spread(model),
-            Slot::LeafTerm { .. } | Slot::Threshold { .. } | Slot::Knot { .. } | Slot::Border { .. } => {
-                Some(number.abs().max(1e-3))
-            }
+            Slot::LeafTerm { .. } | Slot::Threshold { .. } | Slot::Border { .. } => Some(number.abs().max(1e-3)),
+            Slot::Knot { .. } => None,
         }
     };
     let places = student.places().into_iter().filter_map(|place| {
@@ -49,11 +53,6 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
         Some(Coordinate { scale: scale(&place, origin)?, origin, place })
     });
     places.collect()
-}
-
-/// Candidates per generation for a student.
-pub(super) fn population(student: &Student) -> usize {
-    4 + (3.0 * (coordinates(student).len().max(1) as f64).ln()) as usize
 }
 
 /// A student with the numbers of a point, rounded to what a person reads, as one patch.
@@ -70,6 +69,8 @@ fn at(student: &Student, coordinates: &[Coordinate], point: &[f64], reason: &str
 pub(super) struct Polish {
     /// First step, in the scale of each number.
     pub(super) step: f64,
+    /// Candidates per generation.
+    pub(super) population: usize,
     /// Episodes per candidate; every generation has its own.
     pub(super) episodes: u32,
     /// Number of the first training episode.
@@ -78,63 +79,102 @@ pub(super) struct Polish {
     pub(super) seed: u64,
 }
 
-/// Lets CMA-ES move all numbers of `student` at once; calls `checkpoint` with the mean of its distribution every so many
-/// generations, until that says that it is enough.
+/// A generation under way: its candidates run side by side.
+struct Generation<'s, 'a> {
+    arena: &'s mut Arena<'a>,
+    episodes: Range<u32>,
+    /// What was run, in no order.
+    done: Vec<(Key, u32, f64)>,
+    failed: Option<AugmentError>,
+}
+
+/// Lets CMA-ES move all numbers of a student at once, beginning with those of `start`; students are patched versions of `base`,
+/// which has the same numbers in the same places. Calls `checkpoint` with the generation and the mean of the distribution `every` so many
+/// generations, until that says that it is enough. Returns how many generations were run.
 ///
 /// Every generation meets new training episodes, the same for all of its candidates, so that there is no set of episodes to
-/// overfit.
+/// overfit. Many candidates with few episodes each, as the mean of the better half averages their luck.
 pub(super) fn polish(
     arena: &mut Arena<'_>,
-    student: &Student,
+    (base, start): (&Student, &Student),
     polish: Polish,
     every: u32,
-    mut checkpoint: impl FnMut(&mut Arena<'_>, Student) -> Result<bool, AugmentError>,
-) -> Result<(), AugmentError> {
-    let coordinates = coordinates(student);
+    mut checkpoint: impl FnMut(&mut Arena<'_>, u32, Student) -> Result<bool, AugmentError>,
+) -> Result<u32, AugmentError> {
+    let coordinates = coordinates(start);
     if coordinates.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
-    let population = population(student);
     let reason = format!("direct search of {} numbers", coordinates.len());
-    let shared = RefCell::new((arena, 0usize, None::<AugmentError>));
+    let shared = Mutex::new(Generation { arena, episodes: 0..0, done: Vec::new(), failed: None });
+    // A thread that panics takes the process down, so that the lock is never found broken.
+    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     let objective = |point: &DVector<f64>| -> f64 {
-        let (arena, evaluations, failed) = &mut *shared.borrow_mut();
-        if failed.is_some() {
-            return f64::INFINITY;
-        }
-        let generation = (*evaluations / population) as u32;
-        *evaluations += 1;
-        let first = polish.first + generation * polish.episodes;
-        let candidate = at(student, &coordinates, point.as_slice(), &reason);
-        match arena.run(&[&candidate], Split::Train, first..first + polish.episodes) {
-            // A candidate that strands the cluster is worse than all others, yet comparable.
-            Ok(result) => result[0].iter().map(|v| v.min(100.0)).sum::<f64>() / f64::from(polish.episodes),
+        let candidate = at(base, &coordinates, point.as_slice(), &reason);
+        match try_out(&candidate, &lock) {
+            Ok(value) => value,
             Err(e) => {
-                *failed = Some(e);
+                lock().failed.get_or_insert(e);
                 f64::INFINITY
             }
         }
     };
     // Between generations the episodes change, so what looks like stagnation is none.
     let options = CMAESOptions::new(vec![0.0; coordinates.len()], polish.step)
-        .population_size(population)
+        .population_size(polish.population)
         .seed(polish.seed)
         .tol_fun(0.0)
         .tol_fun_hist(0.0)
         .tol_stagnation(100_000);
     let mut search = options.build(objective).map_err(|e| AugmentError::Search { problem: format!("{e:?}") })?;
     for generation in 1..=polish.generations {
-        let ended = search.next().is_some();
-        if let Some(e) = shared.borrow_mut().2.take() {
+        let first = polish.first + (generation - 1) * polish.episodes;
+        lock().episodes = first..first + polish.episodes;
+        let ended = search.next_parallel().is_some();
+        let mut run = lock();
+        let mut done = std::mem::take(&mut run.done);
+        done.sort_unstable_by_key(|&(key, episode, _)| (key, episode));
+        run.arena.take_in(&done, Split::Train)?;
+        if let Some(e) = run.failed.take() {
             return Err(e);
         }
         if generation % every == 0 || ended || generation == polish.generations {
-            let mean = at(student, &coordinates, search.mean().as_slice(), &reason);
-            let goes_on = checkpoint(&mut *shared.borrow_mut().0, mean)?;
+            let mean = at(base, &coordinates, search.mean().as_slice(), &reason);
+            let goes_on = checkpoint(run.arena, generation, mean)?;
             if ended || !goes_on {
-                break;
+                return Ok(generation);
             }
         }
     }
-    Ok(())
+    Ok(polish.generations)
+}
+
+/// Mean ln of the completion time of a candidate in the generation's episodes.
+fn try_out<'s, 'a: 's, 'm>(
+    candidate: &Student,
+    lock: &(impl Fn() -> MutexGuard<'m, Generation<'s, 'a>> + Sync),
+) -> Result<f64, AugmentError>
+where
+    's: 'm,
+{
+    let key = key(candidate);
+    let (first, (runner, known)) = {
+        let mut run = lock();
+        let episodes = run.episodes.clone();
+        (episodes.start, run.arena.lend(key, Split::Train, episodes))
+    };
+    let policy = StudentPolicy::new(candidate, "a candidate".as_ref(), None)?;
+    let mut values = Vec::with_capacity(known.len());
+    for (episode, known) in (first..).zip(known) {
+        values.push(match known {
+            Some(value) => value,
+            None => {
+                let value = runner.run(&policy, Split::Train, episode)?;
+                lock().done.push((key, episode, value));
+                value
+            }
+        });
+    }
+    // A candidate that strands the cluster is worse than all others, yet comparable.
+    Ok(values.iter().map(|v| v.min(100.0)).sum::<f64>() / values.len().max(1) as f64)
 }

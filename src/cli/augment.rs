@@ -12,7 +12,7 @@ use crate::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     level::sha256_hex,
     model::{Evidence, Guard, GuardError, Student},
-    scenario::{BORDERS, GUARDS, ORDERS},
+    scenario::{BORDERS, GUARDS, ORDERS, TERMS},
     workload::Workload,
 };
 use anyhow::{Context, Result, bail};
@@ -60,6 +60,9 @@ pub(super) struct AugmentArgs {
     /// First step of that search, in the scale of each number
     #[arg(long, default_value_t = AugmentParams::default().step, value_name = "X")]
     step: f64,
+    /// Candidates per generation of that search
+    #[arg(long, default_value_t = AugmentParams::default().population, value_name = "N")]
+    population: usize,
     /// Training episodes per candidate of that search
     #[arg(long, default_value_t = AugmentParams::default().polish_episodes, value_name = "N")]
     polish_episodes: u32,
@@ -80,6 +83,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         max_size: args.max_size.unwrap_or(AugmentParams::default().max_size.max(student.size())),
         polish: args.polish,
         step: args.step,
+        population: args.population,
         polish_episodes: args.polish_episodes,
         seed: common.seed,
     };
@@ -100,7 +104,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
 
     let guards: Vec<Guard> =
         GUARDS.iter().map(|t| t.guards()).collect::<Result<Vec<_>, GuardError>>()?.into_iter().flatten().collect();
-    let repertoire = Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec() };
+    let repertoire = Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec(), terms: TERMS.to_vec() };
     let bar = EpisodeBar::new("searching", params.budget, output);
     let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
     let mut arena =

@@ -89,3 +89,60 @@ fn finish(
     provenance.crate_version = env!("CARGO_PKG_VERSION").to_owned();
     Student::new(feature_set.clone(), abstains, levels, provenance)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        evaluator::tiny,
+        model::{Linear, Model},
+        rng::Stream,
+    };
+
+    /// Amounts 1 to 9 in proportion to 1.2^amount: 9 is the most probable one, and half of the probability lies at 7 and above.
+    #[test]
+    fn a_teacher_that_draws_its_amounts_gets_a_student_that_takes_the_median() {
+        let growth = 1.2_f64.ln();
+        let linear = Linear { coefficient: vec![growth, 0.0], intercept: 0.0, feature_sd: vec![1.0, 0.0] };
+        let model = NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) };
+        let share: Vec<f64> = (0..9).map(|i| (growth * f64::from(i)).exp()).collect();
+        let mut stream = Stream::new(2, "amounts");
+        let mut table = |draws: bool| {
+            let rows: Vec<[f32; 2]> = (1..=9_u8).map(|amount| [f32::from(amount), 0.0]).collect();
+            let mut amount = || match draws {
+                true => {
+                    let mut left = stream.uniform() * share.iter().sum::<f64>();
+                    let falls_here = |s: &f64| {
+                        left -= s;
+                        left < 0.0
+                    };
+                    share.iter().position(falls_here).unwrap_or(8)
+                }
+                false => 8,
+            };
+            let choices: Vec<_> = (0..400).map(|i| (i / 40, 0, rows.clone(), amount())).collect();
+            let mut table = tiny::table("cluster", &choices);
+            table.spec.entities = vec!["amount".to_owned()];
+            table
+        };
+        let (drawn, greedy) = (table(true), table(false));
+        assert_eq!(pick_like_teacher(&model, &drawn), Pick::Median);
+        assert_eq!(pick_like_teacher(&model, &greedy), Pick::Mode);
+        let error = |table: &LevelTable, pick| {
+            let rows = fidelity(table, &[Scorer::model(&model, "student").picking(pick)], 0);
+            rows.last().and_then(|r| r.amount_error).map(|e| e.value)
+        };
+        assert_eq!(error(&greedy, Pick::Mode), Some(0.0));
+        assert_eq!(error(&greedy, Pick::Median), Some(2.0));
+        let mean_distance = |from: usize| {
+            let distances = drawn.iter().map(|c| c.target().abs_diff(from) as f64);
+            distances.sum::<f64>() / drawn.choices.len() as f64
+        };
+        assert!((error(&drawn, Pick::Median).unwrap_or(f64::NAN) - mean_distance(6)).abs() < 1e-12);
+        assert!((error(&drawn, Pick::Mode).unwrap_or(f64::NAN) - mean_distance(8)).abs() < 1e-12);
+        // Candidates of other levels have no distance.
+        let mut jobs = drawn.clone();
+        jobs.spec.entities = vec!["job".to_owned()];
+        assert_eq!((pick_like_teacher(&model, &jobs), error(&jobs, Pick::Mode)), (Pick::Mode, None));
+    }
+}

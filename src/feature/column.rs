@@ -56,6 +56,8 @@ impl Base {
 pub(super) struct Columns {
     base: &'static [Base],
     width: usize,
+    /// Which columns are wanted; the others stay 0.
+    wanted: Vec<bool>,
     /// Base values of the candidates added so far, row-major.
     values: Vec<f64>,
     /// One base quantity of all candidates.
@@ -69,7 +71,14 @@ const FEW: usize = 32;
 impl Columns {
     pub(super) fn new(base: &'static [Base]) -> Self {
         let width = base.iter().map(|b| 1 + usize::from(b.rank) + usize::from(b.ratio != Ratio::No)).sum();
-        Self { base, width, values: Vec::new(), column: Vec::new(), order: Vec::new() }
+        let wanted = vec![true; width];
+        Self { base, width, wanted, values: Vec::new(), column: Vec::new(), order: Vec::new() }
+    }
+
+    /// Works out the wanted columns alone from now on.
+    pub(super) fn limit(&mut self, wanted: &[bool]) {
+        debug_assert_eq!(wanted.len(), self.width);
+        self.wanted.copy_from_slice(wanted);
     }
 
     pub(super) fn specs(&self) -> Vec<FeatureSpec> {
@@ -106,7 +115,7 @@ impl Columns {
         self.values.extend_from_slice(&values);
     }
 
-    /// Appends the rows of all candidates to `out`, row-major, ranks and ratios included.
+    /// Appends the rows of all candidates to `out`, row-major, ranks and ratios included; columns that are not wanted are 0.
     pub(super) fn write(&mut self, out: &mut Vec<f32>) {
         let n = self.values.len() / self.base.len();
         let start = out.len();
@@ -115,6 +124,11 @@ impl Columns {
         let width = self.width;
         let mut place = 0;
         for (i, b) in self.base.iter().enumerate() {
+            let columns = 1 + usize::from(b.rank) + usize::from(b.ratio != Ratio::No);
+            if !self.wanted[place..place + columns].contains(&true) {
+                place += columns;
+                continue;
+            }
             self.column.clear();
             self.column.extend((0..n).map(|row| self.values[row * self.base.len() + i]));
             let column = &self.column[..];
@@ -124,6 +138,7 @@ impl Columns {
             place += 1;
             if b.rank {
                 match n {
+                    _ if !self.wanted[place] => {}
                     // A single candidate has rank 0.
                     0 | 1 => {}
                     2..=FEW => {
@@ -195,6 +210,29 @@ mod tests {
         assert_eq!(column(4), [0.0, 8.0, 0.5, 2.0]);
         let names: Vec<String> = columns.specs().into_iter().map(|s| s.name).collect();
         assert_eq!(names, ["tasks", "tasks_rank", "tasks_ratio", "time", "time_ratio"]);
+    }
+
+    #[test]
+    fn wanted_columns_are_the_same_alone() {
+        let rows = |wanted: Option<[bool; 5]>| {
+            let mut columns = Columns::new(BASE);
+            if let Some(wanted) = wanted {
+                columns.limit(&wanted);
+            }
+            [(4.0, 0.0), (1.0, 8.0), (4.0, 0.5)].into_iter().for_each(|(tasks, time)| columns.push([tasks, time]));
+            let mut rows = Vec::new();
+            columns.write(&mut rows);
+            rows
+        };
+        let all = rows(None);
+        for bits in 0..32_u32 {
+            let wanted: [bool; 5] = std::array::from_fn(|column| bits >> column & 1 == 1);
+            let some = rows(Some(wanted));
+            assert_eq!(some.len(), all.len());
+            for (i, (some, all)) in some.iter().zip(&all).enumerate() {
+                assert!(!wanted[i % 5] || some == all, "column {} of {wanted:?}", i % 5);
+            }
+        }
     }
 
     #[test]

@@ -56,3 +56,18 @@ impl Default for Extractor {
         }
     }
 }
+
+impl Extractor {
+    /// An extractor for who reads only some columns: per level in the order of the feature set, which ones. The others are 0
+    /// or not, as it comes.
+    #[must_use]
+    pub fn limited(wanted: [&[bool]; 3]) -> Self {
+        let mut extractor = Self::default();
+        for (columns, wanted) in
+            [&mut extractor.job, &mut extractor.stage, &mut extractor.amount].into_iter().zip(wanted)
+        {
+            columns.limit(wanted);
+        }
+        extractor
+    }
+}

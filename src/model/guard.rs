@@ -315,6 +315,13 @@ impl CompiledGuards {
         Self { guards: guards.iter().filter(|g| g.level == level.name).map(compile).collect() }
     }
 
+    /// Marks the columns that they read.
+    pub(crate) fn mark_columns(&self, read: &mut [bool]) {
+        for guard in &self.guards {
+            guard.when.iter().map(|c| c.0).chain(guard.none).for_each(|column| read[column] = true);
+        }
+    }
+
     /// Number of guards.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -63,6 +63,34 @@ pub enum Model {
 }
 
 impl Model {
+    /// Marks the columns that it reads of a row; `read` has one place per feature of the level.
+    pub(crate) fn mark_columns(&self, read: &mut [bool]) {
+        let mut mark = |column: u32| read[column as usize] = true;
+        let not_0 = |coefficients: &[f64]| {
+            let columns = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            columns.map(|(column, _)| column as u32).collect::<Vec<u32>>()
+        };
+        match self {
+            Model::Tree(m) => m.columns().for_each(mark),
+            Model::Linear(m) => not_0(&m.coefficient).into_iter().for_each(mark),
+            Model::ChoiceLogit(m) => {
+                let (single, products) = m.coefficient.split_at(m.coefficient.len() - m.interactions.len());
+                not_0(single).into_iter().for_each(&mut mark);
+                not_0(products).into_iter().flat_map(|p| m.interactions[p as usize]).for_each(mark);
+            }
+            Model::SplineLogit(m) => m.terms.iter().flat_map(|t| &t.factors).for_each(|f| mark(f.feature)),
+            // A pair's columns are a candidate's features, then the differences to its opponent's.
+            Model::Pairwise(m) => {
+                let width = read.len() as u32;
+                m.tree.columns().for_each(|column| read[(column % width) as usize] = true);
+            }
+            Model::Regime(m) => {
+                m.tree.columns().for_each(mark);
+                m.models.iter().for_each(|m| m.mark_columns(read));
+            }
+        }
+    }
+
     /// Checks a model that comes from a file: what is wrong, in words.
     fn check(&self, width: usize) -> Result<(), String> {
         match self {

@@ -318,6 +318,12 @@ impl LevelModels {
         let used = self.models.iter().find(|m| m.name == self.used);
         used.expect("a student is checked when it is loaded, and built with a model to use")
     }
+
+    /// The model that schedules, to be changed.
+    pub(crate) fn scheduler_mut(&mut self) -> &mut Model {
+        let used = self.models.iter_mut().find(|m| m.name == self.used);
+        &mut used.expect("a student is checked when it is loaded, and built with a model to use").model
+    }
 }
 
 #[cfg(test)]

@@ -165,6 +165,12 @@ impl Tree {
         self.left[node] == LEAF
     }
 
+    /// Columns that it tests or has coefficients for, in no order and with repetitions.
+    pub(super) fn columns(&self) -> impl Iterator<Item = u32> {
+        let tested = (0..self.nodes()).filter(|&node| !self.is_leaf(node)).map(|node| self.feature[node]);
+        tested.chain(self.linear.iter().flat_map(|l| l.feature.iter().copied()))
+    }
+
     /// Number of leaves.
     #[must_use]
     pub fn leaves(&self) -> usize {

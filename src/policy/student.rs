@@ -27,6 +27,8 @@ struct Models {
     job: Scorer,
     stage: Scorer,
     amount: Scorer,
+    /// Columns that each level reads.
+    columns: [Vec<bool>; 3],
     path: PathBuf,
     abstains: bool,
 }
@@ -71,7 +73,15 @@ impl StudentPolicy {
                 guards: spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default(),
             })
         };
+        let columns = |name: &str| -> Result<Vec<bool>, PolicyError> {
+            let spec = student.feature_set.level(name);
+            let mut read = vec![false; spec.map_or(0, |s| s.features.len())];
+            student.model(name, model)?.model.mark_columns(&mut read);
+            spec.inspect(|s| CompiledGuards::new(&student.guards, s).mark_columns(&mut read));
+            Ok(read)
+        };
         let models = Models {
+            columns: [columns("job")?, columns("stage")?, columns("cluster")?],
             job: level("job")?,
             stage: level("stage")?,
             amount: level("cluster")?,
@@ -83,7 +93,8 @@ impl StudentPolicy {
 
     fn with(models: Arc<Models>) -> Self {
         let firings = [&models.job, &models.stage, &models.amount].map(|s| vec![0; s.guards.len()]);
-        Self { models, extractor: Extractor::default(), x: Vec::new(), scores: Vec::new(), firings }
+        let extractor = Extractor::limited(models.columns.each_ref().map(Vec::as_slice));
+        Self { models, extractor, x: Vec::new(), scores: Vec::new(), firings }
     }
 
     /// How often each guard has changed what was chosen at its level since the policy was made: the guards of the job

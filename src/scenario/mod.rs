@@ -3,6 +3,8 @@
 pub mod dag;
 mod guards;
 mod rules;
+mod terms;
 
 pub use guards::{BORDERS, GUARDS, GuardTemplate, ORDERS};
 pub use rules::{RULES, RuleTemplate, rules};
+pub use terms::{TERMS, TermTemplate};

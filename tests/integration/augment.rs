@@ -6,7 +6,7 @@ use sched_distill::{
     model::{Guard, LevelModels, Linear, Model, NamedModel, Provenance, Student, Tree},
     recorder::Progress,
     rng::Split,
-    scenario::{BORDERS, GUARDS, ORDERS},
+    scenario::{BORDERS, GUARDS, ORDERS, TERMS},
     workload::{self, Workload},
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,7 +33,7 @@ fn small_cluster() -> Box<dyn Workload> {
 
 fn repertoire() -> Repertoire {
     let guards = GUARDS.iter().flat_map(|t| t.guards().unwrap()).collect();
-    Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec() }
+    Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec(), terms: TERMS.to_vec() }
 }
 
 const PARAMS: AugmentParams = AugmentParams {
@@ -43,6 +43,7 @@ const PARAMS: AugmentParams = AugmentParams {
     max_size: 16,
     polish: 0.4,
     step: 0.5,
+    population: 10,
     polish_episodes: 8,
     seed: 3,
 };
