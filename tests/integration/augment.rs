@@ -3,7 +3,9 @@
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     feature::dag_feature_set,
-    model::{Guard, LevelModels, Linear, Model, NamedModel, Provenance, Student, Tree},
+    model::{
+        Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student, Tree,
+    },
     recorder::Progress,
     rng::Split,
     scenario::{BORDERS, GUARDS, ORDERS, TERMS},
@@ -70,6 +72,37 @@ fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), B
     Ok(())
 }
 
+#[test]
+fn a_spline_logit_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<dyn std::error::Error>> {
+    let set = dag_feature_set();
+    let mut student = longest_first();
+    let Model::Linear(linear) = &student.levels[0].models[0].model else { unreachable!() };
+    let feature = linear.coefficient.iter().position(|c| *c != 0.0).unwrap() as u32;
+    let factors = vec![Factor { feature, shape: Shape::Linear, threshold: None }];
+    let terms = vec![SplineTerm { coefficient: 1.0, factors, sd: 1.5, standard_error: None }];
+    student.levels[0].models[0].model = Model::SplineLogit(SplineLogit { terms });
+    let workload = small_cluster();
+    let stop = AtomicBool::new(false);
+    let mut arena = Arena::new(&*workload, 5, &(), &stop);
+    let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, ..PARAMS };
+    let (augmented, _) = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
+    let Model::SplineLogit(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
+    let words: Vec<String> = model.terms.iter().map(|t| t.words(set.level("job").unwrap())).collect();
+    // The student has three coefficients and leaves, and so room for three terms.
+    assert_eq!(words, ["remaining_work_rank", "ln(1 + remaining_work)", "work_share", "ln(1 + ready_tasks)"]);
+    assert!(model.terms.iter().all(|t| t.sd > 0.0 && t.coefficient != 0.0));
+    // All changes together are one edit, and taking it back gives the student before, but for terms that do nothing.
+    assert_eq!(augmented.patches.len(), 1);
+    let mut back = augmented.clone();
+    back.revert_patch(0);
+    assert_eq!((back.size(), augmented.size()), (student.size(), 6));
+    let scores = arena.run(&[&augmented, &student, &back], Split::Test, 0..20)?;
+    assert_eq!(scores[1], scores[2]);
+    let gain = scores[1].iter().zip(&scores[0]).map(|(before, after)| before - after).sum::<f64>() / 20.0;
+    assert!(gain > 0.1, "only {gain}");
+    Ok(())
+}
+
 /// Raises a flag after so many episodes.
 struct StopAfter<'a> {
     left: AtomicU64,
@@ -94,10 +127,14 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let never = AtomicBool::new(false);
     let whole = pool(1)?.install(|| search(&mut Arena::new(&*workload, 5, &(), &never)))?;
 
-    let stop = AtomicBool::new(false);
-    let progress = StopAfter { left: AtomicU64::new(700), stop: &stop };
-    let first = pool(2)?.install(|| search(&mut Arena::new(&*workload, 5, &progress, &stop).with_journal(&journal)?));
-    assert!(matches!(first, Err(AugmentError::Interrupted)), "{first:?}");
+    // Among the first guards, then in a generation of the direct search.
+    for episodes in [300, 900] {
+        let stop = AtomicBool::new(false);
+        let progress = StopAfter { left: AtomicU64::new(episodes), stop: &stop };
+        let mut arena = Arena::new(&*workload, 5, &progress, &stop).with_journal(&journal)?;
+        let first = pool(2)?.install(|| search(&mut arena));
+        assert!(matches!(first, Err(AugmentError::Interrupted)), "{first:?}");
+    }
     // A process that was killed while it wrote leaves half a line.
     let mut text = std::fs::read(&journal)?;
     text.extend_from_slice(b"{\"student\":\"00");
