@@ -8,12 +8,13 @@
 //! one pass over the rows for all thresholds of a feature. The best few are rated again with what the terms before them explain
 //! taken out (the decrease that one Newton step promises), the best one enters, and all coefficients are fitted anew.
 //! **Backward:** from a quarter more terms than asked for, the one that is missed least leaves, until one is left.
-//! Of each size the better of both is kept.
-//!
-//! **Sharpness:** a teacher that is nearly indifferent gives its best candidate hardly more than the others, and its entropy
-//! leaves nearly nothing of the loss to the question which one is best. Its probabilities are therefore learnt to a power, which
-//! keeps their order; the temperature of the student, fitted afterwards, takes that back as far as one number can. With the shape `Linear` alone and no products it is a conditional logit with few
+//! Of each size the better of both is kept. With the shape `Linear` alone and no products it is a conditional logit with few
 //! features.
+//!
+//! **Sharpness:** a teacher that is nearly indifferent gives its best candidate hardly more than the others, and its own entropy
+//! is nearly all of the loss: what is left hardly depends on which candidate is best. Its probabilities are therefore learnt to a
+//! power, which keeps their order and moves the loss to where the choice is decided; the student's temperature, fitted
+//! afterwards, takes that back as far as one number can.
 
 mod bins;
 mod search;
@@ -76,7 +77,8 @@ struct Candidate {
     value: f64,
 }
 
-/// Spline logits of at most the sizes asked for, the smallest first and none twice. Terms are searched for on part of the choices, and coefficients fitted on all.
+/// Spline logits of at most the sizes asked for, the smallest first and none twice. Terms are searched for on part of the
+/// choices, and coefficients fitted on all.
 ///
 /// The result does not depend on the number of threads.
 ///

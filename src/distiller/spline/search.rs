@@ -140,8 +140,8 @@ impl ParentRows {
 }
 
 /// Sums over the rows of a bin, x being the value: of slope, slope·x, bend, bend·x, bend·x²; and what the last three lose
-/// because only differences within a choice count: (Σ bend)², Σ bend · Σ bend·x and (Σ bend·x)² over the rows of each choice, divided
-/// by its bend.
+/// because only differences within a choice count: (Σ bend)², Σ bend · Σ bend·x and (Σ bend·x)² over the rows of each choice,
+/// divided by its bend.
 type Sums = [f64; 8];
 
 /// The score test of every factor of a feature, times the parent's values: slope² / curvature.
