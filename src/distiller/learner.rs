@@ -178,7 +178,9 @@ impl ChoiceLearner for OwnLogit {
         if self.objective == Objective::Pairwise {
             return self.fit(table).map(|model| vec![model]);
         }
-        let linear = SplineParams { shapes: vec![Shape::Linear], products: false, ..SplineParams::default() };
+        // The coefficients of a logit are read as the teacher's own, so its probabilities stay as they are.
+        let linear =
+            SplineParams { shapes: vec![Shape::Linear], products: false, sharpness: 1.0, ..SplineParams::default() };
         let path = spline_models(self.name, table, &self.params, sizes, linear)?;
         Ok(path.iter().map(|m| Model::ChoiceLogit(as_logit(m, table.width()))).collect())
     }
@@ -246,7 +248,7 @@ impl ChoiceLearner for PairwiseTree {
 /// A conditional logit whose terms are searched for.
 struct OwnSpline(FitParams);
 
-/// Choices that coefficients of spline logits are fitted on.
+/// Choices that coefficients of spline logits are fitted on unless another number is asked for.
 const SPLINE_CHOICES: usize = 30_000;
 
 impl ChoiceLearner for OwnSpline {
@@ -273,8 +275,8 @@ fn spline_models(
     sizes: &[usize],
     recipe: SplineParams,
 ) -> Result<Vec<SplineLogit>, FitError> {
-    let most = params.max_choices.map_or(SPLINE_CHOICES, |most| most.min(SPLINE_CHOICES));
-    let choices = target::choices(table, params.balance, Some(most))?;
+    let most = params.max_choices.or(Some(SPLINE_CHOICES));
+    let choices = target::choices(table, params.balance, most)?;
     let columns = logit_params(params, &table.spec).check_ref().ok().and_then(|p| p.columns().map(<[u32]>::to_vec));
     let max_terms = sizes.iter().copied().max().unwrap_or(1);
     let recipe = SplineParams { max_terms, ridge: params.ridge, columns, ..recipe };

@@ -14,12 +14,14 @@ pub(super) struct Column {
     pub(super) knots: Vec<f32>,
     /// Largest absolute value; sums are of values in units of it.
     pub(super) unit: f64,
-    /// By rated row: how many thresholds the value lies above, the value in `unit`s, and its logarithm if that is a shape.
+    /// The rated rows, by their places in [`Bins::rows`]: those of a choice together, the largest values first.
+    pub(super) order: Vec<u32>,
+    /// In that order: how many thresholds the value lies above, the value in `unit`s, and its logarithm if that is a shape.
     pub(super) code: Vec<u8>,
     pub(super) value: Vec<f64>,
     pub(super) log: Vec<f64>,
-    /// Terms of one factor with the share of their mean square that lies within choices.
-    pub(super) shapes: Vec<(Factor, f64)>,
+    /// Terms of one factor.
+    pub(super) shapes: Vec<Factor>,
 }
 
 /// Rows that terms are rated on at first.
@@ -29,6 +31,8 @@ const ROWS: usize = 40_000;
 pub(super) struct Bins {
     /// The rated rows.
     pub(super) rows: Vec<usize>,
+    /// Where each choice's rows begin among them, and the end.
+    pub(super) bounds: Vec<usize>,
     pub(super) columns: Vec<Column>,
 }
 
@@ -39,15 +43,25 @@ impl Bins {
             None => (0..data.width as u32).collect(),
         };
         let stride = data.probability.len().div_ceil(ROWS);
-        let rows: Vec<usize> =
-            (0..data.choices()).step_by(stride).flat_map(|c| data.bounds[c]..data.bounds[c + 1]).collect();
-        let columns = features.into_par_iter().filter_map(|feature| column(data, params, feature, &rows)).collect();
-        Self { rows, columns }
+        let (mut rows, mut bounds) = (Vec::new(), vec![0]);
+        for c in (0..data.choices()).step_by(stride) {
+            rows.extend(data.bounds[c]..data.bounds[c + 1]);
+            bounds.push(rows.len());
+        }
+        let column = |feature| column(data, params, feature, &rows, &bounds);
+        let columns = features.into_par_iter().filter_map(column).collect();
+        Self { rows, bounds, columns }
     }
 }
 
 /// `None` for a feature with a single value.
-fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32, rows: &[usize]) -> Option<Column> {
+fn column(
+    data: &ChoiceData<'_, f32>,
+    params: &SplineParams,
+    feature: u32,
+    rows: &[usize],
+    bounds: &[usize],
+) -> Option<Column> {
     let values = || data.x.iter().skip(feature as usize).step_by(data.width).copied();
     let mut sorted: Vec<f32> = values().collect();
     sorted.sort_unstable_by(f32::total_cmp);
@@ -72,16 +86,21 @@ fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32, rows:
             }
         }
     });
-    let shapes: Vec<(Factor, f64)> = factors.map(|factor| (factor, within(data, &factor))).collect();
+    let shapes: Vec<Factor> = factors.collect();
     let unit = f64::from(most.abs().max(least.abs()));
-    let rated = || rows.iter().map(|&row| data.x[row * data.width + feature as usize]);
+    let at = |place: u32| data.x[rows[place as usize] * data.width + feature as usize];
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    for choice in bounds.windows(2) {
+        order[choice[0]..choice[1]].sort_by(|&a, &b| at(b).total_cmp(&at(a)));
+    }
+    let rated = || order.iter().map(|&place| at(place));
     let code = rated().map(|v| knots.partition_point(|&k| v > k) as u8).collect();
     let value = rated().map(|v| f64::from(v) / unit).collect();
-    let log = match shapes.iter().any(|(f, _)| f.shape == Shape::Log) {
+    let log = match shapes.iter().any(|f| f.shape == Shape::Log) {
         true => rated().map(|v| f64::from(v).ln_1p()).collect(),
         false => Vec::new(),
     };
-    Some(Column { feature, knots, unit, code, value, log, shapes })
+    Some(Column { feature, knots, unit, order, code, value, log, shapes })
 }
 
 /// Thresholds with about equal numbers of rows between them, with few digits.
@@ -104,22 +123,4 @@ fn knots(sorted: &[f32], most: usize) -> Vec<f32> {
         }
     }
     knots
-}
-
-/// The share of a factor's mean square that lies within choices.
-fn within(data: &ChoiceData<'_, f32>, factor: &Factor) -> f64 {
-    let (mut inside, mut whole) = (0.0, 0.0);
-    for c in 0..data.choices() {
-        let choice = data.choice(c);
-        let n = choice.probability.len() as f64;
-        let share = choice.weight / n;
-        let (mut sum, mut square) = (0.0, 0.0);
-        for row in choice.x.chunks_exact(data.width) {
-            let v = factor.of(row[factor.feature as usize]);
-            (sum, square) = (sum + v, square + v * v);
-        }
-        inside += share * (square - sum * sum / n).max(0.0);
-        whole += share * square;
-    }
-    if whole > 0.0 { inside / whole } else { 0.0 }
 }

@@ -10,6 +10,11 @@
 //! **Backward:** from a quarter more terms than asked for, the one that is missed least leaves, until one is left.
 //! Of each size the better of both is kept. With the shape `Linear` alone and no products it is a conditional logit with few
 //! features.
+//!
+//! **Sharpness:** a teacher that is nearly indifferent gives its best candidate hardly more than the others, and its own entropy
+//! is nearly all of the loss: what is left hardly depends on which candidate is best. Its probabilities are therefore learnt to a
+//! power, which keeps their order and moves the loss to where the choice is decided; the student's temperature, fitted
+//! afterwards, takes that back as far as one number can.
 
 mod bins;
 mod search;
@@ -35,10 +40,13 @@ pub struct SplineParams {
     pub columns: Option<Vec<u32>>,
     /// Penalty, as in [`LogitParams::ridge`].
     pub ridge: f64,
+    /// Power that the teacher's probabilities are raised to before they are learnt from; 1 leaves them as they are. At 32 a
+    /// candidate counts half as much as the best one if it is 2% less probable, and hardly at all if it is 10% less probable.
+    pub sharpness: f64,
 }
 
 impl Default for SplineParams {
-    /// Up to 32 terms of all shapes, products, 15 thresholds per feature, ridge 1e-4.
+    /// Up to 32 terms of all shapes, products, 15 thresholds per feature, ridge 1e-4, sharpness 32.
     fn default() -> Self {
         Self {
             max_terms: 32,
@@ -47,6 +55,7 @@ impl Default for SplineParams {
             knots: 15,
             columns: None,
             ridge: 1e-4,
+            sharpness: 32.0,
         }
     }
 }
@@ -68,7 +77,8 @@ struct Candidate {
     value: f64,
 }
 
-/// Spline logits of at most the sizes asked for, the smallest first and none twice. Terms are searched for on part of the choices, and coefficients fitted on all.
+/// Spline logits of at most the sizes asked for, the smallest first and none twice. Terms are searched for on part of the
+/// choices, and coefficients fitted on all.
 ///
 /// The result does not depend on the number of threads.
 ///
@@ -80,11 +90,27 @@ pub fn spline_path(
     params: &SplineParams,
     sizes: &[usize],
 ) -> Result<Vec<SplineLogit>, LogitError> {
+    data.check()?;
+    let probability = sharpened(data, params.sharpness);
+    let data = &ChoiceData { probability: &probability, ..*data };
     let found = search_path(&every(data, SEARCHED).data(), params)?;
     let mut within: Vec<(&usize, &Candidate)> = sizes.iter().filter_map(|&n| found.range(..=n).next_back()).collect();
     within.sort_unstable_by_key(|(size, _)| **size);
     within.dedup_by_key(|(size, _)| **size);
     within.into_iter().map(|(_, terms)| fit_terms(data, params, terms)).collect()
+}
+
+/// The teacher's probabilities to some power, scaled to add up to 1 in every choice.
+fn sharpened(data: &ChoiceData<'_, f32>, sharpness: f64) -> Vec<f64> {
+    let mut list = Vec::with_capacity(data.probability.len());
+    for c in 0..data.choices() {
+        let probability = data.choice(c).probability;
+        let best = probability.iter().copied().fold(0.0, f64::max);
+        let power = |p: &f64| (p / best).powf(sharpness);
+        let sum: f64 = probability.iter().map(power).sum();
+        list.extend(probability.iter().map(|p| power(p) / sum));
+    }
+    list
 }
 
 /// Every n-th choice, with about so many rows at most.

@@ -86,19 +86,11 @@ fn finalists(
             parents.push(Some(term[0]));
         }
     }
-    // Under a parent that differs within choices, a feature that does not is as good as any other.
-    let within = |parent: Option<Factor>| {
-        let found = parent.and_then(|p| bins.columns.iter().flat_map(|c| &c.shapes).find(|(f, _)| *f == p));
-        found.map_or(0.0, |(_, within)| *within)
-    };
     let of_parent = |&parent: &Option<Factor>| {
-        let of = |row: usize| parent.map_or(1.0, |f| f.of(data.x[row * data.width + f.feature as usize]));
-        let mut values: Vec<f64> = bins.rows.iter().map(|&row| of(row)).collect();
-        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
-        values.iter_mut().for_each(|v| *v /= largest);
+        let times = |row: usize| parent.map_or(1.0, |f| f.of(data.x[row * data.width + f.feature as usize]));
+        let parent_rows = ParentRows::new(bins, at, times);
         let columns = bins.columns.iter().filter(|c| parent.is_none_or(|p| p.feature != c.feature));
-        let rows = || bins.rows.iter().copied().zip(values.iter().copied()).enumerate();
-        let rate = |column| rate(column, rows(), within(parent), at, params.ridge);
+        let rate = |column| rate(column, bins, &parent_rows, params.ridge);
         // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
         // leave no place for others.
         let best = |column| {
@@ -125,56 +117,88 @@ fn finalists(
     found
 }
 
-/// Sums over the rows of a bin: of slope, slope·x, bend, bend·x, bend·x².
-type Sums = [f64; 5];
+/// The rated rows' slopes and curvatures, for terms that are multiples of a parent.
+pub(super) struct ParentRows {
+    /// By place: slope · p, curvature · p and curvature · p², p being the parent's value.
+    rows: Vec<[f64; 3]>,
+    /// By choice: the curvature of all its rows; 0 where the parent is.
+    whole: Vec<f64>,
+}
+
+impl ParentRows {
+    pub(super) fn new(bins: &Bins, at: &Rows, parent: impl Fn(usize) -> f64) -> Self {
+        let values: Vec<f64> = bins.rows.iter().map(|&row| parent(row)).collect();
+        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
+        let row = |(&row, v): (&usize, f64)| [at.slope[row] * v, at.bend[row] * v, at.bend[row] * v * v];
+        let whole = bins.bounds.windows(2).map(|b| match values[b[0]..b[1]].iter().all(|&v| v == 0.0) {
+            true => 0.0,
+            false => bins.rows[b[0]..b[1]].iter().map(|&row| at.bend[row]).sum(),
+        });
+        let whole = whole.collect();
+        Self { rows: bins.rows.iter().zip(values.iter().map(|v| v / largest)).map(row).collect(), whole }
+    }
+}
+
+/// Sums over the rows of a bin, x being the value: of slope, slope·x, bend, bend·x, bend·x²; and what the last three lose
+/// because only differences within a choice count: (Σ bend)², Σ bend · Σ bend·x and (Σ bend·x)² over the rows of each choice,
+/// divided by its bend.
+type Sums = [f64; 8];
 
 /// The score test of every factor of a feature, times the parent's values: slope² / curvature.
-pub(super) fn rate(
-    column: &Column,
-    rows: impl Iterator<Item = (usize, (usize, f64))>,
-    parent_within: f64,
-    at: &Rows,
-    ridge: f64,
-) -> Vec<(f64, Factor)> {
-    let mut sums = vec![[0.0; 5]; column.knots.len() + 1];
-    let mut log = [0.0; 2];
-    for (place, (row, times)) in rows {
-        if times == 0.0 {
+pub(super) fn rate(column: &Column, bins: &Bins, parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
+    let mut sums: Vec<Sums> = vec![[0.0; 8]; column.knots.len() + 1];
+    // Of the logarithm: slope, curvature, and what it loses.
+    let mut log = [0.0; 3];
+    for (bounds, &whole) in bins.bounds.windows(2).zip(&parent.whole) {
+        if whole <= 0.0 {
             continue;
         }
-        let x = column.value[place];
-        let (slope, bend) = (at.slope[row] * times, at.bend[row] * times * times);
-        let sum: &mut Sums = &mut sums[column.code[place] as usize];
-        let bent = bend * x;
-        for (s, v) in sum.iter_mut().zip([slope, slope * x, bend, bent, bent * x]) {
-            *s += v;
+        // Over the choice's rows so far, from the largest value down: what a threshold between two of them leaves.
+        let (mut mean, mut mean_x, mut mean_log) = (0.0, 0.0, 0.0);
+        for place in bounds[0]..bounds[1] {
+            let [slope, first, bend] = parent.rows[column.order[place] as usize];
+            let x = column.value[place];
+            let (before, before_x) = (mean, mean_x);
+            mean += first;
+            mean_x += first * x;
+            let bent = bend * x;
+            let lost = [
+                (mean * mean - before * before) / whole,
+                (mean * mean_x - before * before_x) / whole,
+                (mean_x * mean_x - before_x * before_x) / whole,
+            ];
+            let sum = &mut sums[column.code[place] as usize];
+            let new = [slope, slope * x, bend, bent, bent * x, lost[0], lost[1], lost[2]];
+            sum.iter_mut().zip(new).for_each(|(s, v)| *s += v);
+            if let Some(x) = column.log.get(place) {
+                mean_log += first * x;
+                (log[0], log[1]) = (log[0] + slope * x, log[1] + bend * x * x);
+            }
         }
-        if let Some(x) = column.log.get(place) {
-            log = [log[0] + slope * x, log[1] + bend * x * x];
-        }
+        log[2] += mean_log * mean_log / whole;
     }
     // Entry `i`: sums over the rows above threshold `i − 1`.
     for i in (1..sums.len()).rev() {
         let above = sums[i];
         sums[i - 1].iter_mut().zip(above).for_each(|(s, a)| *s += a);
     }
-    let rate = |&(factor, within): &(Factor, f64)| {
+    let rate = |&factor: &Factor| {
         let threshold = factor.threshold.unwrap_or(0.0);
-        let [s, sx, b, bx, bxx] = match factor.threshold {
+        let [s, sx, b, bx, bxx, l, lx, lxx] = match factor.threshold {
             None => sums[0],
             Some(_) => sums[1 + column.knots.partition_point(|&k| k < threshold)],
         };
         let t = f64::from(threshold) / column.unit;
-        let (slope, bend) = match factor.shape {
-            Shape::Linear => (sx, bxx),
-            Shape::Log => (log[0], log[1]),
-            Shape::Above => (s, b),
-            Shape::Excess => (sx - t * s, bxx - 2.0 * t * bx + t * t * b),
+        let (slope, bend, lost) = match factor.shape {
+            Shape::Linear => (sx, bxx, lxx),
+            Shape::Log => log.into(),
+            Shape::Above => (s, b, l),
+            Shape::Excess => (sx - t * s, bxx - 2.0 * t * bx + t * t * b, lxx - 2.0 * t * lx + t * t * l),
         };
-        let within = within + parent_within - within * parent_within;
-        let bend = bend * within;
-        // The penalty is on scaled terms, so it is a share of the curvature here.
-        let gain = if bend > 0.0 && within > 1e-9 { slope * slope / (bend * (1.0 + ridge)) } else { 0.0 };
+        let rest = bend - lost;
+        // What rounding leaves of a term that is the same for all candidates is no term. The penalty is on scaled terms, so it
+        // is a share of the curvature here.
+        let gain = if rest > 1e-9 * bend { slope * slope / (rest * (1.0 + ridge)) } else { 0.0 };
         (gain, factor)
     };
     column.shapes.iter().map(rate).collect()

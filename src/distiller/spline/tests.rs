@@ -25,8 +25,12 @@ fn choices(count: usize) -> Choices {
 #[test]
 fn the_terms_of_a_teacher_are_found_and_more_are_better() {
     let choices = choices(3000);
-    let path =
-        spline_path(&choices.data(), &SplineParams { max_terms: 6, ..SplineParams::default() }, &[1, 3, 6, 9]).unwrap();
+    let path = spline_path(
+        &choices.data(),
+        &SplineParams { max_terms: 6, sharpness: 1.0, ..SplineParams::default() },
+        &[1, 3, 6, 9],
+    )
+    .unwrap();
     let sizes: Vec<usize> = path.iter().map(|m| m.terms.len()).collect();
     assert_eq!(sizes, [1, 3, 6], "the largest stands for what lies beyond, once");
     // What the teacher itself leaves undecided is no loss of the model's.
@@ -53,7 +57,8 @@ fn the_terms_of_a_teacher_are_found_and_more_are_better() {
 #[test]
 fn without_shapes_and_products_it_is_a_logit_of_few_features() {
     let choices = choices(500);
-    let params = SplineParams { shapes: vec![Shape::Linear], products: false, ..SplineParams::default() };
+    let params =
+        SplineParams { shapes: vec![Shape::Linear], products: false, sharpness: 1.0, ..SplineParams::default() };
     let path = spline_path(&choices.data(), &params, &[2, 4]).unwrap();
     // The load never differs within a choice: three features are left.
     assert_eq!(path.iter().map(|m| m.terms.len()).collect::<Vec<_>>(), [2, 3]);
@@ -65,6 +70,31 @@ fn without_shapes_and_products_it_is_a_logit_of_few_features() {
         let expected = logit.as_ref().unwrap().coefficient[term.factors[0].feature as usize];
         assert!((term.coefficient - expected).abs() < 1e-6, "{} against {expected}", term.coefficient);
     }
+}
+
+#[test]
+fn a_sharp_logit_is_that_of_the_teacher_to_the_power() {
+    let choices = choices(300);
+    let params = |sharpness| SplineParams { max_terms: 3, sharpness, ..SplineParams::default() };
+    let cubed: Vec<f64> = choices.data().probability.iter().map(|p| p.powi(3)).collect();
+    let data = ChoiceData { probability: &cubed, ..choices.data() };
+    let expected = spline_path(&data, &params(1.0), &[3]).unwrap().remove(0);
+    let found = spline_path(&choices.data(), &params(3.0), &[3]).unwrap().remove(0);
+    for (found, expected) in found.terms.iter().zip(&expected.terms) {
+        assert_eq!(found.factors, expected.factors);
+        assert!((found.coefficient - expected.coefficient).abs() < 1e-6, "{found:?} against {expected:?}");
+    }
+}
+
+#[test]
+fn probabilities_too_small_for_their_power_are_zero_and_the_best_stays() {
+    let mut choices = Choices::new(1);
+    choices.push(&[0.0, 1.0, 2.0], [1e-30, 3e-30, 0.0], 1.0, 0);
+    choices.push(&[0.0, 1.0], [1.0, 0.0], 1.0, 0);
+    let squared = sharpened(&choices.data(), 2.0);
+    let far = |(found, expected): (&f64, f64)| (found - expected).abs() > 1e-12;
+    assert!(!squared.iter().zip([0.1, 0.9, 0.0, 1.0, 0.0]).any(far), "{squared:?}");
+    assert_eq!(sharpened(&choices.data(), 1000.0), [0.0, 1.0, 0.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -87,17 +117,22 @@ fn ratings_on_bins_are_those_of_the_rows() {
     let scores: Vec<f64> = (0..data.probability.len()).map(|_| s.normal()).collect();
     let at = Rows::new(&data, data.check().unwrap(), &scores);
     let parent = Factor { feature: 0, shape: Shape::Excess, threshold: Some(0.25) };
-    let times: Vec<f64> = data.x.chunks(4).map(|row| parent.of(row[0])).collect();
+    let rows = search::ParentRows::new(&bins, &at, |row| parent.of(data.x[row * 4]));
     for column in &bins.columns {
-        let rows = bins.rows.iter().copied().zip(times.iter().copied()).enumerate();
-        for ((gain, factor), (_, within)) in search::rate(column, rows, 0.5, &at, 0.0).into_iter().zip(&column.shapes) {
+        for (gain, factor) in search::rate(column, &bins, &rows, 0.0) {
             let (mut slope, mut bend) = (0.0, 0.0);
-            for (row, x) in data.x.chunks(4).enumerate() {
-                let v = times[row] * factor.of(x[factor.feature as usize]);
-                (slope, bend) = (slope + at.slope[row] * v, bend + at.bend[row] * v * v);
+            for c in 0..data.choices() {
+                let rows = data.bounds[c]..data.bounds[c + 1];
+                let value = |row: usize| product(&[parent, factor], &data.x[row * 4..][..4]);
+                let whole: f64 = at.bend[rows.clone()].iter().sum();
+                let mean = rows.clone().map(|row| at.bend[row] * value(row)).sum::<f64>() / whole;
+                for row in rows {
+                    slope += at.slope[row] * value(row);
+                    bend += at.bend[row] * (value(row) - mean) * (value(row) - mean);
+                }
             }
-            let expected = slope * slope / (bend * (within + 0.5 - 0.5 * within));
-            assert!((gain - expected).abs() <= 1e-9 * expected.max(1e-12), "{factor:?}: {gain} against {expected}");
+            let expected = slope * slope / bend;
+            assert!((gain - expected).abs() <= 1e-7 * expected.max(1e-9), "{factor:?}: {gain} against {expected}");
         }
     }
 }
