@@ -102,6 +102,14 @@ impl<'a> Scorer<'a> {
     }
 }
 
+impl Scorer<'_> {
+    /// The candidate that it takes; the first one without an order. `scores` is room to work in.
+    pub fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
+        self.score(choice, scores);
+        first_max(scores.iter().copied())
+    }
+}
+
 /// How far below the others a candidate stands that guards rule out, in units of the temperature: it has next to no
 /// probability, yet a finite cross-entropy.
 const RULED_OUT: f64 = 50.0;
