@@ -40,9 +40,9 @@ fn the_region_of_departures_is_found_and_measured_on_other_episodes() {
     let found = found(&table, 3);
     assert_eq!((found.by.as_str(), found.found_on, found.measured_on), ("disagreement", 5, 4));
     let first = &found.regions[0];
-    assert_eq!(first.rule, "y and b > 5");
+    assert_eq!(first.rule, "y and b > 5.5");
     let bounds: Vec<_> = first.conditions.iter().map(|c| (c.column.as_str(), c.above, c.at_most)).collect();
-    assert_eq!(bounds, [("kind=x", None, Some(0.5)), ("b", Some(5.0), None)]);
+    assert_eq!(bounds, [("kind=x", None, Some(0.5)), ("b", Some(5.5), None)]);
     // By hand, on the odd episodes.
     let measured = || table.iter().filter(|c| !c.is_forced() && c.header.episode % 2 == 1);
     let inside = measured().filter(|c| c.header.kind == 1 && c.row(0)[1] > 5.0).count();
@@ -97,7 +97,7 @@ fn what_holds_in_the_searched_episodes_alone_is_not_claimed() {
         }
     }
     let found = found(&table, 3);
-    assert!(found.regions.iter().any(|r| r.rule == "y and b > 5"));
+    assert!(found.regions.iter().any(|r| r.rule == "y and b > 5.5"));
     assert!(found.regions.iter().all(|r| r.disagree.value == 0.0 && r.share_of_disagreement.is_none()));
 }
 
