@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict, check_parent,
     compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
+    disagreement::disagreement,
     output::Output,
     table::{Table, interval},
 };
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill evaluate student.json test-trace\n  distill evaluate student.json -t decima:model.pt -w \
 tpch:profiles.json.gz -n 60\n  distill evaluate student.json test-trace --min-fidelity 0.9     exit code 1 if the job level falls \
-short\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --max-jct-ratio 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
+short\n  distill evaluate student.json test-trace --disagreement         where it departs from the teacher, and what that costs\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --max-jct-ratio 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
 )]
 pub(super) struct EvaluateArgs {
     /// Student file
@@ -30,6 +31,13 @@ pub(super) struct EvaluateArgs {
     /// Trace on which the best single-feature rule is chosen [default: none is shown]
     #[arg(long, value_name = "TRACE")]
     selection: Option<PathBuf>,
+    /// Show where the student departs from the teacher: regions of choices found on half of the trace's episodes, and what the
+    /// departures cost there, measured on the other half
+    #[arg(long)]
+    disagreement: bool,
+    /// Largest number of regions per level
+    #[arg(long, default_value_t = 8, value_name = "N", requires = "disagreement", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    max_leaves: u32,
     /// Teacher to compare with in closed loop
     #[arg(short, long, value_name = "POLICY")]
     teacher: Option<String>,
@@ -62,6 +70,9 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     if args.min_fidelity.is_some() && args.trace.is_none() {
         bail!("--min-fidelity needs a trace");
     }
+    if args.disagreement && args.trace.is_none() {
+        bail!("--disagreement needs a trace");
+    }
     if let Some(path) = &args.output {
         check_parent(path)?;
     }
@@ -79,6 +90,9 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         evaluation.budget = joint_budget(&student, &trace, common.seed)?;
         if let Some(budget) = &evaluation.budget {
             print_budget(budget, output)?;
+        }
+        if args.disagreement {
+            evaluation.disagreement = disagreement(&student, &trace, args.max_leaves as usize, common.seed, output)?;
         }
     }
     if let Some(teacher) = &args.teacher {

@@ -4,6 +4,7 @@ mod augment;
 mod compare;
 mod demo;
 mod diff;
+mod disagreement;
 mod evaluate;
 mod export;
 mod features;

@@ -3,14 +3,21 @@
 use crate::evaluator::Estimate;
 use std::fmt;
 
-/// Rows of cells; the first column is flush left, the others flush right.
+/// Rows of cells; the first column and those of words are flush left, the others flush right.
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
+    /// How many of the last columns hold words.
+    words: usize,
 }
 
 impl Table {
     pub(super) fn new(header: &[&str]) -> Self {
-        Self { rows: vec![header.iter().map(|&h| h.to_owned()).collect()] }
+        Self { rows: vec![header.iter().map(|&h| h.to_owned()).collect()], words: 0 }
+    }
+
+    /// The same with words in the last `columns` columns.
+    pub(super) fn with_words(self, columns: usize) -> Self {
+        Self { words: columns, ..self }
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -29,7 +36,8 @@ impl fmt::Display for Table {
                 let pad = " ".repeat(widths[c] - cell.chars().count());
                 let gap = if c == 0 { "" } else { "  " };
                 line += gap;
-                line += &if c == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
+                let left = c == 0 || c + self.words >= columns;
+                line += &if left { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
             }
             let end = if i + 1 < self.rows.len() { "\n" } else { "" };
             write!(f, "{}{end}", line.trim_end())?;

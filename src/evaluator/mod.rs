@@ -3,6 +3,7 @@
 mod agreement;
 mod budget;
 mod closed_loop;
+mod disagreement;
 mod fidelity;
 mod interval;
 mod regime;
@@ -14,6 +15,7 @@ pub(crate) mod tiny;
 pub use agreement::{AgreementRow, agreement};
 pub use budget::{Budget, BudgetRow, FORCED, budget};
 pub use closed_loop::{EpisodeFigures, compare};
+pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use fidelity::fidelity;
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;

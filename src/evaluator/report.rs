@@ -1,6 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
-use super::Budget;
+use super::{Budget, Disagreement};
 use serde::{Deserialize, Serialize};
 
 /// A figure with its 95 % interval, resampled by episode.
@@ -112,6 +112,9 @@ pub struct Evaluation {
     /// Where whole decisions depart from the teacher's; `None` if no trace was evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// Regions of choices by how far the student departs from the teacher, one entry per level; empty if not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disagreement: Vec<Disagreement>,
     /// Closed loop; `None` if not run.
     pub closed_loop: Option<ClosedLoop>,
     /// Closed loops on further workloads.

@@ -120,8 +120,8 @@ impl<'a> Scorer<'a> {
 }
 
 impl Scorer<'_> {
-    /// The candidate that it takes; the first one without an order.
-    pub(super) fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
+    /// The candidate that it takes; the first one without an order. `scores` is room to work in.
+    pub fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
         let temperature = self.score(choice, scores).flatten();
         self.taken(scores, temperature)
     }

@@ -5,6 +5,7 @@
 //! | What does it go by, all in all? | [`importance`](fn@importance), [`permutation_importance`], [`ShapValues::mean_absolute`] |
 //! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
 //! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`] |
+//! | Where does it depart from its teacher, and what does that cost? | [`disagreement`](fn@disagreement) |
 //! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
 //!
 //! Everything is exact for a tree of one value per leaf, states its definition, and gives the same bytes for any number of
@@ -13,6 +14,7 @@
 mod accumulated;
 mod counterfactual;
 mod dependence;
+mod disagreement;
 mod error;
 mod family;
 mod importance;
@@ -26,6 +28,7 @@ pub use counterfactual::{
     choice_counterfactual, counterfactual,
 };
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
+pub use disagreement::disagreement;
 pub use error::ExplainError;
 pub use family::{Family, families};
 pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};

@@ -1,7 +1,7 @@
 //! Fitting, choosing and understanding models, from the command line.
 
 use crate::cli::{TINY, done, record, refused, run, text};
-use sched_distill::model::Student;
+use sched_distill::{evaluator::Evaluation, model::Student};
 use serde_json::Value;
 use std::fs;
 
@@ -103,4 +103,40 @@ fn sizes_are_chosen_from_the_front_and_features_selected() {
         done(dir, &["features", "train", "--level", "job", "--families", "2", "--folds", "3", "--max-choices", "300"]);
     assert!(printed.contains("family left out") && printed.contains("--features "), "{printed}");
     refused(dir, &["features", "train", "--folds", "9"], &["6 episodes cannot be divided into 9 folds"]);
+}
+
+#[test]
+fn an_evaluation_tells_where_the_student_departs() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "6", "train");
+    record(dir, "test", "6", "test");
+    done(dir, &["fit", "train", "-o", "s.json", "--max-leaves", "2"]);
+    let evaluate = ["evaluate", "s.json", "test", "--disagreement", "--max-leaves", "3"];
+    let said = done(dir, &[&evaluate[..], &["-o", "e.json", "-j", "1"]].concat());
+    assert!(said.contains("found on 3 episodes, measured on") && said.contains("of the regret"), "{said}");
+    let lines = done(dir, &[&["--json"], &evaluate[..], &["-o", "again.json", "-j", "2"]].concat());
+    assert_eq!(fs::read(dir.join("e.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
+    let evaluation: Value = serde_json::from_str(&lines).unwrap();
+    let levels = evaluation["disagreement"].as_array().unwrap();
+    assert_eq!(levels[0]["level"], "job");
+    for level in levels {
+        let regions = level["regions"].as_array().unwrap();
+        assert!((1..=3).contains(&regions.len()));
+        let choices: u64 = regions.iter().map(|r| r["choices"].as_u64().unwrap()).sum();
+        assert_eq!(choices, level["choices"].as_u64().unwrap());
+    }
+    // Files without regions are read as before, and those with them too.
+    for name in ["e.json", "old.json"] {
+        let read: Evaluation = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
+        let kept =
+            if name == "e.json" { read.clone() } else { Evaluation { disagreement: Vec::new(), ..read.clone() } };
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(text.contains("\"disagreement\""), name == "e.json");
+        assert_eq!(serde_json::from_str::<Evaluation>(&text).unwrap(), kept);
+    }
+    refused(dir, &["evaluate", "s.json", "-t", "sjf", "-w", TINY, "--disagreement"], &["--disagreement needs a trace"]);
+    refused(dir, &[&evaluate[..4], &["--max-leaves", "0"]].concat(), &["max-leaves"]);
+    record(dir, "one", "1", "test");
+    refused(dir, &["evaluate", "s.json", "one", "--disagreement"], &["needs two episodes or more", "one"]);
 }
