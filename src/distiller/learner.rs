@@ -279,7 +279,9 @@ fn spline_models(
     let choices = target::choices(table, params.balance, most)?;
     let columns = logit_params(params, &table.spec).check_ref().ok().and_then(|p| p.columns().map(<[u32]>::to_vec));
     let max_terms = sizes.iter().copied().max().unwrap_or(1);
-    let recipe = SplineParams { max_terms, ridge: params.ridge, columns, ..recipe };
+    // An amount may be the median of its probabilities, so that all of them matter and not the best one alone.
+    let sharpness = if table.spec.is_amount() { 1.0 } else { recipe.sharpness };
+    let recipe = SplineParams { max_terms, ridge: params.ridge, columns, sharpness, ..recipe };
     spline_path(&choices.data(), &recipe, sizes).map_err(|e| logit_error(&e, name, &table.spec))
 }
 
