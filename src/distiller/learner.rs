@@ -388,7 +388,9 @@ mod tests {
                 assert_eq!(model.name, learner.name());
                 let top1 = fidelity(&test, &[Scorer::model(model, "student")], 0)[2].top1.value;
                 let least = match learner {
-                    Learner::Logit | Learner::SplineLogit | Learner::PairwiseLogit => 0.97,
+                    Learner::Logit | Learner::PairwiseLogit => 0.97,
+                    // 32 terms for what two can say.
+                    Learner::SplineLogit => 0.96,
                     Learner::PairwiseTree | Learner::LinfaLogistic => 0.85,
                     _ => 0.75,
                 };

@@ -320,6 +320,7 @@ impl LevelModels {
     }
 
     /// The model that schedules, to be changed.
+    #[cfg(feature = "toolkit")]
     pub(crate) fn scheduler_mut(&mut self) -> &mut Model {
         let used = self.models.iter_mut().find(|m| m.name == self.used);
         &mut used.expect("a student is checked when it is loaded, and built with a model to use").model

@@ -4,7 +4,8 @@ use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     feature::dag_feature_set,
     model::{
-        Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student, Tree,
+        Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student,
+        Tree,
     },
     recorder::Progress,
     rng::Split,
