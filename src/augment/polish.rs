@@ -6,7 +6,8 @@ use super::{
     moves,
 };
 use crate::{
-    model::{Model, NamedModel, Place, Slot, Student},
+    level::Scope,
+    model::{Model, NamedModel, Operator, Place, Slot, Student},
     policy::StudentPolicy,
     rng::Split,
 };
@@ -21,6 +22,24 @@ struct Coordinate {
     place: Place,
     origin: f64,
     scale: f64,
+    /// What it is rounded to without changing what it does.
+    whole: Option<fn(f64) -> f64>,
+}
+
+/// Units of features that count, or are 0 or 1.
+const COUNTS: [&str; 5] = ["0/1", "executors", "jobs", "stages", "tasks"];
+
+/// How a guard's number becomes whole where its feature is: `x > 2.7` and `x >= 2.3` say what `x > 2` and `x >= 3` say.
+fn whole(student: &Student, place: &Place) -> Option<fn(f64) -> f64> {
+    let Place::Guard { guard, condition } = *place else { return None };
+    let guard = student.guards.get(guard)?;
+    let condition = guard.when.get(condition)?;
+    let feature = student.feature_set.level(&guard.level)?.features.iter().find(|f| f.name == condition.feature)?;
+    let round: fn(f64) -> f64 = match condition.operator {
+        Operator::Above | Operator::AtMost => f64::floor,
+        Operator::AtLeast | Operator::Below => f64::ceil,
+    };
+    (feature.scope == Scope::Absolute && COUNTS.contains(&feature.unit.as_str())).then_some(round)
 }
 
 /// How far a coefficient that does nothing moves scores at a step of 1, in units of the temperature.
@@ -50,7 +69,7 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
     };
     let places = student.places().into_iter().filter_map(|place| {
         let origin = student.number(&place)?;
-        Some(Coordinate { scale: scale(&place, origin)?, origin, place })
+        Some(Coordinate { scale: scale(&place, origin)?, origin, whole: whole(student, &place), place })
     });
     places.collect()
 }
@@ -58,7 +77,10 @@ fn coordinates(student: &Student) -> Vec<Coordinate> {
 /// A student with the numbers of a point, rounded to what a person reads, as one patch.
 fn at(student: &Student, coordinates: &[Coordinate], point: &[f64], reason: &str) -> Student {
     let mut changed = student.clone();
-    let value = |(c, x): (&Coordinate, &f64)| (c.place.clone(), moves::round(c.origin + c.scale * x));
+    let value = |(c, x): (&Coordinate, &f64)| {
+        let value = moves::round(c.origin + c.scale * x);
+        (c.place.clone(), c.whole.map_or(value, |whole| whole(value) + 0.0))
+    };
     let changes: Vec<(Place, f64)> = coordinates.iter().zip(point).map(value).collect();
     changed.patch(&changes, reason);
     changed
@@ -177,4 +199,39 @@ where
     }
     // A candidate that strands the cluster is worse than all others, yet comparable.
     Ok(values.iter().map(|v| v.min(100.0)).sum::<f64>() / values.len().max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        feature::dag_feature_set,
+        model::{Guard, Provenance},
+    };
+
+    #[test]
+    fn numbers_of_guards_are_whole_where_features_count() {
+        let set = dag_feature_set();
+        let mut student = Student::new(set.clone(), false, Vec::new(), Provenance::default());
+        let guards = [
+            "stage: unfinished_parents > 0 last",
+            "stage: children_unlocked >= 1 first",
+            "job: ready_tasks < 4 last",
+            "job: held_of_fair_share >= 2 last",
+            "job: age > 60s first",
+        ];
+        student.guards = guards.iter().map(|text| Guard::parse(text, &set).unwrap()).collect();
+        let coordinates = coordinates(&student);
+        let text = |point: [f64; 5]| -> Vec<String> {
+            at(&student, &coordinates, &point, "test").guards.iter().map(ToString::to_string).collect()
+        };
+        let expected = [
+            "stage: unfinished_parents > 0 last",
+            "stage: children_unlocked >= 1 first",
+            "job: ready_tasks < 5 last",
+            "job: held_of_fair_share >= 2.5 last",
+            "job: age > 75000 first",
+        ];
+        assert_eq!(text([0.9, -0.7, 0.1, 0.25, 0.25]), expected);
+    }
 }
