@@ -9,7 +9,7 @@ use super::{
 use crate::{
     augment::Arena,
     evaluator::{AgreementRow, FidelityRow, Scorer, agreement, fidelity},
-    model::{LevelModels, Model, ScoreCandidates, Slot, Student, Tree},
+    model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
     rng::Split,
     trace::Trace,
 };
@@ -77,6 +77,8 @@ struct LevelDifference {
     level: String,
     model: [String; 2],
     size: [usize; 2],
+    /// Whether both take the most probable candidate, or both the median.
+    same_pick: bool,
     /// Numbers that both have and that differ: place, in A, in B. Only where the models have the same shape.
     numbers: Option<Vec<(String, f64, f64)>>,
     /// Features that only one of them reads.
@@ -101,11 +103,20 @@ fn difference(a: &Student, b: &Student, in_a: &LevelModels) -> Option<LevelDiffe
     let only = |mine: &BTreeSet<String>, theirs: &BTreeSet<String>| mine.difference(theirs).cloned().collect();
     Some(LevelDifference {
         level: in_a.level.clone(),
-        model: [x.name.clone(), y.name.clone()],
+        model: [words(in_a), words(in_b)],
+        same_pick: in_a.pick == in_b.pick,
         size: [x.model.size(), y.model.size()],
         numbers,
         only: [only(&of_a, &of_b), only(&of_b, &of_a)],
     })
+}
+
+/// The model that schedules, and what is taken of its probabilities if that is not the most probable candidate.
+fn words(level: &LevelModels) -> String {
+    match level.pick {
+        Pick::Mode => level.used.clone(),
+        Pick::Median => format!("{}, median", level.used),
+    }
 }
 
 /// A model with all its numbers set to 0: what is left is its shape, and what it says of its training data.
@@ -121,35 +132,17 @@ fn blank(model: &Model) -> Model {
 fn features(student: &Student, level: usize, model: &Model) -> BTreeSet<String> {
     let spec = student.feature_set.level(&student.levels[level].level);
     let names: Vec<&str> = spec.iter().flat_map(|l| &l.features).map(|f| f.name.as_str()).collect();
-    columns(model, names.len().max(1)).into_iter().filter_map(|c| names.get(c).map(|n| (*n).to_owned())).collect()
-}
-
-/// Columns that a model reads, of `width`.
-fn columns(model: &Model, width: usize) -> Vec<usize> {
-    let tested = |tree: &Tree| -> Vec<usize> {
-        (0..tree.nodes()).filter(|&n| !tree.is_leaf(n)).map(|n| tree.feature[n] as usize % width).collect()
-    };
-    match model {
-        Model::Tree(tree) => {
-            let terms = tree.linear.iter().flat_map(|l| l.feature.iter().map(|&f| f as usize));
-            tested(tree).into_iter().chain(terms).collect()
-        }
-        Model::Pairwise(pairwise) => tested(&pairwise.tree),
-        Model::SplineLogit(m) => m.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature as usize).collect(),
-        Model::Linear(m) => (0..width).filter(|&c| m.coefficient[c] != 0.0).collect(),
-        Model::ChoiceLogit(m) => {
-            let used = (0..m.coefficient.len()).filter(|&t| m.coefficient[t] != 0.0);
-            used.flat_map(|t| m.columns(t)).collect()
-        }
-        Model::Regime(m) => m.models.iter().flat_map(|model| columns(model, width)).chain(tested(&m.tree)).collect(),
-    }
+    let mut read = vec![false; names.len()];
+    model.mark_columns(&mut read);
+    names.iter().zip(read).filter(|(_, read)| *read).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 fn print_structure(a: &Student, b: &Student, levels: &[LevelDifference], output: &mut Output) -> Result<()> {
     let mut table = Table::new(&["level", "A", "size", "B", "size", "differ in"]);
     for l in levels {
         let what = match &l.numbers {
-            Some(numbers) if numbers.is_empty() => "nothing".to_owned(),
+            Some(numbers) if numbers.is_empty() && l.same_pick => "nothing".to_owned(),
+            Some(numbers) if numbers.is_empty() => "what is taken".to_owned(),
             Some(numbers) => format!("{} numbers", numbers.len()),
             None => "shape".to_owned(),
         };

@@ -7,7 +7,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    model::Student,
+    model::{Pick, Student},
     trace::{self, Manifest, Unfinished},
 };
 use anyhow::{Result, bail};
@@ -153,7 +153,11 @@ fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
     let mut table = Table::new(&["level", "model", "size", "temperature", "schedules"]);
     for level in &student.levels {
         for m in &level.models {
-            let used = if m.name == level.used { "yes" } else { "" };
+            let used = match (m.name == level.used, level.pick) {
+                (false, _) => "",
+                (true, Pick::Mode) => "yes",
+                (true, Pick::Median) => "yes, by the median",
+            };
             let (size, temperature) = (crate::model::ScoreCandidates::size(&m.model), format!("{:.3}", m.temperature));
             table.row([level.level.clone(), m.name.clone(), size.to_string(), temperature, used.to_owned()]);
         }

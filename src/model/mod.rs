@@ -74,11 +74,13 @@ impl Model {
             Model::Tree(m) => m.columns().for_each(mark),
             Model::Linear(m) => not_0(&m.coefficient).into_iter().for_each(mark),
             Model::ChoiceLogit(m) => {
-                let (single, products) = m.coefficient.split_at(m.coefficient.len() - m.interactions.len());
-                not_0(single).into_iter().for_each(&mut mark);
-                not_0(products).into_iter().flat_map(|p| m.interactions[p as usize]).for_each(mark);
+                let used = not_0(&m.coefficient).into_iter();
+                used.flat_map(|term| m.columns(term as usize)).for_each(|column| mark(column as u32));
             }
-            Model::SplineLogit(m) => m.terms.iter().flat_map(|t| &t.factors).for_each(|f| mark(f.feature)),
+            Model::SplineLogit(m) => {
+                let used = m.terms.iter().filter(|t| t.coefficient != 0.0);
+                used.flat_map(|t| &t.factors).for_each(|f| mark(f.feature));
+            }
             // A pair's columns are a candidate's features, then the differences to its opponent's.
             Model::Pairwise(m) => {
                 let width = read.len() as u32;

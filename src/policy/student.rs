@@ -27,8 +27,6 @@ struct Models {
     job: Scorer,
     stage: Scorer,
     amount: Scorer,
-    /// Columns that each level reads.
-    columns: [Vec<bool>; 3],
     path: PathBuf,
     abstains: bool,
 }
@@ -39,6 +37,8 @@ struct Scorer {
     temperature: f64,
     pick: Pick,
     guards: CompiledGuards,
+    /// Which columns these read.
+    columns: Vec<bool>,
 }
 
 impl StudentPolicy {
@@ -66,22 +66,19 @@ impl StudentPolicy {
         let level = |name: &str| -> Result<Scorer, PolicyError> {
             let NamedModel { model, temperature, .. } = student.model(name, model)?;
             let spec = student.feature_set.level(name);
+            let guards = spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default();
+            let mut columns = vec![false; spec.map_or(0, |s| s.features.len())];
+            model.mark_columns(&mut columns);
+            guards.mark_columns(&mut columns);
             Ok(Scorer {
                 model: CompiledModel::new(model),
                 temperature: *temperature,
                 pick: student.level(name).map(|l| l.pick).unwrap_or_default(),
-                guards: spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default(),
+                guards,
+                columns,
             })
         };
-        let columns = |name: &str| -> Result<Vec<bool>, PolicyError> {
-            let spec = student.feature_set.level(name);
-            let mut read = vec![false; spec.map_or(0, |s| s.features.len())];
-            student.model(name, model)?.model.mark_columns(&mut read);
-            spec.inspect(|s| CompiledGuards::new(&student.guards, s).mark_columns(&mut read));
-            Ok(read)
-        };
         let models = Models {
-            columns: [columns("job")?, columns("stage")?, columns("cluster")?],
             job: level("job")?,
             stage: level("stage")?,
             amount: level("cluster")?,
@@ -93,7 +90,7 @@ impl StudentPolicy {
 
     fn with(models: Arc<Models>) -> Self {
         let firings = [&models.job, &models.stage, &models.amount].map(|s| vec![0; s.guards.len()]);
-        let extractor = Extractor::limited(models.columns.each_ref().map(Vec::as_slice));
+        let extractor = Extractor::limited([&models.job, &models.stage, &models.amount].map(|s| &s.columns[..]));
         Self { models, extractor, x: Vec::new(), scores: Vec::new(), firings }
     }
 

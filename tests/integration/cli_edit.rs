@@ -46,6 +46,14 @@ fn an_edit_is_priced_before_it_is_written() {
     let diff: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&diff["changed_decisions"], &diff["a"]), (&Value::from(0.0), &diff["b"]));
 
+    // The last level is that of the amounts.
+    let text = fs::read_to_string(dir.join("student.json")).unwrap();
+    let (before, after) = text.rsplit_once("\"use\": \"tree\",").unwrap();
+    fs::write(dir.join("median.json"), format!("{before}\"use\": \"tree\", \"pick\": \"median\",{after}")).unwrap();
+    let printed = done(dir, &["diff", "student.json", "median.json", "-w", TINY, "-n", "2"]);
+    assert!(printed.contains("tree, median") && printed.contains("what is taken"), "{printed}");
+    assert!(done(dir, &["inspect", "median.json"]).contains("yes, by the median"));
+
     refused(dir, &["patch", "student.json"], &["nothing to change", "--guard"]);
     refused(dir, &["patch", "student.json", "--guard", "colour > 3 first"], &["no level has colour", "list features"]);
     refused(
