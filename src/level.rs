@@ -151,3 +151,15 @@ pub fn first_max(values: impl IntoIterator<Item = f64>) -> usize {
     }
     best.0
 }
+
+/// ln Σ exp of scores of which at least one is finite: what is to be taken from each of them to make log-probabilities.
+///
+/// ```
+/// # use sched_distill::level::log_sum_exp;
+/// assert_eq!(log_sum_exp(&[1000.0, 1000.0, f64::NEG_INFINITY]), 1000.0 + 2.0_f64.ln());
+/// ```
+#[must_use]
+pub fn log_sum_exp(scores: &[f64]) -> f64 {
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + scores.iter().map(|s| (s - most).exp()).sum::<f64>().ln()
+}

@@ -7,7 +7,7 @@ use sched_distill::{
     feature::{Extractor, dag_feature_set},
     model::{
         ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
-        ScoreCandidates, Shape, SplineLogit, SplineTerm, Student, Tree,
+        ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
     },
     policy::{self, Policy, Probabilities, StudentPolicy},
     simulator::dag::{Decision, Simulator},
@@ -178,8 +178,11 @@ fn a_student_allocates_nothing() {
             let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
             LevelModels::new(level, "model", vec![named])
         });
-        let student = Student::new(features, false, levels.to_vec(), Provenance::default());
-        check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+        let mut student = Student::new(features, false, levels.to_vec(), Provenance::default());
+        for structure in [Structure::Hierarchical, Structure::Flat] {
+            student.structure = structure;
+            check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+        }
     }
 }
 

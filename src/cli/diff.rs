@@ -3,6 +3,7 @@
 use super::{
     Common, STOP, Verdict,
     compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
+    evaluate::whole_decisions,
     output::Output,
     table::{Table, interval},
 };
@@ -151,6 +152,9 @@ fn print_structure(a: &Student, b: &Student, levels: &[LevelDifference], output:
         table.row([l.level.clone(), in_a.clone(), size_a.to_string(), in_b.clone(), size_b.to_string(), what]);
     }
     output.text(format!("{table}\n"))?;
+    if a.structure != b.structure {
+        output.text(format!("A is {}, B is {}", a.structure.name(), b.structure.name()))?;
+    }
     for l in levels {
         // A few numbers can be read; of many, the table says how many there are.
         let few = l.numbers.iter().flatten().take(12);
@@ -216,5 +220,16 @@ pub(super) fn print_fidelity_change(
             table.row([label, interval(&b.top1, 3), interval(&a.top1, 3), regret(b), regret(a)]);
         }
     }
+    let executed = |student| -> Result<String> {
+        Ok(whole_decisions(student, trace, seed)?.map_or("-".to_owned(), |b| interval(&b.executed, 3)))
+    };
+    let none = || "-".to_owned();
+    table.row([
+        "all levels above the amount, executed".to_owned(),
+        executed(before)?,
+        executed(after)?,
+        none(),
+        none(),
+    ]);
     output.text(format!("{table}\n"))
 }

@@ -87,9 +87,12 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         evaluation.fidelity = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
         output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
-        evaluation.budget = joint_budget(&student, &trace, common.seed)?;
-        if let Some(budget) = &evaluation.budget {
-            print_budget(budget, output)?;
+        evaluation.budget = whole_decisions(&student, &trace, common.seed)?;
+        match &evaluation.budget {
+            Some(budget) => print_budget(budget, output)?,
+            None => output.note(
+                "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
+            ),
         }
         if args.disagreement {
             evaluation.disagreement = disagreement(&student, &trace, args.max_leaves as usize, common.seed, output)?;
@@ -149,19 +152,20 @@ pub(super) fn fidelity_rows(
 }
 
 /// Where the student's decisions depart from the teacher's.
-fn joint_budget(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
+pub(super) fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
     let tables = student.levels.iter().map(|l| trace.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
     let scorers: Vec<Scorer<'_>> = student.levels.iter().map(|l| Scorer::student(student, l, "student")).collect();
     let levels: Vec<_> = tables.iter().zip(&scorers).collect();
-    Ok(budget(&levels, seed))
+    Ok(budget(&levels, student.structure, seed))
 }
 
 fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
     let disagreement = 1.0 - budget.joint.value;
+    output.text(format!("\n{} decisions, {}", budget.decisions, budget.structure.name()))?;
+    output.text(format!("  {} take what was executed, amounts aside", interval(&budget.executed, 3)))?;
     output.text(format!(
-        "\n{} of {} decisions agree at all levels; where the others depart first",
-        interval(&budget.joint, 3),
-        budget.decisions
+        "  {} agree with the teacher's most probable decision at all levels; where the others depart first",
+        interval(&budget.joint, 3)
     ))?;
     let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of the disagreement"]);
     for r in &budget.rows {

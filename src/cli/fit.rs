@@ -10,7 +10,7 @@ use super::{
 use crate::{
     distiller::{By, Engine, FitParams, Gate, Learner, Target, fit_student},
     evaluator::{Scorer, fidelity},
-    model::{Model, Provenance, ScoreCandidates, Student},
+    model::{Model, Provenance, ScoreCandidates, Structure, Student},
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
@@ -26,7 +26,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-leaves 16\n  distill fit trace -o logit.json --learner \
 tree,logit,pairwise-tree --use logit\n  \
-distill fit trace -o small.json --max-size 64\n  \
+distill fit trace -o small.json --max-size 64\n  distill fit trace -o flat.json --learner spline-logit --structure flat\n  \
 distill fit trace -o small.json --min-fidelity job/free/top1=0.7,stage/all/regret=0.02\n  \
 distill fit trace -o student.json --validation other-trace\n\nTemperatures are fitted, and the printed fidelity measured, on the \
 validation choices: by default the last fifth of the\ntrace's episodes, which the models do not see."
@@ -99,6 +99,10 @@ pub(super) struct FitOptions {
     /// Products of two features for logits, repeatable: what is the same for all candidates counts as a factor
     #[arg(long = "interact", value_delimiter = ',', value_name = "A*B", value_parser = interaction)]
     interactions: Vec<Interaction>,
+    /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as Decima
+    /// does (flat)
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), default_value = "hierarchical")]
+    structure: Structure,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -118,6 +122,13 @@ enum EngineArg {
 pub(super) fn learner() -> impl TypedValueParser<Value = Learner> {
     let named = |name: String| Learner::ALL.into_iter().find(|l| l.name() == name);
     PossibleValuesParser::new(Learner::ALL.map(Learner::name))
+        .map(move |name| named(name).expect("the parser lets no other names through"))
+}
+
+/// Parses the name of a structure.
+pub(super) fn structure() -> impl TypedValueParser<Value = Structure> {
+    let named = |name: String| Structure::ALL.into_iter().find(|s| s.name() == name);
+    PossibleValuesParser::new(Structure::ALL.map(Structure::name))
         .map(move |name| named(name).expect("the parser lets no other names through"))
 }
 
@@ -180,6 +191,7 @@ impl FitOptions {
             features: self.features.clone(),
             interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
             used: self.used.clone().unwrap_or_else(|| learners[0].name().to_owned()),
+            structure: self.structure,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Common, Verdict, check_interrupt,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
     evaluate::write_json,
-    fit::{learner, load, provenance},
+    fit::{learner, load, provenance, structure},
     output::Output,
     progress::StepBar,
     table::{Table, interval},
@@ -14,7 +14,7 @@ use crate::{
         By, FitParams, FrontModel, Gate, Learner, assemble, best_within, front_models, pareto, smallest_passing,
     },
     evaluator::{Estimate, FidelityRow},
-    model::Student,
+    model::{Structure, Student},
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
@@ -71,6 +71,9 @@ pub(super) struct FrontArgs {
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
     balance: f64,
+    /// Whether students take the most probable stage of the most probable job (hierarchical) or of all jobs (flat)
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), default_value = "hierarchical")]
+    structure: Structure,
     /// Teacher to compare with in closed loop, on validation seeds
     #[arg(short, long, value_name = "POLICY")]
     teacher: Option<String>,
@@ -230,6 +233,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         used: args.learners[0].name().to_owned(),
         balance: args.balance,
         max_choices: Some(args.max_choices),
+        structure: args.structure,
         ..FitParams::default()
     };
     let trace = Trace::open(&args.trace)?;

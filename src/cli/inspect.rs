@@ -146,6 +146,7 @@ fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
     let student = Student::load(path)?;
     output.text(format!("student {}", student.hash()))?;
     output.text(format!("  scenario   {}", student.scenario))?;
+    output.text(format!("  structure  {}", student.structure.name()))?;
     output.text(format!("  teacher    {}", student.provenance.teacher))?;
     output.text(format!("  workload   {}", student.provenance.workload))?;
     output.text(format!("  trace      {}", student.provenance.trace_hash))?;

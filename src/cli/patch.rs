@@ -6,11 +6,12 @@ use super::{
     check_parent,
     compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
     diff::print_fidelity_change,
+    fit::structure,
     output::Output,
 };
 use crate::{
     augment::Arena,
-    model::{Guard, Student},
+    model::{Guard, Structure, Student},
     rng::Split,
     trace::Trace,
 };
@@ -24,7 +25,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  distill patch student.json --guard 'age > 300s first' -o patched.json\n  distill patch student.json \
 --set 'job.node[5].threshold=30s' --set 'job.node[7].value=0.9' \\\n      --trace test-trace -o patched.json\n  distill patch \
-student.json --drop-guard 0 --max-jct-ratio 1.01 -o patched.json     not written if dearer\n\nPlaces: LEVEL.node[I].threshold, \
+student.json --drop-guard 0 --max-jct-ratio 1.01 -o patched.json     not written if dearer\n  distill patch student.json --structure flat --trace test-trace -o flat.json\n\nPlaces: LEVEL.node[I].threshold, \
 LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` \
 shows the nodes' numbers.\nGuards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
 )]
@@ -43,6 +44,9 @@ pub(super) struct PatchArgs {
     /// Take out a guard, by its number from 0, before others are added; repeatable
     #[arg(long = "drop-guard", value_name = "I")]
     drop_guards: Vec<usize>,
+    /// Take the most probable stage of the most probable job (hierarchical) or of all jobs (flat) [default: as it is]
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure())]
+    structure: Option<Structure>,
     /// Why, for whoever reads the student
     #[arg(long, default_value = "by hand", value_name = "TEXT")]
     reason: String,
@@ -60,8 +64,8 @@ pub(super) struct PatchArgs {
 }
 
 pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    if args.set.is_empty() && args.guards.is_empty() && args.drop_guards.is_empty() {
-        bail!("nothing to change: give --set, --guard or --drop-guard");
+    if args.set.is_empty() && args.guards.is_empty() && args.drop_guards.is_empty() && args.structure.is_none() {
+        bail!("nothing to change: give --set, --guard, --drop-guard or --structure");
     }
     if let Some(path) = &args.output {
         check_parent(path)?;
@@ -111,6 +115,7 @@ fn edited(before: &Student, args: &PatchArgs) -> Result<Student> {
         }
         student.guards.remove(guard);
     }
+    student.structure = args.structure.unwrap_or(student.structure);
     for text in &args.set {
         student.edit(text, &args.reason)?;
     }

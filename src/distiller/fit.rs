@@ -87,7 +87,7 @@ fn finish(
     // Plain data serialises.
     provenance.parameters = serde_json::to_value(params).unwrap_or_default();
     provenance.crate_version = env!("CARGO_PKG_VERSION").to_owned();
-    Student::new(feature_set.clone(), abstains, levels, provenance)
+    Student { structure: params.structure, ..Student::new(feature_set.clone(), abstains, levels, provenance) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! What a fit is asked for, and why it may be refused.
 
 use super::Engine;
-use crate::level::{FeatureSet, LevelSpec};
+use crate::{
+    level::{FeatureSet, LevelSpec},
+    model::Structure,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a model is taught about each candidate.
@@ -81,7 +84,7 @@ impl Learner {
 }
 
 /// Recipe of a student. Defaults: 64 leaves per level, at least 20 rows per leaf, splits that take away 5e-4 of the error,
-/// relative probabilities, kinds balanced to 0.8, a tree and a linear surrogate, ridge 1e-4 for logits.
+/// relative probabilities, kinds balanced to 0.8, a tree and a linear surrogate, ridge 1e-4 for logits, hierarchical.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FitParams {
@@ -119,6 +122,9 @@ pub struct FitParams {
     /// Name of the model that schedules, one of the learners.
     #[serde(rename = "use")]
     pub used: String,
+    /// How the student asks its levels; left out where it is one after the other.
+    #[serde(skip_serializing_if = "Structure::is_hierarchical")]
+    pub structure: Structure,
 }
 
 impl Default for FitParams {
@@ -138,6 +144,7 @@ impl Default for FitParams {
             features: Vec::new(),
             interactions: Vec::new(),
             used: "tree".to_owned(),
+            structure: Structure::Hierarchical,
         }
     }
 }

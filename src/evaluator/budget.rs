@@ -1,7 +1,10 @@
 //! The fidelity budget: at which level decisions depart from the teacher's first.
 
 use super::{Estimate, Scorer, interval::bootstrap};
-use crate::trace::{Choice, LevelTable};
+use crate::{
+    model::Structure,
+    trace::{Choice, LevelTable},
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,80 +32,210 @@ pub struct BudgetRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
+    /// How both are read: one level after the other, or the levels above the amount at once.
+    pub structure: Structure,
     /// Decisions counted.
     pub decisions: usize,
     /// Share of decisions that agree at all levels.
     pub joint: Estimate,
+    /// Share of decisions in which the student takes what was executed at all levels above the amount.
+    pub executed: Estimate,
     /// One row per level and kind.
     pub rows: Vec<BudgetRow>,
 }
 
-/// Walks every decision along the teacher's candidates, from the first level down, to the first level at which the scorer
-/// takes another one; `levels` are tables with those who make their choices. Every decision counts 1. Below the first level
-/// the choice counts whose parent is the teacher's candidate above; where a decision has a single one, as for the stage that
-/// was executed, that one counts. Intervals resample episodes; `seed` fixes them. `None` without levels.
+/// Compares every decision with the teacher's and walks it along the teacher's candidates, from the first level down, to the
+/// first one at which the scorer takes another candidate; `levels` are tables with those who make their choices. Every decision
+/// counts 1. Read one level after the other, both take the best candidate of each choice on the teacher's path; read flat,
+/// each takes the path through the levels above the amount whose log-probabilities have the largest sum. The choice of an
+/// amount is the one there is: that of what was executed. Intervals resample episodes; `seed` fixes them.
+///
+/// `None` without levels, and for a flat reading of a teacher without probabilities: its traces hold the choices on the
+/// executed path only.
 #[must_use]
-pub fn budget(levels: &[(&LevelTable, &Scorer<'_>)], seed: u64) -> Option<Budget> {
+pub fn budget(levels: &[(&LevelTable, &Scorer<'_>)], structure: Structure, seed: u64) -> Option<Budget> {
     let (first, _) = levels.first()?;
+    if structure == Structure::Flat && !first.iter().all(|c| c.is_forced() || c.has_probabilities()) {
+        return None;
+    }
     // Column of the row for a kind; forced choices come last.
     let width = first.kinds.len() + 1;
     let rows = levels.len() * width;
-    let below: Vec<BTreeMap<(u32, u32), Vec<usize>>> =
-        levels[1..].iter().map(|(table, _)| by_decision(table)).collect();
+    let decisions = Decisions::new(levels, structure);
     let episodes = super::fidelity::episodes(first);
-    // Per episode and row: decisions that reach it, and departures.
-    let sums: Vec<Vec<(usize, usize)>> = episodes
+    let sums: Vec<Sums> = episodes
         .par_iter()
         .map(|range| {
-            let mut sums = vec![(0, 0); rows];
-            let mut scores = Vec::new();
-            for i in range.clone() {
-                let mut choice = first.choice(i);
-                let at = (choice.header.episode, choice.header.step);
-                for (level, &(_, scorer)) in levels.iter().enumerate() {
-                    let forced = choice.is_forced();
-                    let kind = if forced { width - 1 } else { choice.header.kind as usize };
-                    let (reached, departed) = &mut sums[level * width + kind];
-                    *reached += 1;
-                    if !forced && scorer.choose(&choice, &mut scores) != choice.target() {
-                        *departed += 1;
-                        break;
-                    }
-                    let Some(&(next, _)) = levels.get(level + 1) else { break };
-                    match below[level].get(&at).and_then(|found| conditional(next, found, choice.target())) {
-                        Some(found) => choice = found,
-                        None => break,
-                    }
-                }
-            }
+            let mut sums = Sums { rows: vec![(0, 0); rows], executed: 0 };
+            range.clone().for_each(|i| decisions.add(i, &mut sums));
             sums
         })
         .collect();
-    let decisions: Vec<usize> = episodes.iter().map(ExactSizeIterator::len).collect();
+    let count: Vec<usize> = episodes.iter().map(ExactSizeIterator::len).collect();
     let share = |of: &dyn Fn(usize) -> usize| {
         bootstrap(episodes.len(), seed, |counts| {
             let sum = |of: &dyn Fn(usize) -> usize| {
                 counts.iter().enumerate().map(|(e, &c)| of(e) as f64 * f64::from(c)).sum::<f64>()
             };
-            sum(of) / sum(&|e| decisions[e])
+            sum(of) / sum(&|e| count[e])
         })
     };
     let row = |r: usize| {
-        let sum = |of: fn(&(usize, usize)) -> usize| sums.iter().map(|s| of(&s[r])).sum::<usize>();
+        let sum = |of: fn(&(usize, usize)) -> usize| sums.iter().map(|s| of(&s.rows[r])).sum::<usize>();
         let (table, _) = levels[r / width];
         BudgetRow {
             level: table.spec.name.clone(),
             kind: first.kinds.get(r % width).map_or(FORCED, String::as_str).to_owned(),
             decisions: sum(|s| s.0),
             departures: sum(|s| s.1),
-            share: share(&|e| sums[e][r].1),
+            share: share(&|e| sums[e].rows[r].1),
         }
     };
     Some(Budget {
-        decisions: decisions.iter().sum(),
-        joint: share(&|e| decisions[e] - sums[e].iter().map(|s| s.1).sum::<usize>()),
+        structure,
+        decisions: count.iter().sum(),
+        joint: share(&|e| count[e] - sums[e].rows.iter().map(|s| s.1).sum::<usize>()),
+        executed: share(&|e| sums[e].executed),
         rows: (0..rows).map(row).filter(|r| r.decisions > 0).collect(),
     })
+}
+
+/// Of one episode.
+struct Sums {
+    /// Per level and kind: decisions that get there, and departures.
+    rows: Vec<(usize, usize)>,
+    /// Decisions in which what was executed is taken.
+    executed: usize,
+}
+
+/// The choices of all levels, by decision.
+struct Decisions<'a> {
+    levels: &'a [(&'a LevelTable, &'a Scorer<'a>)],
+    structure: Structure,
+    /// Levels above the amount.
+    above: usize,
+    /// Per level but the first: places of choices by episode and step.
+    below: Vec<BTreeMap<(u32, u32), Vec<usize>>>,
+}
+
+/// Who takes candidates.
+#[derive(Clone, Copy)]
+enum Who {
+    Teacher,
+    Student,
+}
+
+impl<'a> Decisions<'a> {
+    fn new(levels: &'a [(&'a LevelTable, &'a Scorer<'a>)], structure: Structure) -> Self {
+        let above = levels.iter().take_while(|(table, _)| !table.spec.is_amount()).count();
+        let below = levels[1..].iter().map(|(table, _)| by_decision(table)).collect();
+        Self { levels, structure, above, below }
+    }
+
+    /// Compares decision number `i`.
+    fn add(&self, i: usize, sums: &mut Sums) {
+        let (first, _) = self.levels[0];
+        let width = first.kinds.len() + 1;
+        let choice = first.choice(i);
+        let (teacher, student) = (self.path(Who::Teacher, choice), self.path(Who::Student, choice));
+        sums.executed += usize::from(self.is_executed(choice, &student));
+        let mut next = Some(choice);
+        for level in 0..self.levels.len() {
+            let Some(choice) = next else { break };
+            let forced = choice.is_forced();
+            let kind = if forced { width - 1 } else { choice.header.kind as usize };
+            let target = teacher.get(level).copied().unwrap_or_else(|| choice.target());
+            let taken = match self.structure {
+                Structure::Flat if level < self.above => student.get(level).copied(),
+                // What comes after a departure is not looked at, so that up to here both paths are the same.
+                _ => Some(self.take(Who::Student, level, &choice)),
+            };
+            let (reached, departed) = &mut sums.rows[level * width + kind];
+            *reached += 1;
+            if !forced && taken != Some(target) {
+                *departed += 1;
+                break;
+            }
+            next = self.conditional(level + 1, &choice, target);
+        }
+    }
+
+    /// Candidates at the levels above the amount that are taken, beginning with a choice of the first level.
+    fn path(&self, who: Who, first: Choice<'a>) -> Vec<usize> {
+        match self.structure {
+            Structure::Flat => {
+                let mut most_probable = (f64::NEG_INFINITY, Vec::new());
+                self.extend(who, &first, 0.0, &mut Vec::new(), &mut most_probable);
+                most_probable.1
+            }
+            Structure::Hierarchical => {
+                let (mut path, mut next) = (Vec::new(), Some(first));
+                while let Some(choice) = next.filter(|_| path.len() < self.above) {
+                    path.push(self.take(who, path.len(), &choice));
+                    next = self.conditional(path.len(), &choice, path[path.len() - 1]);
+                }
+                path
+            }
+        }
+    }
+
+    /// Extends a path with the log-probability `so_far` by each candidate of a choice, and so on down the levels.
+    fn extend(
+        &self,
+        who: Who,
+        choice: &Choice<'a>,
+        so_far: f64,
+        path: &mut Vec<usize>,
+        most_probable: &mut (f64, Vec<usize>),
+    ) {
+        let level = path.len();
+        for (candidate, log_prob) in self.log_probs(who, level, choice).into_iter().enumerate() {
+            path.push(candidate);
+            let whole = so_far + log_prob;
+            match self.conditional(level + 1, choice, candidate).filter(|_| level + 1 < self.above) {
+                Some(next) => self.extend(who, &next, whole, path, most_probable),
+                None if whole > most_probable.0 => *most_probable = (whole, path.clone()),
+                None => {}
+            }
+            path.pop();
+        }
+    }
+
+    fn take(&self, who: Who, level: usize, choice: &Choice<'_>) -> usize {
+        match who {
+            Who::Teacher => choice.target(),
+            Who::Student => self.levels[level].1.choose(choice, &mut Vec::new()),
+        }
+    }
+
+    fn log_probs(&self, who: Who, level: usize, choice: &Choice<'_>) -> Vec<f64> {
+        match who {
+            _ if choice.is_forced() => vec![0.0],
+            Who::Teacher => choice.log_prob.iter().map(|&p| f64::from(p)).collect(),
+            Who::Student => self.levels[level].1.log_probs(choice),
+        }
+    }
+
+    /// Whether the candidates of a path are those that were executed.
+    fn is_executed(&self, first: Choice<'a>, path: &[usize]) -> bool {
+        let mut next = Some(first);
+        path.iter().enumerate().all(|(level, &candidate)| {
+            let Some(choice) = next else { return false };
+            next = self.conditional(level + 1, &choice, candidate);
+            choice.chosen[candidate]
+        })
+    }
+
+    /// The choice of a level that is conditional on a candidate of the choice above; that of an amount is the only one.
+    fn conditional(&self, level: usize, above: &Choice<'_>, candidate: usize) -> Option<Choice<'a>> {
+        let &(table, _) = self.levels.get(level)?;
+        let of_decision = self.below[level - 1].get(&(above.header.episode, above.header.step))?;
+        let is_its = |i: &&usize| table.choices[**i].parent == Some(candidate as u32);
+        match of_decision[..] {
+            [single] if table.spec.is_amount() => Some(table.choice(single)),
+            _ => of_decision.iter().find(is_its).map(|&i| table.choice(i)),
+        }
+    }
 }
 
 /// Choices of a table by episode and step.
@@ -114,21 +247,12 @@ fn by_decision(table: &LevelTable) -> BTreeMap<(u32, u32), Vec<usize>> {
     found
 }
 
-/// The choice that is conditional on a candidate of the level above.
-fn conditional<'a>(table: &'a LevelTable, of_decision: &[usize], candidate: usize) -> Option<Choice<'a>> {
-    let is_its = |i: &&usize| table.choices[**i].parent == Some(candidate as u32);
-    match of_decision {
-        [single] => Some(table.choice(*single)),
-        several => several.iter().find(is_its).map(|&i| table.choice(i)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         evaluator::tiny,
-        level::first_max,
+        level::{first_max, log_sum_exp},
         model::{Linear, Model, NamedModel},
         rng::Stream,
     };
@@ -161,19 +285,23 @@ mod tests {
         }
         let model = smallest_a();
         let scorer = Scorer::model(&model, "student");
-        let found = budget(&[(&jobs, &scorer), (&stages, &scorer)], 1).unwrap();
+        let levels = [(&jobs, &scorer), (&stages, &scorer)];
+        let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
         let rows: Vec<_> =
             found.rows.iter().map(|r| (r.level.as_str(), r.kind.as_str(), r.decisions, r.departures)).collect();
         assert_eq!(rows, [("job", "x", 1, 0), ("job", "y", 2, 1), ("stage", "x", 1, 1), ("stage", FORCED, 1, 0)]);
         assert_eq!(found.decisions, 3);
         assert!((found.joint.value - 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!(budget(&[], 1), None);
+        // The first decision departs at the stage, the second one at the job; the third one takes what was executed.
+        assert_eq!(found.executed.value, found.joint.value);
+        assert_eq!(budget(&[], Structure::Hierarchical, 1), None);
+        assert_eq!(budget(&levels, Structure::Flat, 1), None, "a teacher without probabilities");
     }
 
     #[test]
     fn shares_and_joint_agreement_add_up_to_one() {
         let mut s = Stream::new(3, "budget");
-        let mut table = |level: &str| {
+        let mut table = |level: &str, entity: &str| {
             let choices: Vec<_> = (0..200)
                 .map(|i| {
                     let n = 1 + s.below(4);
@@ -181,13 +309,20 @@ mod tests {
                     (i / 20, s.below(2) as u8, rows, s.below(n))
                 })
                 .collect();
-            tiny::table(level, &choices)
+            let mut table = tiny::table(level, &choices);
+            table.spec.entities = vec![entity.to_owned()];
+            table
         };
-        let (jobs, stages, amounts) = (table("job"), table("stage"), table("cluster"));
+        let (jobs, mut stages) = (table("job", "job"), table("stage", "stage"));
+        let amounts = table("cluster", "amount");
+        for (choice, job) in stages.choices.iter_mut().zip(jobs.iter()) {
+            choice.parent = Some(job.target() as u32);
+        }
         let model = smallest_a();
         let scorer = Scorer::model(&model, "student");
         let tables = [&jobs, &stages, &amounts];
-        let found = budget(&tables.map(|t| (t, &scorer)), 1).unwrap();
+        let levels = tables.map(|t| (t, &scorer));
+        let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
         let sum: f64 = found.rows.iter().map(|r| r.share.value).sum();
         assert!((sum + found.joint.value - 1.0).abs() < 1e-12);
         // By brute force: all three levels agree.
@@ -198,5 +333,63 @@ mod tests {
         let joint = (0..200).filter(|&i| tables.iter().all(|t| agrees(t, i))).count();
         assert!((found.joint.value - joint as f64 / 200.0).abs() < 1e-12);
         assert!(found.joint.low <= found.joint.value && found.joint.value <= found.joint.high);
+    }
+
+    /// A teacher and a student with probabilities of their own, over jobs of several stages.
+    #[test]
+    fn flat_decisions_are_compared_by_brute_force() {
+        let mut s = Stream::new(5, "flat");
+        let (mut jobs, mut stages) = (tiny::table("job", &[]), tiny::table("stage", &[]));
+        for step in 0..300 {
+            let n = 1 + s.below(4);
+            let mut push = |table: &mut LevelTable, n: usize, parent| {
+                let scores: Vec<f64> = (0..n).map(|_| s.normal()).collect();
+                let total = log_sum_exp(&scores);
+                let rows = scores.iter().map(|v| [(v + s.normal()) as f32, 0.0]).collect();
+                let mut one = tiny::table(&table.spec.name, &[(step / 30, s.below(2) as u8, rows, s.below(n))]);
+                one.log_prob = scores.iter().map(|v| (v - total) as f32).collect();
+                (one.choices[0].step, one.choices[0].parent) = (step, parent);
+                table.append(one);
+            };
+            push(&mut jobs, n, None);
+            for job in 0..n {
+                push(&mut stages, 1 + (step as usize + job) % 3, Some(job as u32));
+            }
+        }
+        let linear = Linear { coefficient: vec![1.0, 0.0], intercept: 0.0, feature_sd: vec![0.0; 2] };
+        let named = |temperature| NamedModel { name: String::new(), temperature, model: Model::Linear(linear.clone()) };
+        let (of_jobs, of_stages) = (named(2.0), named(0.5));
+        let scorers = [&of_jobs, &of_stages].map(|m| Scorer::model(m, "student"));
+        let found = budget(&[(&jobs, &scorers[0]), (&stages, &scorers[1])], Structure::Flat, 1).unwrap();
+        let (mut joint, mut of_job, mut executed, mut not_hierarchical) = (0, 0, 0, 0);
+        for job in jobs.iter() {
+            let of_student = |choice: &Choice<'_>, temperature: f64| -> Vec<f64> {
+                let scores: Vec<f64> = (0..choice.len()).map(|i| f64::from(choice.row(i)[0]) / temperature).collect();
+                let total = log_sum_exp(&scores);
+                scores.iter().map(|v| v - total).collect()
+            };
+            let mut paths = Vec::new();
+            for stage in stages.iter().filter(|c| c.header.step == job.header.step) {
+                let parent = stage.header.parent.unwrap() as usize;
+                for i in 0..stage.len() {
+                    let student = of_student(&job, 2.0)[parent] + of_student(&stage, 0.5)[i];
+                    let teacher = f64::from(job.log_prob[parent]) + f64::from(stage.log_prob[i]);
+                    paths.push((student, teacher, parent, i, job.chosen[parent] && stage.chosen[i]));
+                }
+            }
+            let mine = paths[first_max(paths.iter().map(|p| p.0))];
+            let teachers = paths[first_max(paths.iter().map(|p| p.1))];
+            joint += usize::from((mine.2, mine.3) == (teachers.2, teachers.3));
+            of_job += usize::from(mine.2 != teachers.2);
+            executed += usize::from(mine.4);
+            not_hierarchical += usize::from(teachers.2 != job.target());
+        }
+        assert!(not_hierarchical > 10 && joint > 50 && executed > 20, "{not_hierarchical} {joint} {executed}");
+        let share = |n: usize| n as f64 / 300.0;
+        assert!((found.joint.value - share(joint)).abs() < 1e-12);
+        assert!((found.executed.value - share(executed)).abs() < 1e-12);
+        let departures =
+            |level: &str| found.rows.iter().filter(|r| r.level == level).map(|r| r.departures).sum::<usize>();
+        assert_eq!((departures("job"), departures("stage")), (of_job, 300 - joint - of_job));
     }
 }

@@ -1,7 +1,7 @@
 //! Who orders the candidates of a choice: models, students with their guards, single features, chance.
 
 use crate::{
-    level::{LevelSpec, first_max},
+    level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, Pick, ScoreCandidates, Student},
     trace::{Choice, LevelTable},
 };
@@ -124,6 +124,15 @@ impl Scorer<'_> {
     pub fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
         let temperature = self.score(choice, scores).flatten();
         self.taken(scores, temperature)
+    }
+
+    /// Log-probabilities of the candidates, by the temperature of its scores; without one all are equally likely.
+    pub(super) fn log_probs(&self, choice: &Choice<'_>) -> Vec<f64> {
+        let mut scores = Vec::new();
+        let temperature = self.score(choice, &mut scores).flatten().unwrap_or(f64::INFINITY);
+        scores.iter_mut().for_each(|s| *s /= temperature);
+        let total = log_sum_exp(&scores);
+        scores.iter().map(|s| s - total).collect()
     }
 
     /// The candidate that it takes for its scores and their temperature, as [`Self::score`] gives them.

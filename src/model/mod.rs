@@ -29,7 +29,7 @@ pub use regime::Regime;
 pub use rule::{OrderKey, Rule, RuleError};
 pub use slot::Slot;
 pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
-pub use student::{LevelModels, NamedModel, Pick, Provenance, Student, StudentError};
+pub use student::{LevelModels, NamedModel, Pick, Provenance, Structure, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 
 use serde::{Deserialize, Serialize};

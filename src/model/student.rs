@@ -109,6 +109,37 @@ impl Pick {
     }
 }
 
+/// How a student asks its levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structure {
+    /// One after the other: each level is asked about the candidate that the level above has taken.
+    #[default]
+    Hierarchical,
+    /// Those above the amount at once: of all paths through them (a job and a stage of it) the one whose log-probabilities
+    /// have the largest sum is taken, the first of equals. So does a teacher that takes the most probable stage of all jobs:
+    /// the job of that stage need not be the most probable job.
+    Flat,
+}
+
+impl Structure {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Hierarchical, Self::Flat];
+
+    pub(crate) fn is_hierarchical(&self) -> bool {
+        *self == Self::Hierarchical
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hierarchical => "hierarchical",
+            Self::Flat => "flat",
+        }
+    }
+}
+
 /// The models of one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -157,6 +188,9 @@ pub struct Student {
     pub feature_set_hash: String,
     /// The features that the models read, in column order.
     pub feature_set: FeatureSet,
+    /// How the levels are asked; left out of files where it is one after the other.
+    #[serde(default, skip_serializing_if = "Structure::is_hierarchical")]
+    pub structure: Structure,
     /// Models by level, first question first.
     pub levels: Vec<LevelModels>,
     /// Rules above the models, in the order in which they are applied; left out of files where there is none.
@@ -170,7 +204,7 @@ pub struct Student {
 }
 
 impl Student {
-    /// A student of the current format version.
+    /// A hierarchical student of the current format version.
     #[must_use]
     pub fn new(feature_set: FeatureSet, abstains: bool, levels: Vec<LevelModels>, provenance: Provenance) -> Self {
         Self {
@@ -179,6 +213,7 @@ impl Student {
             abstains,
             feature_set_hash: feature_set.hash(),
             feature_set,
+            structure: Structure::Hierarchical,
             levels,
             guards: Vec::new(),
             patches: Vec::new(),
@@ -247,6 +282,11 @@ impl Student {
             let spec = self.feature_set.level(&level.level).ok_or_else(|| at("not in the feature set".to_owned()))?;
             if !level.models.iter().any(|m| m.name == level.used) {
                 return Err(at(format!("`use` names model `{}`, which is not there", level.used)));
+            }
+            if self.structure == Structure::Flat && level.pick == Pick::Median && !spec.is_amount() {
+                return Err(at(
+                    "a flat student takes the most probable path, and the median only of amounts".to_owned()
+                ));
             }
             for m in &level.models {
                 let width = spec.features.len();

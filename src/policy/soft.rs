@@ -8,7 +8,7 @@ use super::{
     heuristic::{find, remaining_work_ms, stages_of},
 };
 use crate::{
-    level::first_max,
+    level::{first_max, log_sum_exp},
     rng::Stream,
     simulator::dag::{Decision, Observation, StageRef},
     spec::{Args, SpecError},
@@ -190,11 +190,6 @@ impl Soft {
         let stages = stages_of(seen, job);
         stages[first_max(stages.iter().map(|&s| self.stage_score(seen, s)))]
     }
-}
-
-fn log_sum_exp(values: &[f64]) -> f64 {
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + values.iter().map(|v| (v - most).exp()).sum::<f64>().ln()
 }
 
 fn log_softmax(values: &[f64]) -> impl Iterator<Item = f32> {

@@ -140,3 +140,45 @@ fn an_evaluation_tells_where_the_student_departs() {
     record(dir, "one", "1", "test");
     refused(dir, &["evaluate", "s.json", "one", "--disagreement"], &["needs two episodes or more", "one"]);
 }
+
+#[test]
+fn a_flat_student_is_fitted_shown_compared_and_exported() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "6", "train");
+    record(dir, "test", "4", "test");
+    let fit = ["fit", "train", "--learner", "linear"];
+    done(dir, &[&fit[..], &["-o", "s.json"]].concat());
+    done(dir, &[&fit[..], &["-o", "flat.json", "--structure", "flat"]].concat());
+    let file = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+    assert!(!file("s.json").contains("\"structure\"") && file("flat.json").contains("\"structure\": \"flat\""));
+    assert_eq!(Student::load(&dir.join("flat.json")).unwrap().to_json(), file("flat.json"));
+    for (name, structure) in [("s.json", "hierarchical"), ("flat.json", "flat")] {
+        assert!(done(dir, &["inspect", name]).contains(&format!("structure  {structure}")));
+        let said = done(dir, &["evaluate", name, "test", "-o", "e.json"]);
+        assert!(said.contains(&format!("decisions, {structure}")) && said.contains("take what was executed"), "{said}");
+        let evaluation: Evaluation = serde_json::from_str(&file("e.json")).unwrap();
+        let budget = evaluation.budget.unwrap();
+        assert_eq!(budget.structure.name(), structure);
+        let departed: f64 = budget.rows.iter().map(|r| r.share.value).sum();
+        assert!((budget.joint.value + departed - 1.0).abs() < 1e-9);
+    }
+    assert!(
+        done(dir, &["diff", "s.json", "flat.json", "-w", TINY, "-n", "2"]).contains("A is hierarchical, B is flat")
+    );
+    assert!(done(dir, &["export", "flat.json", "--to", "c"]).contains("those above the amount are asked at once"));
+    let patch = ["patch", "s.json", "--structure", "flat", "-w", TINY, "-n", "2", "--trace", "test", "-o", "p.json"];
+    assert!(done(dir, &patch).contains("all levels above the amount, executed"));
+    let parameters = |name: &str| Student::load(&dir.join(name)).unwrap().provenance.parameters;
+    assert_eq!(parameters("flat.json")["structure"], "flat");
+    let models = |name: &str| Student::load(&dir.join(name)).unwrap().levels;
+    assert_eq!(models("p.json"), models("flat.json"));
+    refused(dir, &[&fit[..], &["-o", "x.json", "--structure", "round"]].concat(), &["'round' for '--structure"]);
+    let median = file("flat.json").replacen("\"use\"", "\"pick\": \"median\", \"use\"", 1);
+    fs::write(dir.join("median.json"), median).unwrap();
+    refused(dir, &["inspect", "median.json"], &["level `job`", "the most probable path"]);
+    // A teacher without probabilities tells nothing of the jobs that it does not choose.
+    done(dir, &["record", "-p", "sjf", "-w", TINY, "-n", "2", "-o", "plain"]);
+    let said = done(dir, &["--json", "evaluate", "flat.json", "plain"]);
+    assert!(!said.contains("\"budget\""), "{said}");
+}

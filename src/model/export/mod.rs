@@ -11,7 +11,7 @@ mod rules;
 mod rust;
 mod source;
 
-use super::{Linear, Model, NamedModel, Pairwise, Pick, SplineLogit, Student, StudentError, Tree};
+use super::{Linear, Model, NamedModel, Pairwise, Pick, SplineLogit, Structure, Student, StudentError, Tree};
 use crate::level::LevelSpec;
 use std::borrow::Cow;
 
@@ -249,6 +249,14 @@ fn origin(student: &Student) -> Vec<String> {
         }
     }
     lines.push(format!("Feature set: {}", student.feature_set_hash));
+    if student.structure == Structure::Flat {
+        let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
+        lines.push(format!(
+            "Flat: of the levels {} those above the amount are asked at once. The path through them is taken whose \
+             log-probabilities, ln softmax(score / temperature) at each level, have the largest sum.",
+            plain(&names.join(", "))
+        ));
+    }
     for guard in &student.guards {
         lines.push(format!("Guard above the scores, not part of them: {}", plain(&guard.to_string())));
     }
