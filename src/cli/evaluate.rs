@@ -8,7 +8,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Budget, Evaluation, FidelityRow, Scorer, best_single_features, budget, fidelity},
+    evaluator::{Budget, Evaluation, FidelityRow, Lead, Scorer, best_single_features, budget, fidelity, leads},
     model::Student,
     trace::Trace,
 };
@@ -87,6 +87,10 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         evaluation.fidelity = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
         output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
+        if let Some(selection) = &selection {
+            evaluation.leads = lead_rows(&student, &trace, selection, common.seed)?;
+            print_leads(&evaluation.leads, output)?;
+        }
         evaluation.budget = whole_decisions(&student, &trace, common.seed)?;
         match &evaluation.budget {
             Some(budget) => print_budget(budget, output)?,
@@ -149,6 +153,33 @@ pub(super) fn fidelity_rows(
         rows.extend(fidelity(&table, &scorers, seed));
     }
     Ok(rows)
+}
+
+/// How far the student is ahead of the best single-feature rules of another trace.
+fn lead_rows(student: &Student, trace: &Trace, selection: &Trace, seed: u64) -> Result<Vec<Lead>> {
+    let mut rows = Vec::new();
+    for level in &student.levels {
+        let rules = best_single_features(&selection.level(&level.level)?);
+        rows.extend(leads(&trace.level(&level.level)?, &Scorer::student(student, level, "student"), &rules, seed));
+    }
+    Ok(rows)
+}
+
+fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
+    output.text("\nahead of the best single-feature rule, on the same choices")?;
+    let mut table = Table::new(&["level, kind", "candidates", "choices", "top-1", "top-3", "regret", "rule"]);
+    for r in rows {
+        table.row([
+            format!("{}, {}", r.level, r.kind),
+            format!("{} or more", r.candidates),
+            r.choices.to_string(),
+            interval(&r.top1, 3),
+            interval(&r.top3, 3),
+            r.regret.as_ref().map_or("-".to_owned(), |e| interval(e, 3)),
+            r.over.clone(),
+        ]);
+    }
+    output.text(table)
 }
 
 /// Where the student's decisions depart from the teacher's.

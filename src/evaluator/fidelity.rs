@@ -1,6 +1,6 @@
 //! Fidelity: does a scorer choose as the teacher would, and what does it cost in the teacher's own terms?
 
-use super::{Estimate, FidelityRow, Scorer, interval::bootstrap};
+use super::{Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
 use crate::{
     level::first_max,
     trace::{Choice, LevelTable},
@@ -29,37 +29,86 @@ struct Sums {
 /// candidate are left out. Intervals resample episodes; `seed` fixes them.
 #[must_use]
 pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<FidelityRow> {
-    let episodes = episodes(table);
-    let kinds = table.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str()));
-    let kinds: Vec<(Option<u8>, &str)> = kinds.chain([(None, "all")]).collect();
     let mut rows = Vec::new();
     for scorer in scorers {
-        let per_episode: Vec<Vec<Sums>> = episodes
-            .par_iter()
-            .map(|range| {
-                let mut sums = vec![Sums::default(); table.kinds.len()];
-                let mut scores = Vec::new();
-                for choice in range.clone().map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
-                    add(scorer, &choice, &mut scores, &mut sums[choice.header.kind as usize]);
-                }
-                sums
-            })
-            .collect();
-        for &(kind, name) in &kinds {
-            if scorer.only.is_some_and(|only| only != kind) {
-                continue;
-            }
-            let sums: Vec<Sums> = per_episode
-                .iter()
-                .map(|sums| kind.map_or_else(|| sums.iter().fold(Sums::default(), total), |k| sums[k as usize]))
-                .filter(|s| s.choices > 0)
-                .collect();
+        let per_episode = sums(table, scorer, 2);
+        for (kind, name) in kinds(table).filter(|(kind, _)| scorer.only.is_none_or(|only| only == *kind)) {
+            let sums = of_kind(&per_episode, kind);
             if !sums.is_empty() {
                 rows.push(row(table, scorer, name, &sums, seed));
             }
         }
     }
     rows
+}
+
+/// Choices among so many candidates or more are a test for top-3.
+const MANY: usize = 5;
+
+/// How far a scorer is ahead of each rule, at the kinds of choice that the rule is meant for: on all choices with two or more
+/// candidates, and on those with five or more. Both are asked about the same choices, and intervals resample episodes.
+#[must_use]
+pub fn leads(table: &LevelTable, scorer: &Scorer<'_>, rules: &[Scorer<'_>], seed: u64) -> Vec<Lead> {
+    let mut leads = Vec::new();
+    for candidates in [2, MANY] {
+        let mine = sums(table, scorer, candidates);
+        for rule in rules {
+            let theirs = sums(table, rule, candidates);
+            for (kind, name) in kinds(table).filter(|(kind, _)| rule.only.is_none_or(|only| only == *kind)) {
+                let (mine, theirs) = (of_kind(&mine, kind), of_kind(&theirs, kind));
+                if mine.is_empty() {
+                    continue;
+                }
+                let difference = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| {
+                    bootstrap(mine.len(), seed, |counts| {
+                        let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
+                            counts.iter().enumerate().map(|(e, &c)| of(e) * f64::from(c)).sum()
+                        };
+                        sum(&|e| top(&mine[e]) - top(&theirs[e])) / sum(&|e| bottom(&mine[e]))
+                    })
+                };
+                let probable = mine.iter().any(|s| s.probable_weight > 0.0);
+                leads.push(Lead {
+                    level: table.spec.name.clone(),
+                    kind: name.to_owned(),
+                    candidates,
+                    over: rule.name.clone(),
+                    choices: mine.iter().map(|s| s.choices).sum(),
+                    top1: difference(|s| s.top[0], |s| s.weight),
+                    top3: difference(|s| s.top[2], |s| s.weight),
+                    regret: probable.then(|| difference(|s| -s.regret, |s| s.probable_weight)),
+                });
+            }
+        }
+    }
+    leads
+}
+
+/// The kinds of choice with their names, the last one all together.
+fn kinds(table: &LevelTable) -> impl Iterator<Item = (Option<u8>, &str)> {
+    table.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, "all")])
+}
+
+/// Sums by episode and kind over choices with so many candidates or more.
+fn sums(table: &LevelTable, scorer: &Scorer<'_>, candidates: usize) -> Vec<Vec<Sums>> {
+    let of_episode = |range: &std::ops::Range<usize>| {
+        let mut sums = vec![Sums::default(); table.kinds.len()];
+        let mut scores = Vec::new();
+        for choice in range.clone().map(|i| table.choice(i)).filter(|c| c.len() >= candidates) {
+            add(scorer, &choice, &mut scores, &mut sums[choice.header.kind as usize]);
+        }
+        sums
+    };
+    episodes(table).par_iter().map(of_episode).collect()
+}
+
+/// Sums of one kind, or of all together, by episode; those without such choices are left out.
+fn of_kind(per_episode: &[Vec<Sums>], kind: Option<u8>) -> Vec<Sums> {
+    let of_episode = |sums: &Vec<Sums>| match kind {
+        Some(kind) => sums[kind as usize],
+        None => sums.iter().fold(Sums::default(), total),
+    };
+    per_episode.iter().map(of_episode).filter(|s| s.choices > 0).collect()
 }
 
 /// Ranges of choices by episode.
@@ -280,6 +329,39 @@ mod tests {
         assert_eq!(shown, [("x", "largest a"), ("y", "largest a"), ("all", "largest a")]);
         assert!(rows.iter().all(|r| r.top1.low <= r.top1.value && r.top1.value <= r.top1.high));
         assert!(rows.iter().all(|r| r.cross_entropy.is_none()), "a rule has no probabilities");
+    }
+
+    #[test]
+    fn a_lead_is_the_difference_on_the_same_choices() {
+        let (table, teacher) = table(20);
+        let off = Linear { coefficient: vec![2.0, 1.0], intercept: 0.0, feature_sd: vec![1.0; 2] };
+        let student = NamedModel { model: Model::Linear(off), ..teacher };
+        let (scorer, rules) = (Scorer::model(&student, "student"), best_single_features(&table));
+        let found = leads(&table, &scorer, &rules, 1);
+        let (mine, theirs) = (fidelity(&table, &[scorer.clone()], 1), fidelity(&table, &rules, 1));
+        for (lead, (a, b)) in found.iter().zip(mine.iter().zip(&theirs)) {
+            assert_eq!((&lead.kind, &lead.over, lead.choices, lead.candidates), (&b.kind, &b.scorer, b.choices, 2));
+            assert!((lead.top1.value - (a.top1.value - b.top1.value)).abs() < 1e-12);
+            let regret = b.regret.unwrap().value - a.regret.unwrap().value;
+            assert!((lead.regret.unwrap().value - regret).abs() < 1e-12);
+            assert!(lead.top1.low <= lead.top1.value && lead.top1.value <= lead.top1.high);
+        }
+        let many: Vec<_> = found.iter().filter(|l| l.candidates == MANY).collect();
+        assert_eq!(many.iter().map(|l| l.kind.as_str()).collect::<Vec<_>>(), ["x", "y", "all"]);
+        // By brute force: the target among the first three of each.
+        let (mut weight, mut top3, mut choices, mut scores) = (0.0, 0.0, 0, Vec::new());
+        for c in table.iter().filter(|c| c.len() >= MANY) {
+            let mut hit = |scorer: &Scorer<'_>| {
+                scorer.score(&c, &mut scores);
+                f64::from(u8::from(scores.iter().filter(|&&s| s > scores[c.target()]).count() < 3))
+            };
+            top3 += f64::from(c.header.weight) * (hit(&scorer) - hit(&rules[2]));
+            weight += f64::from(c.header.weight);
+            choices += 1;
+        }
+        assert!((many[2].top3.value - top3 / weight).abs() < 1e-12 && many[2].choices == choices);
+        let same = leads(&table, &scorer, &[scorer.clone()], 1);
+        assert!(same.iter().all(|l| (l.top1.low, l.top1.high, l.top3.value) == (0.0, 0.0, 0.0)));
     }
 
     #[test]

@@ -51,6 +51,28 @@ pub struct FidelityRow {
     pub amount_error: Option<Estimate>,
 }
 
+/// How far a scorer is ahead of a single-feature rule on the same choices; positive figures are in its favour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lead {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// Kind, e.g. `free`, or `all`.
+    pub kind: String,
+    /// Choices with fewer candidates are left out.
+    pub candidates: usize,
+    /// The rule, e.g. `smallest remaining_work`.
+    pub over: String,
+    /// Choices that were counted.
+    pub choices: usize,
+    /// Difference of the top-1 shares.
+    pub top1: Estimate,
+    /// Difference of the top-3 shares.
+    pub top3: Estimate,
+    /// The rule's regret minus the scorer's; `None` for deterministic teachers.
+    pub regret: Option<Estimate>,
+}
+
 /// How one policy did on the episodes of a closed-loop comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,6 +131,9 @@ pub struct ClosedLoop {
 pub struct Evaluation {
     /// Fidelity by level, kind and scorer; empty if no trace was evaluated.
     pub fidelity: Vec<FidelityRow>,
+    /// How far the student is ahead of the best single-feature rules; empty if none were chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leads: Vec<Lead>,
     /// Where whole decisions depart from the teacher's; `None` if no trace was evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,

@@ -112,6 +112,13 @@ fn an_evaluation_tells_where_the_student_departs() {
     record(dir, "train", "6", "train");
     record(dir, "test", "6", "test");
     done(dir, &["fit", "train", "-o", "s.json", "--max-leaves", "2"]);
+    let lines = done(dir, &["--json", "evaluate", "s.json", "test", "--selection", "train"]);
+    let evaluation: Value = serde_json::from_str(&lines).unwrap();
+    let candidates: Vec<u64> =
+        evaluation["leads"].as_array().unwrap().iter().map(|l| l["candidates"].as_u64().unwrap()).collect();
+    assert!(candidates.contains(&2) && candidates.contains(&5), "{candidates:?}");
+    let said = done(dir, &["evaluate", "s.json", "test", "--selection", "train"]);
+    assert!(said.contains("ahead of the best single-feature rule"), "{said}");
     let evaluate = ["evaluate", "s.json", "test", "--disagreement", "--max-leaves", "3"];
     let said = done(dir, &[&evaluate[..], &["-o", "e.json", "-j", "1"]].concat());
     assert!(said.contains("found on 3 episodes, measured on") && said.contains("of the regret"), "{said}");
