@@ -3,7 +3,7 @@
 use super::{AugmentError, moves};
 use crate::{
     feature::Extractor,
-    model::{Guard, Model, Pick, Student},
+    model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     recorder::{EpisodeId, Progress, run_episode},
     rng::Split,
@@ -35,10 +35,10 @@ struct Line {
     ln_jct: Option<f64>,
 }
 
-/// Runs students on episodes of one workload and remembers what came out, in memory and in a journal on disk: the same
+/// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a journal on disk: the same
 /// search started again finds there what it had already run.
 pub struct Arena<'a> {
-    workload: &'a dyn Workload,
+    workloads: &'a [Box<dyn Workload>],
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
     journal: Option<BufWriter<File>>,
@@ -50,7 +50,7 @@ pub struct Arena<'a> {
 /// Runs single episodes.
 #[derive(Clone, Copy)]
 pub(super) struct Runner<'a> {
-    workload: &'a dyn Workload,
+    workloads: &'a [Box<dyn Workload>],
     seed: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
@@ -63,17 +63,33 @@ impl Runner<'_> {
             return Err(AugmentError::Interrupted);
         }
         let id = EpisodeId { seed: self.seed, split, episode };
-        let run = run_episode(self.workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
+        let workload = of_episode(self.workloads, episode);
+        let run = run_episode(workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
         self.progress.episode(run.outcome.decisions);
         Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
     }
 }
 
+/// Episodes go round the workloads.
+fn of_episode(workloads: &[Box<dyn Workload>], episode: u32) -> &dyn Workload {
+    &*workloads[episode as usize % workloads.len()]
+}
+
 impl<'a> Arena<'a> {
-    /// An arena on `workload`; `seed` fixes the episodes.
+    /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the episodes.
+    ///
+    /// # Panics
+    ///
+    /// Without a workload.
     #[must_use]
-    pub fn new(workload: &'a dyn Workload, seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
-        Self { workload, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
+    pub fn new(
+        workloads: &'a [Box<dyn Workload>],
+        seed: u64,
+        progress: &'a dyn Progress,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        assert!(!workloads.is_empty(), "an arena needs a workload");
+        Self { workloads, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
     }
 
     /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is dropped.
@@ -105,12 +121,6 @@ impl<'a> Arena<'a> {
     #[must_use]
     pub fn spent(&self) -> u64 {
         self.spent
-    }
-
-    /// The workload.
-    #[must_use]
-    pub fn workload(&self) -> &'a dyn Workload {
-        self.workload
     }
 
     /// ln of the mean completion time in ms of each student in each episode, shape `(students, episodes)`; +∞ where a
@@ -160,7 +170,7 @@ impl<'a> Arena<'a> {
     }
 
     fn runner(&self) -> Runner<'a> {
-        Runner { workload: self.workload, seed: self.seed, progress: self.progress, stop: self.stop }
+        Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
     }
 
     /// For a student that is run outside, beside others: what runs it, and what is known of each of the episodes, which count
@@ -211,7 +221,8 @@ impl<'a> Arena<'a> {
         let mut sums = vec![(0.0, 0.0); terms.len()];
         for episode in episodes {
             let id = EpisodeId { seed: self.seed, split, episode };
-            run_episode(self.workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+            let workload = of_episode(self.workloads, episode);
+            run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
                 let Decision::Assign { stage, .. } = decision else { return };
                 rows.iter_mut().for_each(Vec::clear);
                 extractor.update(seen);
@@ -264,7 +275,8 @@ impl<'a> Arena<'a> {
                 let mut problem = None;
                 let mut ignored = crate::policy::Probabilities::default();
                 let id = EpisodeId { seed: self.seed, split, episode };
-                run_episode(self.workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+                let workload = of_episode(self.workloads, episode);
+                run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
                     decisions += 1;
                     for (other, count) in asked.iter_mut().zip(&mut different) {
                         match other.decide(seen, &mut ignored) {
@@ -286,21 +298,21 @@ impl<'a> Arena<'a> {
     }
 }
 
-/// Hash of what schedules: models, what is taken of their probabilities, and guards, without what is said about them.
+/// Hash of what schedules: structure, models, what is taken of their probabilities, and guards, without what is said about them.
 pub(super) fn key(student: &Student) -> Key {
     let models: Vec<(&Model, Pick, f64)> = student
         .levels
         .iter()
-        .map(|l| match l.pick {
-            Pick::Mode => (&l.scheduler().model, l.pick, 0.0),
-            // The temperature decides where the median lies.
-            Pick::Median => (&l.scheduler().model, l.pick, l.scheduler().temperature),
+        .map(|l| match (student.structure, l.pick) {
+            (Structure::Hierarchical, Pick::Mode) => (&l.scheduler().model, l.pick, 0.0),
+            // The temperature decides where the median lies, and which path is the most probable one.
+            _ => (&l.scheduler().model, l.pick, l.scheduler().temperature),
         })
         .collect();
     let bare = |g: &Guard| Guard { evidence: crate::model::Evidence::default(), ..g.clone() };
     let guards: Vec<Guard> = student.guards.iter().map(bare).collect();
     // Plain data serialises.
-    let text = serde_json::to_vec(&(models, guards)).unwrap_or_default();
+    let text = serde_json::to_vec(&(student.structure, models, guards)).unwrap_or_default();
     let mut key = Key::default();
     let len = key.len();
     key.copy_from_slice(&Sha256::digest(text)[..len]);

@@ -2,7 +2,7 @@
 
 use super::{
     Common, Interrupted, STOP, Verdict,
-    compare::{Contender, EpisodeArgs, SplitArg, closed_loop, open_workload, print_closed_loop},
+    compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops, open_workload},
     evaluate::write_json,
     output::Output,
     progress::EpisodeBar,
@@ -26,7 +26,8 @@ use std::{
 /// Search guards, patches and numbers that make a student schedule better than its teacher
 #[derive(Args)]
 #[command(after_help = "Examples:\n  distill augment student.json -o augmented\n  distill augment student.json -w \
-tpch:tpch_profiles.json.gz,executors=10,jobs=50 \\\n      -p decima:model.pt -p decima:model.pt,mode=sample -p sjf -o augmented\n\nThe search sees \
+tpch:tpch_profiles.json.gz,executors=10,jobs=50 \\\n      -p decima:model.pt -p decima:model.pt,mode=sample -p sjf -o augmented\n  distill augment student.json -w builtin \
+-w builtin,edge=wide -o augmented       for both, by turns\n\nThe search sees \
 training episodes; what it finds is kept if it also helps on validation episodes, and the end result is\nmeasured on test \
 episodes. Writes student.json, steps.json and evaluations.jsonl to the\noutput folder; \
 the same command goes on after an interruption.")]
@@ -36,9 +37,8 @@ pub(super) struct AugmentArgs {
     /// Folder for the augmented student and the journal of the search
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Workload (see `distill list workloads`)
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
-    workload: String,
+    #[command(flatten)]
+    workloads: WorkloadArgs,
     /// Policy to compare with in the end, repeatable; the first is the baseline of the ratios
     #[arg(short, long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
@@ -91,7 +91,8 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     // What takes part in the end is opened first, so that a mistake does not show after the search.
     let mut contenders: Vec<Contender> =
         args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    let workload = open_workload(&args.workload)?;
+    let ids = args.workloads.ids()?;
+    let workloads: Vec<Box<dyn Workload>> = ids.iter().map(|id| open_workload(id)).collect::<Result<_>>()?;
     let path = args.output.join("student.json");
     if path.canonicalize().is_ok_and(|there| args.student.canonicalize().is_ok_and(|here| here == there)) {
         bail!(
@@ -99,7 +100,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
             path.display()
         );
     }
-    let plan = plan(&student, &*workload, &args.workload, &params, common.seed)?;
+    let plan = plan(&student, &workloads, &ids, &params, common.seed)?;
     prepare(&args.output, &plan, args.force)?;
 
     let guards: Vec<Guard> =
@@ -108,7 +109,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     let bar = EpisodeBar::new("searching", params.budget, output);
     let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
     let mut arena =
-        Arena::new(&*workload, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
+        Arena::new(&workloads, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
     let result = augment(&mut arena, &student, &repertoire, &params, &mut |step| {
         bar.note(&line(step));
         table.row([
@@ -132,13 +133,14 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Test };
     contenders.push(Contender::in_memory("before", &student)?);
     contenders.push(Contender::in_memory("augmented", &augmented)?);
-    let comparison = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
-    print_closed_loop(&comparison, output)?;
+    let mut comparisons = closed_loops(&contenders, &ids, which, common, output)?.into_iter();
+    let (comparison, others) = (comparisons.next(), comparisons.collect::<Vec<_>>());
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
     output.json(
         "augment",
         &json!({"student": path, "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
-                "patches": augmented.patches.len(), "steps": steps, "closed_loop": comparison}),
+                "patches": augmented.patches.len(), "steps": steps, "closed_loop": comparison,
+                "other_workloads": others}),
     )?;
     Ok(Verdict::Done)
 }
@@ -146,8 +148,8 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
 /// What a search's results depend on.
 fn plan(
     student: &Student,
-    workload: &dyn Workload,
-    workload_id: &str,
+    workloads: &[Box<dyn Workload>],
+    ids: &[String],
     params: &AugmentParams,
     seed: u64,
 ) -> Result<serde_json::Value> {
@@ -155,9 +157,9 @@ fn plan(
         let bytes = std::fs::read(&path).with_context(|| format!("{}: cannot read", path.display()))?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))
     };
-    let files: BTreeMap<String, String> = workload.files().into_iter().map(hash).collect::<Result<_>>()?;
+    let files: BTreeMap<String, String> = workloads.iter().flat_map(|w| w.files()).map(hash).collect::<Result<_>>()?;
     Ok(json!({
-        "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workload": workload_id, "files": files,
+        "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": ids, "files": files,
         "params": params, "seed": seed,
     }))
 }

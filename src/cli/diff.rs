@@ -58,7 +58,7 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
         print_agreement(&rows, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::new(&*workload, common.seed, &(), &STOP);
+    let arena = Arena::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
     let changed = arena.departures(&a, &[&b], Split::from(which.split), 0..which.episodes.min(10))?[0];
     let contenders = [Contender::in_memory("A", &a)?, Contender::in_memory("B", &b)?];
     let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;

@@ -80,7 +80,7 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
         print_fidelity_change(&before, &after, trace, common.seed, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::new(&*workload, common.seed, &(), &STOP);
+    let arena = Arena::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
     let changed = arena.departures(&after, &[&before], Split::from(which.split), 0..which.episodes.min(10))?[0];
     let contenders = [Contender::in_memory("before", &before)?, Contender::in_memory("after", &after)?];
     let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;

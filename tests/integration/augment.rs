@@ -59,7 +59,7 @@ fn search(arena: &mut Arena<'_>) -> Result<(Student, Vec<Step>), AugmentError> {
 fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), Box<dyn std::error::Error>> {
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let mut arena = Arena::new(&*workload, 5, &(), &stop);
+    let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let (student, steps) = search(&mut arena)?;
     assert!(steps.iter().any(|s| s.kept) && arena.spent() < PARAMS.budget * 2);
     assert!(student.guards.len() <= 3 && student.size() <= 16);
@@ -84,7 +84,7 @@ fn a_spline_logit_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<
     student.levels[0].models[0].model = Model::SplineLogit(SplineLogit { terms });
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let mut arena = Arena::new(&*workload, 5, &(), &stop);
+    let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, ..PARAMS };
     let (augmented, _) = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
     let Model::SplineLogit(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
@@ -126,13 +126,13 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let journal = dir.path().join("evaluations.jsonl");
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let never = AtomicBool::new(false);
-    let whole = pool(1)?.install(|| search(&mut Arena::new(&*workload, 5, &(), &never)))?;
+    let whole = pool(1)?.install(|| search(&mut Arena::new(std::slice::from_ref(&workload), 5, &(), &never)))?;
 
     // Among the first guards, then in a generation of the direct search.
     for episodes in [300, 900] {
         let stop = AtomicBool::new(false);
         let progress = StopAfter { left: AtomicU64::new(episodes), stop: &stop };
-        let mut arena = Arena::new(&*workload, 5, &progress, &stop).with_journal(&journal)?;
+        let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &progress, &stop).with_journal(&journal)?;
         let first = pool(2)?.install(|| search(&mut arena));
         assert!(matches!(first, Err(AugmentError::Interrupted)), "{first:?}");
     }
@@ -140,12 +140,17 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let mut text = std::fs::read(&journal)?;
     text.extend_from_slice(b"{\"student\":\"00");
     std::fs::write(&journal, &text)?;
-    let again = pool(2)?.install(|| search(&mut Arena::new(&*workload, 5, &(), &never).with_journal(&journal)?))?;
+    let again = pool(2)?
+        .install(|| search(&mut Arena::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal)?))?;
     assert_eq!((again.0.to_json(), again.1), (whole.0.to_json(), whole.1));
 
     let broken = [text.as_slice(), b"\n"].concat();
     std::fs::write(&journal, broken)?;
-    let message = Arena::new(&*workload, 5, &(), &never).with_journal(&journal).map(|_| ()).unwrap_err().to_string();
+    let message = Arena::new(std::slice::from_ref(&workload), 5, &(), &never)
+        .with_journal(&journal)
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
     assert!(message.contains("evaluations.jsonl, line"), "{message}");
     Ok(())
 }
@@ -154,11 +159,27 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
 fn departures_are_counted_on_the_states_that_the_student_visits() -> Result<(), Box<dyn std::error::Error>> {
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let arena = Arena::new(&*workload, 5, &(), &stop);
+    let arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let plain = longest_first();
     let mut guarded = plain.clone();
     guarded.guards.push(Guard::parse("job: remaining_work_rank <= 0 first", &plain.feature_set)?);
     let rates = arena.departures(&guarded, &[&guarded, &plain], Split::Test, 0..4)?;
     assert!(rates[0] == 0.0 && rates[1] > 0.1 && rates[1] < 1.0, "{rates:?}");
+    Ok(())
+}
+
+#[test]
+fn several_workloads_take_turns() -> Result<(), Box<dyn std::error::Error>> {
+    let wide = workload::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
+    let (workloads, stop) = ([small_cluster(), wide], AtomicBool::new(false));
+    let student = longest_first();
+    let run = |workloads: &[Box<dyn Workload>]| {
+        Arena::new(workloads, 5, &(), &stop).run(&[&student], Split::Train, 0..7).map(|scores| scores[0].clone())
+    };
+    let (mixed, plain, wide) = (run(&workloads)?, run(&workloads[..1])?, run(&workloads[1..])?);
+    for (i, score) in mixed.iter().enumerate() {
+        assert_eq!(*score, if i % 2 == 0 { plain[i] } else { wide[i] });
+    }
+    assert_ne!(plain, wide);
     Ok(())
 }
