@@ -338,7 +338,7 @@ mod tests {
         let student = NamedModel { model: Model::Linear(off), ..teacher };
         let (scorer, rules) = (Scorer::model(&student, "student"), best_single_features(&table));
         let found = leads(&table, &scorer, &rules, 1);
-        let (mine, theirs) = (fidelity(&table, &[scorer.clone()], 1), fidelity(&table, &rules, 1));
+        let (mine, theirs) = (fidelity(&table, std::slice::from_ref(&scorer), 1), fidelity(&table, &rules, 1));
         for (lead, (a, b)) in found.iter().zip(mine.iter().zip(&theirs)) {
             assert_eq!((&lead.kind, &lead.over, lead.choices, lead.candidates), (&b.kind, &b.scorer, b.choices, 2));
             assert!((lead.top1.value - (a.top1.value - b.top1.value)).abs() < 1e-12);
@@ -360,7 +360,7 @@ mod tests {
             choices += 1;
         }
         assert!((many[2].top3.value - top3 / weight).abs() < 1e-12 && many[2].choices == choices);
-        let same = leads(&table, &scorer, &[scorer.clone()], 1);
+        let same = leads(&table, &scorer, std::slice::from_ref(&scorer), 1);
         assert!(same.iter().all(|l| (l.top1.low, l.top1.high, l.top3.value) == (0.0, 0.0, 0.0)));
     }
 
