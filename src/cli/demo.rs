@@ -84,7 +84,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     lap(&mut timings, "fit_s", start);
 
     output.note("measuring fidelity");
-    let fidelity = fidelity_rows(&student, test, Some(train), common.seed)?;
+    let (fidelity, leads) = fidelity_rows(&student, test, Some(train), common.seed)?;
     lap(&mut timings, "fidelity_s", start);
     let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::student(&student_path)?];
     for id in HEURISTICS.iter().filter(|&&id| id != args.teacher) {
@@ -95,7 +95,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     lap(&mut timings, "closed_loop_s", start);
     // The first two schedules are the teacher's and the student's.
     result.schedules.truncate(2);
-    let evaluation = Evaluation { fidelity, closed_loop: Some(result.comparison), ..Evaluation::default() };
+    let evaluation = Evaluation { fidelity, leads, closed_loop: Some(result.comparison), ..Evaluation::default() };
     write_json(&dir.join("evaluation.json"), &evaluation)?;
     write_json(&dir.join("schedules.json"), &result.schedules)?;
     write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;

@@ -84,11 +84,10 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
             output.note("note: the student was fitted on this very trace; record another split for an honest figure");
         }
         let selection = args.selection.as_deref().map(Trace::open).transpose()?;
-        evaluation.fidelity = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
+        (evaluation.fidelity, evaluation.leads) = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
         output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
-        if let Some(selection) = &selection {
-            evaluation.leads = lead_rows(&student, &trace, selection, common.seed)?;
+        if !evaluation.leads.is_empty() {
             print_leads(&evaluation.leads, output)?;
         }
         evaluation.budget = whole_decisions(&student, &trace, common.seed)?;
@@ -125,17 +124,17 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
 }
 
 /// Fidelity of all models of a student on all levels of a trace, beside random and, if there is a trace to choose them on,
-/// the best single-feature rules.
+/// the best single-feature rules; and how far the student is ahead of these.
 pub(super) fn fidelity_rows(
     student: &Student,
     trace: &Trace,
     selection: Option<&Trace>,
     seed: u64,
-) -> Result<Vec<FidelityRow>> {
+) -> Result<(Vec<FidelityRow>, Vec<Lead>)> {
     if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
         bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display());
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut ahead) = (Vec::new(), Vec::new());
     for level in &student.levels {
         let table = trace.level(&level.level)?;
         let mut scorers: Vec<Scorer<'_>> = level
@@ -147,22 +146,14 @@ pub(super) fn fidelity_rows(
             })
             .collect();
         if let Some(selection) = selection {
-            scorers.extend(best_single_features(&selection.level(&level.level)?));
+            let rules = best_single_features(&selection.level(&level.level)?);
+            ahead.extend(leads(&table, &Scorer::student(student, level, "student"), &rules, seed));
+            scorers.extend(rules);
         }
         scorers.push(Scorer::random());
         rows.extend(fidelity(&table, &scorers, seed));
     }
-    Ok(rows)
-}
-
-/// How far the student is ahead of the best single-feature rules of another trace.
-fn lead_rows(student: &Student, trace: &Trace, selection: &Trace, seed: u64) -> Result<Vec<Lead>> {
-    let mut rows = Vec::new();
-    for level in &student.levels {
-        let rules = best_single_features(&selection.level(&level.level)?);
-        rows.extend(leads(&trace.level(&level.level)?, &Scorer::student(student, level, "student"), &rules, seed));
-    }
-    Ok(rows)
+    Ok((rows, ahead))
 }
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
