@@ -90,8 +90,9 @@ fn a_search_leaves_what_it_found_and_how() {
     refused(dir, &search(&["--seed", "1"]), &["another student, workload, seed or budget", "--force"]);
     refused(dir, &search(&["--max-guards", "0", "--step", "0"]), &["step must be above 0"]);
     let wide = format!("{TINY},edge=wide");
-    let printed = done(dir, &search(&["-w", &wide, "--force"]));
-    assert!(printed.lines().any(|line| line.starts_with(&wide)), "a line per workload: {printed}");
+    let printed = done(dir, &search(&["-w", TINY, "-w", &wide, "--force"]));
+    let lines = |workload: &str| printed.lines().filter(|l| l.split("  ").next() == Some(workload)).count();
+    assert_eq!((lines(TINY), lines(&wide)), (1, 1), "a line per workload: {printed}");
     let mut over = search(&[]);
     (over[1], over[7]) = ("out/student.json", "out");
     refused(dir, &over, &["would take the place of the one to begin with"]);
