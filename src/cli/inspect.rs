@@ -165,8 +165,11 @@ fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
     }
     output.text(table)?;
     output.text("\nsound")?;
-    output
-        .json("student", &json!({"hash": student.hash(), "size": student.size(), "provenance": student.provenance}))?;
+    let (hash, size) = (student.hash(), student.size());
+    output.json(
+        "student",
+        &json!({"hash": hash, "size": size, "structure": student.structure, "provenance": student.provenance}),
+    )?;
     Ok(Verdict::Done)
 }
 
