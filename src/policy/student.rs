@@ -22,8 +22,6 @@ pub struct StudentPolicy {
     scores: Vec<f64>,
     /// The jobs' scores of a flat student, while its stages have theirs.
     job_scores: Vec<f64>,
-    /// How often each guard has changed a choice: those of the job level, the stage level, the cluster level.
-    firings: [Vec<u64>; 3],
 }
 
 struct Models {
@@ -94,22 +92,13 @@ impl StudentPolicy {
     }
 
     fn with(models: Arc<Models>) -> Self {
-        let firings = [&models.job, &models.stage, &models.amount].map(|s| vec![0; s.guards.len()]);
         let extractor = Extractor::limited([&models.job, &models.stage, &models.amount].map(|s| &s.columns[..]));
-        Self { models, extractor, x: Vec::new(), scores: Vec::new(), job_scores: Vec::new(), firings }
-    }
-
-    /// How often each guard has changed what was chosen at its level since the policy was made: the guards of the job
-    /// level in their order, then those of the stage level, then those of the cluster level.
-    #[must_use]
-    pub fn firings(&self) -> Vec<u64> {
-        self.firings.concat()
+        Self { models, extractor, x: Vec::new(), scores: Vec::new(), job_scores: Vec::new() }
     }
 }
 
-/// Index of the best of `n` candidates whose rows are in `x`, among those that the guards leave, and all their scores;
-/// `fired` is told of each guard that changes which one is best.
-fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>, mut fired: impl FnMut(usize)) -> usize {
+/// Index of the best of `n` candidates whose rows are in `x`, among those that the guards leave; all their scores in `scores`.
+fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>) -> usize {
     scores.clear();
     scores.resize(n, 0.0);
     if n <= 1 {
@@ -117,76 +106,65 @@ fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>, mut fired: 
     }
     let width = x.len() / n;
     scorer.model.score_choice(x, width, scores);
-    let mut best = scorer.pick.of(scores, scorer.temperature);
-    for guard in 0..scorer.guards.len() {
-        scorer.guards.apply(guard, x, width, scores);
-        let left = scorer.pick.of(scores, scorer.temperature);
-        if left != best {
-            fired(guard);
-        }
-        best = left;
-    }
-    best
+    (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, x, width, scores));
+    scorer.pick.of(scores, scorer.temperature)
 }
 
 impl StudentPolicy {
     /// The best of the candidate jobs, in order of arrival, and perhaps of "none" behind them; their scores in `scores`.
     fn best_job(&mut self, seen: &Observation<'_>) -> usize {
-        let Self { models, extractor, x, scores, firings: [firings, ..], .. } = self;
+        let Self { models, extractor, x, scores, .. } = self;
         x.clear();
         extractor.job_rows(seen, models.abstains, x);
         let n = extractor.snapshot().candidate_jobs().len() + usize::from(models.abstains);
-        best(&models.job, x, n, scores, |guard| firings[guard] += 1)
+        best(&models.job, x, n, scores)
     }
 
     /// The best stage of a candidate job; the scores of all of them in `scores`.
-    fn best_stage(&mut self, seen: &Observation<'_>, candidate: usize, counted: bool) -> StageRef {
-        let Self { models, extractor, x, scores, firings: [_, firings, _], .. } = self;
+    fn best_stage(&mut self, seen: &Observation<'_>, candidate: usize) -> StageRef {
+        let Self { models, extractor, x, scores, .. } = self;
         x.clear();
         extractor.stage_rows(seen, candidate, x);
         let stages = extractor.snapshot().candidate_stages(candidate);
-        let fired = |guard: usize| firings[guard] += u64::from(counted);
-        stages[best(&models.stage, x, stages.len(), scores, fired)]
+        stages[best(&models.stage, x, stages.len(), scores)]
     }
 
     /// The stage that a hierarchical student takes: the best one of the best job; `None` if that is to give nothing.
     fn stage_of_best_job(&mut self, seen: &Observation<'_>) -> Option<StageRef> {
         let job = self.best_job(seen);
         let gives_nothing = job == self.extractor.snapshot().candidate_jobs().len();
-        (!gives_nothing).then(|| self.best_stage(seen, job, true))
+        (!gives_nothing).then(|| self.best_stage(seen, job))
     }
 
     /// The stage that a flat student takes: the most probable one of all jobs; `None` if to give nothing is more probable.
     fn best_stage_of_all_jobs(&mut self, seen: &Observation<'_>) -> Option<StageRef> {
-        let most_probable = self.best_job(seen);
+        let mut job = self.best_job(seen);
         std::mem::swap(&mut self.scores, &mut self.job_scores);
-        let jobs = self.extractor.snapshot().candidate_jobs().len();
-        let mut taken = (f64::NEG_INFINITY, most_probable, None);
-        // No stage is more probable than its job: beginning with the best job leaves few whose stages must be looked at.
-        for job in std::iter::once(most_probable).chain((0..self.job_scores.len()).filter(|&job| job != most_probable))
-        {
-            // What all jobs' log-probabilities have in common is left out.
-            let mut log_prob = self.job_scores[job] / self.models.job.temperature;
-            if log_prob < taken.0 {
+        let (mut most, mut stage) = self.path(seen, job);
+        for other in 0..self.job_scores.len() {
+            // No stage is more probable than its job: having begun with the best job, few are left whose stages must be looked at.
+            if other == job || self.job_scores[other] / self.models.job.temperature < most {
                 continue;
             }
-            let mut stage = None;
-            if job < jobs {
-                stage = Some(self.best_stage(seen, job, false));
-                let temperature = self.models.stage.temperature;
-                self.scores.iter_mut().for_each(|score| *score /= temperature);
-                log_prob -= log_sum_exp(&self.scores) - self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let (log_prob, its_stage) = self.path(seen, other);
+            if log_prob > most || (log_prob == most && other < job) {
+                (most, job, stage) = (log_prob, other, its_stage);
             }
-            if log_prob > taken.0 || (log_prob == taken.0 && job < taken.1) {
-                taken = (log_prob, job, stage);
-            }
-        }
-        let (_, job, stage) = taken;
-        if stage.is_some() && !self.models.stage.guards.is_empty() {
-            // Guards count for the job that is taken, not for all that were looked at.
-            self.best_stage(seen, job, true);
         }
         stage
+    }
+
+    /// The best stage of a job, `None` for giving nothing, and its log-probability up to what all jobs have in common; the jobs'
+    /// scores are in `job_scores`.
+    fn path(&mut self, seen: &Observation<'_>, job: usize) -> (f64, Option<StageRef>) {
+        let of_job = self.job_scores[job] / self.models.job.temperature;
+        if job == self.extractor.snapshot().candidate_jobs().len() {
+            return (of_job, None);
+        }
+        let stage = self.best_stage(seen, job);
+        self.scores.iter_mut().for_each(|score| *score /= self.models.stage.temperature);
+        let most = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (of_job - (log_sum_exp(&self.scores) - most), Some(stage))
     }
 }
 
@@ -203,11 +181,11 @@ impl Policy for StudentPolicy {
         };
         let Some(stage) = stage else { return Ok(Decision::Abstain) };
         debug_assert_ne!(stage.job, NO_JOB);
-        let Self { models, extractor, x, scores, firings: [.., firings], .. } = self;
+        let Self { models, extractor, x, scores, .. } = self;
         x.clear();
         extractor.amount_rows(seen, stage, x);
         let cap = Extractor::amount_cap(seen, stage);
-        let executors = 1 + best(&models.amount, x, cap as usize, scores, |guard| firings[guard] += 1) as u32;
+        let executors = 1 + best(&models.amount, x, cap as usize, scores) as u32;
         Ok(Decision::Assign { stage, executors })
     }
 
@@ -280,7 +258,7 @@ mod tests {
             let spec = "builtin,jobs=20,executors=8,rate=1e-4".parse().unwrap();
             let workload = workload::open(&spec).unwrap();
             let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
-            let (mut extractor, before) = (Extractor::default(), questions);
+            let mut extractor = Extractor::default();
             while let Some(seen) = sim.observation() {
                 let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
                 extractor.update(&seen);
@@ -311,7 +289,6 @@ mod tests {
                 let (stage, executors) = (seen.schedulable()[0], 1);
                 sim.step(if taken.is_some() { decision } else { Decision::Assign { stage, executors } }).unwrap();
             }
-            assert!(policy.firings().iter().all(|&n| (1..=u64::from(questions - before)).contains(&n)));
         }
         let counts = [questions, not_of_the_best_job, nothing];
         assert!(questions > 2_000 && not_of_the_best_job > 20 && nothing > 20, "{counts:?}");
