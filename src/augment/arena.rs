@@ -35,8 +35,8 @@ struct Line {
     ln_jct: Option<f64>,
 }
 
-/// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a journal on disk: the same
-/// search started again finds there what it had already run.
+/// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
+/// journal on disk: the same search started again finds there what it had already run.
 pub struct Arena<'a> {
     workloads: &'a [Box<dyn Workload>],
     seed: u64,
