@@ -11,9 +11,20 @@ use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-const TEMPLATE: &str = include_str!("../../assets/report.html");
-const STYLE: &str = include_str!("../../assets/report.css");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+const STYLE: &str = include_str!("../../assets/report/page.css");
+const SCRIPT: &str = include_str!("../../assets/report/page.js");
+
+/// The page and its sections, one file each.
+const TEMPLATES: [(&str, &str); 8] = [
+    ("macros.html", include_str!("../../assets/report/macros.html")),
+    ("page.html", include_str!("../../assets/report/page.html")),
+    ("summary.html", include_str!("../../assets/report/summary.html")),
+    ("trust.html", include_str!("../../assets/report/trust.html")),
+    ("rules.html", include_str!("../../assets/report/rules.html")),
+    ("matters.html", include_str!("../../assets/report/matters.html")),
+    ("holds_up.html", include_str!("../../assets/report/holds_up.html")),
+    ("made.html", include_str!("../../assets/report/made.html")),
+];
 
 /// Everything that the template shows. Charts bring their SVG, the only markup that enters the page unescaped: it is ours, and
 /// every text in it was escaped when it was drawn.
@@ -88,8 +99,10 @@ fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_template("report.html", TEMPLATE)?;
-    environment.get_template("report.html")?.render(Serde(page))
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text)?;
+    }
+    environment.get_template("page.html")?.render(Serde(page))
 }
 
 /// What the student says of its making, as (name, value) in the order of the names. Lists are left to the student file.

@@ -18,7 +18,7 @@ static BOLD: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-Bold.ttf");
 /// Pixels of a PNG per unit of its SVG.
 const PNG_SCALE: f32 = 2.0;
 
-/// A colour that the style sheet knows (`report.css` lists a dark twin for each).
+/// A colour that the style sheet knows (`page.css` lists a dark twin for each).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour(pub(super) u8, pub(super) u8, pub(super) u8);
 
