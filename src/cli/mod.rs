@@ -6,6 +6,7 @@ mod demo;
 mod diff;
 mod disagreement;
 mod evaluate;
+mod explain;
 mod export;
 mod features;
 mod fit;
@@ -20,6 +21,7 @@ mod patch;
 mod progress;
 mod record;
 mod report;
+mod run_dir;
 mod simulate;
 mod table;
 
@@ -83,6 +85,7 @@ enum Command {
     Diff(diff::DiffArgs),
     Features(features::FeaturesArgs),
     Evaluate(evaluate::EvaluateArgs),
+    Explain(explain::ExplainArgs),
     Identify(identify::IdentifyArgs),
     Export(export::ExportArgs),
     Report(report::ReportArgs),
@@ -133,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
         Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
         Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
+        Command::Explain(args) => explain::run(&args, &cli.common, &mut output),
         Command::Identify(args) => identify::run(&args, &cli.common, &mut output),
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),

@@ -127,7 +127,8 @@ impl Scorer<'_> {
     }
 
     /// Log-probabilities of the candidates, by the temperature of its scores; without one all are equally likely.
-    pub(super) fn log_probs(&self, choice: &Choice<'_>) -> Vec<f64> {
+    #[must_use]
+    pub fn log_probs(&self, choice: &Choice<'_>) -> Vec<f64> {
         let mut scores = Vec::new();
         let temperature = self.score(choice, &mut scores).flatten().unwrap_or(f64::INFINITY);
         scores.iter_mut().for_each(|s| *s /= temperature);

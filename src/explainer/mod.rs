@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | What does it go by, all in all? | [`importance`](fn@importance), [`permutation_importance`], [`ShapValues::mean_absolute`] |
 //! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
-//! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`] |
+//! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`], [`Preference`] |
 //! | Where does it depart from its teacher, and what does that cost? | [`disagreement`](fn@disagreement) |
 //! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
 //!
@@ -13,24 +13,40 @@
 
 mod accumulated;
 mod counterfactual;
+mod decision;
 mod dependence;
 mod disagreement;
 mod error;
+mod explanation;
 mod family;
 mod importance;
+mod level;
+mod likeness;
 mod path;
 mod permutation;
+mod preference;
 mod shap;
 
 pub use accumulated::{AccumulatedEffects, accumulated_effects};
 pub use counterfactual::{
-    ChoiceChange, ChoiceColumns, ChoiceCounterfactual, ChoiceGoal, ChoiceSearch, Constraints, Counterfactual, Goal,
-    choice_counterfactual, counterfactual,
+    ChoiceChange, ChoiceColumns, ChoiceCounterfactual, ChoiceGoal, ChoiceSearch, Constraints, Counterfactual, Decider,
+    Goal, choice_counterfactual, counterfactual,
+};
+pub use decision::{
+    Candidate, ChoiceExplainer, DecisionLevel, Decisions, ExplainedChoice, PathStep, Selection, WhyNot, WhyNotChange,
+    select,
 };
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
 pub use disagreement::disagreement;
 pub use error::ExplainError;
+pub use explanation::{
+    EXPLANATION_FORMAT, Effect, Explanation, KindWeight, LevelExplanation, Likeness, NodeFacts, PROBABILITY_BORDERS,
+    Points, RegimeLikeness, Weight,
+};
 pub use family::{Family, families};
 pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};
+pub use level::explain_level;
+pub use likeness::likeness;
 pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};
+pub use preference::Preference;
 pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};

@@ -59,6 +59,11 @@ pub(super) fn check(tree: &Tree, width: usize) -> Result<(), ExplainError> {
     if let Some(index) = tree.weight.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
         return Err(ExplainError::BadNumber { name: "tree.weight", index, value: tree.weight[index], expected });
     }
+    check_columns(tree, width)
+}
+
+/// Checks that rows have every column that the tree tests.
+pub(super) fn check_columns(tree: &Tree, width: usize) -> Result<(), ExplainError> {
     let inner = (0..tree.nodes()).filter(|&node| !tree.is_leaf(node));
     match inner.map(|node| (node, tree.feature[node] as usize)).find(|&(_, feature)| feature >= width) {
         Some((node, feature)) => Err(ExplainError::FeatureOutOfRange { node, feature, width }),

@@ -322,6 +322,15 @@ impl CompiledGuards {
         }
     }
 
+    /// Column and last value before the outcome of a condition changes, for every condition.
+    #[cfg(feature = "toolkit")]
+    pub(crate) fn breaks(&self) -> impl Iterator<Item = (usize, f32)> + '_ {
+        self.guards.iter().flat_map(|guard| &guard.when).map(|&(column, operator, value)| match operator {
+            Operator::Above | Operator::AtMost => (column, value),
+            Operator::AtLeast | Operator::Below => (column, value.next_down()),
+        })
+    }
+
     /// Number of guards.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -208,7 +208,7 @@ impl Tree {
 
     /// The child of an inner node that a row of features goes to.
     #[inline]
-    fn child(&self, node: usize, value: impl Fn(usize) -> f32) -> usize {
+    pub(crate) fn child(&self, node: usize, value: impl Fn(usize) -> f32) -> usize {
         let goes_left = match value(self.feature[node] as usize) {
             v if v.is_nan() => self.default_left[node],
             v => v <= self.threshold[node],

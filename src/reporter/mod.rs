@@ -6,10 +6,13 @@
 
 mod closed_loop;
 mod coefficients;
+mod decision;
 mod dot_chart;
 mod fidelity;
 mod gantt;
-mod importance;
+mod likeness;
+mod matters;
+mod outline;
 mod output;
 mod page;
 mod rules;
@@ -19,6 +22,7 @@ mod svg;
 mod tree;
 mod words;
 
+pub use decision::{CandidateView, DecisionView, decision_page};
 pub use run_dir::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo};
 
 use crate::model::StudentError;

@@ -1,9 +1,10 @@
 //! The page: sections in the order of a reader's questions, put into the template with everything escaped.
 
+use super::decision::DecisionView;
 use super::run_dir::{RunDir, RunInfo};
 use super::svg::Chart;
 use super::words::count;
-use super::{Report, ReportError, closed_loop, fidelity, gantt, rules, summary};
+use super::{Report, ReportError, closed_loop, decision, fidelity, gantt, likeness, matters, rules, summary};
 use crate::model::Student;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -12,16 +13,20 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 const STYLE: &str = include_str!("../../assets/report/page.css");
-const SCRIPT: &str = include_str!("../../assets/report/page.js");
+const SCRIPT: &str =
+    concat!(include_str!("../../assets/report/page.js"), include_str!("../../assets/report/decision.js"));
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("macros.html", include_str!("../../assets/report/macros.html")),
     ("page.html", include_str!("../../assets/report/page.html")),
     ("summary.html", include_str!("../../assets/report/summary.html")),
     ("trust.html", include_str!("../../assets/report/trust.html")),
     ("rules.html", include_str!("../../assets/report/rules.html")),
     ("matters.html", include_str!("../../assets/report/matters.html")),
+    ("decision.html", include_str!("../../assets/report/decision.html")),
+    ("one_decision.html", include_str!("../../assets/report/one_decision.html")),
+    ("likeness.html", include_str!("../../assets/report/likeness.html")),
     ("holds_up.html", include_str!("../../assets/report/holds_up.html")),
     ("made.html", include_str!("../../assets/report/made.html")),
 ];
@@ -38,6 +43,9 @@ struct Page<'a> {
     summary: Vec<String>,
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
+    matters: &'a [matters::Section],
+    decisions: Option<&'a decision::Section>,
+    likeness: Option<&'a likeness::Section>,
     closed_loop: Option<&'a closed_loop::Section>,
     schedules: Option<&'a Chart>,
     scenario: &'a str,
@@ -53,12 +61,22 @@ struct Page<'a> {
 /// [`ReportError::Chart`], [`ReportError::Page`], or [`ReportError::Invalid`] if the student's levels do not fit its features.
 pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let specs = &run.student.feature_set.levels;
-    let mut levels = Vec::new();
-    for ((index, spec), slug) in specs.iter().enumerate().zip(slugs(specs.iter().map(|l| l.name.as_str()))) {
+    let (mut levels, mut matters) = (Vec::new(), Vec::new());
+    let level_slugs = slugs(specs.iter().map(|l| l.name.as_str()));
+    let explained = run.explanation.as_ref().map_or(&[][..], |e| &e.levels);
+    for ((index, spec), slug) in specs.iter().enumerate().zip(&level_slugs) {
+        let explained = explained.iter().find(|l| l.level == spec.name);
         if let Some(models) = run.student.level(&spec.name) {
-            levels.push(rules::section(models, spec, index, &slug)?);
+            levels.push(rules::section(models, spec, index, slug, explained)?);
+        }
+        if let Some(explained) = explained {
+            matters.push(matters::section(explained, spec, slug)?);
         }
     }
+    let slug_of =
+        |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
+    let likeness = likeness::section(explained, &run.evaluation.fidelity, slug_of)?;
+    let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
     let rows = &run.evaluation.fidelity;
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
     let closed_loop = run.evaluation.closed_loop.as_ref().map(closed_loop::section).transpose()?;
@@ -71,6 +89,9 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         summary: summary::sentences(run, &levels),
         fidelity: &fidelity,
         levels: &levels,
+        matters: &matters,
+        decisions: decisions.as_ref(),
+        likeness: likeness.as_ref(),
         closed_loop: closed_loop.as_ref(),
         schedules: schedules.as_ref(),
         scenario: &run.student.feature_set.scenario,
@@ -79,16 +100,14 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
 
-    let tables = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone())).collect();
+    let tables = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
+    let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
     let charts = fidelity
         .into_iter()
         .map(|f| f.chart)
-        .chain(
-            levels
-                .into_iter()
-                .filter_map(|l| l.tree)
-                .flat_map(|t| t.pieces.into_iter().map(|p| p.chart).chain([t.importance])),
-        )
+        .chain(levels.into_iter().filter_map(|l| l.tree).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
+        .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
+        .chain(likeness.into_iter().flat_map(|l| l.levels).map(|l| l.chart))
         .chain(closed_loop.map(|c| c.chart))
         .chain(schedules)
         .collect();
@@ -96,13 +115,23 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
 }
 
 fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {
+    environment()?.get_template("page.html")?.render(Serde(page))
+}
+
+/// The page of one decision, whose data are `json`.
+pub(super) fn render_decision(decision: &DecisionView, json: &str) -> Result<String, minijinja::Error> {
+    let page = minijinja::context! { style => STYLE, script => SCRIPT, decision => Serde(decision), json };
+    environment()?.get_template("one_decision.html")?.render(page)
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
-    environment.get_template("page.html")?.render(Serde(page))
+    Ok(environment)
 }
 
 /// What the student says of its making, as (name, value) in the order of the names. Lists are left to the student file.

@@ -2,11 +2,9 @@
 
 use super::ReportError;
 use super::coefficients::Coefficients;
-use super::importance;
-use super::svg::Chart;
 use super::tree::{Facts, Piece, children, pieces};
-use super::words::{self, decimal, percent};
-use crate::explainer::{self, Importance};
+use super::{outline, words};
+use crate::explainer::{self, Importance, LevelExplanation};
 use crate::level::LevelSpec;
 use crate::model::{LevelModels, Model, NamedModel, Pairwise, Tree};
 use serde::Serialize;
@@ -33,22 +31,13 @@ pub(super) struct TreeView {
     pub(super) leaves: usize,
     pub(super) depth: usize,
     pub(super) pieces: Vec<Piece>,
-    lines: Vec<Line>,
+    outline: Vec<outline::Line>,
+    /// Whether the lines say what reached them.
+    facts: bool,
+    /// Leaves that few training rows reach.
+    few: usize,
     /// The feature that matters most.
     pub(super) first: Option<Importance>,
-    pub(super) importance: Chart,
-}
-
-/// One line of the rules as text.
-#[derive(Debug, Serialize)]
-struct Line {
-    depth: usize,
-    condition: String,
-    share: String,
-    meaning: String,
-    anchor: String,
-    /// At leaves: the score and the length of its bar in per cent.
-    leaf: Option<(String, String)>,
 }
 
 /// A feature that some rule of the level uses.
@@ -72,6 +61,7 @@ pub(super) fn section(
     spec: &LevelSpec,
     index: usize,
     slug: &str,
+    explained: Option<&LevelExplanation>,
 ) -> Result<Section, ReportError> {
     let anchor = format!("f-{index}-");
     let scheduler = models.scheduler();
@@ -96,7 +86,7 @@ pub(super) fn section(
         level: spec.name.clone(),
         question: spec.question.clone(),
         scheduler: scheduler.name.clone(),
-        tree: tree.map(|(named, t)| tree_view(named, t, spec, columns, &anchor, slug)).transpose()?,
+        tree: tree.map(|(named, t)| tree_view(named, t, spec, columns, &anchor, slug, explained)).transpose()?,
         linear: ordered().filter_map(|m| Coefficients::new(m, spec, slug)).collect(),
         features: columns
             .features
@@ -122,9 +112,13 @@ fn tree_view(
     columns: &LevelSpec,
     anchor: &str,
     slug: &str,
+    explained: Option<&LevelExplanation>,
 ) -> Result<TreeView, ReportError> {
+    // Facts at nodes are of the tree that schedules.
+    let explained = explained.filter(|e| e.model == named.name);
+    let decisions: f64 = explained.map_or(0.0, |e| e.sample.iter().map(|k| k.choices as f64).sum());
     let facts = Facts::new(tree, columns, anchor.to_owned());
-    let lines = lines(&facts);
+    let outline = outline::lines(&facts, explained.map_or(&[], |e| &e.nodes), decisions);
     let importance = explainer::importance(&named.model, spec);
     Ok(TreeView {
         name: named.name.clone(),
@@ -133,44 +127,9 @@ fn tree_view(
         leaves: tree.leaves(),
         depth: tree.depth(),
         pieces: pieces(&facts, slug)?,
-        lines,
+        facts: explained.is_some_and(|e| !e.nodes.is_empty()),
+        few: outline.iter().filter(|l| l.few).count(),
+        outline,
         first: importance.first().filter(|i| i.share > 0.0).cloned(),
-        importance: importance::chart(&spec.name, slug, &importance)?,
     })
-}
-
-/// Every branch of the tree as a line, in pre-order; a tree of one leaf is one line.
-fn lines(facts: &Facts<'_>) -> Vec<Line> {
-    let tree = facts.tree;
-    // Parent, whether it is the left child, and depth of every node; children come after their parent.
-    let mut above: Vec<Option<(usize, bool)>> = vec![None; tree.feature.len()];
-    let mut depth = vec![0; tree.feature.len()];
-    for node in 0..above.len() {
-        for (child, is_left) in children(tree, node).into_iter().flatten().zip([true, false]) {
-            above[child] = Some((node, is_left));
-            depth[child] = depth[node] + 1;
-        }
-    }
-    let mut lines = Vec::new();
-    let mut stack = vec![0];
-    while let Some(node) = stack.pop() {
-        let below = children(tree, node);
-        let leaf = (below.is_none()).then(|| (decimal(tree.value[node]), format!("{:.1}", 100.0 * facts.bar(node))));
-        stack.extend(below.into_iter().flatten().rev());
-        let (condition, feature) = match above[node] {
-            Some((parent, true)) => (facts.test(parent).left, Some(tree.feature[parent] as usize)),
-            Some((parent, false)) => (facts.test(parent).right, Some(tree.feature[parent] as usize)),
-            None if leaf.is_some() => ("always".to_owned(), None),
-            None => continue,
-        };
-        lines.push(Line {
-            depth: depth[node].max(1) - 1,
-            condition,
-            share: percent(facts.share(node)),
-            meaning: feature.map_or(String::new(), |f| facts.spec.features[f].meaning.clone()),
-            anchor: feature.map_or(String::new(), |f| format!("{}{f}", facts.anchor)),
-            leaf,
-        });
-    }
-    lines
 }

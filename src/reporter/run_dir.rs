@@ -2,7 +2,8 @@
 
 use super::ReportError;
 use crate::evaluator::{Estimate, Evaluation, Schedule};
-use crate::model::Student;
+use crate::explainer::{Decisions, EXPLANATION_FORMAT, Explanation};
+use crate::model::{Model, Student};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -74,6 +75,10 @@ pub(super) struct RunDir {
     pub(super) evaluation: Evaluation,
     /// Empty if no schedule was recorded.
     pub(super) schedules: Vec<Schedule>,
+    /// `None` if the student was not explained.
+    pub(super) explanation: Option<Explanation>,
+    /// `None` likewise.
+    pub(super) decisions: Option<Decisions>,
 }
 
 impl RunDir {
@@ -104,14 +109,23 @@ impl RunDir {
         check_evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
 
         let path = dir.join("schedules.json");
-        let schedules: Vec<Schedule> = match json(&path, EVALUATE) {
-            Err(ReportError::Missing { .. }) => Vec::new(),
-            other => other?,
-        };
+        let schedules: Vec<Schedule> = optional(json(&path, EVALUATE))?.unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
         check_schedules(&schedules).map_err(|reason| ReportError::Invalid { path, reason })?;
-        Ok(Self { info, student, evaluation, schedules })
+        const EXPLAIN: &str = "distill explain";
+        let hash = student.hash();
+        let path = dir.join("explanation.json");
+        let explanation = optional(json::<Explanation>(&path, EXPLAIN))?;
+        if let Some(e) = &explanation {
+            check_explanation(e, &hash, &student).map_err(|reason| ReportError::Invalid { path, reason })?;
+        }
+        let path = dir.join("decisions.json");
+        let decisions = optional(json::<Decisions>(&path, EXPLAIN))?;
+        if let Some(d) = &decisions {
+            check_decisions(d, &hash).map_err(|reason| ReportError::Invalid { path, reason })?;
+        }
+        Ok(Self { info, student, evaluation, schedules, explanation, decisions })
     }
 }
 
@@ -145,6 +159,103 @@ fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, Re
         Err(source) => return Err(ReportError::Io { path, source }),
     };
     serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
+}
+
+/// `None` for a file that is not there.
+fn optional<T>(found: Result<T, ReportError>) -> Result<Option<T>, ReportError> {
+    match found {
+        Err(ReportError::Missing { .. }) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn check_origin(format_version: u32, student: &str, hash: &str) -> Result<(), String> {
+    if format_version != EXPLANATION_FORMAT {
+        return Err(format!(
+            "format version {format_version} is not supported (this build reads {EXPLANATION_FORMAT})"
+        ));
+    }
+    match student == hash {
+        true => Ok(()),
+        false => Err(format!(
+            "it is about the student with SHA-256 {student}, but student.json has {hash}; explain that one with `distill explain`"
+        )),
+    }
+}
+
+/// The lists of an explanation must fit each other and the student, and its numbers must be finite.
+fn check_explanation(e: &Explanation, hash: &str, student: &Student) -> Result<(), String> {
+    check_origin(e.format_version, &e.student, hash)?;
+    for level in &e.levels {
+        let place = format!("level `{}`", level.level);
+        let Some(models) = student.level(&level.level) else {
+            return Err(format!("{place} is not one of the student's"));
+        };
+        let fine = |v: &f64| v.abs() <= HUGE;
+        for weight in level.families.iter().chain(&level.features) {
+            for k in &weight.by_kind {
+                if ![k.share, k.teacher, k.student].iter().all(fine) {
+                    return Err(format!("{place}: a figure of `{}`, kind `{}`, is not finite", weight.name, k.kind));
+                }
+                k.drop.as_ref().map_or(Ok(()), |d| check_estimate(&place, &weight.name, d))?;
+            }
+        }
+        let points = &level.points;
+        let n = points.features.len();
+        let lengths: Vec<usize> =
+            points.values.iter().map(Vec::len).chain(points.shares.iter().map(Vec::len)).collect();
+        if points.values.len() != n || points.shares.len() != n || lengths.windows(2).any(|w| w[0] != w[1]) {
+            return Err(format!("{place}: the points' values and shares are not one list per feature of one length"));
+        }
+        if !points.shares.iter().flatten().all(fine) {
+            return Err(format!("{place}: a share of the points is not finite"));
+        }
+        for effect in &level.effects {
+            let n = effect.grid.len();
+            let sound = effect.accumulated.len() == n && effect.partial.len() == n;
+            if !sound || !effect.accumulated.iter().chain(&effect.partial).all(fine) {
+                return Err(format!(
+                    "{place}: the effect of `{}` is not one finite number per value of the grid",
+                    effect.feature
+                ));
+            }
+        }
+        for l in &level.likeness {
+            check_estimate(&place, &l.rule, &l.teacher)?;
+            check_estimate(&place, &l.rule, &l.student)?;
+        }
+        if let (Model::Tree(tree), n @ 1..) = (&models.scheduler().model, level.nodes.len())
+            && tree.nodes() != n
+        {
+            return Err(format!("{place}: there are facts about {n} nodes, the tree has {}", tree.nodes()));
+        }
+    }
+    Ok(())
+}
+
+/// Places in the list of candidates must exist, and every candidate has one value and one share per feature.
+fn check_decisions(d: &Decisions, hash: &str) -> Result<(), String> {
+    check_origin(d.format_version, &d.student, hash)?;
+    for choice in &d.choices {
+        let place = format!("choice {} of level `{}`", choice.choice, choice.level);
+        let Some(level) = d.levels.iter().find(|l| l.level == choice.level) else {
+            return Err(format!("{place}: there is no such level in `levels`"));
+        };
+        let n = choice.candidates.len();
+        let places = [choice.best, choice.taken, choice.rival].into_iter().chain(choice.executed);
+        let asked = choice.why_not.iter().map(|w| w.candidate);
+        let ruled_out = choice.guards.iter().flat_map(|g| g.1.iter().copied());
+        if let Some(i) = places.chain(asked).chain(ruled_out).find(|&i| i >= n) {
+            return Err(format!("{place}: it names candidate {i}, but lists {n}"));
+        }
+        let features = level.features.len();
+        if choice.candidates.iter().any(|c| c.values.len() != features || c.shares.len() != features) {
+            return Err(format!(
+                "{place}: a candidate has not one value and one share for each of {features} features"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Beyond this, differences of figures overflow or lose all digits.

@@ -106,6 +106,15 @@ pub(super) fn label(feature: &FeatureSpec) -> String {
     }
 }
 
+/// The same with how its value is formed, for places that do not say so otherwise.
+pub(super) fn full_label(feature: &FeatureSpec) -> String {
+    match feature.scope {
+        Scope::Rank => format!("{}, rank", label(feature)),
+        Scope::Ratio => format!("{}, ratio", label(feature)),
+        Scope::Absolute | Scope::Share => label(feature),
+    }
+}
+
 /// A scope for readers.
 pub(super) fn scope(scope: Scope) -> &'static str {
     match scope {

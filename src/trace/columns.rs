@@ -1,11 +1,16 @@
 //! Parquet to columns: the only file that knows how polars reads them.
 
+use std::fs::File;
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
+use polars::error::PolarsError;
 use polars::prelude::{ArrowDataType, ChunkedArray, DataFrame, PolarsNumericType, PolarsPhysicalType};
 use polars::prelude::{BooleanType, Float32Type, Float64Type, StringType, UInt32Type, UInt64Type};
 use polars_io::SerReader;
+use polars_io::mmap::MmapBytesReader;
+use polars_io::parquet::metadata::FileMetadataRef;
 use polars_io::parquet::read::ParquetReader;
 
 use super::encoder::Cells;
@@ -14,6 +19,8 @@ use super::error::Problems;
 /// The columns of one Parquet file.
 pub(super) struct Frame<'a> {
     file: &'a str,
+    /// Row of the file that is the first one here.
+    first_row: usize,
     data: DataFrame,
 }
 
@@ -36,10 +43,16 @@ pub(super) trait Cell: Clone {
         true
     }
 
-    /// Reports each cell of a column that is not sound; returns whether all are.
-    fn check(file: &str, name: &str, cells: impl Iterator<Item = Self>, problems: &mut Problems) -> bool {
+    /// Reports each cell of a column that is not sound, by its row if the first one is `first_row`; returns whether all are.
+    fn check(
+        file: &str,
+        name: &str,
+        first_row: usize,
+        cells: impl Iterator<Item = Self>,
+        problems: &mut Problems,
+    ) -> bool {
         let before = problems.count;
-        for (row, _) in cells.enumerate().filter(|(_, cell)| !cell.is_sound()) {
+        for (row, _) in (first_row..).zip(cells).filter(|(_, cell)| !cell.is_sound()) {
             problems.add(file, Some(name), Some(row), format_args!("{}", Self::COMPLAINT));
         }
         problems.count == before
@@ -48,7 +61,7 @@ pub(super) trait Cell: Clone {
     /// The cells of a column if all are sound; each that is not is reported.
     fn cells(frame: &Frame<'_>, name: &str, problems: &mut Problems) -> Option<Vec<Self>> {
         let cells = Self::read(frame, name, problems)?;
-        Self::check(frame.file(), name, cells.iter().cloned(), problems).then_some(cells)
+        Self::check(frame.file(), name, frame.first_row, cells.iter().cloned(), problems).then_some(cells)
     }
 }
 
@@ -116,30 +129,7 @@ cell!(
 impl<'a> Frame<'a> {
     /// Decodes the bytes of a Parquet file; `file` is its name in reports.
     pub(super) fn decode(file: &'a str, bytes: &[u8], problems: &mut Problems) -> Option<Self> {
-        let mut reader = ParquetReader::new(Cursor::new(bytes)).set_rechunk(true);
-        let mut unknown = Vec::new();
-        let read = || {
-            let schema = reader.schema()?;
-            let fields = schema.iter().filter(|(_, field)| !is_plain(field.dtype()));
-            unknown.extend(fields.map(|(name, field)| (name.clone(), format!("{:?}", field.dtype()))));
-            // polars panics on some types that it was built without, hence the look at the types first.
-            if unknown.is_empty() { reader.finish().map(Some) } else { Ok(None) }
-        };
-        // polars reports most damage as an error, but some of it by a panic.
-        let reason = match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(Ok(Some(data))) => return Some(Self { file, data }),
-            Ok(Ok(None)) => {
-                for (name, dtype) in unknown {
-                    let message = format_args!("has type {dtype}, which no column of the format has");
-                    problems.add(file, Some(&name), None, message);
-                }
-                return None;
-            }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "its contents are damaged".to_owned(),
-        };
-        problems.add(file, None, None, format_args!("is not a readable Parquet file: {reason}"));
-        None
+        Some(Self { file, first_row: 0, data: read(file, ParquetReader::new(Cursor::new(bytes)), problems)? })
     }
 
     /// Name of the file, for reports.
@@ -196,11 +186,132 @@ impl<'a> Frame<'a> {
         }
         for (row, null) in cells.is_null().iter().enumerate() {
             if null == Some(true) {
+                let row = self.first_row + row;
                 problems.add(self.file, Some(name), Some(row), format_args!("is null, expected a value"));
             }
         }
         None
     }
+}
+
+/// Reads what a reader was told to read, in one chunk per column.
+fn read<R: MmapBytesReader>(file: &str, reader: ParquetReader<R>, problems: &mut Problems) -> Option<DataFrame> {
+    let mut reader = reader.set_rechunk(true);
+    let mut unknown = Vec::new();
+    let read = || {
+        let schema = reader.schema()?;
+        let fields = schema.iter().filter(|(_, field)| !is_plain(field.dtype()));
+        unknown.extend(fields.map(|(name, field)| (name.clone(), format!("{:?}", field.dtype()))));
+        // polars panics on some types that it was built without, hence the look at the types first.
+        if unknown.is_empty() { reader.finish().map(Some) } else { Ok(None) }
+    };
+    let data = guarded(file, read, problems)?;
+    for (name, dtype) in unknown {
+        problems.add(file, Some(&name), None, format_args!("has type {dtype}, which no column of the format has"));
+    }
+    data
+}
+
+/// Reports the damage that polars finds in a file, as an error or, for some of it, by a panic.
+fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problems: &mut Problems) -> Option<T> {
+    let reason = match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(found)) => return Some(found),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "its contents are damaged".to_owned(),
+    };
+    problems.add(file, None, None, format_args!("is not a readable Parquet file: {reason}"));
+    None
+}
+
+/// A Parquet file that is read some episodes at a time.
+pub(super) struct FrameReader<'a> {
+    file: &'a str,
+    path: PathBuf,
+    metadata: FileMetadataRef,
+    /// Rows of the row groups that are still to be read.
+    groups: std::vec::IntoIter<usize>,
+    /// Rows read from the file.
+    read: usize,
+    /// Rows of the last episode read, which may go on.
+    tail: Option<DataFrame>,
+}
+
+impl<'a> FrameReader<'a> {
+    /// Reads the file's footer; `file` is its name in reports.
+    pub(super) fn open(file: &'a str, path: &Path, problems: &mut Problems) -> Option<Self> {
+        let footer = || {
+            let mut reader = ParquetReader::new(File::open(path)?);
+            Ok(reader.get_metadata()?.clone())
+        };
+        let metadata: FileMetadataRef = guarded(file, footer, problems)?;
+        let groups: Vec<usize> = metadata.row_groups.iter().map(|group| group.num_rows()).collect();
+        Some(Self { file, path: path.to_owned(), metadata, groups: groups.into_iter(), read: 0, tail: None })
+    }
+
+    /// Rows of the whole file.
+    pub(super) fn rows(&self) -> usize {
+        self.metadata.row_groups.iter().map(|group| group.num_rows()).sum()
+    }
+
+    /// Rows of the pieces so far.
+    pub(super) fn done(&self) -> usize {
+        self.read - self.tail.as_ref().map_or(0, DataFrame::height)
+    }
+
+    /// The next piece of at least so many rows, unless the file ends; it ends where an episode does. `None` at the end, or
+    /// with a problem.
+    pub(super) fn next(&mut self, rows: usize, problems: &mut Problems) -> Option<Frame<'a>> {
+        let first_row = self.done();
+        let mut data = self.tail.take();
+        loop {
+            let mut more = 0;
+            while more < rows
+                && let Some(group) = self.groups.next()
+            {
+                more += group;
+            }
+            if more == 0 {
+                return data.map(|data| Frame { file: self.file, first_row, data });
+            }
+            let part = self.part(more, problems)?;
+            self.read += more;
+            data = Some(match data {
+                None => part,
+                Some(before) => {
+                    let whole = before.vstack(&part).map(|mut whole| {
+                        whole.rechunk_mut();
+                        whole
+                    });
+                    guarded(self.file, || whole, problems)?
+                }
+            });
+            let height = data.as_ref().map_or(0, DataFrame::height);
+            // A column that is not as it should be is reported by those who read the frame.
+            let cut = data.as_ref().and_then(last_episode).unwrap_or(height);
+            if cut > 0
+                && let Some(data) = &data
+            {
+                self.tail = (cut < height).then(|| data.slice(cut as i64, height - cut));
+                return Some(Frame { file: self.file, first_row, data: data.slice(0, cut) });
+            }
+        }
+    }
+
+    /// The next rows of the file.
+    fn part(&self, rows: usize, problems: &mut Problems) -> Option<DataFrame> {
+        let file = guarded(self.file, || Ok(File::open(&self.path)?), problems)?;
+        let mut reader = ParquetReader::new(file).with_slice(Some((self.read, rows)));
+        reader.set_metadata(self.metadata.clone());
+        read(self.file, reader, problems)
+    }
+}
+
+/// The row in which the last episode begins.
+fn last_episode(data: &DataFrame) -> Option<usize> {
+    let episodes = data.column("episode").ok()?.as_materialized_series().unpack::<UInt32Type>().ok()?;
+    let episodes = episodes.cont_slice().ok()?;
+    let last = *episodes.last()?;
+    Some(episodes.iter().rposition(|&e| e != last).map_or(0, |row| row + 1))
 }
 
 /// Whether polars, as it is built here, reads columns of this type.

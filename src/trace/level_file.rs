@@ -117,7 +117,7 @@ pub(super) fn read(frame: &Frame<'_>, context: &Context<'_>, problems: &mut Prob
     table.x = row_major(&features.into_iter().collect::<Option<Vec<_>>>()?, frame.rows());
 
     let mut bad = |name: &str, row: usize, message: std::fmt::Arguments<'_>| {
-        problems.add(frame.file(), Some(name), Some(row), message);
+        problems.add(frame.file(), Some(name), Some(context.rows_before + row), message);
     };
     let (mut first_row, mut first_kind) = (0, "");
     for (row, kind) in kind.into_iter().enumerate() {
@@ -147,7 +147,11 @@ pub(super) fn read(frame: &Frame<'_>, context: &Context<'_>, problems: &mut Prob
                 ("weight", weight[row].to_bits() == header.weight.to_bits()),
             ] {
                 if !same {
-                    bad(name, row, format_args!("differs from row {first_row} of the same choice"));
+                    bad(
+                        name,
+                        row,
+                        format_args!("differs from row {} of the same choice", context.rows_before + first_row),
+                    );
                 }
             }
         }

@@ -50,6 +50,16 @@ pub struct TableFile {
     pub sha256: String,
 }
 
+impl TableFile {
+    /// What is wrong with a file of another hash.
+    pub(super) fn other_hash(&self, found: &str) -> String {
+        format!(
+            "has SHA-256 {found}, the manifest has {}; the file was damaged or replaced, restore it or record again",
+            self.sha256
+        )
+    }
+}
+
 /// What a trace holds and how it was made. Fields that may be left out by other programs are those that [`super::seal`]
 /// fills: `feature_set_hash`, `tables`, and in these `rows` and `sha256`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -54,15 +54,9 @@ impl Trace {
     ///   missing, damaged or not the one whose hash the manifest has; a column that is missing, unknown or of another
     ///   type; a value that is null, NaN or infinite; a choice whose rows are apart, out of order or not one choice.
     pub fn level(&self, name: &str) -> Result<LevelTable, TraceError> {
-        let levels = &self.manifest.feature_set.levels;
-        let Some(index) = levels.iter().position(|l| l.name == name) else {
-            return Err(TraceError::UnknownLevel {
-                dir: self.dir.clone(),
-                level: name.to_owned(),
-                known: levels.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", "),
-            });
-        };
-        let mut all = LevelTable::new(levels[index].clone(), self.manifest.kinds.clone());
+        let index = self.level_index(name)?;
+        let spec = self.manifest.feature_set.levels[index].clone();
+        let mut all = LevelTable::new(spec, self.manifest.kinds.clone());
         for file in self.manifest.files(name) {
             let mut problems = Problems::default();
             let context = context(&self.manifest, index, all.choices.last().map(|c| (c.id, c.step)));
@@ -71,6 +65,15 @@ impl Trace {
             all.append(part.expect("a file without problems has a table"));
         }
         Ok(all)
+    }
+
+    pub(super) fn level_index(&self, name: &str) -> Result<usize, TraceError> {
+        let levels = &self.manifest.feature_set.levels;
+        levels.iter().position(|l| l.name == name).ok_or_else(|| TraceError::UnknownLevel {
+            dir: self.dir.clone(),
+            level: name.to_owned(),
+            known: levels.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", "),
+        })
     }
 
     /// Reads how the episodes went, in order of their number; empty if the trace has no such table.
@@ -192,11 +195,7 @@ fn read_frame<'a>(dir: &Path, file: &'a TableFile, problems: &mut Problems) -> O
     if !file.sha256.is_empty() {
         let found = sha256_hex(&bytes);
         if found != file.sha256 {
-            let message = format_args!(
-                "has SHA-256 {found}, the manifest has {}; the file was damaged or replaced, restore it or record again",
-                file.sha256
-            );
-            problems.add(name, None, None, message);
+            problems.add(name, None, None, format_args!("{}", file.other_hash(&found)));
             return None;
         }
     }

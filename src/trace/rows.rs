@@ -41,7 +41,7 @@ macro_rules! row {
             }
 
             fn check(file: &str, rows: &[Self], problems: &mut Problems) {
-                $(Cell::check(file, stringify!($field), rows.iter().map(|r| r.$field.clone()), problems);)+
+                $(Cell::check(file, stringify!($field), 0, rows.iter().map(|r| r.$field.clone()), problems);)+
             }
 
             fn read(frame: &Frame<'_>, problems: &mut Problems) -> Option<Vec<Self>> {

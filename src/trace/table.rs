@@ -111,18 +111,27 @@ impl LevelTable {
         self.x.extend(later.x);
     }
 
+    /// Adds a choice of a table of the same level.
+    pub fn push(&mut self, choice: &Choice<'_>) {
+        self.choices.push(ChoiceHeader { first_row: self.rows(), ..choice.header.clone() });
+        self.entity.extend_from_slice(choice.entity);
+        self.log_prob.extend_from_slice(choice.log_prob);
+        self.chosen.extend_from_slice(choice.chosen);
+        self.x.extend_from_slice(choice.x);
+    }
+
+    /// Some of the choices, in the same order.
+    #[must_use]
+    pub fn filter(&self, keep: impl Fn(&Choice<'_>) -> bool) -> Self {
+        let mut kept = Self::new(self.spec.clone(), self.kinds.clone());
+        self.iter().filter(|c| keep(c)).for_each(|c| kept.push(&c));
+        kept
+    }
+
     /// The choices of some episodes, in the same order.
     #[must_use]
     pub fn select(&self, keep: impl Fn(u32) -> bool) -> Self {
-        let mut selected = Self::new(self.spec.clone(), self.kinds.clone());
-        for choice in self.iter().filter(|c| keep(c.header.episode)) {
-            selected.choices.push(ChoiceHeader { first_row: selected.rows(), ..choice.header.clone() });
-            selected.entity.extend_from_slice(choice.entity);
-            selected.log_prob.extend_from_slice(choice.log_prob);
-            selected.chosen.extend_from_slice(choice.chosen);
-            selected.x.extend_from_slice(choice.x);
-        }
-        selected
+        self.filter(|c| keep(c.header.episode))
     }
 
     /// Choice number `i`, in table order.

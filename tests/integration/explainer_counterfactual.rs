@@ -3,7 +3,9 @@
 use crate::explainer_definitions::{random_rows, random_tree};
 use proptest::prelude::*;
 use sched_distill::{
-    explainer::{ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Goal, choice_counterfactual, counterfactual},
+    explainer::{
+        ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Decider, Goal, choice_counterfactual, counterfactual,
+    },
     level::{FeatureSpec, LevelSpec, Scope, first_max},
     model::{LEAF, ScoreCandidates, Tree},
     policy,
@@ -255,7 +257,7 @@ proptest! {
                 .map(|(a, b)| price(a, b))
                 .fold(f64::INFINITY, f64::min);
             let search = ChoiceSearch { pairs, ..ChoiceSearch::default() };
-            let found = choice_counterfactual(&tree, &columns, &x, candidate, goal, &c, search).unwrap();
+            let found = choice_counterfactual(&Decider::tree(&tree, columns.width()).unwrap(), &columns, &x, candidate, goal, &c, search).unwrap();
             let Some(found) = found else {
                 prop_assert!(best.is_infinite(), "{best}");
                 continue;
@@ -277,7 +279,7 @@ proptest! {
         let mut c = Constraints::for_level(&level);
         c.integer[0] = false;
         let search = ChoiceSearch { pairs: false, budget: 0 };
-        let found = choice_counterfactual(&tree, &columns, &x, candidate, goal, &c, search).unwrap();
+        let found = choice_counterfactual(&Decider::tree(&tree, columns.width()).unwrap(), &columns, &x, candidate, goal, &c, search).unwrap();
         let nearest = found.as_ref().map_or(f64::INFINITY, |f| f.distance);
         let turned = |feature: usize, value: f32| {
             let mut x = x.clone();

@@ -5,17 +5,14 @@
 //! such places no score changes. The places are found to the last bit, by bisection over f32.
 
 use super::{
-    super::{
-        error::{ExplainError, rows_of},
-        path,
-    },
+    super::error::{ExplainError, rows_of},
     constraint::{Constraints, Cost, Variables},
+    decider::Decider,
     derived::ChoiceColumns,
 };
-use crate::{
-    level::first_max,
-    model::{ScoreCandidates, Tree},
-};
+
+/// Steps of the grid on which quantities are moved for models that are no trees.
+const GRID: usize = 48;
 
 /// What is asked for of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +65,16 @@ pub struct ChoiceCounterfactual {
     pub exhaustive: bool,
 }
 
-/// The smallest change to the quantities of one candidate after which a tree chooses it, or no longer does; ranks and ratios of
-/// all candidates are made again. `x` holds the choice, shape `(candidates, width)`; the best first output wins, the first
-/// of equals. `None` if no change within the search leads there.
+/// The smallest change to the quantities of one candidate after which it is chosen, or no longer is; ranks and ratios of
+/// all candidates are made again. `x` holds the choice, shape `(candidates, width)`. `None` if no change within the search
+/// leads there.
 ///
-/// What is exact: among all changes of one quantity (or group of equal ones) to an f32 value that the constraints allow, the
+/// What is exact where decisions only change at tests ([`Decider::is_smooth`] is false): among all changes of one quantity (or group of equal ones) to an f32 value that the constraints allow, the
 /// result has the smallest distance. With `search.pairs` the same holds among all changes of at most two, if the result is
 /// `exhaustive`; it holds too if the answer is `None` and the budget was not used up. Changes of three or more quantities at
-/// once are not looked at. Every result was scored as it stands.
+/// once are not looked at. Elsewhere a quantity is moved along a grid besides, and the place between its last two values at
+/// which the outcome changes is found by bisection; an outcome that comes and goes within one step of the grid is
+/// overlooked, and no result is `exhaustive`. Every result was put to the decider as it stands.
 ///
 /// Quantities with a ratio must not be negative, and do not become so. Columns that belong to the
 /// cluster rather than the candidate should be [fixed](Constraints::with_common_fixed), and quantities tied to each other by
@@ -83,10 +82,9 @@ pub struct ChoiceCounterfactual {
 ///
 /// # Errors
 ///
-/// If the tree has linear leaves or tests a column beyond the width, a list of the constraints has the wrong length or a bad
-/// number, a tie names a rank or ratio or does not hold, or there is no such candidate.
+/// If a list of the constraints has the wrong length or a bad number, a tie names a rank or ratio or does not hold, or there is no such candidate.
 pub fn choice_counterfactual(
-    tree: &Tree,
+    decider: &Decider<'_>,
     columns: &ChoiceColumns,
     x: &[f32],
     candidate: usize,
@@ -95,7 +93,6 @@ pub fn choice_counterfactual(
     search: ChoiceSearch,
 ) -> Result<Option<ChoiceCounterfactual>, ExplainError> {
     let width = columns.width();
-    path::check(tree, width)?;
     let rows = rows_of("x", x, width)?;
     if candidate >= rows {
         return Err(ExplainError::NoSuchCandidate { candidate, rows });
@@ -111,9 +108,9 @@ pub fn choice_counterfactual(
             variable.range.0 = variable.range.0.max(0.0);
         }
     }
-    let mut choice = Choice { tree, columns, x, candidate, goal, work: x.to_vec(), scores: vec![0.0; rows] };
+    let mut choice = Choice { decider, columns, x, candidate, goal, work: x.to_vec(), chosen: candidate };
     if choice.holds(&[], &variables) {
-        return Ok(Some(choice.found(Cost::default(), true)));
+        return Ok(Some(choice.found(Cost::default(), !decider.is_smooth())));
     }
     let part = columns.takes_part(&x[candidate * width..][..width]);
     let movable = |v: &usize| {
@@ -124,19 +121,28 @@ pub fn choice_counterfactual(
     let values: Vec<Vec<f32>> = movable.iter().map(|&v| choice.values(v, &variables)).collect();
     let mut best: Option<(Cost, Vec<(usize, f32)>)> = None;
     for (&v, values) in movable.iter().zip(&values) {
+        // The last values that do not do, below and above the one at hand.
+        let mut short = [variables.list[v].value; 2];
         for &value in values {
             let cost = variables.list[v].cost(value);
-            if best.as_ref().is_some_and(|b| cost >= b.0) {
+            if !decider.is_smooth() && best.as_ref().is_some_and(|b| cost >= b.0) {
                 break;
             }
+            let above = usize::from(value > variables.list[v].value);
             if ties_hold(&variables, &[(v, value)]) && choice.holds(&[(v, value)], &variables) {
-                best = Some((cost, vec![(v, value)]));
+                let value =
+                    if decider.is_smooth() { choice.nearest(v, short[above], value, &variables) } else { value };
+                let cost = variables.list[v].cost(value);
+                if best.as_ref().is_none_or(|b| cost < b.0) {
+                    best = Some((cost, vec![(v, value)]));
+                }
                 break;
             }
+            short[above] = value;
         }
     }
     let mut left = if search.pairs { search.budget } else { 0 };
-    let mut exhaustive = true;
+    let mut exhaustive = !decider.is_smooth();
     if search.pairs {
         'pairs: for (i, &a) in movable.iter().enumerate() {
             for (j, &b) in movable.iter().enumerate().skip(i + 1) {
@@ -210,13 +216,13 @@ fn by_cost(variables: &Variables, v: usize, mut values: Vec<f32>) -> Vec<f32> {
 
 /// A choice with a copy to change.
 struct Choice<'a> {
-    tree: &'a Tree,
+    decider: &'a Decider<'a>,
     columns: &'a ChoiceColumns,
     x: &'a [f32],
     candidate: usize,
     goal: ChoiceGoal,
     work: Vec<f32>,
-    scores: Vec<f64>,
+    chosen: usize,
 }
 
 impl Choice<'_> {
@@ -230,9 +236,25 @@ impl Choice<'_> {
                 self.columns.recompute_family(&mut self.work, self.columns.derived(feature));
             }
         }
-        self.tree.score_choice(&self.work, width, &mut self.scores);
-        let chosen = first_max(self.scores.iter().copied());
-        (chosen == self.candidate) == (self.goal == ChoiceGoal::Chosen)
+        self.chosen = self.decider.decide(&self.work);
+        (self.chosen == self.candidate) == (self.goal == ChoiceGoal::Chosen)
+    }
+
+    /// The value nearest to `short`, which does not do, on the way to `enough`, which does: where the outcome changes.
+    fn nearest(&mut self, v: usize, mut short: f32, mut enough: f32, variables: &Variables) -> f32 {
+        let integer = variables.list[v].integer;
+        loop {
+            let middle = f32::midpoint(short, enough);
+            let middle = if integer { middle.round() } else { middle };
+            if middle == short || middle == enough {
+                return enough;
+            }
+            if ties_hold(variables, &[(v, middle)]) && self.holds(&[(v, middle)], variables) {
+                enough = middle;
+            } else {
+                short = middle;
+            }
+        }
     }
 
     /// The copy as the result.
@@ -243,7 +265,7 @@ impl Choice<'_> {
         let moved = (0..width).filter(|&f| self.columns.is_base(f) && from[f] != to[f] && !from[f].is_nan());
         ChoiceCounterfactual {
             changes: moved.map(|feature| ChoiceChange { feature, from: from[feature], to: to[feature] }).collect(),
-            chosen: first_max(self.scores.iter().copied()),
+            chosen: self.chosen,
             x: self.work,
             distance: cost.distance,
             exhaustive,
@@ -266,22 +288,48 @@ impl Choice<'_> {
             let next = last.next_up();
             values.extend(if variable.integer { [last.floor(), next.ceil()] } else { [last, next] });
         }
+        if self.decider.is_smooth() {
+            self.grid(v, variables, &mut values);
+        }
         by_cost(variables, v, values)
+    }
+
+    /// Steps from the value at hand to its range's ends, or to far beyond all other candidates.
+    fn grid(&self, v: usize, variables: &Variables, values: &mut Vec<f32>) {
+        let variable = &variables.list[v];
+        let (columns, width) = (self.columns, self.columns.width());
+        let of_all = self.x.chunks_exact(width).map(|row| row[variable.features[0]]).filter(|v| v.is_finite());
+        let most = of_all.fold(variable.value.abs(), f32::max).max(1.0);
+        let (low, high) = (variable.range.0.max(-4.0 * most), variable.range.1.min(4.0 * most));
+        let round = |value: f32| if variable.integer { value.round() } else { value };
+        for step in 1..=GRID {
+            let part = step as f32 / GRID as f32;
+            for end in [low, high] {
+                values.push(round(variable.value + (end - variable.value) * part));
+            }
+            // Times and counts of work stretch over orders of magnitude.
+            values.push(round(variable.value / (1.0 + 99.0 * part * part)));
+        }
+        if variable.integer {
+            values.extend([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0].map(|by| round(variable.value) + by));
+        }
+        // What others have is passed or met there.
+        for row in self.x.chunks_exact(width).filter(|row| columns.takes_part(row)) {
+            let other = row[variable.features[0]];
+            for distance in self.decider.differences(variable.features[0]) {
+                values.extend(
+                    [other + distance, other - distance].into_iter().flat_map(|v| [v.next_down(), v, v.next_up()]),
+                );
+            }
+        }
     }
 
     /// The last values before some test of the model changes as the candidate's quantity grows.
     fn places(&self, feature: usize, range: (f32, f32), places: &mut Vec<f32>) {
         let (columns, width) = (self.columns, self.columns.width());
         let family = columns.derived(feature);
-        let thresholds = |column: usize| {
-            let inner = (0..self.tree.nodes()).filter(|&node| !self.tree.is_leaf(node));
-            let on = inner.filter(move |&node| self.tree.feature[node] as usize == column);
-            let mut list: Vec<f32> = on.map(|node| self.tree.threshold[node]).collect();
-            list.sort_unstable_by(f32::total_cmp);
-            list.dedup();
-            list
-        };
-        places.extend(thresholds(feature));
+        let thresholds = |column: usize| self.decider.breaks(column);
+        places.extend_from_slice(thresholds(feature));
         let rows = self.x.chunks_exact(width).enumerate();
         let others: Vec<f32> = rows
             .filter(|(row, x)| *row != self.candidate && columns.takes_part(x))
@@ -295,7 +343,7 @@ impl Choice<'_> {
         let Some(thresholds) = family.ratio.map(thresholds) else { return };
         let least = others.iter().copied().fold(f32::INFINITY, f32::min);
         let (low, high) = (range.0.max(0.0), range.1.max(0.0));
-        for threshold in thresholds {
+        for &threshold in thresholds {
             // The candidate's own ratio grows with its quantity.
             let own = |v: f32| family.ratio_of(f64::from(v), f64::from(v.min(least))) <= threshold;
             places.extend(last_where(low, high, own));

@@ -7,10 +7,12 @@
 
 mod choice;
 mod constraint;
+mod decider;
 mod derived;
 mod row;
 
 pub use choice::{ChoiceChange, ChoiceCounterfactual, ChoiceGoal, ChoiceSearch, choice_counterfactual};
 pub use constraint::Constraints;
+pub use decider::Decider;
 pub use derived::ChoiceColumns;
 pub use row::{Counterfactual, Goal, counterfactual};

@@ -1,0 +1,128 @@
+// Shows one decision at a time; the data were put into words and figures when the page was made.
+(() => {
+  const data = document.getElementById("decisions-data");
+  const view = document.getElementById("decision-view");
+  if (!data || !view) return;
+  const decisions = JSON.parse(data.textContent);
+  const make = (tag, attributes = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const draw = (tag, attributes, ...children) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const percent = (p) => (p === null ? "–" : (100 * p).toFixed(1) + "\u00a0%");
+  const signed = (v) => (v < 0 ? "\u2212" : "+") + Math.abs(v).toPrecision(3);
+
+  // What adds to the difference of two scores, as bars that begin where the one above ends.
+  const waterfall = (d, rival) => {
+    const [a, b] = [d.candidates[d.taken], d.candidates[rival]];
+    const names = [...d.features, "all others"];
+    const steps = names
+      .map((name, i) => ({ name, by: a.shares[i] - b.shares[i], ours: a.values[i], theirs: b.values[i] }))
+      .filter((s) => Math.abs(s.by) > 1e-9 * Math.max(1, Math.abs(a.score)));
+    const total = a.score - b.score;
+    const height = 28 * (steps.length + 1) + 24;
+    const width = 720;
+    const [left, right] = [230, 150];
+    let at = 0;
+    const ends = steps.map((s) => { const from = at; at += s.by; return [from, at]; });
+    const all = [0, total, ...ends.flat()];
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const x = (v) => left + ((v - low) / (high - low || 1)) * (width - left - right);
+    const title = `What tells ${a.name} from ${b.name}: score difference ${signed(total)}`;
+    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title, class: "waterfall" });
+    const row = (i, name, from, to, words, kind) => {
+      const y = 28 * i + 8;
+      const label = name.length > 30 ? name.slice(0, 29) + "…" : name;
+      svg.append(
+        draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, label),
+        draw("rect", { x: Math.min(x(from), x(to)), y, width: Math.max(1, Math.abs(x(to) - x(from))), height: 20, class: kind }),
+        draw("text", { x: Math.max(x(from), x(to)) + 6, y: y + 14 }, words),
+        draw("title", {}, `${name}: ${words}`),
+      );
+    };
+    steps.forEach((s, i) => row(i, s.name, ...ends[i], signed(s.by), s.by < 0 ? "minus" : "plus"));
+    row(steps.length, "difference of the scores", 0, total, signed(total), "total");
+    svg.append(draw("line", { x1: x(0), x2: x(0), y1: 0, y2: height - 16, class: "zero" }));
+    const table = make("table", {}, make("caption", {}, "The same as numbers"),
+      make("thead", {}, make("tr", {}, ...["feature", "adds", a.name, b.name].map((h, i) => make("th", { scope: "col", class: i ? "n" : "" }, h)))),
+      make("tbody", {}, ...steps.map((s) => make("tr", {}, make("th", { scope: "row" }, s.name), make("td", { class: "n" }, signed(s.by)),
+        make("td", { class: "n" }, s.ours ?? ""), make("td", { class: "n" }, s.theirs ?? "")))));
+    return make("figure", { class: "chart", style: `--w:${width}` },
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, svg),
+      make("figcaption", {}, `Bars to the right speak for ${a.name}, bars to the left for ${b.name}; they add up to the difference of the scores.`),
+      make("details", {}, make("summary", {}, "The same as numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Shares as numbers" }, table)));
+  };
+
+  const show = (d, rival = d.rival) => {
+    const who = (i) => d.candidates[i].name;
+    const head = ["candidate", "compare", "teacher", "student", "score", ...d.features];
+    const row = (c, i) => {
+      const role = [i === d.taken && "student's", i === d.best && "teacher's best", i === d.executed && "executed"].filter(Boolean).join(", ");
+      const button = make("button", { type: "button", "aria-pressed": String(i === rival), "aria-label": `Compare with ${c.name}` }, "vs");
+      button.addEventListener("click", () => {
+        show(d, i);
+        view.querySelector(`[aria-label="Compare with ${CSS.escape(c.name)}"]`)?.focus();
+      });
+      const bar = (p) => make("td", { class: "n" }, percent(p), make("span", { class: "bar", "aria-hidden": "true" }, make("i", { style: `--v:${100 * (p ?? 0)}` })));
+      return make("tr", { class: i === d.taken ? "student" : "" },
+        make("th", { scope: "row" }, c.name, make("small", {}, role)), make("td", {}, ...(i === d.taken ? [] : [button])),
+        bar(c.teacher), bar(c.student), make("td", { class: "n" }, c.score.toPrecision(4)),
+        ...c.values.map((v) => make("td", { class: "n" }, v)));
+    };
+    const table = make("table", { class: "dense" }, make("caption", {}, `${d.place}. Kind ${d.kind}, level ${d.level}, number ${d.id}.`),
+      make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i > 1 ? "n" : "" }, h)))),
+      make("tbody", {}, ...d.candidates.map(row)));
+    const parts = [make("p", { class: "verdict" }, d.verdict),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Candidates" }, table)];
+    if (rival !== d.taken) parts.push(make("h3", {}, `Why ${who(d.taken)} rather than ${who(rival)}?`), waterfall(d, rival));
+    if (d.path.length) {
+      const step = (text, i) => make("li", {}, text, ...(d.parts_after === i + 1 ? [make("b", {}, ` Here ${who(d.rival)} goes the other way.`)] : []));
+      parts.push(make("h3", {}, `The way of ${who(d.taken)} through the tree`), make("ol", { class: "path" }, ...d.path.map(step)));
+    }
+    if (d.guards.length) parts.push(make("h3", {}, "Guards that had a say"), make("ul", {}, ...d.guards.map((g) => make("li", {}, g))));
+    if (d.why_not.length) parts.push(make("h3", {}, "What would have changed it?"),
+      make("ul", { class: "why-not" }, ...d.why_not.map(([, sentence]) => make("li", {}, sentence))));
+    view.replaceChildren(...parts);
+  };
+
+  const form = document.getElementById("decision-picker");
+  if (!form) return show(decisions[0]);
+  const [level, kind, selection, pick] = ["level", "kind", "selection", "decision"].map((name) => form.elements[name]);
+  let shown = decisions;
+  const fill = (select, values, all) => {
+    select.replaceChildren(...(all ? [make("option", { value: "" }, all)] : []), ...values.map(([value, text]) => make("option", { value }, text)));
+  };
+  const distinct = (of) => [...new Set(decisions.map(of))].map((v) => [v, v]);
+  const costs = (d) => (d.regret ? `, costs ${percent(d.regret)}` : "");
+  const list = () => {
+    shown = decisions.filter((d) => (!level.value || d.level === level.value) && (!kind.value || d.kind === kind.value)
+      && (!selection.value || d.selection === selection.value));
+    if (selection.value === "costly") shown.sort((a, b) => (b.regret ?? 0) - (a.regret ?? 0));
+    fill(pick, shown.map((d) => [d.id, `${d.id} · ${d.kind} · ${d.candidates[d.taken].name}${d.taken === d.best ? "" : " ≠ " + d.candidates[d.best].name}${costs(d)}`]));
+    document.getElementById("decision-count").textContent = shown.length ? `${shown.length} decisions` : "No decision of this sort was kept.";
+    if (shown.length) show(shown[0]); else view.replaceChildren();
+  };
+  const turn = (by) => {
+    if (!shown.length) return;
+    pick.selectedIndex = (pick.selectedIndex + by + shown.length) % shown.length;
+    show(shown[pick.selectedIndex]);
+  };
+  fill(level, distinct((d) => d.level), "all levels");
+  fill(kind, distinct((d) => d.kind), "all kinds");
+  fill(selection, [["costly", "costliest departures"], ["departs", "departures"], ["agrees", "agreements"]], "all");
+  for (const select of [level, kind, selection]) select.addEventListener("change", list);
+  pick.addEventListener("change", () => show(shown[pick.selectedIndex]));
+  form.elements.before.addEventListener("click", () => turn(-1));
+  form.elements.next.addEventListener("click", () => turn(1));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.hidden = false;
+  if (decisions.some((d) => d.selection === "costly")) selection.value = "costly";
+  list();
+})();

@@ -1,0 +1,171 @@
+//! What an explanation holds, as plain data (`explanation.json`).
+
+use crate::{evaluator::Estimate, trace::KindSample};
+use serde::{Deserialize, Serialize};
+
+/// Version of `explanation.json` and `decisions.json` that this build writes and reads.
+pub const EXPLANATION_FORMAT: u32 = 1;
+
+/// What a student goes by on a recorded trace, level by level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// Always [`EXPLANATION_FORMAT`].
+    pub format_version: u32,
+    /// SHA-256 of the student.
+    pub student: String,
+    /// Hash of the trace.
+    pub trace: String,
+    /// The policy that gave the probabilities of the trace.
+    pub teacher: String,
+    /// Workload of the trace.
+    pub workload: String,
+    /// Split of the trace's episodes.
+    pub split: String,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Levels in the student's order; those without a choice between candidates are left out.
+    pub levels: Vec<LevelExplanation>,
+}
+
+/// One level. Every figure is of a sample of its choices, weighted so that it stands for all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelExplanation {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// The model that schedules.
+    pub model: String,
+    /// What the sample stands for, by kind.
+    pub sample: Vec<KindSample>,
+    /// Candidates in it.
+    pub rows: usize,
+    /// Families of features, the one with the largest share first; those that the model does not use come last.
+    pub families: Vec<Weight>,
+    /// Single features, likewise.
+    pub features: Vec<Weight>,
+    /// Some candidates with what the most important features add to their scores.
+    pub points: Points,
+    /// What the most important features do to the score, one by one.
+    pub effects: Vec<Effect>,
+    /// Facts at the nodes of the tree that schedules, by node; empty for other models.
+    pub nodes: Vec<NodeFacts>,
+    /// Agreement with named heuristics, the best of each kind first.
+    pub likeness: Vec<Likeness>,
+}
+
+/// How much a feature or family matters at a level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// Feature, or the quantity that a family is named after.
+    pub name: String,
+    /// Features that belong to it; one for a feature.
+    pub features: Vec<String>,
+    /// By kind, in the order of the sample; then `all`. A kind without choices is left out.
+    pub by_kind: Vec<KindWeight>,
+}
+
+/// The same on one kind of choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindWeight {
+    /// Kind, or `all`.
+    pub kind: String,
+    /// Mean over candidates of the absolute share in the difference between their score and the mean of their choice, in
+    /// units of the score ([`super::Preference::within`]).
+    pub share: f64,
+    /// By how much agreement with the teacher falls if its values are shuffled: among the candidates of a choice, or, where
+    /// they have it in common, among choices. Families only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Estimate>,
+    /// Where the teacher's candidate stands among the candidates of its choice: deviations from their mean, in standard
+    /// deviations; 0 where all are equal.
+    pub teacher: f64,
+    /// Where the student's candidate stands.
+    pub student: f64,
+}
+
+/// Some candidates, drawn from the sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Points {
+    /// The most important features.
+    pub features: Vec<String>,
+    /// Values, shape `(features, candidates)`.
+    pub values: Vec<Vec<f32>>,
+    /// Shares in the score, like those of [`KindWeight::share`] but with their sign, shape `(features, candidates)`.
+    pub shares: Vec<Vec<f64>>,
+}
+
+/// What a feature does to the score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effect {
+    /// Feature.
+    pub feature: String,
+    /// Values, ascending.
+    pub grid: Vec<f32>,
+    /// Accumulated local effect at each of them ([`super::accumulated_effects`]), in units of the score.
+    pub accumulated: Vec<f64>,
+    /// Partial dependence at each ([`super::partial_dependence`]), less its mean over the candidates.
+    pub partial: Vec<f64>,
+}
+
+/// What reaches a node of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeFacts {
+    /// Share of all candidates.
+    pub rows: f64,
+    /// Share of the choices that have a candidate here.
+    pub choices: f64,
+    /// Share of its candidates that the student takes.
+    pub taken: f64,
+    /// Share of its candidates that the teacher finds best.
+    pub best: f64,
+    /// Share of its candidates by the teacher's probability: below 1 %, to 10 %, to 50 %, to 90 %, above. Empty if the
+    /// teacher gives none.
+    pub probability: Vec<f64>,
+    /// Candidates of the sample, counted.
+    pub sampled: usize,
+}
+
+/// Borders of [`NodeFacts::probability`].
+pub const PROBABILITY_BORDERS: [f64; 4] = [0.01, 0.1, 0.5, 0.9];
+
+/// Agreement with one heuristic on the choices of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Likeness {
+    /// Kind.
+    pub kind: String,
+    /// Heuristic.
+    pub rule: String,
+    /// What it does, in words.
+    pub meaning: String,
+    /// Choices counted.
+    pub choices: usize,
+    /// Share of choices in which it takes what the teacher finds best.
+    pub teacher: Estimate,
+    /// What following it costs in the teacher's probability; `None` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regret: Option<Estimate>,
+    /// Share of choices in which it takes what the student takes.
+    pub student: Estimate,
+    /// Agreement with the teacher by the state of the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<RegimeLikeness>,
+}
+
+/// Agreement in one regime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegimeLikeness {
+    /// Regime, e.g. `jobs_in_system <= 4`.
+    pub regime: String,
+    /// Choices counted.
+    pub choices: usize,
+    /// Share of choices in which it takes what the teacher finds best.
+    pub teacher: Estimate,
+}

@@ -1,0 +1,107 @@
+//! What single features do to the score: accumulated local effects beside partial dependence, one small chart per feature.
+
+use crate::explainer::{Effect, LevelExplanation};
+use crate::level::LevelSpec;
+use crate::reporter::ReportError;
+use crate::reporter::dot_chart::{body, style};
+use crate::reporter::svg::{self, BLUE, Chart, GRID, INK, MUTED, ORANGE, fit, frame};
+use crate::reporter::words::{full_label, number, quantity};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+const COLUMNS: i32 = 3;
+const CELL: (i32, i32) = (300, 196);
+const TOP: i32 = 26;
+
+/// Draws the curves; `None` if there are none.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if drawing fails.
+pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Option<Chart>, ReportError> {
+    let effects: Vec<&Effect> = level.effects.iter().filter(|e| e.grid.len() > 1).collect();
+    if effects.is_empty() {
+        return Ok(None);
+    }
+    svg::register_fonts()?;
+    let rows = (effects.len() as i32 + COLUMNS - 1) / COLUMNS;
+    let size = ((CELL.0 * COLUMNS) as u32, (TOP + CELL.1 * rows + 6) as u32);
+    let name = format!("effects-{slug}");
+    let mut drawing = String::new();
+    {
+        let root = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
+        paint(&root, &effects, spec)
+            .and_then(|()| root.present().map_err(Into::into))
+            .map_err(|e| ReportError::Chart { name: name.clone(), reason: e.to_string() })?;
+    }
+    let title = format!("What single features do to scores at level {}", level.level);
+    let ends = |e: &Effect| {
+        let (first, last) =
+            (e.accumulated.first().copied().unwrap_or(0.0), e.accumulated.last().copied().unwrap_or(0.0));
+        format!("{}: from {} to {}. ", e.feature, number(first), number(last))
+    };
+    let description: String = effects.iter().copied().map(ends).collect();
+    let data = crate::reporter::to_data(&name, &effects)?;
+    let svg = frame(&name, "img", size, &title, &description, body(&drawing));
+    Ok(Some(Chart { name, title, svg, width: size.0, data }))
+}
+
+type Failure<'a> = Box<dyn std::error::Error + 'a>;
+
+fn paint<'a>(
+    root: &DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
+    effects: &[&Effect],
+    spec: &LevelSpec,
+) -> Result<(), Failure<'a>> {
+    // All charts share one scale, so that their curves compare.
+    let all = || effects.iter().flat_map(|e| e.accumulated.iter().chain(&e.partial)).copied();
+    let (low, high) = all().fold((0.0f64, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+    let margin = 0.06 * if high > low { high - low } else { 1.0 };
+    let (low, high) = (low - margin, high + margin);
+    let small = |colour, at| style(11.0, false, colour, at);
+    for (x, colour, words) in [(10, BLUE, "accumulated local effect"), (220, ORANGE, "partial dependence")] {
+        root.draw(&PathElement::new([(x, 12), (x + 22, 12)], RGBColor::from(colour).stroke_width(3)))?;
+        root.draw_text(words, &small(INK, HPos::Left), (x + 28, 12))?;
+    }
+    for (i, effect) in effects.iter().enumerate() {
+        let feature = spec.features.iter().find(|f| f.name == effect.feature);
+        let (left, top) = (CELL.0 * (i as i32 % COLUMNS), TOP + CELL.1 * (i as i32 / COLUMNS));
+        let name = feature.map_or_else(|| effect.feature.clone(), full_label);
+        root.draw_text(
+            &fit(&name, f64::from(CELL.0) - 20.0, 12.0),
+            &style(12.0, true, INK, HPos::Left),
+            (left + 10, top + 14),
+        )?;
+        let area = root.clone().shrink((left + 52, top + 28), ((CELL.0 - 72) as u32, (CELL.1 - 58) as u32));
+        // By place in the grid: its steps are quantiles, so equal widths hold equal numbers of candidates.
+        let last = (effect.grid.len() - 1) as f64;
+        let mut chart = ChartBuilder::on(&area).build_cartesian_2d(0.0..last, low..high)?;
+        let line = |values: &[f64]| values.iter().enumerate().map(|(i, &v)| (i as f64, v)).collect::<Vec<_>>();
+        let zero = RGBColor::from(GRID).stroke_width(1);
+        chart.draw_series(std::iter::once(PathElement::new([(0.0, 0.0), (last, 0.0)], zero)))?;
+        for (values, colour, width) in [(&effect.partial, ORANGE, 2), (&effect.accumulated, BLUE, 3)] {
+            chart.draw_series(LineSeries::new(line(values), RGBColor::from(colour).stroke_width(width)))?;
+        }
+        let bottom = top + CELL.1 - 22;
+        let say = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
+        let (first, middle, end) =
+            (effect.grid[0], effect.grid[effect.grid.len() / 2], effect.grid[effect.grid.len() - 1]);
+        root.draw_text(&say(first), &small(MUTED, HPos::Left), (left + 52, bottom))?;
+        if effect.grid.len() > 4 {
+            root.draw_text(
+                &fit(&say(middle), 70.0, 11.0),
+                &small(MUTED, HPos::Center),
+                (left + 52 + (CELL.0 - 72) / 2, bottom),
+            )?;
+        }
+        root.draw_text(&say(end), &small(MUTED, HPos::Right), (left + CELL.0 - 20, bottom))?;
+        for value in [low + margin, 0.0, high - margin] {
+            let y = top + 28 + ((high - value) / (high - low) * f64::from(CELL.1 - 58)) as i32;
+            let near_zero = value != 0.0 && (value / (high - low)).abs() < 0.12;
+            if !near_zero {
+                root.draw_text(&number(value), &small(MUTED, HPos::Right), (left + 46, y))?;
+            }
+        }
+    }
+    Ok(())
+}
