@@ -61,7 +61,7 @@ impl Browser {
     pub(crate) fn shared() -> &'static Self {
         static BROWSER: OnceLock<Browser> = OnceLock::new();
         BROWSER.get_or_init(|| {
-            let path = option_env!("BROWSER").expect("no Chromium was found: the tests in CI need one");
+            let Some(path) = option_env!("BROWSER") else { panic!("no Chromium was found: the tests in CI need one") };
             Self::start(path)
         })
     }
@@ -78,7 +78,10 @@ impl Browser {
         let answers = child.stdout.take().expect("it is piped");
         let inbox = Arc::new(Inbox::default());
         let browser = Self { commands, last_id: AtomicU64::new(0), inbox: Arc::clone(&inbox) };
-        std::thread::spawn(move || inbox.fill(answers));
+        std::thread::spawn(move || {
+            inbox.fill(answers);
+            child.wait()
+        });
         browser.call(None, "Browser.getVersion", json!({}));
         browser
     }

@@ -14,7 +14,8 @@
     }
     return found;
   },
-  // Texts of charts that are cut off by the edge of their picture or lie on one another. Two units of the picture are let pass.
+  // Texts of charts that are cut off by the edge of their picture, stick out of their box, or lie on one another. Two units of
+  // the picture are let pass.
   textsCollide() {
     const found = [];
     for (const svg of document.querySelectorAll("svg")) {
@@ -22,7 +23,14 @@
       if (!svg.checkVisibility() || edge.width === 0) continue;
       const slack = 2 * edge.width / svg.viewBox.baseVal.width;
       const name = svg.closest("[id]").id;
-      const texts = [...svg.querySelectorAll("text")].map((e) => ({ words: e.textContent, r: e.getBoundingClientRect() }));
+      for (const box of svg.querySelectorAll("a > rect")) {
+        const { left, right } = box.getBoundingClientRect();
+        for (const e of box.parentElement.querySelectorAll("text")) {
+          const r = e.getBoundingClientRect();
+          if (r.left < left - slack || r.right > right + slack) found.push(`${name}: "${e.textContent}" sticks out of its box`);
+        }
+      }
+      const texts = [...svg.querySelectorAll("text")].map((e) => ({ words: e.textContent.trim(), r: e.getBoundingClientRect() }));
       texts.forEach(({ words, r }, i) => {
         if (r.left < edge.left - slack || r.right > edge.right + slack || r.top < edge.top - slack || r.bottom > edge.bottom + slack) {
           found.push(`${name}: "${words}" is cut off`);

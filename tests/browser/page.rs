@@ -40,6 +40,8 @@ impl Page {
             page.call(&format!("{domain}.enable"), json!({}));
         }
         page.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
+        // As on a phone: the window is as wide as it says, on pictures too.
+        page.call("Emulation.setScrollbarsHidden", json!({"hidden": true}));
         page.size(1440, 900);
         page.colours("light");
         page.call("Page.navigate", json!({"url": url}));
