@@ -20,7 +20,9 @@
 
   const tip = document.getElementById("tip");
   const show = (event) => {
-    const on = event.target.closest && event.target.closest("[data-tip]");
+    // A page that scrolls under a resting mouse does not take the tip from what has the keyboard.
+    const under = event.target.closest && event.target.closest("[data-tip]");
+    const on = under || document.querySelector("[data-tip]:focus-visible");
     tip.hidden = !on || !on.dataset.tip;
     if (tip.hidden) return;
     tip.textContent = on.dataset.tip;
