@@ -1,9 +1,8 @@
 //! The page: sections in the order of a reader's questions, put into the template with everything escaped.
 
 use super::run_dir::{RunDir, RunInfo};
-use super::svg::Chart;
 use super::words::count;
-use super::{Report, ReportError, closed_loop, fidelity, gantt, rules, summary};
+use super::{Report, ReportError, augmented, departures, fidelity, holds_up, rules, size_front, summary};
 use crate::model::Student;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -15,14 +14,17 @@ const STYLE: &str = include_str!("../../assets/report/page.css");
 const SCRIPT: &str = include_str!("../../assets/report/page.js");
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("macros.html", include_str!("../../assets/report/macros.html")),
     ("page.html", include_str!("../../assets/report/page.html")),
     ("summary.html", include_str!("../../assets/report/summary.html")),
     ("trust.html", include_str!("../../assets/report/trust.html")),
     ("rules.html", include_str!("../../assets/report/rules.html")),
     ("matters.html", include_str!("../../assets/report/matters.html")),
+    ("size_front.html", include_str!("../../assets/report/size_front.html")),
+    ("departures.html", include_str!("../../assets/report/departures.html")),
     ("holds_up.html", include_str!("../../assets/report/holds_up.html")),
+    ("augmented.html", include_str!("../../assets/report/augmented.html")),
     ("made.html", include_str!("../../assets/report/made.html")),
 ];
 
@@ -38,8 +40,10 @@ struct Page<'a> {
     summary: Vec<String>,
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
-    closed_loop: Option<&'a closed_loop::Section>,
-    schedules: Option<&'a Chart>,
+    front: Option<&'a size_front::Section>,
+    departures: &'a departures::Section,
+    holds_up: &'a holds_up::Section,
+    augmented: &'a augmented::Section,
     scenario: &'a str,
     feature_set_hash: &'a str,
     /// What the student says of its making: (name, value).
@@ -61,8 +65,10 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     }
     let rows = &run.evaluation.fidelity;
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
-    let closed_loop = run.evaluation.closed_loop.as_ref().map(closed_loop::section).transpose()?;
-    let schedules = gantt::chart(&run.schedules);
+    let front = size_front::section(run)?;
+    let departures = departures::section(&run.evaluation, &run.student.feature_set)?;
+    let holds_up = holds_up::section(run)?;
+    let augmented = augmented::section(run)?;
     let page = Page {
         style: STYLE,
         script: SCRIPT,
@@ -71,26 +77,32 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         summary: summary::sentences(run, &levels),
         fidelity: &fidelity,
         levels: &levels,
-        closed_loop: closed_loop.as_ref(),
-        schedules: schedules.as_ref(),
+        front: front.as_ref(),
+        departures: &departures,
+        holds_up: &holds_up,
+        augmented: &augmented,
         scenario: &run.student.feature_set.scenario,
         feature_set_hash: &run.student.feature_set_hash,
         provenance: provenance(&run.student)?,
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
 
-    let tables = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone())).collect();
+    let (budget, departures) = departures.into_parts();
+    let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
+    let tables = departures.into_iter().chain(linear).collect();
     let charts = fidelity
         .into_iter()
         .map(|f| f.chart)
+        .chain(front.into_iter().flat_map(size_front::Section::into_charts))
+        .chain(budget)
         .chain(
             levels
                 .into_iter()
                 .filter_map(|l| l.tree)
                 .flat_map(|t| t.pieces.into_iter().map(|p| p.chart).chain([t.importance])),
         )
-        .chain(closed_loop.map(|c| c.chart))
-        .chain(schedules)
+        .chain(holds_up.into_charts())
+        .chain(augmented.into_charts())
         .collect();
     Ok(Report { html, charts, tables })
 }

@@ -1,7 +1,9 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
-use super::ReportError;
-use crate::evaluator::{Estimate, Evaluation, Schedule};
+use super::{ReportError, run_checks};
+use crate::augment::Step;
+use crate::distiller::SizeFront;
+use crate::evaluator::{Evaluation, Schedule};
 use crate::model::Student;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -74,6 +76,10 @@ pub(super) struct RunDir {
     pub(super) evaluation: Evaluation,
     /// Empty if no schedule was recorded.
     pub(super) schedules: Vec<Schedule>,
+    /// What other sizes would buy; `None` if `distill front` was not run.
+    pub(super) front: Option<SizeFront>,
+    /// What a search for edits tried; `None` if `distill augment` was not run.
+    pub(super) steps: Option<Vec<Step>>,
 }
 
 impl RunDir {
@@ -101,17 +107,16 @@ impl RunDir {
         const EVALUATE: &str = "distill evaluate";
         let path = dir.join("evaluation.json");
         let evaluation: Evaluation = json(&path, EVALUATE)?;
-        check_evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
+        run_checks::evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
 
-        let path = dir.join("schedules.json");
-        let schedules: Vec<Schedule> = match json(&path, EVALUATE) {
-            Err(ReportError::Missing { .. }) => Vec::new(),
-            other => other?,
-        };
+        let schedules: Vec<Schedule> =
+            optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
+                .unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
-        check_schedules(&schedules).map_err(|reason| ReportError::Invalid { path, reason })?;
-        Ok(Self { info, student, evaluation, schedules })
+        let front = optional(dir, "front.json", "distill front", run_checks::front)?;
+        let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
+        Ok(Self { info, student, evaluation, schedules, front, steps })
     }
 }
 
@@ -125,7 +130,7 @@ pub(super) fn brief(id: &str) -> String {
 
 /// Brief names for all policies, unless two of them would then be the same.
 fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
-    if let Some(result) = &mut evaluation.closed_loop {
+    for result in evaluation.closed_loop.iter_mut().chain(&mut evaluation.other_workloads) {
         let mut names: Vec<String> = result.policies.iter().map(|p| brief(&p.policy)).collect();
         names.sort_unstable();
         if names.windows(2).all(|w| w[0] != w[1]) {
@@ -137,6 +142,22 @@ fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
     evaluation
 }
 
+/// Reads and checks a file that need not be there.
+fn optional<T: DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    command: &'static str,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<Option<T>, ReportError> {
+    let path = dir.join(name);
+    let found: T = match json(&path, command) {
+        Err(ReportError::Missing { .. }) => return Ok(None),
+        other => other?,
+    };
+    check(&found).map_err(|reason| ReportError::Invalid { path, reason })?;
+    Ok(Some(found))
+}
+
 fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, ReportError> {
     let path = PathBuf::from(path);
     let text = match std::fs::read(&path) {
@@ -145,70 +166,4 @@ fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, Re
         Err(source) => return Err(ReportError::Io { path, source }),
     };
     serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
-}
-
-/// Beyond this, differences of figures overflow or lose all digits.
-const HUGE: f64 = 1e15;
-
-fn check_estimate(place: &str, figure: &str, e: &Estimate) -> Result<(), String> {
-    let fine = |v: f64| v.abs() <= HUGE;
-    if fine(e.value) && fine(e.low) && fine(e.high) && e.low <= e.high {
-        return Ok(());
-    }
-    Err(format!("{place}: {figure} is {} [{}, {}], expected a finite figure with low <= high", e.value, e.low, e.high))
-}
-
-fn check_evaluation(evaluation: &Evaluation) -> Result<(), String> {
-    for r in &evaluation.fidelity {
-        let place = format!("fidelity of `{}` at level `{}`, kind `{}`", r.scorer, r.level, r.kind);
-        let figures = [
-            ("top1", Some(&r.top1)),
-            ("top2", Some(&r.top2)),
-            ("top3", Some(&r.top3)),
-            ("regret", r.regret.as_ref()),
-            ("cross_entropy", r.cross_entropy.as_ref()),
-            ("kendall", r.kendall.as_ref()),
-            ("executed", r.executed.as_ref()),
-            ("amount_error", r.amount_error.as_ref()),
-        ];
-        for (name, figure) in figures {
-            figure.map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    let Some(closed_loop) = &evaluation.closed_loop else {
-        return Ok(());
-    };
-    for p in &closed_loop.policies {
-        let place = format!("policy `{}`", p.policy);
-        for (name, figure) in [("mean_jct_ms", &p.mean_jct_ms), ("makespan_ms", &p.makespan_ms)] {
-            figure.as_ref().map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    for r in &closed_loop.ratios {
-        let place = format!("ratio of `{}` to `{}`", r.policy, r.baseline);
-        for (name, figure) in [("jct", &r.jct), ("makespan", &r.makespan)] {
-            figure.as_ref().map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_schedules(schedules: &[Schedule]) -> Result<(), String> {
-    for s in schedules {
-        for (i, r) in s.runs.iter().enumerate() {
-            if !(0.0 <= r.start_ms && r.start_ms <= r.end_ms && r.end_ms <= HUGE && r.lane < s.lanes) {
-                return Err(format!(
-                    "policy `{}`: run {i} is in lane {} from {} to {} ms, expected 0 <= start <= end and a lane below {}",
-                    s.policy, r.lane, r.start_ms, r.end_ms, s.lanes
-                ));
-            }
-        }
-    }
-    if let Some(other) = schedules.iter().find(|s| s.episode != schedules[0].episode) {
-        return Err(format!(
-            "policy `{}` ran episode {}, but `{}` ran episode {}; schedules are compared on the same episode",
-            other.policy, other.episode, schedules[0].policy, schedules[0].episode
-        ));
-    }
-    Ok(())
 }
