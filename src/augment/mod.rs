@@ -147,6 +147,7 @@ const SPREAD_EPISODES: u32 = 4;
 
 /// A step of the search that was tried on validation episodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Step {
     /// What was tried.
     pub what: String,

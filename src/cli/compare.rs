@@ -205,6 +205,7 @@ pub(super) fn closed_loop(
         }
         let of_episode = |run: &EpisodeRun| EpisodeFigures {
             mean_jct_ms: run.outcome.mean_jct_ms,
+            jct_ms: completion_times(run),
             makespan_ms: run.outcome.makespan_ms,
             utilisation: run.outcome.utilisation,
             jobs_in_system: run.outcome.jobs_in_system,
@@ -217,6 +218,12 @@ pub(super) fn closed_loop(
     }
     let comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
     Ok(Comparison { comparison, schedules })
+}
+
+/// Completion times of the jobs that were finished, ms.
+fn completion_times(run: &EpisodeRun) -> Vec<f64> {
+    let times = run.outcome.completion_ms.iter().zip(&run.arrivals_ms).map(|(end, arrival)| end - arrival);
+    times.filter(|t| !t.is_nan()).collect()
 }
 
 fn schedule(contender: &Contender, lanes: u32, run: &EpisodeRun) -> Schedule {

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     distiller::{
-        By, FitParams, FrontModel, Gate, Learner, assemble, best_within, front_models, pareto, smallest_passing,
+        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, assemble,
+        best_within, front_models, pareto, smallest_passing,
     },
     evaluator::{Estimate, FidelityRow},
     model::{Structure, Student},
@@ -22,7 +23,6 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use serde_json::json;
 use std::path::PathBuf;
 
 /// Learners that are compared unless others are asked for.
@@ -208,9 +208,13 @@ impl Front {
         )
     }
 
+    /// One model per level with the level's name.
+    fn chosen<'a>(&'a self, places: &'a [usize]) -> impl Iterator<Item = (&'a str, &'a FrontModel)> {
+        self.levels.iter().zip(places).map(|((level, models), &i)| (level.as_str(), &models[i]))
+    }
+
     pub(super) fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
-        let models: Vec<(&str, &FrontModel)> =
-            self.levels.iter().zip(chosen).map(|((level, models), &i)| (level.as_str(), &models[i])).collect();
+        let models: Vec<(&str, &FrontModel)> = self.chosen(chosen).collect();
         assemble(&trace.manifest.feature_set, trace.manifest.abstains, &models, params, provenance(trace))
     }
 }
@@ -269,24 +273,20 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         }
     }
     print(&front, &totals, args, output)?;
-    let of = |m: &FrontModel, on_front: bool| json!({"learner": m.named.name, "size": m.size, "on_front": on_front, "fidelity": m.fidelity});
-    let level = |(level, models): &(String, Vec<FrontModel>)| {
-        let best = pareto(models, args.by);
-        let models: Vec<_> = models.iter().enumerate().map(|(i, m)| of(m, best.contains(&i))).collect();
-        json!({"level": level, "models": models})
+    let total = |t: &Total| FrontTotal {
+        size: t.size,
+        student: t.path.clone(),
+        models: front.chosen(&t.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
+        jct_ratio: t.jct,
     };
-    let total = |t: &Total| {
-        let models = front.levels.iter().zip(&t.chosen).map(
-            |((level, models), &i)| json!({"level": level, "learner": models[i].named.name, "size": models[i].size}),
-        );
-        json!({"size": t.size, "student": t.path, "models": models.collect::<Vec<_>>(), "jct_ratio": t.jct})
+    let whole = SizeFront {
+        trace: trace.hash.clone(),
+        by: args.by,
+        levels: front.levels.iter().map(|(level, models)| FrontLevel::new(level, models, args.by)).collect(),
+        totals: totals.iter().map(total).collect(),
     };
-    let whole = json!({
-        "trace": trace.hash,
-        "by": args.by,
-        "levels": front.levels.iter().map(level).collect::<Vec<_>>(),
-        "totals": totals.iter().map(total).collect::<Vec<_>>(),
-    });
+    // As a value, so that fields come in the order of their names.
+    let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)

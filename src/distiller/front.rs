@@ -10,10 +10,10 @@ use crate::{
     model::{NamedModel, Pick, ScoreCandidates},
     trace::LevelTable,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The figure that models are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// Top-1 agreement.

@@ -27,6 +27,7 @@ mod cholesky;
 mod exceptions;
 mod fit;
 mod front;
+mod front_file;
 mod learner;
 #[cfg(test)]
 mod library_flaws;
@@ -43,6 +44,7 @@ pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Ob
 pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of, student_of_rules};
 pub use fit::{assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
+pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
 pub use learner::{ChoiceLearner, fit_level};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};

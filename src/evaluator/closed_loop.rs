@@ -3,10 +3,12 @@
 use super::{ClosedLoop, Estimate, PolicyOutcome, Ratio, interval::bootstrap};
 
 /// What one policy achieved in one episode.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EpisodeFigures {
     /// Mean job completion time, ms; `None` if the policy stranded the cluster.
     pub mean_jct_ms: Option<f64>,
+    /// Completion time of every finished job, ms, in any order; empty if they are not kept.
+    pub jct_ms: Vec<f64>,
     /// Makespan, ms.
     pub makespan_ms: f64,
     /// Share of executor time spent on tasks.
@@ -43,6 +45,7 @@ pub fn compare(
             jobs_in_system: average(|r| r.jobs_in_system),
             stalled: runs.len() - done.len(),
             episode_jct_ms: runs.iter().map(|r| r.mean_jct_ms).collect(),
+            jct_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.jct_ms.iter().copied()).collect()),
         }
     };
     let mut ratios = Vec::new();
@@ -64,6 +67,18 @@ pub fn compare(
         policies: policies.iter().map(outcome).collect(),
         ratios,
     }
+}
+
+/// The quantiles 0, 1/100, ..., 1, interpolated between neighbours: quantile q of n values in order is the one at place
+/// q (n - 1), counted from 0. Empty if there are no values.
+fn quantiles(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let Some(last) = values.len().checked_sub(1) else { return Vec::new() };
+    let at = |percent: usize| {
+        let (below, rest) = (last * percent / 100, (last * percent % 100) as f64 / 100.0);
+        values[below] + rest * (values[(below + 1).min(last)] - values[below])
+    };
+    (0..=100).map(at).collect()
 }
 
 fn weighted_mean(values: impl Iterator<Item = f64>, counts: &[u32]) -> f64 {
@@ -88,9 +103,26 @@ mod tests {
     use super::*;
 
     fn figures(jct: &[Option<f64>]) -> Vec<EpisodeFigures> {
-        let figure =
-            |&mean_jct_ms| EpisodeFigures { mean_jct_ms, makespan_ms: 10.0, utilisation: 0.5, jobs_in_system: 2.0 };
+        let figure = |&mean_jct_ms: &Option<f64>| EpisodeFigures {
+            mean_jct_ms,
+            jct_ms: mean_jct_ms.into_iter().collect(),
+            makespan_ms: 10.0,
+            utilisation: 0.5,
+            jobs_in_system: 2.0,
+        };
         jct.iter().map(figure).collect()
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbours_and_pool_all_episodes() {
+        assert_eq!(quantiles(Vec::new()), Vec::<f64>::new());
+        assert_eq!(quantiles(vec![7.0]), vec![7.0; 101]);
+        let of_three = quantiles(vec![9.0, 1.0, 3.0]);
+        let at = |i: usize| of_three[i];
+        assert_eq!((of_three.len(), at(0), at(25), at(50), at(75), at(100)), (101, 1.0, 2.0, 3.0, 6.0, 9.0));
+        let runs = ("p".to_owned(), "teacher".to_owned(), figures(&[Some(4.0), None, Some(2.0)]));
+        let found = compare("w", "test", &[runs], &[], 1);
+        assert_eq!(found.policies[0].jct_quantiles_ms[50], 3.0);
     }
 
     #[test]

@@ -93,6 +93,10 @@ pub struct PolicyOutcome {
     pub stalled: usize,
     /// Mean job completion time per episode, ms; `None` where stalled. Same episode order for every policy.
     pub episode_jct_ms: Vec<Option<f64>>,
+    /// Quantiles 0, 1/100, ..., 1 of the completion times of all finished jobs of all episodes together, ms, interpolated
+    /// between neighbours. Jobs that were left unfinished are not among them. Empty if none was finished or they were not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jct_quantiles_ms: Vec<f64>,
 }
 
 /// Paired comparison: geometric mean over episodes of policy / baseline.

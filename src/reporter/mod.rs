@@ -4,19 +4,24 @@
 //! loads nothing from anywhere, works from `file://`, without scripts, in light and dark and on paper. The reporter knows
 //! levels, choices, students and schedules; it never simulates and never computes a figure that an evaluation should hold.
 
-mod closed_loop;
+mod augmented;
 mod coefficients;
 mod decision;
+mod departures;
 mod dot_chart;
+mod explanation_checks;
 mod fidelity;
-mod gantt;
+mod holds_up;
 mod likeness;
+mod line_chart;
 mod matters;
 mod outline;
 mod output;
 mod page;
 mod rules;
+mod run_checks;
 mod run_dir;
+mod size_front;
 mod summary;
 mod svg;
 mod tree;

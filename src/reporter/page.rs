@@ -2,9 +2,11 @@
 
 use super::decision::DecisionView;
 use super::run_dir::{RunDir, RunInfo};
-use super::svg::Chart;
 use super::words::count;
-use super::{Report, ReportError, closed_loop, decision, fidelity, gantt, likeness, matters, rules, summary};
+use super::{
+    Report, ReportError, augmented, decision, departures, fidelity, holds_up, likeness, matters, rules, size_front,
+    summary,
+};
 use crate::model::Student;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -17,17 +19,20 @@ const SCRIPT: &str =
     concat!(include_str!("../../assets/report/page.js"), include_str!("../../assets/report/decision.js"));
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 14] = [
     ("macros.html", include_str!("../../assets/report/macros.html")),
     ("page.html", include_str!("../../assets/report/page.html")),
     ("summary.html", include_str!("../../assets/report/summary.html")),
     ("trust.html", include_str!("../../assets/report/trust.html")),
     ("rules.html", include_str!("../../assets/report/rules.html")),
     ("matters.html", include_str!("../../assets/report/matters.html")),
+    ("size_front.html", include_str!("../../assets/report/size_front.html")),
+    ("departures.html", include_str!("../../assets/report/departures.html")),
     ("decision.html", include_str!("../../assets/report/decision.html")),
     ("one_decision.html", include_str!("../../assets/report/one_decision.html")),
     ("likeness.html", include_str!("../../assets/report/likeness.html")),
     ("holds_up.html", include_str!("../../assets/report/holds_up.html")),
+    ("augmented.html", include_str!("../../assets/report/augmented.html")),
     ("made.html", include_str!("../../assets/report/made.html")),
 ];
 
@@ -46,8 +51,10 @@ struct Page<'a> {
     matters: &'a [matters::Section],
     decisions: Option<&'a decision::Section>,
     likeness: Option<&'a likeness::Section>,
-    closed_loop: Option<&'a closed_loop::Section>,
-    schedules: Option<&'a Chart>,
+    front: Option<&'a size_front::Section>,
+    departures: &'a departures::Section,
+    holds_up: &'a holds_up::Section,
+    augmented: &'a augmented::Section,
     scenario: &'a str,
     feature_set_hash: &'a str,
     /// What the student says of its making: (name, value).
@@ -79,8 +86,10 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
     let rows = &run.evaluation.fidelity;
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
-    let closed_loop = run.evaluation.closed_loop.as_ref().map(closed_loop::section).transpose()?;
-    let schedules = gantt::chart(&run.schedules);
+    let front = size_front::section(run)?;
+    let departures = departures::section(&run.evaluation, &run.student.feature_set)?;
+    let holds_up = holds_up::section(run)?;
+    let augmented = augmented::section(run)?;
     let page = Page {
         style: STYLE,
         script: SCRIPT,
@@ -92,24 +101,30 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         matters: &matters,
         decisions: decisions.as_ref(),
         likeness: likeness.as_ref(),
-        closed_loop: closed_loop.as_ref(),
-        schedules: schedules.as_ref(),
+        front: front.as_ref(),
+        departures: &departures,
+        holds_up: &holds_up,
+        augmented: &augmented,
         scenario: &run.student.feature_set.scenario,
         feature_set_hash: &run.student.feature_set_hash,
         provenance: provenance(&run.student)?,
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
 
-    let tables = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
+    let (budget, departures) = departures.into_parts();
+    let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
+    let tables = departures.into_iter().chain(linear);
     let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
     let charts = fidelity
         .into_iter()
         .map(|f| f.chart)
+        .chain(front.into_iter().flat_map(size_front::Section::into_charts))
+        .chain(budget)
         .chain(levels.into_iter().filter_map(|l| l.tree).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
         .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
         .chain(likeness.into_iter().flat_map(|l| l.levels).map(|l| l.chart))
-        .chain(closed_loop.map(|c| c.chart))
-        .chain(schedules)
+        .chain(holds_up.into_charts())
+        .chain(augmented.into_charts())
         .collect();
     Ok(Report { html, charts, tables })
 }

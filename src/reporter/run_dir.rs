@@ -1,9 +1,11 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
-use super::ReportError;
-use crate::evaluator::{Estimate, Evaluation, Schedule};
-use crate::explainer::{Decisions, EXPLANATION_FORMAT, Explanation};
-use crate::model::{Model, Student};
+use super::{ReportError, explanation_checks, run_checks};
+use crate::augment::Step;
+use crate::distiller::SizeFront;
+use crate::evaluator::{Evaluation, Schedule};
+use crate::explainer::{Decisions, Explanation};
+use crate::model::Student;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -79,6 +81,10 @@ pub(super) struct RunDir {
     pub(super) explanation: Option<Explanation>,
     /// `None` likewise.
     pub(super) decisions: Option<Decisions>,
+    /// What other sizes would buy; `None` if `distill front` was not run.
+    pub(super) front: Option<SizeFront>,
+    /// What a search for edits tried; `None` if `distill augment` was not run.
+    pub(super) steps: Option<Vec<Step>>,
 }
 
 impl RunDir {
@@ -106,26 +112,21 @@ impl RunDir {
         const EVALUATE: &str = "distill evaluate";
         let path = dir.join("evaluation.json");
         let evaluation: Evaluation = json(&path, EVALUATE)?;
-        check_evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
+        run_checks::evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
 
-        let path = dir.join("schedules.json");
-        let schedules: Vec<Schedule> = optional(json(&path, EVALUATE))?.unwrap_or_default();
+        let schedules: Vec<Schedule> =
+            optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
+                .unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
-        check_schedules(&schedules).map_err(|reason| ReportError::Invalid { path, reason })?;
+        let front = optional(dir, "front.json", "distill front", run_checks::front)?;
+        let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
         const EXPLAIN: &str = "distill explain";
-        let hash = student.hash();
-        let path = dir.join("explanation.json");
-        let explanation = optional(json::<Explanation>(&path, EXPLAIN))?;
-        if let Some(e) = &explanation {
-            check_explanation(e, &hash, &student).map_err(|reason| ReportError::Invalid { path, reason })?;
-        }
-        let path = dir.join("decisions.json");
-        let decisions = optional(json::<Decisions>(&path, EXPLAIN))?;
-        if let Some(d) = &decisions {
-            check_decisions(d, &hash).map_err(|reason| ReportError::Invalid { path, reason })?;
-        }
-        Ok(Self { info, student, evaluation, schedules, explanation, decisions })
+        let check = |e: &Explanation| explanation_checks::explanation(e, &student);
+        let explanation = optional(dir, "explanation.json", EXPLAIN, check)?;
+        let check = |d: &Decisions| explanation_checks::decisions(d, &student);
+        let decisions = optional(dir, "decisions.json", EXPLAIN, check)?;
+        Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
     }
 }
 
@@ -139,7 +140,7 @@ pub(super) fn brief(id: &str) -> String {
 
 /// Brief names for all policies, unless two of them would then be the same.
 fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
-    if let Some(result) = &mut evaluation.closed_loop {
+    for result in evaluation.closed_loop.iter_mut().chain(&mut evaluation.other_workloads) {
         let mut names: Vec<String> = result.policies.iter().map(|p| brief(&p.policy)).collect();
         names.sort_unstable();
         if names.windows(2).all(|w| w[0] != w[1]) {
@@ -151,6 +152,22 @@ fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
     evaluation
 }
 
+/// Reads and checks a file that need not be there.
+fn optional<T: DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    command: &'static str,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<Option<T>, ReportError> {
+    let path = dir.join(name);
+    let found: T = match json(&path, command) {
+        Err(ReportError::Missing { .. }) => return Ok(None),
+        other => other?,
+    };
+    check(&found).map_err(|reason| ReportError::Invalid { path, reason })?;
+    Ok(Some(found))
+}
+
 fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, ReportError> {
     let path = PathBuf::from(path);
     let text = match std::fs::read(&path) {
@@ -159,167 +176,4 @@ fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, Re
         Err(source) => return Err(ReportError::Io { path, source }),
     };
     serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
-}
-
-/// `None` for a file that is not there.
-fn optional<T>(found: Result<T, ReportError>) -> Result<Option<T>, ReportError> {
-    match found {
-        Err(ReportError::Missing { .. }) => Ok(None),
-        other => other.map(Some),
-    }
-}
-
-fn check_origin(format_version: u32, student: &str, hash: &str) -> Result<(), String> {
-    if format_version != EXPLANATION_FORMAT {
-        return Err(format!(
-            "format version {format_version} is not supported (this build reads {EXPLANATION_FORMAT})"
-        ));
-    }
-    match student == hash {
-        true => Ok(()),
-        false => Err(format!(
-            "it is about the student with SHA-256 {student}, but student.json has {hash}; explain that one with `distill explain`"
-        )),
-    }
-}
-
-/// The lists of an explanation must fit each other and the student, and its numbers must be finite.
-fn check_explanation(e: &Explanation, hash: &str, student: &Student) -> Result<(), String> {
-    check_origin(e.format_version, &e.student, hash)?;
-    for level in &e.levels {
-        let place = format!("level `{}`", level.level);
-        let Some(models) = student.level(&level.level) else {
-            return Err(format!("{place} is not one of the student's"));
-        };
-        let fine = |v: &f64| v.abs() <= HUGE;
-        for weight in level.families.iter().chain(&level.features) {
-            for k in &weight.by_kind {
-                if ![k.share, k.teacher, k.student].iter().all(fine) {
-                    return Err(format!("{place}: a figure of `{}`, kind `{}`, is not finite", weight.name, k.kind));
-                }
-                k.drop.as_ref().map_or(Ok(()), |d| check_estimate(&place, &weight.name, d))?;
-            }
-        }
-        let points = &level.points;
-        let n = points.features.len();
-        let lengths: Vec<usize> =
-            points.values.iter().map(Vec::len).chain(points.shares.iter().map(Vec::len)).collect();
-        if points.values.len() != n || points.shares.len() != n || lengths.windows(2).any(|w| w[0] != w[1]) {
-            return Err(format!("{place}: the points' values and shares are not one list per feature of one length"));
-        }
-        if !points.shares.iter().flatten().all(fine) {
-            return Err(format!("{place}: a share of the points is not finite"));
-        }
-        for effect in &level.effects {
-            let n = effect.grid.len();
-            let sound = effect.accumulated.len() == n && effect.partial.len() == n;
-            if !sound || !effect.accumulated.iter().chain(&effect.partial).all(fine) {
-                return Err(format!(
-                    "{place}: the effect of `{}` is not one finite number per value of the grid",
-                    effect.feature
-                ));
-            }
-        }
-        for l in &level.likeness {
-            check_estimate(&place, &l.rule, &l.teacher)?;
-            check_estimate(&place, &l.rule, &l.student)?;
-        }
-        if let (Model::Tree(tree), n @ 1..) = (&models.scheduler().model, level.nodes.len())
-            && tree.nodes() != n
-        {
-            return Err(format!("{place}: there are facts about {n} nodes, the tree has {}", tree.nodes()));
-        }
-    }
-    Ok(())
-}
-
-/// Places in the list of candidates must exist, and every candidate has one value and one share per feature.
-fn check_decisions(d: &Decisions, hash: &str) -> Result<(), String> {
-    check_origin(d.format_version, &d.student, hash)?;
-    for choice in &d.choices {
-        let place = format!("choice {} of level `{}`", choice.choice, choice.level);
-        let Some(level) = d.levels.iter().find(|l| l.level == choice.level) else {
-            return Err(format!("{place}: there is no such level in `levels`"));
-        };
-        let n = choice.candidates.len();
-        let places = [choice.best, choice.taken, choice.rival].into_iter().chain(choice.executed);
-        let asked = choice.why_not.iter().map(|w| w.candidate);
-        let ruled_out = choice.guards.iter().flat_map(|g| g.1.iter().copied());
-        if let Some(i) = places.chain(asked).chain(ruled_out).find(|&i| i >= n) {
-            return Err(format!("{place}: it names candidate {i}, but lists {n}"));
-        }
-        let features = level.features.len();
-        if choice.candidates.iter().any(|c| c.values.len() != features || c.shares.len() != features) {
-            return Err(format!(
-                "{place}: a candidate has not one value and one share for each of {features} features"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Beyond this, differences of figures overflow or lose all digits.
-const HUGE: f64 = 1e15;
-
-fn check_estimate(place: &str, figure: &str, e: &Estimate) -> Result<(), String> {
-    let fine = |v: f64| v.abs() <= HUGE;
-    if fine(e.value) && fine(e.low) && fine(e.high) && e.low <= e.high {
-        return Ok(());
-    }
-    Err(format!("{place}: {figure} is {} [{}, {}], expected a finite figure with low <= high", e.value, e.low, e.high))
-}
-
-fn check_evaluation(evaluation: &Evaluation) -> Result<(), String> {
-    for r in &evaluation.fidelity {
-        let place = format!("fidelity of `{}` at level `{}`, kind `{}`", r.scorer, r.level, r.kind);
-        let figures = [
-            ("top1", Some(&r.top1)),
-            ("top2", Some(&r.top2)),
-            ("top3", Some(&r.top3)),
-            ("regret", r.regret.as_ref()),
-            ("cross_entropy", r.cross_entropy.as_ref()),
-            ("kendall", r.kendall.as_ref()),
-            ("executed", r.executed.as_ref()),
-            ("amount_error", r.amount_error.as_ref()),
-        ];
-        for (name, figure) in figures {
-            figure.map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    let Some(closed_loop) = &evaluation.closed_loop else {
-        return Ok(());
-    };
-    for p in &closed_loop.policies {
-        let place = format!("policy `{}`", p.policy);
-        for (name, figure) in [("mean_jct_ms", &p.mean_jct_ms), ("makespan_ms", &p.makespan_ms)] {
-            figure.as_ref().map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    for r in &closed_loop.ratios {
-        let place = format!("ratio of `{}` to `{}`", r.policy, r.baseline);
-        for (name, figure) in [("jct", &r.jct), ("makespan", &r.makespan)] {
-            figure.as_ref().map_or(Ok(()), |e| check_estimate(&place, name, e))?;
-        }
-    }
-    Ok(())
-}
-
-fn check_schedules(schedules: &[Schedule]) -> Result<(), String> {
-    for s in schedules {
-        for (i, r) in s.runs.iter().enumerate() {
-            if !(0.0 <= r.start_ms && r.start_ms <= r.end_ms && r.end_ms <= HUGE && r.lane < s.lanes) {
-                return Err(format!(
-                    "policy `{}`: run {i} is in lane {} from {} to {} ms, expected 0 <= start <= end and a lane below {}",
-                    s.policy, r.lane, r.start_ms, r.end_ms, s.lanes
-                ));
-            }
-        }
-    }
-    if let Some(other) = schedules.iter().find(|s| s.episode != schedules[0].episode) {
-        return Err(format!(
-            "policy `{}` ran episode {}, but `{}` ran episode {}; schedules are compared on the same episode",
-            other.policy, other.episode, schedules[0].policy, schedules[0].episode
-        ));
-    }
-    Ok(())
 }

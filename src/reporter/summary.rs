@@ -1,7 +1,7 @@
 //! What was run and what came out, in a few sentences made from the figures alone.
 
-use super::closed_loop::{ratio, spoken, stalled};
 use super::fidelity::{best_rule, kinds, levels};
+use super::holds_up::{ratio, ratio_text, spoken, stalled};
 use super::rules;
 use super::run_dir::{RunDir, brief};
 use super::words::{count, interval, list, percent, time};
@@ -141,7 +141,7 @@ fn verdict(baseline: &str, e: &Estimate) -> String {
     } else {
         "not clearly different from"
     };
-    format!("that is {words} under {baseline} (ratio {})", interval(e, super::closed_loop::ratio_text))
+    format!("that is {words} under {baseline} (ratio {})", interval(e, ratio_text))
 }
 
 #[cfg(test)]

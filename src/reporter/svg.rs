@@ -38,6 +38,10 @@ pub(super) const ORANGE: Colour = Colour(0xB3, 0x59, 0x00);
 pub(super) const GREEN: Colour = Colour(0x00, 0x75, 0x56);
 /// The random baseline.
 pub(super) const GREY: Colour = Colour(0x7A, 0x82, 0x8B);
+/// A further policy or learner.
+pub(super) const PURPLE: Colour = Colour(0x7B, 0x3F, 0xA0);
+/// The page.
+pub(super) const WHITE: Colour = Colour(0xFF, 0xFF, 0xFF);
 
 impl std::fmt::Display for Colour {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

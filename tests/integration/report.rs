@@ -1,6 +1,9 @@
 //! The report of a hand-made run directory: complete, self-contained, reproducible, safe against hostile names.
 
+mod augmented;
 mod fixture;
+mod holds_up;
+mod trust;
 
 use crate::common::files;
 use fixture::{fidelity, write_run};
@@ -13,6 +16,13 @@ use std::fs;
 use std::path::Path;
 
 type Outcome = Result<(), Box<dyn Error>>;
+
+/// The page, and the numbers behind the picture of that name.
+fn report(dir: &Path, name: &str) -> Result<(String, Value), Box<dyn Error>> {
+    let summary = write_report(dir, &dir.join("report"))?;
+    let numbers = dir.join("report/data").join(format!("{name}.json"));
+    Ok((fs::read_to_string(&summary.page)?, serde_json::from_slice(&fs::read(numbers)?)?))
+}
 
 /// The pictures inside a page.
 fn pictures(html: &str) -> Vec<&str> {

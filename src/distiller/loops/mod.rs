@@ -332,6 +332,7 @@ fn provenance(plan: &LoopPlan, hashes: &[String]) -> Provenance {
 fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
     let figures = |e: &EpisodeRow| EpisodeFigures {
         mean_jct_ms: e.mean_jct_ms,
+        jct_ms: Vec::new(),
         makespan_ms: e.makespan_ms,
         utilisation: e.utilisation,
         jobs_in_system: e.jobs_in_system,

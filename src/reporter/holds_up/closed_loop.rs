@@ -1,10 +1,10 @@
 //! How well does the student schedule? Mean job completion times and paired ratios, with their intervals.
 
-use super::ReportError;
-use super::dot_chart::{Cell, Panel, Row, draw};
-use super::svg::{BLUE, Chart, GREEN, ORANGE};
-use super::words::{self, number, percent, tenths};
 use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Ratio};
+use crate::reporter::ReportError;
+use crate::reporter::dot_chart::{Cell, Panel, Row, draw};
+use crate::reporter::svg::{self, BLUE, Chart, GREEN, ORANGE};
+use crate::reporter::words::{self, number, percent, tenths};
 use serde::Serialize;
 
 /// The comparison: a chart and a table with all figures.
@@ -61,7 +61,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         tick: number,
     }];
     for baseline in &baselines {
-        let name = super::svg::fit(&spoken(result, baseline), 116.0, 12.5);
+        let name = svg::fit(&spoken(result, baseline), 116.0, 12.5);
         panels.push(Panel {
             title: format!("Ratio to {name}"),
             axis: "mean JCT, below 1 is better".into(),
@@ -107,7 +107,8 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         .collect();
     let title = "Mean job completion time by policy".to_owned();
     let (svg, width) = draw("closed-loop", &title, &description, &panels, &lines)?;
-    let chart = Chart { name: "closed-loop".into(), title, svg, width, data: super::to_data("closed-loop", result)? };
+    let chart =
+        Chart { name: "closed-loop".into(), title, svg, width, data: crate::reporter::to_data("closed-loop", result)? };
     Ok(Section {
         workload: result.workload.clone(),
         split: result.split.clone(),
@@ -120,12 +121,12 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
 }
 
 /// Says in words that a policy stalled; `None` if it never did.
-pub(super) fn stalled(policy: &PolicyOutcome, episodes: usize) -> Option<String> {
+pub(in crate::reporter) fn stalled(policy: &PolicyOutcome, episodes: usize) -> Option<String> {
     (policy.stalled > 0).then(|| format!("stalled in {} of {episodes}", policy.stalled))
 }
 
 /// How a baseline is spoken of: the teacher by its role, if there is one teacher, others by name.
-pub(super) fn spoken(result: &ClosedLoop, policy: &str) -> String {
+pub(in crate::reporter) fn spoken(result: &ClosedLoop, policy: &str) -> String {
     let teachers: Vec<&PolicyOutcome> = result.policies.iter().filter(|p| p.role == "teacher").collect();
     match teachers[..] {
         [teacher] if teacher.policy == policy => "the teacher".to_owned(),
@@ -134,7 +135,7 @@ pub(super) fn spoken(result: &ClosedLoop, policy: &str) -> String {
 }
 
 /// The paired ratio of `policy` to `baseline`.
-pub(super) fn ratio<'a>(result: &'a ClosedLoop, policy: &str, baseline: &str) -> Option<&'a Ratio> {
+pub(in crate::reporter) fn ratio<'a>(result: &'a ClosedLoop, policy: &str, baseline: &str) -> Option<&'a Ratio> {
     result.ratios.iter().find(|r| r.policy == policy && r.baseline == baseline)
 }
 
@@ -165,6 +166,6 @@ fn table_row(
 }
 
 /// A ratio with three decimals, since policies may differ by little.
-pub(super) fn ratio_text(value: f64) -> String {
+pub(in crate::reporter) fn ratio_text(value: f64) -> String {
     format!("{value:.3}")
 }

@@ -1,8 +1,9 @@
 //! What the schedules look like: the same busy stretch of one episode under both policies.
 
-use super::svg::{Chart, Colour, GRID, INK, MUTED, TextStyle, escape, frame, text, width};
-use super::words;
 use crate::evaluator::{Schedule, ScheduleRun};
+use crate::reporter::line_chart::style;
+use crate::reporter::svg::{Chart, Colour, GRID, INK, MUTED, escape, fit, frame, text, width};
+use crate::reporter::words;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -29,11 +30,27 @@ const JOBS: [(Colour, Colour); 8] = [
     (Colour(0x8C, 0x8C, 0x8C), Colour(0x10, 0x10, 0x10)),
 ];
 
+/// All other jobs.
+pub(super) const OTHERS: (Colour, Colour) = (GRID, INK);
+
+/// The jobs that take most of the executors' time in a stretch, at most [`JOBS`] of them, in order of their numbers with the
+/// colour that each has in all charts.
+pub(super) fn largest_jobs(schedules: &[Schedule], (start, end): (f64, f64)) -> BTreeMap<u32, (Colour, Colour)> {
+    let mut work: BTreeMap<u32, f64> = BTreeMap::new();
+    for run in schedules.iter().flat_map(|s| within(s, start, end)) {
+        *work.entry(run.item).or_default() += run.end_ms.min(end) - run.start_ms.max(start);
+    }
+    let mut jobs: Vec<(u32, f64)> = work.into_iter().collect();
+    jobs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    jobs.truncate(JOBS.len());
+    jobs.sort_by_key(|job| job.0);
+    jobs.into_iter().map(|job| job.0).zip(JOBS).collect()
+}
+
 /// Draws the schedules one above the other over the same stretch of time; `None` if nothing ran.
 pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let (start, end) = window(schedules)?;
-    let jobs: BTreeSet<u32> = schedules.iter().flat_map(|s| within(s, start, end)).map(|r| r.item).collect();
-    let colours: BTreeMap<u32, usize> = jobs.iter().enumerate().map(|(i, &job)| (job, i % JOBS.len())).collect();
+    let colours = largest_jobs(schedules, (start, end));
     let lanes = schedules.iter().map(|s| s.lanes).max()?.clamp(1, LANES);
     let lane = (420.0 / f64::from(lanes)).clamp(9.0, 20.0);
     let x = |ms: f64| LEFT + (ms - start) / (end - start) * (WIDTH - LEFT - RIGHT);
@@ -47,7 +64,7 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
             String::new()
         };
         let title = format!("{}: {}{cut}", schedule.role, schedule.policy);
-        body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &super::svg::fit(&title, WIDTH - 200.0, 13.0));
+        body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
         let first = top + 28.0;
         let bottom = first + lane * f64::from(lanes);
         let _ = writeln!(
@@ -62,7 +79,12 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         }
         for run in within(schedule, start, end).filter(|r| r.lane < lanes) {
             let y = first + lane * f64::from(run.lane);
-            body += &bar(run, (x(run.start_ms.max(start)), x(run.end_ms.min(end))), (y, lane), colours[&run.item]);
+            body += &bar(
+                run,
+                (x(run.start_ms.max(start)), x(run.end_ms.min(end))),
+                (y, lane),
+                colours.get(&run.item).copied().unwrap_or(OTHERS),
+            );
         }
         body += &axis((start, end), x, bottom);
         top = bottom + 38.0;
@@ -91,7 +113,9 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
             format!("Under {} ({}), {} jobs ran. ", s.policy, s.role, jobs.len())
         })
         .collect();
-    let description = format!("One row per executor, one colour per job, the job's number inside long bars. {each}");
+    let description = format!(
+        "One row per executor, a colour for each of the largest jobs, the job's number inside long bars. {each}"
+    );
     let data = json!({
         "start_ms": start,
         "end_ms": end,
@@ -105,11 +129,8 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     Some(Chart { name: "schedules".into(), title, svg, width: size.0, data })
 }
 
-fn style(size: f64, anchor: &'static str, bold: bool, fill: Colour) -> TextStyle {
-    TextStyle { size, anchor, bold, fill }
-}
-
-fn within(schedule: &Schedule, start: f64, end: f64) -> impl Iterator<Item = &ScheduleRun> {
+/// The runs that reach into a stretch.
+pub(super) fn within(schedule: &Schedule, start: f64, end: f64) -> impl Iterator<Item = &ScheduleRun> {
     schedule.runs.iter().filter(move |r| r.end_ms > start && r.start_ms < end)
 }
 
@@ -118,8 +139,7 @@ fn label_lanes(lanes: u32) -> impl Iterator<Item = u32> {
     (0..lanes).step_by(if lanes > 20 { 5 } else { 1 })
 }
 
-fn bar(run: &ScheduleRun, (left, right): (f64, f64), (y, lane): (f64, f64), colour: usize) -> String {
-    let (fill, ink) = JOBS[colour];
+fn bar(run: &ScheduleRun, (left, right): (f64, f64), (y, lane): (f64, f64), (fill, ink): (Colour, Colour)) -> String {
     let title =
         format!("job {}, stage {}, executor {}: {} to {} ms", run.item, run.part, run.lane, run.start_ms, run.end_ms);
     // A hair between neighbours shows where a run ends.
@@ -163,7 +183,7 @@ fn axis((start, end): (f64, f64), x: impl Fn(f64) -> f64, y: f64) -> String {
 }
 
 /// The unit in which steps of `step` ms are whole numbers, as (milliseconds per unit, name).
-fn axis_unit(step: f64) -> (f64, &'static str) {
+pub(super) fn axis_unit(step: f64) -> (f64, &'static str) {
     match step {
         s if s < 1e3 => (1.0, "ms"),
         s if s < 60e3 => (1e3, "s"),
@@ -173,7 +193,7 @@ fn axis_unit(step: f64) -> (f64, &'static str) {
 }
 
 /// The round length nearest above `ms`: 1, 2 or 5 times a power of ten below a minute, else whole shares of minutes and hours.
-fn nice(ms: f64) -> f64 {
+pub(super) fn nice(ms: f64) -> f64 {
     let minutes = [60e3, 120e3, 300e3, 600e3, 1200e3, 1800e3, 3600e3, 7200e3, 14400e3];
     if let Some(&step) = minutes.iter().find(|&&m| ms > 50e3 && m >= ms) {
         return step;
@@ -185,7 +205,7 @@ fn nice(ms: f64) -> f64 {
 
 /// The stretch worth seeing: as long as [`RUNS_PER_LANE`] runs of a lane; of all stretches nearly as busy as the busiest, the
 /// one where most jobs meet, then the busiest, then the first. `None` if nothing ran.
-fn window(schedules: &[Schedule]) -> Option<(f64, f64)> {
+pub(super) fn window(schedules: &[Schedule]) -> Option<(f64, f64)> {
     let runs = || schedules.iter().flat_map(|s| &s.runs).filter(|r| r.end_ms > r.start_ms);
     let last = runs().map(|r| r.end_ms).fold(0.0, f64::max);
     let n = runs().count();

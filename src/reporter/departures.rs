@@ -1,0 +1,274 @@
+//! Where does the student go wrong, and what does it cost? Whole decisions, leads over simple rules, regions of choices.
+
+use super::ReportError;
+use super::dot_chart::{Cell, Panel, Row, draw};
+use super::svg::{BLUE, Chart, GREY, ORANGE};
+use super::words::{self, count, interval, list, number, percent};
+use crate::evaluator::{Budget, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region};
+use crate::level::{FeatureSet, LevelSpec};
+use crate::model::Structure;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Everything that the section shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    budget: Option<BudgetView>,
+    leads: Vec<LeadRow>,
+    levels: Vec<LevelView>,
+    /// Numbers behind the tables, by file stem.
+    #[serde(skip)]
+    tables: Vec<(String, Value)>,
+}
+
+/// Whole decisions.
+#[derive(Debug, Serialize)]
+struct BudgetView {
+    decisions: String,
+    joint: String,
+    executed: String,
+    flat: bool,
+    rows: Vec<[String; 5]>,
+    chart: Chart,
+}
+
+/// How far the student is ahead of one rule: figures with their intervals.
+#[derive(Debug, Serialize)]
+struct LeadRow {
+    level: String,
+    kind: String,
+    rule: String,
+    candidates: String,
+    choices: String,
+    /// top-1, top-3, regret.
+    figures: [Option<(String, String)>; 3],
+}
+
+/// The regions of one level.
+#[derive(Debug, Serialize)]
+struct LevelView {
+    level: String,
+    found_on: usize,
+    measured_on: usize,
+    choices: String,
+    disagree: String,
+    /// Mean regret over all choices; `None` where the teacher's probabilities are not known.
+    regret: Option<String>,
+    /// Whether the student departs nowhere.
+    never: bool,
+    regions: Vec<RegionRow>,
+}
+
+/// One region, written out.
+#[derive(Debug, Serialize)]
+struct RegionRow {
+    /// Which choices, in words.
+    what: String,
+    share: (String, String),
+    disagree: (String, String),
+    regret: Option<(String, String)>,
+    /// Share of the level's regret, else of its disagreement, and the length of its bar in per cent.
+    cost: Option<(String, String)>,
+    cost_length: String,
+    instead: Option<String>,
+}
+
+/// Words the evaluation's departures.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if the chart cannot be drawn.
+pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<Section, ReportError> {
+    let mut tables = Vec::new();
+    if !evaluation.leads.is_empty() {
+        tables.push(("leads".to_owned(), super::to_data("leads", &evaluation.leads)?));
+    }
+    if !evaluation.disagreement.is_empty() {
+        tables.push(("disagreement".to_owned(), super::to_data("disagreement", &evaluation.disagreement)?));
+    }
+    Ok(Section {
+        budget: evaluation.budget.as_ref().map(budget).transpose()?,
+        leads: evaluation.leads.iter().map(lead).collect(),
+        levels: evaluation.disagreement.iter().map(|d| level(d, features)).collect(),
+        tables,
+    })
+}
+
+impl Section {
+    /// The chart, if there is one, and the numbers behind the tables.
+    pub(super) fn into_parts(self) -> (Option<Chart>, Vec<(String, Value)>) {
+        (self.budget.map(|b| b.chart), self.tables)
+    }
+}
+
+/// A figure and its interval for a cell of a table.
+fn shown(e: &Estimate, write: fn(f64) -> String) -> (String, String) {
+    (write(e.value), format!("{} to {}", write(e.low), write(e.high)))
+}
+
+fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
+    let disagreement = 1.0 - found.joint.value;
+    let row = |r: &crate::evaluator::BudgetRow| {
+        let of_all = if disagreement > 0.0 { percent(r.share.value / disagreement) } else { "–".to_owned() };
+        [
+            format!("{}, {}", r.level, r.kind),
+            count(r.decisions as u64),
+            count(r.departures as u64),
+            interval(&r.share, percent),
+            of_all,
+        ]
+    };
+    Ok(BudgetView {
+        decisions: count(found.decisions as u64),
+        joint: interval(&found.joint, percent),
+        executed: interval(&found.executed, percent),
+        flat: found.structure == Structure::Flat,
+        rows: found.rows.iter().map(row).collect(),
+        chart: budget_chart(found)?,
+    })
+}
+
+fn budget_chart(found: &Budget) -> Result<Chart, ReportError> {
+    let item = |label: String, colour, e: Estimate| Row::Item { label, colour, cells: vec![Cell::Dot(e)] };
+    let mut lines = vec![
+        item("agree at all levels".into(), BLUE, found.joint),
+        item("take what was executed".into(), GREY, found.executed),
+        Row::Heading("the others depart first at".into()),
+    ];
+    lines.extend(found.rows.iter().map(|r| item(format!("{}, {}", r.level, r.kind), ORANGE, r.share)));
+    let panel = Panel {
+        title: "Whole decisions".into(),
+        axis: "share of all decisions".into(),
+        range: (0.0, 1.0),
+        reference: None,
+        write: percent,
+        tick: |share| format!("{:.0}\u{a0}%", share * 100.0),
+    };
+    let title = "Where whole decisions depart from the teacher's".to_owned();
+    let each =
+        found.rows.iter().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
+    let description = format!("Agree at all levels: {}. {}", percent(found.joint.value), each.collect::<String>());
+    let (svg, width) = draw("budget", &title, &description, &[panel], &lines)?;
+    Ok(Chart { name: "budget".into(), title, svg, width, data: super::to_data("budget", found)? })
+}
+
+fn lead(row: &Lead) -> LeadRow {
+    LeadRow {
+        level: row.level.clone(),
+        kind: row.kind.clone(),
+        rule: row.over.clone(),
+        candidates: format!("{} or more", row.candidates),
+        choices: count(row.choices as u64),
+        figures: [
+            Some(shown(&row.top1, points)),
+            Some(shown(&row.top3, points)),
+            row.regret.as_ref().map(|e| shown(e, signed)),
+        ],
+    }
+}
+
+/// A difference of shares in percentage points, with its sign.
+fn points(difference: f64) -> String {
+    format!("{:+.1}", difference * 100.0).replace('-', "\u{2212}")
+}
+
+/// A difference with its sign.
+fn signed(difference: f64) -> String {
+    format!("{difference:+.3}").replace('-', "\u{2212}")
+}
+
+fn level(found: &Disagreement, features: &FeatureSet) -> LevelView {
+    let by_regret = found.regret.is_some();
+    let region = |r: &Region| {
+        let cost = if by_regret { r.share_of_regret } else { r.share_of_disagreement };
+        RegionRow {
+            what: conditions(&r.conditions, features.level(&found.level)),
+            share: shown(&r.share, percent),
+            disagree: shown(&r.disagree, percent),
+            regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
+            cost: cost.as_ref().map(|e| shown(e, percent)),
+            cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
+            instead: r.instead.as_ref().map(instead),
+        }
+    };
+    LevelView {
+        level: found.level.clone(),
+        found_on: found.found_on,
+        measured_on: found.measured_on,
+        choices: count(found.choices as u64),
+        disagree: interval(&found.disagree, percent),
+        regret: found.regret.as_ref().map(|e| interval(e, thousandths)),
+        never: found.disagree.value == 0.0,
+        regions: found.regions.iter().map(region).collect(),
+    }
+}
+
+fn thousandths(value: f64) -> String {
+    format!("{value:.3}").replace('-', "\u{2212}")
+}
+
+/// What the student takes instead, e.g. `one with more remaining work (97 % of its departures)`.
+fn instead(found: &Instead) -> String {
+    let (more, feature) = (if found.more { "more" } else { "less" }, found.feature.replace('_', " "));
+    format!("one with {more} {feature} ({} of the departures)", percent(found.share.value))
+}
+
+/// The bounds of a region in words.
+fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
+    let words: Vec<String> = all.iter().flat_map(|c| condition(c, spec)).collect();
+    if words.is_empty() { "all choices".to_owned() } else { list(&words) }
+}
+
+fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
+    if let Some(kind) = c.column.strip_prefix("kind=") {
+        // The column is 1 for choices of that kind, else 0.
+        let is = c.above.is_some_and(|v| v >= 0.0);
+        return vec![if is { format!("kind {kind}") } else { format!("not kind {kind}") }];
+    }
+    let (whose, name) = match c.column.strip_prefix("teacher.") {
+        Some(name) => ("the teacher's candidate: ", name),
+        None => ("", c.column.as_str()),
+    };
+    let feature = spec.and_then(|s| s.features.iter().find(|f| f.name == name));
+    let low = c.above.map(|v| match feature {
+        Some(f) => words::test(f, v).right,
+        None => format!("{name} > {}", number(f64::from(v))),
+    });
+    let high = c.at_most.map(|v| match feature {
+        Some(f) => words::test(f, v).left,
+        None => format!("{name} ≤ {}", number(f64::from(v))),
+    });
+    low.into_iter().chain(high).map(|words| format!("{whose}{words}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::{FeatureSpec, Scope};
+
+    #[test]
+    fn bounds_are_put_in_words() {
+        let age = FeatureSpec {
+            name: "age".into(),
+            unit: "ms".into(),
+            meaning: String::new(),
+            scope: Scope::Absolute,
+            version: 1,
+        };
+        let spec = LevelSpec {
+            name: "job".into(),
+            question: String::new(),
+            entities: vec!["job".into()],
+            features: vec![age],
+        };
+        let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most };
+        let said = |all: &[Condition]| conditions(all, Some(&spec));
+        assert_eq!(said(&[]), "all choices");
+        assert_eq!(
+            said(&[bound("kind=free", Some(0.5), None), bound("candidates", Some(2.5), Some(7.5))]),
+            "kind free, candidates > 2.5 and candidates ≤ 7.5"
+        );
+        assert_eq!(said(&[bound("kind=free", None, Some(0.5))]), "not kind free");
+        assert_eq!(said(&[bound("teacher.age", None, Some(3e4))]), "the teacher's candidate: age ≤ 30\u{a0}s");
+    }
+}

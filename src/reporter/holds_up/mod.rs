@@ -1,0 +1,54 @@
+//! Does it hold up? The student as a scheduler: completion times, episodes, schedules, other workloads.
+
+mod closed_loop;
+mod distribution;
+mod gantt;
+mod paired;
+mod timeline;
+mod workloads;
+
+pub(super) use closed_loop::{ratio, ratio_text, spoken, stalled};
+
+use super::ReportError;
+use super::run_dir::RunDir;
+use super::svg::Chart;
+use serde::Serialize;
+
+/// Everything that the section shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    closed_loop: Option<closed_loop::Section>,
+    distribution: Option<distribution::Section>,
+    paired: Option<paired::Section>,
+    schedules: Option<Chart>,
+    utilisation: Option<Chart>,
+    executors: Option<Chart>,
+    workloads: Option<workloads::Section>,
+}
+
+/// Draws the section from a run's evaluation and schedules.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if a chart cannot be drawn.
+pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
+    let own = run.evaluation.closed_loop.as_ref();
+    Ok(Section {
+        closed_loop: own.map(closed_loop::section).transpose()?,
+        distribution: own.map(distribution::section).transpose()?.flatten(),
+        paired: own.map(paired::section).transpose()?.flatten(),
+        schedules: gantt::chart(&run.schedules),
+        utilisation: timeline::utilisation(&run.schedules)?,
+        executors: timeline::executors(&run.schedules)?,
+        workloads: workloads::section(own, &run.evaluation.other_workloads)?,
+    })
+}
+
+impl Section {
+    /// The charts in the page's order.
+    pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
+        let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
+        let seen = [self.paired.map(|s| s.chart), self.schedules, self.executors, self.utilisation];
+        compared.into_iter().chain(seen).chain([self.workloads.map(|s| s.chart)]).flatten()
+    }
+}

@@ -1,0 +1,175 @@
+//! "Does it hold up?": the numbers behind its charts, and runs that lack them.
+
+use super::fixture::{closed_loop, write_run};
+use super::{Outcome, report};
+use sched_distill::evaluator::{Evaluation, Schedule};
+use sched_distill::reporter::write_report;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_distribution_has_the_quantiles_of_at_most_six_policies() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        let policies = &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies;
+        for name in ["fast", "slow"] {
+            let mut more = policies[3].clone();
+            more.policy = name.into();
+            let factor = if name == "fast" { 0.1 } else { 10.0 };
+            more.mean_jct_ms.iter_mut().for_each(|e| e.value *= factor);
+            policies.push(more);
+        }
+    })?;
+    let (html, numbers) = report(dir.path(), "jct-distribution")?;
+    let policies = numbers["policies"].as_array().ok_or("a list")?;
+    let names: Vec<&str> = policies.iter().filter_map(|p| p["policy"].as_str()).collect();
+    let expected =
+        ["decima:model.pt,mode=sample", "student:student.json", "fast", "weighted-fair,alpha=-1", "fair", "slow"];
+    assert_eq!(names, expected, "teacher, student, then the best heuristics; those that stalled come last");
+    assert_eq!(policies[1]["jct_quantiles_ms"][0], json!(8_190.0));
+    assert_eq!(policies[1]["jct_quantiles_ms"].as_array().map(Vec::len), Some(101));
+    assert!(html.contains("Not drawn:\nrandom.") && !html.contains("which flatters it"), "the stalled one is left out");
+    Ok(())
+}
+
+#[test]
+fn episodes_are_paired_and_sorted() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        let policies = &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies;
+        policies[0].episode_jct_ms = vec![Some(100.0), Some(50.0), None, Some(10.0), Some(0.0)];
+        policies[1].episode_jct_ms = vec![Some(150.0), Some(25.0), Some(1.0), Some(10.0), Some(1.0)];
+    })?;
+    let (html, numbers) = report(dir.path(), "paired-jct")?;
+    let expected = json!([{"episode": 1, "ratio": 0.5}, {"episode": 3, "ratio": 1.0}, {"episode": 0, "ratio": 1.5}]);
+    assert_eq!((&numbers["ratios"], &numbers["better"]), (&expected, &json!(1)));
+    assert!(html.contains("<b>1 of 3</b>") && html.contains("2 episodes that one of the two did not finish are"));
+    Ok(())
+}
+
+#[test]
+fn work_over_time_adds_up() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let (_, numbers) = report(dir.path(), "utilisation")?;
+    let schedules: Vec<Schedule> = serde_json::from_slice(&fs::read(dir.path().join("schedules.json"))?)?;
+    let bin = numbers["bin_ms"].as_f64().ok_or("a length")?;
+    for (schedule, shown) in schedules.iter().zip(numbers["policies"].as_array().ok_or("a list")?) {
+        let work: f64 = schedule.runs.iter().map(|r| r.end_ms - r.start_ms).sum();
+        let end = shown["end_ms"].as_f64().ok_or("an end")?;
+        let busy: Vec<f64> = serde_json::from_value(shown["busy"].clone())?;
+        assert!((50..=121).contains(&busy.len()), "{} bins", busy.len());
+        let lengths = (0..busy.len()).map(|i| (end - i as f64 * bin).min(bin));
+        let sum: f64 = busy.iter().zip(lengths).map(|(share, length)| share * length * f64::from(schedule.lanes)).sum();
+        assert!((sum / work - 1.0).abs() < 1e-9, "{sum} {work}");
+    }
+
+    let stretch: Value = serde_json::from_slice(&fs::read(dir.path().join("report/data/executors.json"))?)?;
+    let number = |name: &str| stretch[name].as_f64().unwrap_or(f64::NAN);
+    let (start, end, bin) = (number("start_ms"), number("end_ms"), number("bin_ms"));
+    for (schedule, shown) in schedules.iter().zip(stretch["schedules"].as_array().ok_or("a list")?) {
+        let work: f64 = schedule.runs.iter().map(|r| (r.end_ms.min(end) - r.start_ms.max(start)).max(0.0)).sum();
+        let jobs = shown["jobs"].as_array().ok_or("a list")?;
+        let all = jobs.iter().flat_map(|j| j["executors"].as_array().into_iter().flatten()).filter_map(Value::as_f64);
+        assert!((all.sum::<f64>() * bin / work - 1.0).abs() < 1e-9);
+        assert!(jobs.len() <= 9 && jobs.iter().filter(|j| j["job"].is_null()).count() <= 1);
+    }
+    Ok(())
+}
+
+#[test]
+fn other_workloads_stand_beside_the_runs_own() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        evaluation.other_workloads = vec![
+            closed_loop("tpch:a/b/profiles.json.gz,edge=giant", 71_460.0, 0),
+            closed_loop("tpch:a/b/profiles.json.gz,edge=wide", 90_000.0, 2),
+        ];
+    })?;
+    let (html, numbers) = report(dir.path(), "workloads")?;
+    let of = |place: usize, name: &str| numbers[place][name].clone();
+    assert_eq!(of(1, "workload"), "tpch:profiles.json.gz,edge=giant");
+    let ratio = of(1, "student_ratio")["value"].as_f64().ok_or("a ratio")?;
+    assert!((ratio - 0.9).abs() < 1e-12);
+    assert_eq!((of(1, "heuristic"), of(2, "student_ratio")), (json!("weighted-fair,alpha=-1"), Value::Null));
+    assert!(html.contains("student stalled in 2 of 20") && !html.contains("not run on other workloads"));
+    Ok(())
+}
+
+#[test]
+fn what_was_not_run_is_said_with_the_command_that_runs_it() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        for policy in &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies {
+            policy.jct_quantiles_ms.clear();
+            policy.episode_jct_ms.fill(None);
+        }
+    })?;
+    let summary = write_report(dir.path(), &dir.path().join("report"))?;
+    let html = fs::read_to_string(&summary.page)?;
+    for words in [
+        "The completion times of single jobs were not kept",
+        "There is no episode that both the teacher and the student finished.",
+        "-w WORKLOAD --edge-cases -o evaluation.json</code> runs",
+    ] {
+        assert!(html.contains(words), "{words}");
+    }
+    Ok(())
+}
+
+/// Empty and extreme figures are drawn or left out, but never break the page.
+#[test]
+fn odd_figures_draw_what_there_is() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let drawn = |edit: fn(&mut Evaluation)| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        write_run(dir.path(), |_, _, evaluation| edit(evaluation))?;
+        let summary = write_report(dir.path(), &dir.path().join("report"))?;
+        let stem = |p: &Path| p.file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
+        Ok(summary.charts.iter().map(|p| stem(p)).collect())
+    };
+    let has = |charts: &[String], name: &str| charts.iter().any(|c| c == name);
+    // One episode, one job.
+    let one = drawn(|e| {
+        for p in &mut e.closed_loop.as_mut().expect("the fixture has one").policies {
+            p.episode_jct_ms = vec![Some(5.0)];
+            p.jct_quantiles_ms = vec![5.0; 101];
+        }
+    })?;
+    assert!(has(&one, "paired-jct") && has(&one, "jct-distribution"));
+    // Jobs that take no time, and ratios far apart.
+    let far = drawn(|e| {
+        let policies = &mut e.closed_loop.as_mut().expect("the fixture has one").policies;
+        policies[0].jct_quantiles_ms = vec![0.0; 101];
+        policies[1].jct_quantiles_ms = (0..=100).map(|i| f64::from(i) * 1e12).collect();
+        policies[1].episode_jct_ms = (0..20).map(|i| Some(10f64.powi(i - 5))).collect();
+    })?;
+    assert!(has(&far, "paired-jct") && has(&far, "jct-distribution"));
+    let nobody = drawn(|e| {
+        let result = e.closed_loop.as_mut().expect("the fixture has one");
+        (result.policies, result.ratios) = (Vec::new(), Vec::new());
+        e.other_workloads = vec![result.clone()];
+    })?;
+    assert!(has(&nobody, "workloads") && !has(&nobody, "paired-jct"));
+    Ok(())
+}
+
+#[test]
+fn broken_times_are_refused_by_name() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let said = |edit: fn(&mut Evaluation)| -> Result<String, Box<dyn std::error::Error>> {
+        write_run(dir.path(), |_, _, evaluation| edit(evaluation))?;
+        Ok(write_report(dir.path(), &dir.path().join("report")).err().map(|e| e.to_string()).unwrap_or_default())
+    };
+    let short = said(|e| e.closed_loop.iter_mut().for_each(|c| c.policies[0].jct_quantiles_ms = vec![1.0; 7]))?;
+    assert!(
+        short.contains("evaluation.json: policy `decima:model.pt,mode=sample`: jct_quantiles_ms holds 7"),
+        "{short}"
+    );
+    let negative = said(|e| {
+        e.other_workloads = vec![closed_loop("w", 1.0, 0)];
+        e.other_workloads[0].policies[1].episode_jct_ms[3] = Some(-2.0);
+    })?;
+    assert!(negative.contains("episode_jct_ms holds -2, expected a time of 0 ms or more"), "{negative}");
+    Ok(())
+}
