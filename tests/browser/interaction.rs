@@ -51,6 +51,9 @@ fn a_test_says_what_its_feature_means() {
     let inside = "(() => { const r = tip.getBoundingClientRect();
         return r.left >= 0 && r.top >= 0 && r.right <= innerWidth && r.bottom <= innerHeight })()";
     assert_eq!(page.eval(inside), json!(true));
+    page.size(390, 844);
+    page.hover("#tree-stage a[data-tip]");
+    assert_eq!(page.eval(inside), json!(true));
     page.focus("[data-open=true]");
     assert!(!page.shows("#tip"));
 }
@@ -87,5 +90,6 @@ fn paper_shows_everything() {
 
     page.colours("light");
     let pdf = page.print();
+    assert_eq!(page.count("details:not([open])"), 0);
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 100_000, "{} bytes", pdf.len());
 }

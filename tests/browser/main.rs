@@ -6,7 +6,7 @@
 //! fn everything_opens() {
 //!     let page = report();
 //!     page.click("[data-open=true]");
-//!     assert!(page.shows("#look details p"));
+//!     assert_eq!(page.count("#rules details:not([open])"), 0);
 //! }
 //! ```
 //!
