@@ -136,7 +136,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     // Naming a workload twice gives it more turns in the search, and one comparison.
     let distinct: Vec<String> =
         (0..ids.len()).filter(|&i| !ids[..i].contains(&ids[i])).map(|i| ids[i].clone()).collect();
-    let mut comparisons = closed_loops(&contenders, &distinct, which, common, output)?.into_iter();
+    let mut comparisons = closed_loops(&contenders, &distinct, which, common, output)?.0.into_iter();
     let (comparison, others) = (comparisons.next(), comparisons.collect::<Vec<_>>());
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
     output.json(

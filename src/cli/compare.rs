@@ -127,17 +127,23 @@ pub(super) struct Comparison {
     pub(super) schedules: Vec<Schedule>,
 }
 
-/// Runs and prints one comparison per workload, and what they come to if there are several.
+/// Runs and prints one comparison per workload, and what they come to if there are several; with the schedules of the first
+/// two contenders on the first workload.
 pub(super) fn closed_loops(
     contenders: &[Contender],
     workload_ids: &[String],
     which: EpisodeArgs,
     common: &Common,
     output: &mut Output,
-) -> Result<Vec<ClosedLoop>> {
-    let mut results = Vec::new();
+) -> Result<(Vec<ClosedLoop>, Vec<Schedule>)> {
+    let (mut results, mut schedules) = (Vec::new(), Vec::new());
     for id in workload_ids {
-        let result = closed_loop(contenders, id, which, common, output)?.comparison;
+        let Comparison { comparison: result, schedules: of_workload } =
+            closed_loop(contenders, id, which, common, output)?;
+        if results.is_empty() {
+            // The first two are the teacher's and the student's.
+            schedules = of_workload.into_iter().take(2).collect();
+        }
         if !results.is_empty() {
             output.text("")?;
         }
@@ -147,7 +153,7 @@ pub(super) fn closed_loops(
     if results.len() > 1 {
         print_ratios(&results, &contenders[0].id, output)?;
     }
-    Ok(results)
+    Ok((results, schedules))
 }
 
 /// Job completion times relative to the baseline's, a line per workload.

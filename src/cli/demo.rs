@@ -3,19 +3,20 @@
 use super::{
     Common, Verdict, check_interrupt,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
-    evaluate::{fidelity_rows, write_json},
+    disagreement::disagreement,
+    evaluate::{measure, write_json},
+    explain::{self, ExplainParams},
     fit::fit_traces,
     output::Output,
     record::record_trace,
+    run_dir,
 };
 use crate::{
     distiller::FitParams,
     evaluator::{Estimate, Evaluation},
     model::Student,
-    policy,
-    reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo, write_report},
-    spec::Spec,
-    trace::{Manifest, Trace},
+    reporter::{RunInfo, write_report},
+    trace::Trace,
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -84,7 +85,8 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     lap(&mut timings, "fit_s", start);
 
     output.note("measuring fidelity");
-    let (fidelity, leads) = fidelity_rows(&student, test, Some(train), common.seed)?;
+    let measured = measure(&student, test, Some(train), true, common.seed)?;
+    let regions = disagreement(&student, test, &measured.samples, 8, common.seed, &mut Output::silent())?;
     lap(&mut timings, "fidelity_s", start);
     let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::student(&student_path)?];
     for id in HEURISTICS.iter().filter(|&&id| id != args.teacher) {
@@ -95,9 +97,22 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     lap(&mut timings, "closed_loop_s", start);
     // The first two schedules are the teacher's and the student's.
     result.schedules.truncate(2);
-    let evaluation = Evaluation { fidelity, leads, closed_loop: Some(result.comparison), ..Evaluation::default() };
+    let evaluation = Evaluation {
+        student: student.hash(),
+        fidelity: measured.fidelity,
+        leads: measured.leads,
+        budget: measured.budget,
+        disagreement: regions,
+        closed_loop: Some(result.comparison),
+        other_workloads: Vec::new(),
+    };
     write_json(&dir.join("evaluation.json"), &evaluation)?;
     write_json(&dir.join("schedules.json"), &result.schedules)?;
+    output.note("explaining");
+    let params = ExplainParams { choices: 1500, decisions: 300, regime: "jobs_in_system", seed: common.seed };
+    let (explanation, decisions) = explain::explain(&student, test, &params, output)?;
+    explain::write(dir, &explanation, &decisions)?;
+    lap(&mut timings, "explain_s", start);
     write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;
     let report = write_report(dir, &dir.join("report"))?;
     lap(&mut timings, "report_s", start);
@@ -126,23 +141,6 @@ fn hint_force(error: anyhow::Error, force: bool) -> anyhow::Error {
 }
 
 fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunInfo> {
-    let manifest = &traces[0].manifest;
-    let spec: Spec = args.teacher.parse()?;
-    let mut notes = Vec::new();
-    if policy::open(&spec)?.files().is_empty() && !spec.params.contains_key("temperature") {
-        notes.push(format!("The teacher, {}, is not a trained network but a built-in heuristic.", args.teacher));
-    } else if policy::open(&spec)?.files().is_empty() {
-        notes.push(format!(
-            "The teacher, {}, is not a trained network but the built-in heuristic {} in a stochastic form: its \
-             probabilities are the softmax of the heuristic's scores.",
-            args.teacher, spec.name
-        ));
-    }
-    let split = |m: &Manifest, trace: &Trace| -> Result<SplitInfo> {
-        let decisions = trace.episodes()?.iter().map(|e| u64::from(e.decisions)).sum();
-        Ok(SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions })
-    };
-    let files = manifest.driver.files.iter();
     let command = format!(
         "distill demo --teacher {} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
         args.teacher,
@@ -152,20 +150,10 @@ fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunIn
         common.seed,
         args.output.display()
     );
-    Ok(RunInfo {
-        format_version: RUN_FORMAT,
-        title: format!("What {} does", spec.name),
-        created_by: format!("sched-distill {}", env!("CARGO_PKG_VERSION")),
-        commands: vec![command],
-        teacher: TeacherInfo {
-            id: args.teacher.clone(),
-            files: files.map(|(path, sha256)| FileHash { path: path.clone(), sha256: sha256.clone() }).collect(),
-        },
-        workload: args.workload.clone(),
-        seed: common.seed,
-        splits: traces.iter().map(|t| split(&t.manifest, t)).collect::<Result<_>>()?,
-        notes,
-    })
+    let mut info = run_dir::new(&args.teacher, &args.workload, common.seed);
+    info.commands.push(command);
+    traces.iter().try_for_each(|trace| run_dir::describe(&mut info, trace))?;
+    Ok(info)
 }
 
 /// Five lines that say what came out.

@@ -9,23 +9,23 @@ use crate::{
     evaluator::{Disagreement, Estimate, Instead, Scorer},
     explainer,
     model::Student,
-    trace::Trace,
+    trace::{LevelTable, Trace},
 };
 use anyhow::{Result, bail};
 
-/// Finds and prints the regions of every level; levels without choices in two episodes are named in a note.
+/// Finds and prints the regions of every level in samples of its choices; levels without choices in two episodes are named in a note.
 pub(super) fn disagreement(
     student: &Student,
     trace: &Trace,
+    samples: &[LevelTable],
     max_leaves: usize,
     seed: u64,
     output: &mut Output,
 ) -> Result<Vec<Disagreement>> {
     let mut found = Vec::new();
-    for level in &student.levels {
-        let table = trace.level(&level.level)?;
+    for (level, table) in student.levels.iter().zip(samples) {
         let scorer = Scorer::student(student, level, "student");
-        match explainer::disagreement(&table, &scorer, max_leaves, seed)? {
+        match explainer::disagreement(table, &scorer, max_leaves, seed)? {
             Some(regions) => {
                 print(&regions, output)?;
                 found.push(regions);

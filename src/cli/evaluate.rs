@@ -1,16 +1,17 @@
 //! `distill evaluate`: how faithful is a student, and how well does it schedule?
 
 use super::{
-    Common, Verdict, check_parent,
+    Common, Verdict, check_interrupt, check_parent,
     compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
     disagreement::disagreement,
     output::Output,
+    run_dir,
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Budget, Evaluation, FidelityRow, Lead, Scorer, best_single_features, budget, fidelity, leads},
+    evaluator::{Budget, BudgetTally, Evaluation, FidelityRow, Lead, Scorer, Tally, best_single_features},
     model::Student,
-    trace::Trace,
+    trace::{LevelTable, Sampler, Trace},
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -52,6 +53,9 @@ pub(super) struct EvaluateArgs {
     /// Use the seeds kept for closing figures instead of the test seeds
     #[arg(long = "final")]
     closing: bool,
+    /// Run directory to write evaluation.json and schedules.json to, for `distill report`
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
     /// Write all figures to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -77,20 +81,29 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         check_parent(path)?;
     }
     let student = Student::load(&args.student)?;
-    let mut evaluation = Evaluation::default();
+    let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
+    if let Some(dir) = &args.run {
+        run_dir::enter(dir, &student, None, common.seed)?;
+    }
     if let Some(dir) = &args.trace {
         let trace = Trace::open(dir)?;
         if trace.hash == student.provenance.trace_hash {
             output.note("note: the student was fitted on this very trace; record another split for an honest figure");
         }
         let selection = args.selection.as_deref().map(Trace::open).transpose()?;
-        (evaluation.fidelity, evaluation.leads) = fidelity_rows(&student, &trace, selection.as_ref(), common.seed)?;
+        if let Some(run) = &args.run {
+            for trace in selection.iter().chain([&trace]) {
+                run_dir::enter(run, &student, Some(trace), common.seed)?;
+            }
+        }
+        let measured = measure(&student, &trace, selection.as_ref(), args.disagreement, common.seed)?;
+        (evaluation.fidelity, evaluation.leads) = (measured.fidelity, measured.leads);
         output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
         if !evaluation.leads.is_empty() {
             print_leads(&evaluation.leads, output)?;
         }
-        evaluation.budget = whole_decisions(&student, &trace, common.seed)?;
+        evaluation.budget = measured.budget;
         match &evaluation.budget {
             Some(budget) => print_budget(budget, output)?,
             None => output.note(
@@ -98,7 +111,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
             ),
         }
         if args.disagreement {
-            evaluation.disagreement = disagreement(&student, &trace, args.max_leaves as usize, common.seed, output)?;
+            evaluation.disagreement = disagreement(&student, &trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
         }
     }
     if let Some(teacher) = &args.teacher {
@@ -112,9 +125,18 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         if !evaluation.fidelity.is_empty() {
             output.text("")?;
         }
-        let mut results = closed_loops(&contenders, &workloads, which, common, output)?.into_iter();
+        let (results, schedules) = closed_loops(&contenders, &workloads, which, common, output)?;
+        let mut results = results.into_iter();
         evaluation.closed_loop = results.next();
         evaluation.other_workloads = results.collect();
+        if let Some(dir) = &args.run {
+            write_json(&dir.join("schedules.json"), &schedules)?;
+        }
+    }
+    if let Some(dir) = &args.run {
+        let path = dir.join("evaluation.json");
+        write_json(&path, &joined(evaluation.clone(), &path)?)?;
+        output.text(format!("\nwritten to {}", path.display()))?;
     }
     if let Some(path) = &args.output {
         write_json(path, &evaluation)?;
@@ -123,21 +145,55 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     gates(args, &evaluation, output)
 }
 
+/// An evaluation with what an earlier one of the same student measured and this one did not, so that fidelity and closed loop
+/// may come from two commands.
+fn joined(mut now: Evaluation, path: &Path) -> Result<Evaluation> {
+    let Ok(text) = std::fs::read(path) else { return Ok(now) };
+    let before: Evaluation =
+        serde_json::from_slice(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
+    if before.student != now.student {
+        return Ok(now);
+    }
+    if now.fidelity.is_empty() {
+        (now.fidelity, now.leads, now.budget) = (before.fidelity, before.leads, before.budget);
+    }
+    if now.disagreement.is_empty() {
+        now.disagreement = before.disagreement;
+    }
+    if now.closed_loop.is_none() {
+        (now.closed_loop, now.other_workloads) = (before.closed_loop, before.other_workloads);
+    }
+    Ok(now)
+}
+
+/// What a trace says of a student.
+pub(super) struct Measured {
+    pub(super) fidelity: Vec<FidelityRow>,
+    pub(super) leads: Vec<Lead>,
+    pub(super) budget: Option<Budget>,
+    /// Per level, choices to look for regions of disagreement in; empty unless asked for.
+    pub(super) samples: Vec<LevelTable>,
+}
+
+/// Choices per kind that rules and regions are chosen on at most.
+const SAMPLE: usize = 50_000;
+
 /// Fidelity of all models of a student on all levels of a trace, beside random and, if there is a trace to choose them on,
-/// the best single-feature rules; and how far the student is ahead of these.
-pub(super) fn fidelity_rows(
+/// the best single-feature rules; how far the student is ahead of these; and where whole decisions depart. The trace is read
+/// once, piece by piece.
+pub(super) fn measure(
     student: &Student,
     trace: &Trace,
     selection: Option<&Trace>,
+    sampled: bool,
     seed: u64,
-) -> Result<(Vec<FidelityRow>, Vec<Lead>)> {
+) -> Result<Measured> {
     if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
         bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display());
     }
-    let (mut rows, mut ahead) = (Vec::new(), Vec::new());
+    let mut scorers: Vec<Vec<Scorer<'_>>> = Vec::new();
     for level in &student.levels {
-        let table = trace.level(&level.level)?;
-        let mut scorers: Vec<Scorer<'_>> = level
+        let mut of_level: Vec<Scorer<'_>> = level
             .models
             .iter()
             .map(|m| match m.name == level.used {
@@ -146,14 +202,46 @@ pub(super) fn fidelity_rows(
             })
             .collect();
         if let Some(selection) = selection {
-            let rules = best_single_features(&selection.level(&level.level)?);
-            ahead.extend(leads(&table, &Scorer::student(student, level, "student"), &rules, seed));
-            scorers.extend(rules);
+            of_level.extend(best_single_features(&selection.sample(&level.level, SAMPLE, seed)?.weighted()));
         }
-        scorers.push(Scorer::random());
-        rows.extend(fidelity(&table, &scorers, seed));
+        of_level.push(Scorer::random());
+        scorers.push(of_level);
     }
-    Ok((rows, ahead))
+    let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
+    let empty = names.iter().map(|n| Ok(trace.pieces(n)?.empty())).collect::<Result<Vec<_>>>()?;
+    let mut tallies: Vec<Tally<'_>> = empty.iter().zip(&scorers).map(|(t, s)| Tally::new(t, s)).collect();
+    let mut samplers: Vec<Sampler> =
+        empty.iter().filter(|_| sampled).map(|t| Sampler::new(t.clone(), SAMPLE, seed)).collect();
+    let mut budget = BudgetTally::new(student.structure);
+    let schedulers = schedulers(student);
+    for tables in trace.pieces_together(&names)? {
+        check_interrupt()?;
+        let tables = tables?;
+        tables.iter().zip(&mut tallies).for_each(|(table, tally)| tally.add(table));
+        tables.iter().zip(&mut samplers).for_each(|(table, sampler)| sampler.add(table));
+        budget.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
+    }
+    let mut leads = Vec::new();
+    for (tally, scorers) in tallies.iter().zip(&scorers) {
+        let places = |wanted: &dyn Fn(&Scorer<'_>) -> bool| {
+            scorers.iter().enumerate().filter(|(_, s)| wanted(s)).map(|(i, _)| i).collect::<Vec<usize>>()
+        };
+        let rules = places(&|s| s.role == "baseline" && s.name != "random");
+        for mine in places(&|s| s.role == "student") {
+            leads.extend(tally.leads(mine, &rules, seed));
+        }
+    }
+    Ok(Measured {
+        fidelity: tallies.iter().flat_map(|t| t.rows(seed)).collect(),
+        leads,
+        budget: budget.budget(seed),
+        samples: samplers.into_iter().map(|s| s.finish().weighted()).collect(),
+    })
+}
+
+/// What schedules at each level.
+fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
+    student.levels.iter().map(|l| Scorer::student(student, l, "student")).collect()
 }
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
@@ -175,10 +263,12 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
 
 /// Where the student's decisions depart from the teacher's.
 pub(super) fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
-    let tables = student.levels.iter().map(|l| trace.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
-    let scorers: Vec<Scorer<'_>> = student.levels.iter().map(|l| Scorer::student(student, l, "student")).collect();
-    let levels: Vec<_> = tables.iter().zip(&scorers).collect();
-    Ok(budget(&levels, student.structure, seed))
+    let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
+    let (schedulers, mut budget) = (schedulers(student), BudgetTally::new(student.structure));
+    for tables in trace.pieces_together(&names)? {
+        budget.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
+    }
+    Ok(budget.budget(seed))
 }
 
 fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {

@@ -21,6 +21,11 @@ impl Output {
         Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet, closed: false }
     }
 
+    /// One that says nothing.
+    pub(super) fn silent() -> Self {
+        Self { stdout: BufWriter::new(std::io::stdout()), json: false, quiet: true, closed: true }
+    }
+
     /// Whether progress may be shown on stderr.
     pub(super) fn shows_progress(&self) -> bool {
         !self.json && !self.quiet

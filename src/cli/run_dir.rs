@@ -32,17 +32,7 @@ pub(super) fn enter(dir: &Path, student: &Student, trace: Option<&Trace>, seed: 
         Ok(text) => {
             serde_json::from_slice(&text).with_context(|| format!("{}: not a run's description", path.display()))?
         }
-        Err(_) => RunInfo {
-            format_version: RUN_FORMAT,
-            title: title(&student.provenance.teacher),
-            created_by: format!("sched-distill {}", env!("CARGO_PKG_VERSION")),
-            commands: Vec::new(),
-            teacher: TeacherInfo { id: student.provenance.teacher.clone(), files: Vec::new() },
-            workload: student.provenance.workload.clone(),
-            seed,
-            splits: Vec::new(),
-            notes: notes(&student.provenance.teacher),
-        },
+        Err(_) => new(&student.provenance.teacher, &student.provenance.workload, seed),
     };
     if let Some(trace) = trace {
         describe(&mut info, trace)?;
@@ -52,6 +42,21 @@ pub(super) fn enter(dir: &Path, student: &Student, trace: Option<&Trace>, seed: 
         info.commands.push(command);
     }
     write_json(&path, &info)
+}
+
+/// The description of a run that has not done anything yet.
+pub(super) fn new(teacher: &str, workload: &str, seed: u64) -> RunInfo {
+    RunInfo {
+        format_version: RUN_FORMAT,
+        title: title(teacher),
+        created_by: format!("sched-distill {}", env!("CARGO_PKG_VERSION")),
+        commands: Vec::new(),
+        teacher: TeacherInfo { id: teacher.to_owned(), files: Vec::new() },
+        workload: workload.to_owned(),
+        seed,
+        splits: Vec::new(),
+        notes: notes(teacher),
+    }
 }
 
 /// Adds what a trace says of its making.
@@ -70,13 +75,13 @@ pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<()> {
 }
 
 /// Heading of the report on a policy.
-pub(super) fn title(teacher: &str) -> String {
+fn title(teacher: &str) -> String {
     let name = teacher.parse::<Spec>().map_or_else(|_| teacher.to_owned(), |spec| spec.name);
     format!("What {name} does")
 }
 
 /// What a reader must know of a teacher that is no network.
-pub(super) fn notes(teacher: &str) -> Vec<String> {
+fn notes(teacher: &str) -> Vec<String> {
     let Ok(spec) = teacher.parse::<Spec>() else { return Vec::new() };
     if !policy::open(&spec).is_ok_and(|policy| policy.files().is_empty()) {
         return Vec::new();

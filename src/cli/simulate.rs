@@ -28,7 +28,7 @@ pub(super) struct SimulateArgs {
 
 pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let contenders: Vec<Contender> = args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    for result in closed_loops(&contenders, &args.workloads.ids()?, args.episodes, common, output)? {
+    for result in closed_loops(&contenders, &args.workloads.ids()?, args.episodes, common, output)?.0 {
         output.json("closed_loop", &result)?;
     }
     Ok(Verdict::Done)

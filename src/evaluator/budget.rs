@@ -54,50 +54,92 @@ pub struct Budget {
 /// executed path only.
 #[must_use]
 pub fn budget(levels: &[(&LevelTable, &Scorer<'_>)], structure: Structure, seed: u64) -> Option<Budget> {
-    let (first, _) = levels.first()?;
-    if structure == Structure::Flat && !first.iter().all(|c| c.is_forced() || c.has_probabilities()) {
-        return None;
+    let mut tally = BudgetTally::new(structure);
+    tally.add(levels);
+    tally.budget(seed)
+}
+
+/// A budget added up episode by episode, so that the choices need not be in memory all at once.
+pub struct BudgetTally {
+    structure: Structure,
+    /// Names of the levels, and of the kinds.
+    levels: Vec<String>,
+    kinds: Vec<String>,
+    /// By episode.
+    sums: Vec<Sums>,
+    decisions: Vec<usize>,
+    /// Whether a flat reading met a choice without probabilities.
+    unknown: bool,
+}
+
+impl BudgetTally {
+    /// Of no decision yet.
+    #[must_use]
+    pub fn new(structure: Structure) -> Self {
+        let (levels, kinds, sums, decisions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { structure, levels, kinds, sums, decisions, unknown: false }
     }
-    // Column of the row for a kind; forced choices come last.
-    let width = first.kinds.len() + 1;
-    let rows = levels.len() * width;
-    let decisions = Decisions::new(levels, structure);
-    let episodes = super::fidelity::episodes(first);
-    let sums: Vec<Sums> = episodes
-        .par_iter()
-        .map(|range| {
+
+    /// Adds the decisions of tables of all levels, which hold the same episodes whole.
+    pub fn add(&mut self, levels: &[(&LevelTable, &Scorer<'_>)]) {
+        let Some((first, _)) = levels.first() else { return };
+        self.levels = levels.iter().map(|(table, _)| table.spec.name.clone()).collect();
+        self.kinds.clone_from(&first.kinds);
+        self.unknown |=
+            self.structure == Structure::Flat && !first.iter().all(|c| c.is_forced() || c.has_probabilities());
+        if self.unknown {
+            return;
+        }
+        let rows = levels.len() * self.width();
+        let decisions = Decisions::new(levels, self.structure);
+        let of_episode = |range: &std::ops::Range<usize>| {
             let mut sums = Sums { rows: vec![(0, 0); rows], executed: 0 };
             range.clone().for_each(|i| decisions.add(i, &mut sums));
             sums
-        })
-        .collect();
-    let count: Vec<usize> = episodes.iter().map(ExactSizeIterator::len).collect();
-    let share = |of: &dyn Fn(usize) -> usize| {
-        bootstrap(episodes.len(), seed, |counts| {
-            let sum = |of: &dyn Fn(usize) -> usize| {
-                counts.iter().enumerate().map(|(e, &c)| of(e) as f64 * f64::from(c)).sum::<f64>()
-            };
-            sum(of) / sum(&|e| count[e])
-        })
-    };
-    let row = |r: usize| {
-        let sum = |of: fn(&(usize, usize)) -> usize| sums.iter().map(|s| of(&s.rows[r])).sum::<usize>();
-        let (table, _) = levels[r / width];
-        BudgetRow {
-            level: table.spec.name.clone(),
-            kind: first.kinds.get(r % width).map_or(FORCED, String::as_str).to_owned(),
-            decisions: sum(|s| s.0),
-            departures: sum(|s| s.1),
-            share: share(&|e| sums[e].rows[r].1),
+        };
+        let episodes = super::fidelity::episodes(first);
+        self.sums.par_extend(episodes.par_iter().map(of_episode));
+        self.decisions.extend(episodes.iter().map(ExactSizeIterator::len));
+    }
+
+    /// Rows per level: one per kind, and one for forced choices, which comes last.
+    fn width(&self) -> usize {
+        self.kinds.len() + 1
+    }
+
+    /// As [`budget`](fn@budget) gives it.
+    #[must_use]
+    pub fn budget(&self, seed: u64) -> Option<Budget> {
+        if self.unknown || self.levels.is_empty() {
+            return None;
         }
-    };
-    Some(Budget {
-        structure,
-        decisions: count.iter().sum(),
-        joint: share(&|e| count[e] - sums[e].rows.iter().map(|s| s.1).sum::<usize>()),
-        executed: share(&|e| sums[e].executed),
-        rows: (0..rows).map(row).filter(|r| r.decisions > 0).collect(),
-    })
+        let (sums, count, width) = (&self.sums, &self.decisions, self.width());
+        let share = |of: &dyn Fn(usize) -> usize| {
+            bootstrap(count.len(), seed, |counts| {
+                let sum = |of: &dyn Fn(usize) -> usize| {
+                    counts.iter().enumerate().map(|(e, &c)| of(e) as f64 * f64::from(c)).sum::<f64>()
+                };
+                sum(of) / sum(&|e| count[e])
+            })
+        };
+        let row = |r: usize| {
+            let sum = |of: fn(&(usize, usize)) -> usize| sums.iter().map(|s| of(&s.rows[r])).sum::<usize>();
+            BudgetRow {
+                level: self.levels[r / width].clone(),
+                kind: self.kinds.get(r % width).map_or(FORCED, String::as_str).to_owned(),
+                decisions: sum(|s| s.0),
+                departures: sum(|s| s.1),
+                share: share(&|e| sums[e].rows[r].1),
+            }
+        };
+        Some(Budget {
+            structure: self.structure,
+            decisions: count.iter().sum(),
+            joint: share(&|e| count[e] - sums[e].rows.iter().map(|s| s.1).sum::<usize>()),
+            executed: share(&|e| sums[e].executed),
+            rows: (0..self.levels.len() * width).map(row).filter(|r| r.decisions > 0).collect(),
+        })
+    }
 }
 
 /// Of one episode.

@@ -2,12 +2,12 @@
 
 use super::{Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
 use crate::{
-    level::first_max,
+    level::{LevelSpec, first_max},
     trace::{Choice, LevelTable},
 };
 use rayon::prelude::*;
 
-/// Weighted sums of one episode.
+/// Weighted sums, over a choice or an episode.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     weight: f64,
@@ -29,77 +29,126 @@ struct Sums {
 /// candidate are left out. Intervals resample episodes; `seed` fixes them.
 #[must_use]
 pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<FidelityRow> {
-    let mut rows = Vec::new();
-    for scorer in scorers {
-        let per_episode = sums(table, scorer, 2);
-        for (kind, name) in kinds(table).filter(|(kind, _)| scorer.only.is_none_or(|only| only == *kind)) {
-            let sums = of_kind(&per_episode, kind);
-            if !sums.is_empty() {
-                rows.push(row(table, scorer, name, &sums, seed));
-            }
-        }
-    }
-    rows
+    let mut tally = Tally::new(table, scorers);
+    tally.add(table);
+    tally.rows(seed)
 }
-
-/// Choices among so many candidates or more are a test for top-3.
-const MANY: usize = 5;
 
 /// How far a scorer is ahead of each rule, at the kinds of choice that the rule is meant for: on all choices with two or more
 /// candidates, and on those with five or more. Both are asked about the same choices, and intervals resample episodes.
 #[must_use]
 pub fn leads(table: &LevelTable, scorer: &Scorer<'_>, rules: &[Scorer<'_>], seed: u64) -> Vec<Lead> {
-    let mut leads = Vec::new();
-    for candidates in [2, MANY] {
-        let mine = sums(table, scorer, candidates);
-        for rule in rules {
-            let theirs = sums(table, rule, candidates);
-            for (kind, name) in kinds(table).filter(|(kind, _)| rule.only.is_none_or(|only| only == *kind)) {
-                let (mine, theirs) = (of_kind(&mine, kind), of_kind(&theirs, kind));
-                if mine.is_empty() {
-                    continue;
+    let scorers: Vec<Scorer<'_>> = std::iter::once(scorer).chain(rules).cloned().collect();
+    let mut tally = Tally::new(table, &scorers);
+    tally.add(table);
+    tally.leads(0, &(1..scorers.len()).collect::<Vec<_>>(), seed)
+}
+
+/// Choices among so many candidates or more are a test for top-3.
+const MANY: usize = 5;
+
+/// Fidelity of scorers added up episode by episode, so that the choices need not be in memory all at once.
+pub struct Tally<'a> {
+    scorers: &'a [Scorer<'a>],
+    level: LevelSpec,
+    kinds: Vec<String>,
+    /// Per scorer, episode and kind: over all choices, and over those with many candidates.
+    all: Vec<Vec<Vec<Sums>>>,
+    many: Vec<Vec<Vec<Sums>>>,
+}
+
+impl<'a> Tally<'a> {
+    /// For the level and the kinds of a table, whose choices are not added yet.
+    #[must_use]
+    pub fn new(like: &LevelTable, scorers: &'a [Scorer<'a>]) -> Self {
+        let none = vec![Vec::new(); scorers.len()];
+        Self { scorers, level: like.spec.clone(), kinds: like.kinds.clone(), all: none.clone(), many: none }
+    }
+
+    /// Adds the choices of a table; an episode comes whole in one table.
+    pub fn add(&mut self, table: &LevelTable) {
+        let episodes = episodes(table);
+        for (i, scorer) in self.scorers.iter().enumerate() {
+            let of_episode = |range: &std::ops::Range<usize>| {
+                let none = vec![Sums::default(); table.kinds.len()];
+                let (mut all, mut many, mut scores) = (none.clone(), none, Vec::new());
+                for choice in range.clone().map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
+                    let kind = choice.header.kind as usize;
+                    let mut one = Sums::default();
+                    add(scorer, &choice, &mut scores, &mut one);
+                    all[kind] = total(all[kind], &one);
+                    if choice.len() >= MANY {
+                        many[kind] = total(many[kind], &one);
+                    }
                 }
-                let difference = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| {
-                    bootstrap(mine.len(), seed, |counts| {
-                        let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
-                            counts.iter().enumerate().map(|(e, &c)| of(e) * f64::from(c)).sum()
-                        };
-                        sum(&|e| top(&mine[e]) - top(&theirs[e])) / sum(&|e| bottom(&mine[e]))
-                    })
-                };
-                let probable = mine.iter().any(|s| s.probable_weight > 0.0);
-                leads.push(Lead {
-                    level: table.spec.name.clone(),
-                    kind: name.to_owned(),
-                    candidates,
-                    over: rule.name.clone(),
-                    choices: mine.iter().map(|s| s.choices).sum(),
-                    top1: difference(|s| s.top[0], |s| s.weight),
-                    top3: difference(|s| s.top[2], |s| s.weight),
-                    regret: probable.then(|| difference(|s| -s.regret, |s| s.probable_weight)),
-                });
+                (all, many)
+            };
+            let sums: Vec<(Vec<Sums>, Vec<Sums>)> = episodes.par_iter().map(of_episode).collect();
+            for (all, many) in sums {
+                self.all[i].push(all);
+                self.many[i].push(many);
             }
         }
     }
-    leads
-}
 
-/// The kinds of choice with their names, the last one all together.
-fn kinds(table: &LevelTable) -> impl Iterator<Item = (Option<u8>, &str)> {
-    table.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, "all")])
-}
+    /// As [`fidelity`] gives them.
+    #[must_use]
+    pub fn rows(&self, seed: u64) -> Vec<FidelityRow> {
+        let of_scorer = |(scorer, per_episode): (&Scorer<'_>, &Vec<Vec<Sums>>)| {
+            let mut rows = Vec::new();
+            for (kind, name) in self.kinds_of(scorer) {
+                let sums = of_kind(per_episode, kind);
+                if !sums.is_empty() {
+                    rows.push(row(&self.level, scorer, name, &sums, seed));
+                }
+            }
+            rows
+        };
+        self.scorers.par_iter().zip(&self.all).flat_map_iter(of_scorer).collect()
+    }
 
-/// Sums by episode and kind over choices with so many candidates or more.
-fn sums(table: &LevelTable, scorer: &Scorer<'_>, candidates: usize) -> Vec<Vec<Sums>> {
-    let of_episode = |range: &std::ops::Range<usize>| {
-        let mut sums = vec![Sums::default(); table.kinds.len()];
-        let mut scores = Vec::new();
-        for choice in range.clone().map(|i| table.choice(i)).filter(|c| c.len() >= candidates) {
-            add(scorer, &choice, &mut scores, &mut sums[choice.header.kind as usize]);
+    /// As [`leads`] gives them, of one scorer over others, which are named by their places.
+    #[must_use]
+    pub fn leads(&self, scorer: usize, rules: &[usize], seed: u64) -> Vec<Lead> {
+        let mut leads = Vec::new();
+        for (candidates, sums) in [(2, &self.all), (MANY, &self.many)] {
+            for &place in rules {
+                let rule = &self.scorers[place];
+                for (kind, name) in self.kinds_of(rule) {
+                    let (mine, theirs) = (of_kind(&sums[scorer], kind), of_kind(&sums[place], kind));
+                    if mine.is_empty() {
+                        continue;
+                    }
+                    let difference = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| {
+                        bootstrap(mine.len(), seed, |counts| {
+                            let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
+                                counts.iter().enumerate().map(|(e, &c)| of(e) * f64::from(c)).sum()
+                            };
+                            sum(&|e| top(&mine[e]) - top(&theirs[e])) / sum(&|e| bottom(&mine[e]))
+                        })
+                    };
+                    let probable = mine.iter().any(|s| s.probable_weight > 0.0);
+                    leads.push(Lead {
+                        level: self.level.name.clone(),
+                        kind: name.to_owned(),
+                        candidates,
+                        over: rule.name.clone(),
+                        choices: mine.iter().map(|s| s.choices).sum(),
+                        top1: difference(|s| s.top[0], |s| s.weight),
+                        top3: difference(|s| s.top[2], |s| s.weight),
+                        regret: probable.then(|| difference(|s| -s.regret, |s| s.probable_weight)),
+                    });
+                }
+            }
         }
-        sums
-    };
-    episodes(table).par_iter().map(of_episode).collect()
+        leads
+    }
+
+    /// The kinds that a scorer is meant for, with their names; the last one is all together.
+    fn kinds_of<'t>(&'t self, scorer: &'t Scorer<'_>) -> impl Iterator<Item = (Option<u8>, &'t str)> {
+        let kinds = self.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, "all")]);
+        kinds.filter(|(kind, _)| scorer.only.is_none_or(|only| only == *kind))
+    }
 }
 
 /// Sums of one kind, or of all together, by episode; those without such choices are left out.
@@ -208,7 +257,7 @@ fn total(mut a: Sums, b: &Sums) -> Sums {
     a
 }
 
-fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: u64) -> FidelityRow {
+fn row(level: &LevelSpec, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: u64) -> FidelityRow {
     let ratio = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| -> Estimate {
         bootstrap(sums.len(), seed, |counts| {
             let sum = |f: fn(&Sums) -> f64| sums.iter().zip(counts).map(|(s, &c)| f(s) * f64::from(c)).sum::<f64>();
@@ -218,7 +267,7 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
     let has = |f: fn(&Sums) -> f64| sums.iter().any(|s| f(s) > 0.0);
     let probable = has(|s| s.probable_weight);
     FidelityRow {
-        level: table.spec.name.clone(),
+        level: level.name.clone(),
         kind: kind.to_owned(),
         scorer: scorer.name.clone(),
         role: scorer.role.clone(),
@@ -232,7 +281,7 @@ fn row(table: &LevelTable, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed:
             .then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
         kendall: has(|s| s.kendall_weight).then(|| ratio(|s| s.kendall, |s| s.kendall_weight)),
         executed: has(|s| s.executed_weight).then(|| ratio(|s| s.executed, |s| s.executed_weight)),
-        amount_error: (table.spec.is_amount() && has(|s| s.executed_weight))
+        amount_error: (level.is_amount() && has(|s| s.executed_weight))
             .then(|| ratio(|s| s.distance, |s| s.executed_weight)),
     }
 }

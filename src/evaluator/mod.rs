@@ -13,10 +13,10 @@ mod scorer;
 pub(crate) mod tiny;
 
 pub use agreement::{AgreementRow, agreement};
-pub use budget::{Budget, BudgetRow, FORCED, budget};
+pub use budget::{Budget, BudgetRow, BudgetTally, FORCED, budget};
 pub use closed_loop::{EpisodeFigures, compare};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
-pub use fidelity::{fidelity, leads};
+pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
 pub use report::{ClosedLoop, Estimate, Evaluation, FidelityRow, Lead, PolicyOutcome, Ratio, Schedule, ScheduleRun};

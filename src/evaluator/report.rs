@@ -133,6 +133,9 @@ pub struct ClosedLoop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
+    /// SHA-256 of the student; empty where it was not noted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub student: String,
     /// Fidelity by level, kind and scorer; empty if no trace was evaluated.
     pub fidelity: Vec<FidelityRow>,
     /// How far the student is ahead of the best single-feature rules; empty if none were chosen.

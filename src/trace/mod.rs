@@ -37,7 +37,7 @@ pub use error::{Problem, TraceError};
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile};
 pub use part_writer::PartWriter;
-pub use pieces::Pieces;
+pub use pieces::{Pieces, PiecesTogether};
 pub use reader::Trace;
 pub use rollouts::{Drive, Regret, Rollouts, WhatIf};
 pub use rows::{EpisodeRow, ItemRow, TimelineRow};

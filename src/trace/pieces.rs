@@ -9,7 +9,7 @@ use super::table::LevelTable;
 use super::{level_file, rules::Context};
 
 /// Rows that a piece has at least, unless it is the last one of its file.
-const ROWS: usize = 1 << 18;
+const ROWS: usize = 1 << 17;
 
 /// The choices of a level in order, some whole episodes at a time ([`Trace::pieces`]).
 pub struct Pieces<'a> {
@@ -24,7 +24,7 @@ pub struct Pieces<'a> {
 
 impl Trace {
     /// Reads a level piece by piece. A piece holds whole episodes, as a file that holds an episode holds all of it, and some
-    /// 260,000 rows; an episode that is longer makes a longer piece. Together the pieces are what [`Trace::level`] gives.
+    /// 130,000 rows; an episode that is longer makes a longer piece. Together the pieces are what [`Trace::level`] gives.
     ///
     /// # Errors
     ///
@@ -114,5 +114,65 @@ impl Iterator for Pieces<'_> {
             }
             Ok(()) => piece.map(Ok),
         }
+    }
+}
+
+/// Several levels piece by piece: the same episodes of each ([`Trace::pieces_together`]).
+pub struct PiecesTogether<'a> {
+    first: Pieces<'a>,
+    /// The other levels, each with choices of later episodes that were read already.
+    others: Vec<(Pieces<'a>, LevelTable)>,
+}
+
+impl Trace {
+    /// Reads several levels piece by piece, one table per level with the same episodes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Trace::pieces`].
+    pub fn pieces_together(&self, levels: &[&str]) -> Result<PiecesTogether<'_>, TraceError> {
+        let mut pieces = levels.iter().map(|level| self.pieces(level)).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let first = match pieces.next() {
+            Some(first) => first,
+            // Without levels there are no pieces.
+            None => Pieces { trace: self, level: 0, files: Vec::new().into_iter(), open: None, last: None, rows: ROWS },
+        };
+        let others = pieces.map(|p| {
+            let empty = p.empty();
+            (p, empty)
+        });
+        Ok(PiecesTogether { first, others: others.collect() })
+    }
+}
+
+impl Iterator for PiecesTogether<'_> {
+    type Item = Result<Vec<LevelTable>, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = match self.first.next()? {
+            Ok(first) => first,
+            Err(error) => return Some(Err(error)),
+        };
+        let last = first.choices.last()?.episode;
+        let mut tables = vec![first];
+        for (pieces, ahead) in &mut self.others {
+            while ahead.choices.last().is_none_or(|c| c.episode < last) {
+                match pieces.next() {
+                    None => break,
+                    Some(Ok(piece)) => ahead.append(piece),
+                    Some(Err(error)) => return Some(Err(error)),
+                }
+            }
+            let later = ahead.select(|episode| episode > last);
+            tables.push(match later.choices.is_empty() {
+                true => std::mem::replace(ahead, later),
+                false => {
+                    let now = ahead.select(|episode| episode <= last);
+                    *ahead = later;
+                    now
+                }
+            });
+        }
+        Some(Ok(tables))
     }
 }

@@ -40,6 +40,17 @@ pub struct Sample {
     pub kinds: Vec<KindSample>,
 }
 
+impl Sample {
+    /// The choices with weights that stand for the trace.
+    #[must_use]
+    pub fn weighted(mut self) -> LevelTable {
+        for choice in &mut self.table.choices {
+            choice.weight *= self.kinds[choice.kind as usize].factor() as f32;
+        }
+        self.table
+    }
+}
+
 /// Draws a sample from choices as they come. Which ones are drawn depends on the seed and the choices' numbers alone.
 pub struct Sampler {
     table: LevelTable,
