@@ -186,16 +186,17 @@ fn signed(difference: f64) -> String {
 
 fn level(found: &Disagreement, features: &FeatureSet) -> LevelView {
     let by_regret = found.regret.is_some();
+    let spec = features.level(&found.level);
     let region = |r: &Region| {
         let cost = if by_regret { r.share_of_regret } else { r.share_of_disagreement };
         RegionRow {
-            what: conditions(&r.conditions, features.level(&found.level)),
+            what: conditions(&r.conditions, spec),
             share: shown(&r.share, percent),
             disagree: shown(&r.disagree, percent),
             regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
             cost: cost.as_ref().map(|e| shown(e, percent)),
             cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
-            instead: r.instead.as_ref().map(instead),
+            instead: r.instead.as_ref().map(|i| instead(i, spec)),
         }
     };
     LevelView {
@@ -214,10 +215,17 @@ fn thousandths(value: f64) -> String {
     format!("{value:.3}").replace('-', "\u{2212}")
 }
 
-/// What the student takes instead, e.g. `one with more remaining work (97 % of its departures)`.
-fn instead(found: &Instead) -> String {
-    let (more, feature) = (if found.more { "more" } else { "less" }, found.feature.replace('_', " "));
-    format!("one with {more} {feature} ({} of the departures)", percent(found.share.value))
+/// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
+fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
+    let name = found.feature.replace('_', " ");
+    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == "0/1"));
+    let what = match (flag, found.more) {
+        (true, true) => format!("{name}: yes"),
+        (true, false) => format!("{name}: no"),
+        (false, true) => format!("more {name}"),
+        (false, false) => format!("less {name}"),
+    };
+    format!("one with {what} ({} of the departures)", percent(found.share.value))
 }
 
 /// The bounds of a region in words: those of the choice, then those of the teacher's candidate.

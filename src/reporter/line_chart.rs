@@ -102,6 +102,7 @@ pub(super) enum Mark {
     Square,
     Triangle,
     Diamond,
+    Cross,
 }
 
 /// Points of one kind, joined by a line or not.
@@ -250,6 +251,10 @@ fn mark(mark: Mark, (x, y): (f64, f64), colour: Colour) -> String {
         ),
         Mark::Square => shape([(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)]),
         Mark::Triangle => shape([(0.0, -4.6), (4.3, 3.4), (-4.3, 3.4), (0.0, -4.6)]),
+        Mark::Cross => {
+            let d = format!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
+            format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n")
+        }
         Mark::Diamond => shape([(0.0, -4.8), (4.8, 0.0), (0.0, 4.8), (-4.8, 0.0)]),
     }
 }

@@ -17,7 +17,7 @@ const HEIGHT: f64 = 170.0;
 const COLUMNS: usize = 3;
 /// Colours and marks of learners.
 const LEARNERS: [(Colour, Mark); 5] =
-    [(BLUE, Mark::Dot), (ORANGE, Mark::Square), (GREEN, Mark::Triangle), (PURPLE, Mark::Diamond), (GREY, Mark::Dot)];
+    [(BLUE, Mark::Dot), (ORANGE, Mark::Square), (GREEN, Mark::Triangle), (PURPLE, Mark::Diamond), (GREY, Mark::Cross)];
 
 /// The front of a run.
 #[derive(Debug, Serialize)]
