@@ -334,7 +334,7 @@ fn search_chart(steps: &[Step]) -> Result<Chart, ReportError> {
     };
     let upper = extent(&mut sums.iter().map(|&s| (s, s)));
     let lower = extent(&mut steps.iter().map(interval));
-    let mut top = below - 14.0;
+    let mut top = below;
     for (title, words, range, series) in [
         (
             "Completion time taken away so far",
@@ -351,7 +351,7 @@ fn search_chart(steps: &[Step]) -> Result<Chart, ReportError> {
             ..Plot::new(
                 title.to_owned(),
                 Axis::linear("episodes run so far", (0.0, last), 8, number),
-                Axis::linear(words, range, 4, |share| format!("{}\u{a0}%", number(100.0 * share))),
+                Axis::linear(words, range, 6, |share| format!("{}\u{a0}%", number(100.0 * share))),
             )
         };
         body += &draw(&plot, &area);
