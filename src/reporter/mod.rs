@@ -17,6 +17,7 @@ mod page;
 mod rules;
 mod run_checks;
 mod run_dir;
+mod search;
 mod size_front;
 mod summary;
 mod svg;
