@@ -1,6 +1,5 @@
 // Comfort only: the page is complete without it.
 (() => {
-  const all = [...document.querySelectorAll("details")];
   for (const button of document.querySelectorAll("[data-open]")) {
     button.hidden = false;
     button.addEventListener("click", () => {
@@ -16,7 +15,13 @@
   };
   addEventListener("hashchange", unfold);
   if (location.hash) unfold();
-  addEventListener("beforeprint", () => all.forEach((d) => { d.open = true; }));
+  // Paper shows everything; afterwards the page is as it was.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const d of folded) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
 
   const tip = document.getElementById("tip");
   const show = (event) => {
@@ -35,4 +40,31 @@
   for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, show);
   document.addEventListener("focusout", () => { tip.hidden = true; });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
+})();
+
+// Columns of a table sort by a press on their heads: numbers first by size, words by letter.
+(() => {
+  const value = (cell) => {
+    const text = cell.firstChild ? cell.firstChild.textContent.trim() : "";
+    const number = Number.parseFloat(text.replace(/[,\u00a0\s]/g, "").replace("\u2212", "-"));
+    return Number.isNaN(number) ? text : number;
+  };
+  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending" || (!head.hasAttribute("aria-sort") && head.classList.contains("n"));
+        for (const other of heads) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const rows = [...table.tBodies[0].rows];
+        rows.sort((a, b) => compare(value(a.cells[column]), value(b.cells[column])) * (down ? -1 : 1));
+        table.tBodies[0].append(...rows);
+      });
+    });
+  }
 })();

@@ -1,8 +1,8 @@
 //! The coefficients of a linear score as a table.
 
-use super::words::number;
-use crate::level::LevelSpec;
-use crate::model::{ChoiceLogit, Linear, Model, NamedModel, SplineLogit};
+use super::words::{full_label, number, quantity};
+use crate::level::{LevelSpec, Scope};
+use crate::model::{ChoiceLogit, Factor, Linear, Model, NamedModel, Shape, SplineLogit, SplineTerm};
 use serde::Serialize;
 use serde_json::json;
 
@@ -20,6 +20,8 @@ pub(super) struct Coefficients {
     kind: &'static str,
     /// Whether there are standard errors.
     intervals: bool,
+    /// Whether its terms have steps and kinks.
+    steps: bool,
     rows: Vec<Row>,
     #[serde(skip)]
     pub(super) data: serde_json::Value,
@@ -88,7 +90,10 @@ impl Coefficients {
             Some(e) => format!("{} to {}", number(c - NORMAL_95 * e[i]), number(c + NORMAL_95 * e[i])),
         };
         let row = |&(i, c, e): &(usize, f64, f64)| Row {
-            feature: name(i),
+            feature: match &named.model {
+                Model::SplineLogit(spline) => in_words(&spline.terms[i], spec),
+                _ => name(i),
+            },
             unit: joined(i, |spec, c| &spec.features[c].unit),
             coefficient: number(c),
             interval: interval(i, c),
@@ -101,8 +106,33 @@ impl Coefficients {
         let plain: String =
             named.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
         let file = format!("{plain}-{slug}");
-        Some(Self { file, name: named.name.clone(), kind, intervals: errors.is_some(), rows, data })
+        Some(Self {
+            file,
+            name: named.name.clone(),
+            kind,
+            intervals: errors.is_some(),
+            steps: matches!(named.model, Model::SplineLogit(_)),
+            rows,
+            data,
+        })
     }
+}
+
+/// A term for readers: thresholds have the units of their features.
+fn in_words(term: &SplineTerm, spec: &LevelSpec) -> String {
+    let factor = |f: &Factor| {
+        let feature = &spec.features[f.feature as usize];
+        let (name, threshold) = (full_label(feature), f64::from(f.threshold.unwrap_or(0.0)));
+        let whole = feature.scope == Scope::Rank || feature.unit == "0/1";
+        match f.shape {
+            Shape::Linear => name,
+            Shape::Log => format!("ln(1 + {name})"),
+            Shape::Above if whole && threshold.fract() != 0.0 => format!("[{name} ≥ {}]", number(threshold.ceil())),
+            Shape::Above => format!("[{name} > {}]", quantity(threshold, feature)),
+            Shape::Excess => format!("({name} above {})", quantity(threshold, feature)),
+        }
+    };
+    term.factors.iter().map(factor).collect::<Vec<_>>().join(" × ")
 }
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ fn thousandths(value: f64) -> String {
 }
 
 /// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
-fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
+pub(super) fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
     let name = found.feature.replace('_', " ");
     let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == "0/1"));
     let what = match (flag, found.more) {
@@ -229,7 +229,7 @@ fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
 }
 
 /// The bounds of a region in words: those of the choice, then those of the teacher's candidate.
-fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
+pub(super) fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
     let (of_teacher, of_choice): (Vec<&Condition>, Vec<&Condition>) =
         all.iter().partition(|c| c.column.starts_with(TEACHER));
     let words = |some: &[&Condition]| list(&some.iter().flat_map(|c| condition(c, spec)).collect::<Vec<_>>());

@@ -66,7 +66,11 @@ pub(super) fn section(
     let anchor = format!("f-{index}-");
     let scheduler = models.scheduler();
     // The scheduling model comes first, so that it is the tree shown where there are several.
-    let ordered = || std::iter::once(scheduler).chain(models.models.iter().filter(|m| m.name != scheduler.name));
+    let all: Vec<NamedModel> = std::iter::once(scheduler)
+        .chain(models.models.iter().filter(|m| m.name != scheduler.name))
+        .flat_map(of_regimes)
+        .collect();
+    let ordered = || all.iter();
     let tree = ordered().find_map(|m| match &m.model {
         Model::Tree(tree) => Some((m, tree)),
         Model::Pairwise(pairwise) => Some((m, &pairwise.tree)),
@@ -103,6 +107,21 @@ pub(super) fn section(
             })
             .collect(),
     })
+}
+
+/// The models of a regime, each under its own name; others as they are.
+fn of_regimes(named: &NamedModel) -> Vec<NamedModel> {
+    match &named.model {
+        Model::Regime(regime) => {
+            let part = |(i, model): (usize, &Model)| NamedModel {
+                name: format!("{}, regime {}", named.name, i + 1),
+                model: model.clone(),
+                ..named.clone()
+            };
+            regime.models.iter().enumerate().map(part).collect()
+        }
+        _ => vec![named.clone()],
+    }
 }
 
 fn tree_view(

@@ -1,6 +1,7 @@
 //! What the scheduler does, how far the rules can be trusted, and what that costs, in a few sentences made from the figures
 //! alone.
 
+use super::departures::{conditions, instead};
 use super::fidelity::{best_rule, kinds, levels};
 use super::holds_up::{ratio, ratio_text, spoken, stalled};
 use super::likeness::closest;
@@ -100,11 +101,11 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
             let share = percent(k.share / total);
             // Nearer to the mean than this, it is a matter of the other features.
             match k.teacher {
-                _ if flag && k.teacher > 0.1 => format!("those marked \u{201c}{name}\u{201d} ({share})"),
-                _ if flag && k.teacher < -0.1 => format!("those not marked \u{201c}{name}\u{201d} ({share})"),
-                v if v < -0.1 => format!("those with small {name} ({share})"),
-                v if v > 0.1 => format!("those with large {name} ({share})"),
-                _ => format!("by {name}, now small, now large ({share})"),
+                v if flag && v > 0.1 => format!("those with \u{201c}{name}\u{201d} true ({share})"),
+                v if flag && v < -0.1 => format!("those with \u{201c}{name}\u{201d} false ({share})"),
+                v if v < -0.1 => format!("small {name} ({share})"),
+                v if v > 0.1 => format!("large {name} ({share})"),
+                _ => format!("{name}, now small, now large ({share})"),
             }
         })
         .collect();
@@ -164,11 +165,14 @@ fn wrong(run: &RunDir) -> Option<String> {
     if let Some((d, region, regret)) = costly.max_by(|a, b| most(&a.2).total_cmp(&most(&b.2))) {
         let share =
             region.share_of_regret.map_or(String::new(), |e| format!(", which holds {} of the loss", percent(e.value)));
+        let spec = run.student.feature_set.level(&d.level);
+        let takes =
+            region.instead.as_ref().map_or(String::new(), |i| format!("; it takes {} instead", instead(i, spec)));
         said.push(format!(
-            "At level {} a choice gives away {} of the teacher's probability on average; the costliest region{share}: {}.",
+            "At level {} a choice gives away {} of the teacher's probability on average. The costliest region{share}: {}{takes}.",
             d.level,
             interval(&regret, percent),
-            region.rule.replace('_', " ")
+            conditions(&region.conditions, spec)
         ));
     }
     joined(said)
@@ -211,10 +215,10 @@ fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
         .1;
     let kind = match (hardest.kind.as_str(), kinds(rows).len()) {
         ("all", _) | (_, 1) => String::new(),
-        (kind, _) => format!(" of kind {kind}, where simple rules do worst"),
+        (kind, _) => format!("{kind} "),
     };
     let mut said = format!(
-        "At level {level}, on {} choices{kind}: the student makes the teacher's first choice in {}",
+        "At level {level}, on {} {kind}choices: the student makes the teacher's first choice in {}",
         count(hardest.choices as u64),
         interval(&hardest.top1, percent)
     );

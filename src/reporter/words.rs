@@ -83,6 +83,9 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
     }
     match feature.unit.as_str() {
         "1" | "" => number(value),
+        "0/1" if value == 0.0 => "no".to_owned(),
+        "0/1" if value == 1.0 => "yes".to_owned(),
+        "0/1" => number(value),
         unit if unit == "ms" || unit.starts_with("ms·") => {
             let (scale, name) = time_unit(value);
             format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
@@ -95,8 +98,7 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
 pub(super) fn label(feature: &FeatureSpec) -> String {
     let name = feature.name.replace('_', " ");
     let suffix = match feature.scope {
-        Scope::Absolute => "",
-        Scope::Share => " share",
+        Scope::Absolute | Scope::Share => "",
         Scope::Rank => " rank",
         Scope::Ratio => " ratio",
     };

@@ -89,7 +89,9 @@ fn paper_shows_everything() {
     assert!(!page.shows("nav") && !page.shows("button"));
 
     page.colours("light");
+    page.eval("open_in_print = null; addEventListener('beforeprint', () => { open_in_print = document.querySelectorAll('details:not([open])').length }); 0");
+    let before = page.count("details[open]");
     let pdf = page.print();
-    assert_eq!(page.count("details:not([open])"), 0);
+    assert_eq!((page.eval("open_in_print"), page.count("details[open]")), (json!(0), before));
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 100_000, "{} bytes", pdf.len());
 }

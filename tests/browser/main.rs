@@ -13,7 +13,10 @@
 //! Every test has a tab of its own, and fails if the page complains on its console or asks for anything from outside.
 
 mod chromium;
+mod decisions;
 mod driver;
+#[path = "../integration/report/explained.rs"]
+mod explained;
 #[path = "../integration/report/fixture.rs"]
 mod fixture;
 mod interaction;

@@ -11,6 +11,8 @@ mod cli_models;
 mod common;
 mod compiled_tree;
 mod decima_golden;
+#[cfg(feature = "cli")]
+mod explain;
 #[cfg(feature = "toolkit")]
 mod explainer_counterfactual;
 #[cfg(feature = "toolkit")]

@@ -36,10 +36,9 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
         return Ok(None);
     }
     svg::register_fonts()?;
-    let shares = || points.shares.iter().flatten().copied();
-    let (low, high) = shares().fold((0.0f64, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+    let (low, high) = range(points.shares.iter().flatten().copied().collect());
     let span = if high > low { high - low } else { 1.0 };
-    let x = |share: f64| LEFT + (share - low) / span * (WIDTH - LEFT - RIGHT);
+    let x = |share: f64| LEFT + (share.clamp(low, high) - low) / span * (WIDTH - LEFT - RIGHT);
     let bottom = TOP + ROW * points.features.len() as f64;
     let muted = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
     let mut body = legend();
@@ -69,7 +68,7 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     let title = format!("What features add to scores at level {}", level.level);
     let description = format!(
         "One dot per candidate, {} candidates drawn at random; blue dots are small values of the feature, orange ones large values. \
-         Dots right of the line speak for the candidate.",
+         Dots right of the line speak for the candidate. Shares beyond the outermost of each hundred stand at the borders.",
         points.values[0].len()
     );
     let size = (WIDTH as u32, (bottom + 44.0) as u32);
@@ -82,6 +81,13 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     let data =
         json!({"features": points.features, "formed_as": scopes, "values": points.values, "shares": points.shares});
     Ok(Some(Chart { name, title, svg, width: size.0, data }))
+}
+
+/// The range that holds all but one in a hundred shares at either end, and 0.
+fn range(mut shares: Vec<f64>) -> (f64, f64) {
+    shares.sort_by(f64::total_cmp);
+    let at = |q: f64| shares.get((shares.len().saturating_sub(1) as f64 * q).round() as usize).copied().unwrap_or(0.0);
+    (at(0.01).min(0.0), at(0.99).max(0.0))
 }
 
 fn legend() -> String {

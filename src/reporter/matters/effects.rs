@@ -12,6 +12,8 @@ use plotters::style::text_anchor::HPos;
 const COLUMNS: i32 = 3;
 const CELL: (i32, i32) = (300, 196);
 const TOP: i32 = 26;
+/// Room above and below the curves, as a share of their range.
+const MARGIN: f64 = 0.06;
 
 /// Draws the curves; `None` if there are none.
 ///
@@ -46,6 +48,15 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     Ok(Some(Chart { name, title, svg, width: size.0, data }))
 }
 
+/// The range of a chart: that of the accumulated effect, and of partial dependence as far as it is not much wider.
+fn scale(effect: &Effect) -> (f64, f64) {
+    let span = |values: &[f64]| values.iter().fold((0.0f64, 0.0f64), |(low, high), &v| (low.min(v), high.max(v)));
+    let ((low, high), (least, most)) = (span(&effect.accumulated), span(&effect.partial));
+    let wide = high - low;
+    let (low, high) = (least.max(low - wide).min(low), most.min(high + wide).max(high));
+    if high > low { (low, high) } else { (low - 1.0, high + 1.0) }
+}
+
 type Failure<'a> = Box<dyn std::error::Error + 'a>;
 
 fn paint<'a>(
@@ -53,11 +64,6 @@ fn paint<'a>(
     effects: &[&Effect],
     spec: &LevelSpec,
 ) -> Result<(), Failure<'a>> {
-    // All charts share one scale, so that their curves compare.
-    let all = || effects.iter().flat_map(|e| e.accumulated.iter().chain(&e.partial)).copied();
-    let (low, high) = all().fold((0.0f64, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
-    let margin = 0.06 * if high > low { high - low } else { 1.0 };
-    let (low, high) = (low - margin, high + margin);
     let small = |colour, at| style(11.0, false, colour, at);
     for (x, colour, words) in [(10, BLUE, "accumulated local effect"), (220, ORANGE, "partial dependence")] {
         root.draw(&PathElement::new([(x, 12), (x + 22, 12)], RGBColor::from(colour).stroke_width(3)))?;
@@ -65,10 +71,13 @@ fn paint<'a>(
     }
     for (i, effect) in effects.iter().enumerate() {
         let feature = spec.features.iter().find(|f| f.name == effect.feature);
+        let (low, high) = scale(effect);
+        let margin = MARGIN * (high - low);
+        let (low, high) = (low - margin, high + margin);
         let (left, top) = (CELL.0 * (i as i32 % COLUMNS), TOP + CELL.1 * (i as i32 / COLUMNS));
         let name = feature.map_or_else(|| effect.feature.clone(), full_label);
         root.draw_text(
-            &fit(&name, f64::from(CELL.0) - 20.0, 12.0),
+            &fit(&name, 0.9 * (f64::from(CELL.0) - 30.0), 12.0),
             &style(12.0, true, INK, HPos::Left),
             (left + 10, top + 14),
         )?;
@@ -80,26 +89,24 @@ fn paint<'a>(
         let zero = RGBColor::from(GRID).stroke_width(1);
         chart.draw_series(std::iter::once(PathElement::new([(0.0, 0.0), (last, 0.0)], zero)))?;
         for (values, colour, width) in [(&effect.partial, ORANGE, 2), (&effect.accumulated, BLUE, 3)] {
-            chart.draw_series(LineSeries::new(line(values), RGBColor::from(colour).stroke_width(width)))?;
+            let values: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
+            chart.draw_series(LineSeries::new(line(&values), RGBColor::from(colour).stroke_width(width)))?;
         }
         let bottom = top + CELL.1 - 22;
-        let say = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
+        let words = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
+        let say = |value: f32| fit(&words(value), 72.0, 11.0);
         let (first, middle, end) =
             (effect.grid[0], effect.grid[effect.grid.len() / 2], effect.grid[effect.grid.len() - 1]);
         root.draw_text(&say(first), &small(MUTED, HPos::Left), (left + 52, bottom))?;
         if effect.grid.len() > 4 {
-            root.draw_text(
-                &fit(&say(middle), 70.0, 11.0),
-                &small(MUTED, HPos::Center),
-                (left + 52 + (CELL.0 - 72) / 2, bottom),
-            )?;
+            root.draw_text(&say(middle), &small(MUTED, HPos::Center), (left + 52 + (CELL.0 - 72) / 2, bottom))?;
         }
         root.draw_text(&say(end), &small(MUTED, HPos::Right), (left + CELL.0 - 20, bottom))?;
         for value in [low + margin, 0.0, high - margin] {
             let y = top + 28 + ((high - value) / (high - low) * f64::from(CELL.1 - 58)) as i32;
             let near_zero = value != 0.0 && (value / (high - low)).abs() < 0.12;
             if !near_zero {
-                root.draw_text(&number(value), &small(MUTED, HPos::Right), (left + 46, y))?;
+                root.draw_text(&fit(&number(value), 44.0, 11.0), &small(MUTED, HPos::Right), (left + 46, y))?;
             }
         }
     }

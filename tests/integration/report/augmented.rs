@@ -44,7 +44,8 @@ fn edit_student(dir: &Path) -> Outcome {
     regime["models"] = json!([stump(0, 0.5, [0.0, 1.0]), above]);
     student["levels"][2]["models"][0]["model"] = regime;
     fs::write(path, serde_json::to_vec(&student)?)?;
-    Ok(())
+    // What explains the student is about the edited one.
+    super::explained::explain(dir)
 }
 
 fn value(student: &Value, node: usize) -> f64 {

@@ -316,5 +316,5 @@ pub(super) fn write_run(dir: &Path, edit: impl FnOnce(&mut RunInfo, &mut Feature
     let schedules =
         [schedule("decima:model.pt,mode=sample", "teacher", 1), schedule("student:student.json", "student", 2)];
     fs::write(dir.join("schedules.json"), serde_json::to_vec(&schedules)?)?;
-    Ok(())
+    super::explained::explain(dir)
 }
