@@ -111,7 +111,8 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
             ),
         }
         if args.disagreement {
-            evaluation.disagreement = disagreement(&student, &trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
+            evaluation.disagreement =
+                disagreement(&student, &trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
         }
     }
     if let Some(teacher) = &args.teacher {

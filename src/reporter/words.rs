@@ -82,12 +82,21 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
         return format!("{}\u{a0}%", number(value * 100.0));
     }
     match feature.unit.as_str() {
-        "1" | "" => number(value),
+        "1" | "" | "0/1" => number(value),
         unit if unit == "ms" || unit.starts_with("ms·") => {
             let (scale, name) = time_unit(value);
             format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
         }
         unit => format!("{}\u{a0}{unit}", number(value)),
+    }
+}
+
+/// What a feature is: a value with its unit, `yes` or `no` for flags.
+pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
+    match (feature.unit.as_str(), value) {
+        ("0/1", 0.0) => "no".to_owned(),
+        ("0/1", 1.0) => "yes".to_owned(),
+        _ => quantity(value, feature),
     }
 }
 
@@ -240,6 +249,8 @@ mod tests {
     fn a_flag_is_answered_with_yes_on_the_right() {
         let t = test(&feature("is_source", "0/1", Scope::Absolute), 0.5);
         assert_eq!((t.left.as_str(), t.right_edge), ("is source: no", "yes"));
+        let flag = feature("is_source", "0/1", Scope::Absolute);
+        assert_eq!([0.0, 1.0, 0.5].map(|v| value(v, &flag)), ["no", "yes", "0.5"]);
     }
 
     #[test]
