@@ -1,13 +1,11 @@
-//! The augmented policy: guards, patches and regimes in words, what each brings, and the search that found them.
+//! The augmented policy: guards, patches and regimes in words, and what each brings.
 
 use super::dot_chart::{self, Cell, Panel, Row};
-use super::line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend};
 use super::run_dir::RunDir;
-use super::svg::{self, BLUE, Chart, GREY, ORANGE, frame};
+use super::svg::{BLUE, Chart};
 use super::tree::children;
-use super::words::{self, count, list, number, percent};
-use super::{ReportError, to_data};
-use crate::augment::Step;
+use super::words::{self, list, number, percent};
+use super::{ReportError, search};
 use crate::evaluator::Estimate;
 use crate::level::{FeatureSpec, LevelSpec, Scope};
 use crate::model::{
@@ -15,10 +13,6 @@ use crate::model::{
 };
 use serde::Serialize;
 use serde_json::json;
-
-const WIDTH: f64 = 900.0;
-/// A 95 % interval is this many standard errors to either side.
-const NORMAL_95: f64 = 1.96;
 
 /// Everything that the section shows.
 #[derive(Debug, Serialize)]
@@ -29,7 +23,7 @@ pub(super) struct Section {
     guards: Vec<GuardView>,
     patches: Vec<PatchView>,
     gains: Option<Chart>,
-    search: Option<SearchView>,
+    search: Option<search::View>,
 }
 
 /// Which model schedules where, at one level.
@@ -66,28 +60,6 @@ struct EvidenceView {
     fires: String,
 }
 
-/// The search.
-#[derive(Debug, Serialize)]
-struct SearchView {
-    tried: usize,
-    kept: usize,
-    /// What the kept steps take away together.
-    together: String,
-    episodes: String,
-    /// What, gain on training, gain on validation with its interval, kept, episodes spent.
-    rows: Vec<SearchRow>,
-    chart: Chart,
-}
-
-#[derive(Debug, Serialize)]
-struct SearchRow {
-    what: String,
-    train: String,
-    gain: (String, String),
-    kept: bool,
-    spent: String,
-}
-
 /// Words and draws a student's edits, and the search for them if the run has it.
 ///
 /// # Errors
@@ -102,7 +74,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         guards: guards.collect(),
         patches: student.patches.iter().map(patch).collect(),
         gains: gains(student)?,
-        search: run.steps.as_deref().filter(|s| !s.is_empty()).map(search).transpose()?,
+        search: run.steps.as_deref().filter(|s| !s.is_empty()).map(search::view).transpose()?,
     })
 }
 
@@ -219,7 +191,7 @@ fn evidence(e: &Evidence) -> EvidenceView {
 }
 
 /// A gain as a percentage with its sign.
-fn gain_text(gain: f64) -> String {
+pub(super) fn gain_text(gain: f64) -> String {
     format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}")
 }
 
@@ -262,108 +234,6 @@ fn gains(student: &Student) -> Result<Option<Chart>, ReportError> {
     let data: Vec<_> =
         edits.iter().map(|(label, e)| json!({"edit": label, "gain": e.gain, "firing_rate": e.firing_rate})).collect();
     Ok(Some(Chart { name: "edits".into(), title, svg, width, data: data.into() }))
-}
-
-/// Share of the completion time that all kept steps up to each one take away together.
-fn together(steps: &[Step]) -> Vec<f64> {
-    let left = steps.iter().scan(1.0, |left, s| {
-        *left *= if s.kept { 1.0 - s.validation_gain } else { 1.0 };
-        Some(1.0 - *left)
-    });
-    left.collect()
-}
-
-fn interval(step: &Step) -> (f64, f64) {
-    let half = NORMAL_95 * step.standard_error;
-    (step.validation_gain - half, step.validation_gain + half)
-}
-
-fn search(steps: &[Step]) -> Result<SearchView, ReportError> {
-    let row = |s: &Step| SearchRow {
-        what: s.what.clone(),
-        train: s.train_gain.map_or("–".into(), gain_text),
-        gain: (gain_text(s.validation_gain), format!("{} to {}", gain_text(interval(s).0), gain_text(interval(s).1))),
-        kept: s.kept,
-        spent: count(s.spent),
-    };
-    Ok(SearchView {
-        tried: steps.len(),
-        kept: steps.iter().filter(|s| s.kept).count(),
-        together: together(steps).last().copied().map_or(String::new(), gain_text),
-        episodes: steps.last().map_or(String::new(), |s| count(s.spent)),
-        rows: steps.iter().map(row).collect(),
-        chart: search_chart(steps)?,
-    })
-}
-
-fn search_chart(steps: &[Step]) -> Result<Chart, ReportError> {
-    svg::register_fonts()?;
-    let last = steps.iter().map(|s| s.spent).max().unwrap_or(1) as f64;
-    let tries = |kept: bool, label: &str, colour, mark| {
-        let of = || steps.iter().filter(move |s| s.kept == kept);
-        Series {
-            label: label.to_owned(),
-            colour,
-            dash: None,
-            mark,
-            points: of().map(|s| (s.spent as f64, s.validation_gain)).collect(),
-            whiskers: of().map(interval).collect(),
-        }
-    };
-    let tried = vec![tries(false, "not kept", GREY, Mark::Ring), tries(true, "kept", BLUE, Mark::Dot)];
-    let sums = together(steps);
-    let mut climb = vec![(0.0, 0.0)];
-    for (step, &sum) in steps.iter().zip(&sums) {
-        let at = step.spent as f64;
-        climb.extend([(at, climb.last().map_or(0.0, |p| p.1)), (at, sum)]);
-    }
-    climb.push((last, sums.last().copied().unwrap_or(0.0)));
-    let line = Series {
-        label: "all kept steps together".into(),
-        colour: ORANGE,
-        dash: Some(""),
-        mark: Mark::None,
-        points: climb,
-        whiskers: Vec::new(),
-    };
-    let keys = [Key::Series(&line), Key::Series(&tried[1]), Key::Series(&tried[0])];
-    let (mut body, below) = legend(&keys, (BESIDE + 10.0, 6.0), WIDTH - 20.0);
-    let extent = |values: &mut dyn Iterator<Item = (f64, f64)>| {
-        let (low, high) = values.fold((0.0_f64, 0.01_f64), |(a, b), (low, high)| (a.min(low), b.max(high)));
-        (low - 0.03 * (high - low), high + 0.03 * (high - low))
-    };
-    let upper = extent(&mut sums.iter().map(|&s| (s, s)));
-    let lower = extent(&mut steps.iter().map(interval));
-    let mut top = below - 14.0;
-    for (title, words, range, series) in [
-        (
-            "Completion time taken away so far",
-            "of the mean completion time of the student to begin with",
-            upper,
-            vec![line.clone()],
-        ),
-        ("Each try", "gain over the student at that time, on validation episodes", lower, tried.clone()),
-    ] {
-        let area = Area { left: BESIDE + 10.0, top: top + ABOVE, width: WIDTH - BESIDE - 40.0, height: 170.0 };
-        let plot = Plot {
-            series,
-            level: Some(0.0),
-            ..Plot::new(
-                title.to_owned(),
-                Axis::linear("episodes run so far", (0.0, last), 8, number),
-                Axis::linear(words, range, 4, |share| format!("{}\u{a0}%", number(100.0 * share))),
-            )
-        };
-        body += &draw(&plot, &area);
-        top = area.bottom() + BELOW;
-    }
-    let title = "The search, step by step".to_owned();
-    let kept = steps.iter().filter(|s| s.kept).map(|s| format!("{}: {}. ", s.what, gain_text(s.validation_gain)));
-    let description = format!("Of {} tries these were kept: {}", steps.len(), kept.collect::<String>());
-    let size = (WIDTH as u32, top.ceil() as u32);
-    let svg = frame("search", "img", size, &title, &description, &body);
-    let data = json!({"steps": to_data("search", steps)?, "together": sums});
-    Ok(Chart { name: "search".into(), title, svg, width: size.0, data })
 }
 
 #[cfg(test)]
@@ -412,19 +282,5 @@ mod tests {
         let expected =
             [("age ≤ 60\u{a0}s", "the smallest work rank first"), ("age > 60\u{a0}s", "a linear score of 2 features")];
         assert_eq!(parts(&regime, &spec()), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
-    }
-
-    #[test]
-    fn kept_gains_multiply() {
-        let step = |validation_gain, kept| Step {
-            what: String::new(),
-            train_gain: None,
-            validation_gain,
-            standard_error: 0.0,
-            kept,
-            spent: 1,
-        };
-        let sums = together(&[step(0.5, true), step(0.9, false), step(0.2, true)]);
-        assert!((sums[0] - 0.5).abs() < 1e-12 && (sums[1] - 0.5).abs() < 1e-12 && (sums[2] - 0.6).abs() < 1e-12);
     }
 }

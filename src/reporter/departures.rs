@@ -2,13 +2,16 @@
 
 use super::ReportError;
 use super::dot_chart::{Cell, Panel, Row, draw};
-use super::svg::{BLUE, Chart, GREY, ORANGE};
+use super::svg::{Chart, ORANGE};
 use super::words::{self, count, interval, list, number, percent};
-use crate::evaluator::{Budget, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region};
+use crate::evaluator::{Budget, BudgetRow, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region};
 use crate::level::{FeatureSet, LevelSpec};
 use crate::model::Structure;
 use serde::Serialize;
 use serde_json::Value;
+
+/// What stands before the name of a feature of the teacher's candidate.
+const TEACHER: &str = "teacher.";
 
 /// Everything that the section shows.
 #[derive(Debug, Serialize)]
@@ -29,7 +32,8 @@ struct BudgetView {
     executed: String,
     flat: bool,
     rows: Vec<[String; 5]>,
-    chart: Chart,
+    /// `None` if no decision departs.
+    chart: Option<Chart>,
 }
 
 /// How far the student is ahead of one rule: figures with their intervals.
@@ -97,7 +101,7 @@ pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<
 impl Section {
     /// The chart, if there is one, and the numbers behind the tables.
     pub(super) fn into_parts(self) -> (Option<Chart>, Vec<(String, Value)>) {
-        (self.budget.map(|b| b.chart), self.tables)
+        (self.budget.and_then(|b| b.chart), self.tables)
     }
 }
 
@@ -108,7 +112,7 @@ fn shown(e: &Estimate, write: fn(f64) -> String) -> (String, String) {
 
 fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
     let disagreement = 1.0 - found.joint.value;
-    let row = |r: &crate::evaluator::BudgetRow| {
+    let row = |r: &BudgetRow| {
         let of_all = if disagreement > 0.0 { percent(r.share.value / disagreement) } else { "–".to_owned() };
         [
             format!("{}, {}", r.level, r.kind),
@@ -128,28 +132,31 @@ fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
     })
 }
 
-fn budget_chart(found: &Budget) -> Result<Chart, ReportError> {
-    let item = |label: String, colour, e: Estimate| Row::Item { label, colour, cells: vec![Cell::Dot(e)] };
-    let mut lines = vec![
-        item("agree at all levels".into(), BLUE, found.joint),
-        item("take what was executed".into(), GREY, found.executed),
-        Row::Heading("the others depart first at".into()),
-    ];
-    lines.extend(found.rows.iter().map(|r| item(format!("{}, {}", r.level, r.kind), ORANGE, r.share)));
+/// The first departures; `None` if there are none.
+fn budget_chart(found: &Budget) -> Result<Option<Chart>, ReportError> {
+    let rows = || found.rows.iter().filter(|r| r.departures > 0);
+    let line = |r: &BudgetRow| Row::Item {
+        label: format!("{}, {}", r.level, r.kind),
+        colour: ORANGE,
+        cells: vec![Cell::Dot(r.share)],
+    };
+    let lines: Vec<Row> = rows().map(line).collect();
+    if lines.is_empty() {
+        return Ok(None);
+    }
     let panel = Panel {
-        title: "Whole decisions".into(),
-        axis: "share of all decisions".into(),
-        range: (0.0, 1.0),
+        title: "First departures".into(),
+        axis: "share of all decisions (less is better)".into(),
+        range: (0.0, 0.01),
         reference: None,
         write: percent,
-        tick: |share| format!("{:.0}\u{a0}%", share * 100.0),
+        tick: |share| format!("{}\u{a0}%", number(share * 100.0)),
     };
     let title = "Where whole decisions depart from the teacher's".to_owned();
-    let each =
-        found.rows.iter().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
+    let each = rows().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
     let description = format!("Agree at all levels: {}. {}", percent(found.joint.value), each.collect::<String>());
     let (svg, width) = draw("budget", &title, &description, &[panel], &lines)?;
-    Ok(Chart { name: "budget".into(), title, svg, width, data: super::to_data("budget", found)? })
+    Ok(Some(Chart { name: "budget".into(), title, svg, width, data: super::to_data("budget", found)? }))
 }
 
 fn lead(row: &Lead) -> LeadRow {
@@ -179,16 +186,17 @@ fn signed(difference: f64) -> String {
 
 fn level(found: &Disagreement, features: &FeatureSet) -> LevelView {
     let by_regret = found.regret.is_some();
+    let spec = features.level(&found.level);
     let region = |r: &Region| {
         let cost = if by_regret { r.share_of_regret } else { r.share_of_disagreement };
         RegionRow {
-            what: conditions(&r.conditions, features.level(&found.level)),
+            what: conditions(&r.conditions, spec),
             share: shown(&r.share, percent),
             disagree: shown(&r.disagree, percent),
             regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
             cost: cost.as_ref().map(|e| shown(e, percent)),
             cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
-            instead: r.instead.as_ref().map(instead),
+            instead: r.instead.as_ref().map(|i| instead(i, spec)),
         }
     };
     LevelView {
@@ -207,16 +215,30 @@ fn thousandths(value: f64) -> String {
     format!("{value:.3}").replace('-', "\u{2212}")
 }
 
-/// What the student takes instead, e.g. `one with more remaining work (97 % of its departures)`.
-fn instead(found: &Instead) -> String {
-    let (more, feature) = (if found.more { "more" } else { "less" }, found.feature.replace('_', " "));
-    format!("one with {more} {feature} ({} of the departures)", percent(found.share.value))
+/// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
+fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
+    let name = found.feature.replace('_', " ");
+    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == "0/1"));
+    let what = match (flag, found.more) {
+        (true, true) => format!("{name}: yes"),
+        (true, false) => format!("{name}: no"),
+        (false, true) => format!("more {name}"),
+        (false, false) => format!("less {name}"),
+    };
+    format!("one with {what} ({} of the departures)", percent(found.share.value))
 }
 
-/// The bounds of a region in words.
+/// The bounds of a region in words: those of the choice, then those of the teacher's candidate.
 fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
-    let words: Vec<String> = all.iter().flat_map(|c| condition(c, spec)).collect();
-    if words.is_empty() { "all choices".to_owned() } else { list(&words) }
+    let (of_teacher, of_choice): (Vec<&Condition>, Vec<&Condition>) =
+        all.iter().partition(|c| c.column.starts_with(TEACHER));
+    let words = |some: &[&Condition]| list(&some.iter().flat_map(|c| condition(c, spec)).collect::<Vec<_>>());
+    match (of_choice.is_empty(), of_teacher.is_empty()) {
+        (true, true) => "all choices".to_owned(),
+        (false, true) => words(&of_choice),
+        (true, false) => format!("the teacher's candidate: {}", words(&of_teacher)),
+        (false, false) => format!("{}; the teacher's candidate: {}", words(&of_choice), words(&of_teacher)),
+    }
 }
 
 fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
@@ -225,10 +247,7 @@ fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
         let is = c.above.is_some_and(|v| v >= 0.0);
         return vec![if is { format!("kind {kind}") } else { format!("not kind {kind}") }];
     }
-    let (whose, name) = match c.column.strip_prefix("teacher.") {
-        Some(name) => ("the teacher's candidate: ", name),
-        None => ("", c.column.as_str()),
-    };
+    let name = c.column.strip_prefix(TEACHER).unwrap_or(&c.column);
     let feature = spec.and_then(|s| s.features.iter().find(|f| f.name == name));
     let low = c.above.map(|v| match feature {
         Some(f) => words::test(f, v).right,
@@ -238,7 +257,7 @@ fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
         Some(f) => words::test(f, v).left,
         None => format!("{name} ≤ {}", number(f64::from(v))),
     });
-    low.into_iter().chain(high).map(|words| format!("{whose}{words}")).collect()
+    low.into_iter().chain(high).collect()
 }
 
 #[cfg(test)]
@@ -269,6 +288,9 @@ mod tests {
             "kind free, candidates > 2.5 and candidates ≤ 7.5"
         );
         assert_eq!(said(&[bound("kind=free", None, Some(0.5))]), "not kind free");
-        assert_eq!(said(&[bound("teacher.age", None, Some(3e4))]), "the teacher's candidate: age ≤ 30\u{a0}s");
+        let of_teacher = bound("teacher.age", None, Some(3e4));
+        assert_eq!(said(std::slice::from_ref(&of_teacher)), "the teacher's candidate: age ≤ 30\u{a0}s");
+        let both = [bound("kind=free", None, Some(0.5)), of_teacher];
+        assert_eq!(said(&both), "not kind free; the teacher's candidate: age ≤ 30\u{a0}s");
     }
 }

@@ -102,6 +102,7 @@ pub(super) enum Mark {
     Square,
     Triangle,
     Diamond,
+    Cross,
 }
 
 /// Points of one kind, joined by a line or not.
@@ -153,10 +154,10 @@ pub(super) fn draw(plot: &Plot, area: &Area) -> String {
     let y = |v: f64| area.bottom() - plot.y.place(v) * area.height;
     let mut drawn = String::new();
     if let Some((from, to)) = plot.stretch {
-        drawn += &rectangle((x(from), area.top), (x(to) - x(from), area.height), svg::SURFACE);
+        drawn += &shade((x(from), area.top), (x(to) - x(from), area.height));
     }
     if let Some([_, low, high]) = plot.band {
-        drawn += &rectangle((area.left, y(high)), (area.width, (y(low) - y(high)).max(1.0)), GRID);
+        drawn += &shade((area.left, y(high)), (area.width, (y(low) - y(high)).max(1.0)));
     }
     drawn += &axes(plot, area);
     if let Some(level) = plot.level {
@@ -215,6 +216,13 @@ pub(super) fn rectangle((x, y): (f64, f64), (width, height): (f64, f64), fill: C
     format!("<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\"/>\n")
 }
 
+/// A rectangle through which lines can be seen.
+fn shade((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
+    format!(
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{GRID}\" fill-opacity=\"0.5\"/>\n"
+    )
+}
+
 /// A line through points; nothing for fewer than two.
 fn path(points: &[(f64, f64)], colour: Colour, width: f64, dash: &str) -> String {
     if points.len() < 2 {
@@ -243,6 +251,10 @@ fn mark(mark: Mark, (x, y): (f64, f64), colour: Colour) -> String {
         ),
         Mark::Square => shape([(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)]),
         Mark::Triangle => shape([(0.0, -4.6), (4.3, 3.4), (-4.3, 3.4), (0.0, -4.6)]),
+        Mark::Cross => {
+            let d = format!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
+            format!("<path d=\"{d}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n")
+        }
         Mark::Diamond => shape([(0.0, -4.8), (4.8, 0.0), (0.0, 4.8), (-4.8, 0.0)]),
     }
 }
@@ -255,6 +267,10 @@ pub(super) enum Key<'a> {
     Fill(Colour, &'a str),
     /// A dashed upright line.
     Upright(&'a str),
+    /// A shaded stretch.
+    Shade(&'a str),
+    /// A shaded band with a dashed line.
+    Band(&'a str),
 }
 
 /// Draws a legend in as many lines as it needs from `(left, top)` to `right`; returns it with its lower edge.
@@ -264,6 +280,7 @@ pub(super) fn legend(keys: &[Key<'_>], (left, top): (f64, f64), right: f64) -> (
         let (swatch, label) = match key {
             Key::Series(series) => (if series.dash.is_some() { 30.0 } else { 12.0 }, series.label.as_str()),
             Key::Fill(_, label) | Key::Upright(label) => (12.0, *label),
+            Key::Shade(label) | Key::Band(label) => (30.0, *label),
         };
         let label = svg::fit(label, right - left - swatch - 6.0, 12.0);
         let wide = swatch + 6.0 + svg::width(&label, 12.0);
@@ -276,6 +293,8 @@ pub(super) fn legend(keys: &[Key<'_>], (left, top): (f64, f64), right: f64) -> (
                 line + &mark(s.mark, (x + swatch / 2.0, y), s.colour)
             }
             Key::Fill(colour, _) => rectangle((x, y - 6.0), (12.0, 12.0), *colour),
+            Key::Shade(_) => shade((x, y - 7.0), (swatch, 14.0)),
+            Key::Band(_) => shade((x, y - 7.0), (swatch, 14.0)) + &path(&[(x, y), (x + swatch, y)], MUTED, 1.5, "5 3"),
             Key::Upright(_) => path(&[(x + 6.0, y - 8.0), (x + 6.0, y + 8.0)], INK, 1.2, "2 3"),
         };
         drawn += &text(x + swatch + 6.0, y + 4.2, style(12.0, "start", false, INK), &label);

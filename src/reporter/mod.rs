@@ -21,6 +21,7 @@ mod page;
 mod rules;
 mod run_checks;
 mod run_dir;
+mod search;
 mod size_front;
 mod summary;
 mod svg;

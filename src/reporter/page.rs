@@ -45,7 +45,8 @@ struct Page<'a> {
     run: &'a RunInfo,
     /// Per split: name, episodes, decisions.
     splits: Vec<[String; 3]>,
-    summary: Vec<String>,
+    what_was_run: String,
+    summary: Vec<summary::Sentence>,
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
     matters: &'a [matters::Section],
@@ -95,6 +96,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         script: SCRIPT,
         run: &run.info,
         splits: run.info.splits.iter().map(|s| [s.split.clone(), count(s.episodes), count(s.decisions)]).collect(),
+        what_was_run: summary::what_was_run(run),
         summary: summary::sentences(run, &levels),
         fidelity: &fidelity,
         levels: &levels,

@@ -3,6 +3,7 @@
 use crate::augment::Step;
 use crate::distiller::SizeFront;
 use crate::evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Evaluation, FidelityRow, Lead, Schedule};
+use crate::model::Student;
 
 /// Beyond this, differences of figures overflow or lose all digits.
 pub(super) const HUGE: f64 = 1e15;
@@ -24,12 +25,19 @@ fn estimates(place: &str, figures: &[(&str, Option<&Estimate>)]) -> Result<(), S
     figures.iter().try_for_each(|(name, figure)| figure.map_or(Ok(()), |e| estimate(place, name, e)))
 }
 
-/// Checks an evaluation.
+/// Checks an evaluation of the run's student.
 ///
 /// # Errors
 ///
 /// The first figure that makes no sense.
-pub(super) fn evaluation(evaluation: &Evaluation) -> Result<(), String> {
+pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(), String> {
+    let hash = student.hash();
+    if !evaluation.student.is_empty() && evaluation.student != hash {
+        return Err(format!(
+            "it is about the student with SHA-256 {}, but student.json has {hash}; evaluate that one with `distill evaluate`",
+            evaluation.student
+        ));
+    }
     evaluation.fidelity.iter().try_for_each(fidelity)?;
     evaluation.leads.iter().try_for_each(lead)?;
     evaluation.budget.iter().try_for_each(budget)?;

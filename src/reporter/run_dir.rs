@@ -110,9 +110,8 @@ impl RunDir {
         let student = Student::load(&student).map_err(|source| ReportError::Student { source: Box::new(source) })?;
 
         const EVALUATE: &str = "distill evaluate";
-        let path = dir.join("evaluation.json");
-        let evaluation: Evaluation = json(&path, EVALUATE)?;
-        run_checks::evaluation(&evaluation).map_err(|reason| ReportError::Invalid { path, reason })?;
+        let check = |e: &Evaluation| run_checks::evaluation(e, &student);
+        let evaluation = optional(dir, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
 
         let schedules: Vec<Schedule> =
             optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?

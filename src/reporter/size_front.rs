@@ -17,7 +17,7 @@ const HEIGHT: f64 = 170.0;
 const COLUMNS: usize = 3;
 /// Colours and marks of learners.
 const LEARNERS: [(Colour, Mark); 5] =
-    [(BLUE, Mark::Dot), (ORANGE, Mark::Square), (GREEN, Mark::Triangle), (PURPLE, Mark::Diamond), (GREY, Mark::Dot)];
+    [(BLUE, Mark::Dot), (ORANGE, Mark::Square), (GREEN, Mark::Triangle), (PURPLE, Mark::Diamond), (GREY, Mark::Cross)];
 
 /// The front of a run.
 #[derive(Debug, Serialize)]
@@ -73,7 +73,7 @@ fn fidelity(front: &SizeFront, run: &RunDir) -> Result<Option<Chart>, ReportErro
         }
     }
     let (names, below) = names(&learners);
-    let (mut body, mut top) = (names, below - 14.0);
+    let (mut body, mut top) = (names, below);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(1).min(COLUMNS);
     let pitch = WIDTH / columns as f64;
     for row in &rows {
@@ -172,7 +172,7 @@ fn plot(cell: &Cell<'_>, by: By, learners: &[&str]) -> Plot {
         ..Plot::new(
             format!("{}, kind {}", cell.level, cell.kind),
             Axis::doubling("size at the level", x),
-            Axis::linear(axis(by), y, 4, write(by)),
+            Axis::linear(axis(by), y, 6, write(by)),
         )
     }
 }
@@ -219,7 +219,7 @@ fn names(learners: &[&str]) -> (String, f64) {
     });
     series.push(of_student());
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
-    keys.push(Key::Upright("its size"));
+    keys.push(Key::Upright("its size at the level"));
     legend(&keys, (BESIDE, 6.0), WIDTH - 20.0)
 }
 

@@ -1,28 +1,60 @@
-//! What was run and what came out, in a few sentences made from the figures alone.
+//! What the scheduler does, how far the rules can be trusted, and what that costs, in a few sentences made from the figures
+//! alone.
 
 use super::fidelity::{best_rule, kinds, levels};
 use super::holds_up::{ratio, ratio_text, spoken, stalled};
+use super::likeness::closest;
 use super::rules;
 use super::run_dir::{RunDir, brief};
 use super::words::{count, interval, list, percent, time};
 use crate::evaluator::{ClosedLoop, Estimate, FidelityRow};
+use crate::explainer::{LevelExplanation, Weight};
+use crate::model::Student;
+use serde::Serialize;
 
-/// Sentences for the head of the report, grouped into short paragraphs: what was run, the rules, fidelity, scheduling, notes.
-pub(super) fn sentences(run: &RunDir, sections: &[rules::Section]) -> Vec<String> {
-    let mut said = vec![what_was_run(run)];
-    said.extend(the_rules(sections));
-    for level in levels(&run.evaluation.fidelity) {
-        let rows: Vec<&FidelityRow> = run.evaluation.fidelity.iter().filter(|r| r.level == level).collect();
-        said.extend(fidelity(level, &rows));
-    }
-    match &run.evaluation.closed_loop {
-        Some(result) => said.extend(scheduling(result)),
-        None => said.push("The student was not run as a scheduler.".into()),
-    }
+/// Families that are named.
+const NAMED: usize = 3;
+
+/// A sentence and the section that has its evidence.
+#[derive(Debug, Serialize)]
+pub(super) struct Sentence {
+    /// What it answers.
+    question: &'static str,
+    text: String,
+    anchor: &'static str,
+}
+
+/// The head of the report: one paragraph for each of a reader's first questions.
+pub(super) fn sentences(run: &RunDir, sections: &[rules::Section]) -> Vec<Sentence> {
+    let rows = &run.evaluation.fidelity;
+    let explained = run.explanation.as_ref().map_or(&[][..], |e| &e.levels);
+    let say = |question, anchor, text: String| Sentence { question, text, anchor };
+    let mut said = Vec::new();
+    let preferences: Vec<String> = explained.iter().filter_map(|l| preference(l, rows, &run.student)).collect();
+    let preferences = if preferences.is_empty() { the_rules(sections).into_iter().collect() } else { preferences };
+    said.extend(joined(preferences).map(|text| say("What goes first, and why?", "importance", text)));
+    let alike: Vec<String> = explained.iter().take(1).filter_map(|l| likeness(l, rows)).collect();
+    said.extend(joined(alike).map(|text| say("Is it just a known heuristic?", "likeness", text)));
+    let trust = levels(rows).into_iter().filter_map(|level| {
+        let rows: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level).collect();
+        fidelity(level, &rows)
+    });
+    said.extend(joined(trust.collect()).map(|text| say("How far can the rules be trusted?", "trust", text)));
+    said.extend(wrong(run).map(|text| say("Where are they wrong, and what does it cost?", "trust", text)));
+    let schedules = match &run.evaluation.closed_loop {
+        Some(result) => scheduling(result),
+        None => vec!["The student was not run as a scheduler.".to_owned()],
+    };
+    said.extend(joined(schedules).map(|text| say("Does it hold up as a scheduler?", "holds-up", text)));
     said
 }
 
-fn what_was_run(run: &RunDir) -> String {
+fn joined(sentences: Vec<String>) -> Option<String> {
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What was watched, for the line above the sentences.
+pub(super) fn what_was_run(run: &RunDir) -> String {
     let splits: Vec<String> = run
         .info
         .splits
@@ -31,10 +63,115 @@ fn what_was_run(run: &RunDir) -> String {
         .collect();
     let amount = if splits.is_empty() { String::new() } else { format!(" over {}", list(&splits)) };
     format!(
-        "The scheduler {} was watched on the workload {}{amount}.",
+        "The scheduler {} was watched on the workload {}{amount}; what it did was put into {} of {} terms in all.",
         brief(&run.info.teacher.id),
-        brief(&run.info.workload)
+        brief(&run.info.workload),
+        if run.student.levels.len() == 1 { "one model" } else { "one model per level" },
+        run.student.size()
     )
+}
+
+/// The kind of choice in which simple rules do worst: there the scheduler really chooses.
+fn hardest<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a str> {
+    let best = |kind: &str| {
+        let of_rules = closest(level, kind).map(|l| l.teacher.value);
+        let of_features = rows.iter().filter(|r| r.level == level.level && r.kind == kind && r.role == "baseline");
+        of_features.map(|r| r.top1.value).chain(of_rules).fold(0.0, f64::max)
+    };
+    let kinds = level.sample.iter().filter(|k| k.choices > 0).map(|k| k.kind.as_str());
+    kinds.min_by(|a, b| best(a).total_cmp(&best(b)))
+}
+
+/// `At level job, on free choices, candidates with small remaining work go first (52 % of what moves scores), then ...`
+fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student) -> Option<String> {
+    let kind = hardest(level, rows)?;
+    let of = |f: &'_ Weight| f.by_kind.iter().find(|k| k.kind == kind).cloned();
+    let total: f64 = level.families.iter().filter_map(of).map(|k| k.share).sum();
+    let mut families: Vec<_> =
+        level.families.iter().filter_map(|f| Some((f, of(f)?))).filter(|(_, k)| k.share > 0.0).collect();
+    families.sort_by(|a, b| b.1.share.total_cmp(&a.1.share));
+    let spec = student.feature_set.level(&level.level)?;
+    let named: Vec<String> = families
+        .iter()
+        .take(NAMED)
+        .map(|(family, k)| {
+            let name = family.name.replace('_', " ");
+            let flag = spec.features.iter().any(|f| f.name == family.name && f.unit == "0/1");
+            let share = percent(k.share / total);
+            // Nearer to the mean than this, it is a matter of the other features.
+            match k.teacher {
+                _ if flag && k.teacher > 0.1 => format!("those marked \u{201c}{name}\u{201d} ({share})"),
+                _ if flag && k.teacher < -0.1 => format!("those not marked \u{201c}{name}\u{201d} ({share})"),
+                v if v < -0.1 => format!("those with small {name} ({share})"),
+                v if v > 0.1 => format!("those with large {name} ({share})"),
+                _ => format!("by {name}, now small, now large ({share})"),
+            }
+        })
+        .collect();
+    let kinds = level.sample.iter().filter(|k| k.choices > 0).count();
+    let place = if kinds > 1 { format!(", on {kind} choices") } else { String::new() };
+    (!named.is_empty())
+        .then(|| format!("At level {}{place}, these candidates go first: {}.", level.level, list(&named)))
+}
+
+/// Whether a heuristic says it all.
+fn likeness(level: &LevelExplanation, rows: &[FidelityRow]) -> Option<String> {
+    let kind = hardest(level, rows)?;
+    let best = closest(level, kind)?;
+    let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == "student");
+    let verdict = match (mine, best.teacher) {
+        (Some(r), e) if e.low > r.top1.high => "Yes, and closer than the rules found here:",
+        (Some(r), e) if e.high >= r.top1.low => "Nearly:",
+        (_, e) if e.value >= 0.9 => "Nearly:",
+        _ => "No:",
+    };
+    let rules = mine.map_or(String::new(), |r| format!("; the rules found here do in {}", interval(&r.top1, percent)));
+    let others: Vec<String> = level
+        .likeness
+        .iter()
+        .filter(|l| l.kind == kind && l.rule != best.rule)
+        .filter(|l| ["shortest-job", "first-come", "fair"].contains(&l.rule.as_str()))
+        .map(|l| format!("{} in {}", l.rule, percent(l.teacher.value)))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    Some(format!(
+        "{verdict} on {kind} choices of level {} the closest known heuristic, {} ({}), makes the teacher's choice in {}{others}{rules}.",
+        level.level,
+        best.rule,
+        best.meaning,
+        interval(&best.teacher, percent)
+    ))
+}
+
+/// What is lost where the student departs, and where most of it is.
+fn wrong(run: &RunDir) -> Option<String> {
+    let mut said = Vec::new();
+    if let Some(budget) = &run.evaluation.budget {
+        let worst = budget.rows.iter().max_by(|a, b| a.share.value.total_cmp(&b.share.value));
+        let mut text = format!("{} of whole decisions come out as the teacher's", interval(&budget.joint, percent));
+        if let Some(worst) = worst.filter(|w| w.share.value > 0.0) {
+            text += &format!(
+                "; most departures begin at level {} ({} choices): {} of all decisions",
+                worst.level,
+                worst.kind,
+                percent(worst.share.value)
+            );
+        }
+        said.push(text + ".");
+    }
+    let costly = run.evaluation.disagreement.iter().filter_map(|d| Some((d, d.regions.first()?, d.regret?)));
+    let most = |r: &Estimate| r.value;
+    if let Some((d, region, regret)) = costly.max_by(|a, b| most(&a.2).total_cmp(&most(&b.2))) {
+        let share =
+            region.share_of_regret.map_or(String::new(), |e| format!(", which holds {} of the loss", percent(e.value)));
+        said.push(format!(
+            "At level {} a choice gives away {} of the teacher's probability on average; the costliest region{share}: {}.",
+            d.level,
+            interval(&regret, percent),
+            region.rule.replace('_', " ")
+        ));
+    }
+    joined(said)
 }
 
 fn the_rules(sections: &[rules::Section]) -> Option<String> {

@@ -144,6 +144,7 @@ fn hostile_names_stay_text() -> Outcome {
         closed_loop.workload = evil.into();
         closed_loop.policies[0].policy = evil.into();
         closed_loop.ratios[0].baseline = evil.into();
+        evaluation.other_workloads = vec![closed_loop.clone()];
     })?;
     let out = dir.path().join("deep/report");
     let summary = write_report(dir.path(), &out)?;

@@ -4,7 +4,7 @@ use super::closed_loop::stalled;
 use crate::evaluator::{ClosedLoop, PolicyOutcome};
 use crate::reporter::ReportError;
 use crate::reporter::line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend};
-use crate::reporter::svg::{self, BLUE, Chart, Colour, GREEN, GREY, MUTED, ORANGE, PURPLE, frame};
+use crate::reporter::svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, ORANGE, PURPLE, frame};
 use crate::reporter::words::{self, number};
 use serde::Serialize;
 use serde_json::json;
@@ -14,7 +14,7 @@ const WIDTH: f64 = 900.0;
 const SHOWN: usize = 6;
 /// Lines of heuristics.
 const OTHERS: [(Colour, &str); SHOWN - 1] =
-    [(GREEN, "7 3"), (PURPLE, "2 3"), (GREY, "9 3 2 3"), (MUTED, "4 2"), (GREEN, "1 2")];
+    [(GREEN, "7 3"), (PURPLE, "2 3"), (GREY, "9 3 2 3"), (INK, "9 3 2 3 2 3"), (GREEN, "1 2")];
 
 /// The distribution of completion times.
 #[derive(Debug, Serialize)]

@@ -96,7 +96,7 @@ fn chart(
     ];
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
     if mean.is_some() {
-        keys.push(Key::Fill(svg::GRID, "geometric mean and its interval"));
+        keys.push(Key::Band("geometric mean and its interval"));
     }
     let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };

@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 1060.0;
-/// Bins of time per chart, about.
+/// Bins of a stretch of time.
 const BINS: f64 = 120.0;
+/// Bins of an episode at most; their length is round.
+const MOST_BINS: f64 = 200.0;
 
 /// Share of busy executors over the whole episode, a line per policy; `None` if nothing ran.
 ///
@@ -24,7 +26,7 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
     svg::register_fonts()?;
     let last = |s: &Schedule| s.runs.iter().map(|r| r.end_ms).fold(0.0, f64::max);
     let end = schedules.iter().map(last).fold(0.0, f64::max);
-    let bin = nice(end / BINS);
+    let bin = nice(end / MOST_BINS);
     let busy: Vec<Vec<f64>> = schedules
         .iter()
         .map(|s| {
@@ -45,7 +47,7 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
         .collect();
     let most = busy.iter().flatten().copied().fold(1.0, f64::max);
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
-    keys.push(Key::Fill(svg::SURFACE, "the stretch that the other two charts show"));
+    keys.push(Key::Shade("the stretch that the other two charts show"));
     let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };
     let bins = format!("share of executors at work, means over {}", words::time(bin));

@@ -59,7 +59,7 @@ fn work_over_time_adds_up() -> Outcome {
         let work: f64 = schedule.runs.iter().map(|r| r.end_ms - r.start_ms).sum();
         let end = shown["end_ms"].as_f64().ok_or("an end")?;
         let busy: Vec<f64> = serde_json::from_value(shown["busy"].clone())?;
-        assert!((50..=121).contains(&busy.len()), "{} bins", busy.len());
+        assert!((80..=200).contains(&busy.len()), "{} bins", busy.len());
         let lengths = (0..busy.len()).map(|i| (end - i as f64 * bin).min(bin));
         let sum: f64 = busy.iter().zip(lengths).map(|(share, length)| share * length * f64::from(schedule.lanes)).sum();
         assert!((sum / work - 1.0).abs() < 1e-9, "{sum} {work}");

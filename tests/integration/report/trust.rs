@@ -1,7 +1,7 @@
 //! "How far can you trust it?": the front of sizes, and where the student departs.
 
 use super::fixture::{estimate, fidelity, write_run};
-use super::{Outcome, report};
+use super::{Outcome, pictures, report};
 use sched_distill::distiller::{By, FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
 use sched_distill::evaluator::{
     Budget, BudgetRow, Condition, Disagreement, Evaluation, FidelityRow, Instead, Lead, Region,
@@ -113,7 +113,7 @@ fn departures_are_told_in_words_and_figures() -> Outcome {
     for words in [
         "Of 14,403 decisions, 70.0\u{a0}% [68.0, 72.0] agree",
         "66.7\u{a0}%",
-        "kind free and the teacher&#x27;s candidate: age ≤ 30\u{a0}s",
+        "kind free; the teacher&#x27;s candidate: age ≤ 30\u{a0}s",
         "all choices",
         "one with more remaining work (97.0\u{a0}% of the departures)",
         "at a mean regret of 0.081 [0.071, 0.091]",
@@ -124,6 +124,32 @@ fn departures_are_told_in_words_and_figures() -> Outcome {
     }
     for name in ["leads", "disagreement"] {
         assert!(dir.path().join(format!("report/data/{name}.json")).is_file(), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn hostile_names_of_levels_kinds_and_learners_stay_text() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let evil = "<script>alert(1)</script>\"'\u{0}";
+    write_run(dir.path(), |_, _, evaluation| {
+        departures(evaluation);
+        evaluation.budget.iter_mut().flat_map(|b| &mut b.rows).for_each(|r| r.kind = evil.into());
+        evaluation.leads[0].over = evil.into();
+        let region = &mut evaluation.disagreement[0].regions[0];
+        region.conditions.iter_mut().for_each(|c| c.column = format!("kind={evil}"));
+        region.instead.iter_mut().for_each(|i| i.feature = evil.into());
+    })?;
+    let mut front = front();
+    for model in front.levels.iter_mut().flat_map(|l| &mut l.models) {
+        model.learner = evil.into();
+        model.fidelity.iter_mut().for_each(|r| r.kind = evil.into());
+    }
+    fs::write(dir.path().join("front.json"), serde_json::to_vec(&front)?)?;
+    let (html, _) = report(dir.path(), "front-fidelity")?;
+    assert_eq!(html.matches("<script").count(), 1);
+    for picture in pictures(&html) {
+        resvg::usvg::Tree::from_str(picture, &resvg::usvg::Options::default())?;
     }
     Ok(())
 }
