@@ -62,7 +62,7 @@ pub(super) fn new(teacher: &str, workload: &str, seed: u64) -> RunInfo {
 /// Adds what a trace says of its making.
 pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<()> {
     let m = &trace.manifest;
-    let decisions = trace.episodes()?.iter().map(|e| u64::from(e.decisions)).sum();
+    let decisions = decisions(trace)?;
     let split = SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions };
     if !info.splits.contains(&split) {
         info.splits.push(split);
@@ -72,6 +72,18 @@ pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<()> {
         info.teacher.files = m.labeller.files.iter().map(file).collect();
     }
     Ok(())
+}
+
+/// How many decisions a trace holds; where it has no table of episodes, as many as choices of its first level.
+fn decisions(trace: &Trace) -> Result<u64> {
+    let episodes = trace.episodes()?;
+    let levels = &trace.manifest.feature_set.levels;
+    match (episodes.is_empty(), levels.first()) {
+        (true, Some(first)) => {
+            trace.pieces(&first.name)?.try_fold(0, |sum, piece| Ok(sum + piece?.choices.len() as u64))
+        }
+        _ => Ok(episodes.iter().map(|e| u64::from(e.decisions)).sum()),
+    }
 }
 
 /// Heading of the report on a policy.

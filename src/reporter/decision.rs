@@ -2,7 +2,7 @@
 
 use super::ReportError;
 use super::svg::clean;
-use super::words::{self, list, number, percent, quantity, time};
+use super::words::{self, list, number, percent, quantity, time, value};
 use crate::explainer::{
     Candidate, DecisionLevel, Decisions, ExplainedChoice, PathStep, Selection, WhyNot, WhyNotChange,
 };
@@ -133,15 +133,15 @@ impl DecisionView {
         order.sort_by(|&a, &b| difference(b).total_cmp(&difference(a)).then(a.cmp(&b)));
         let (shown, others) = order.split_at(order.len().min(FEATURES));
         let feature = |name: &str| spec.features.iter().find(|f| f.name == name);
-        let value = |c: &Candidate, i: usize| {
-            feature(&of.features[i]).map_or_else(|| number(c.values[i].into()), |f| quantity(c.values[i].into(), f))
+        let value_of = |c: &Candidate, i: usize| {
+            feature(&of.features[i]).map_or_else(|| number(c.values[i].into()), |f| value(c.values[i].into(), f))
         };
         let view = |c: &Candidate| CandidateView {
             name: name(c, of),
             teacher: c.teacher,
             student: c.student,
             score: digits(c.score),
-            values: shown.iter().map(|&i| value(c, i)).collect(),
+            values: shown.iter().map(|&i| value_of(c, i)).collect(),
             shares: shown
                 .iter()
                 .map(|&i| c.shares[i])
@@ -153,7 +153,7 @@ impl DecisionView {
             let said = feature(&s.feature).map(|f| {
                 let test = words::test(f, s.threshold);
                 let held = if s.operator == Operator::AtMost { test.left } else { test.right };
-                format!("{held} (it is {})", quantity(s.value.into(), f))
+                format!("{held} (it is {})", value(s.value.into(), f))
             });
             said.unwrap_or_else(|| format!("{} {} {}", s.feature, s.operator.symbol(), s.threshold))
         };
@@ -250,7 +250,7 @@ fn why_not(why: &WhyNot, choice: &ExplainedChoice, of: &DecisionLevel, spec: &Le
     format!("{who} would have been taken if {}.", list(&changes))
 }
 
-/// Five digits are enough to draw.
+/// Seven digits: shares still add up to scores where these are written with four decimals.
 fn digits(value: f64) -> f64 {
-    format!("{value:.4e}").parse().unwrap_or(value)
+    format!("{value:.6e}").parse().unwrap_or(value)
 }

@@ -94,6 +94,15 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
     }
 }
 
+/// What a feature is: a value with its unit, `yes` or `no` for flags.
+pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
+    match (feature.unit.as_str(), value) {
+        ("0/1", 0.0) => "no".to_owned(),
+        ("0/1", 1.0) => "yes".to_owned(),
+        _ => quantity(value, feature),
+    }
+}
+
 /// A feature's name for readers: underscores become spaces, and the part that its scope already says is dropped.
 pub(super) fn label(feature: &FeatureSpec) -> String {
     let name = feature.name.replace('_', " ");
@@ -242,6 +251,8 @@ mod tests {
     fn a_flag_is_answered_with_yes_on_the_right() {
         let t = test(&feature("is_source", "0/1", Scope::Absolute), 0.5);
         assert_eq!((t.left.as_str(), t.right_edge), ("is source: no", "yes"));
+        let flag = feature("is_source", "0/1", Scope::Absolute);
+        assert_eq!([0.0, 1.0, 0.5].map(|v| value(v, &flag)), ["no", "yes", "0.5"]);
     }
 
     #[test]

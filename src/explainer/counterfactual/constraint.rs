@@ -25,6 +25,9 @@ pub struct Constraints {
     pub equal: Vec<Vec<usize>>,
 }
 
+/// Whole numbers below this have whole neighbours among 32-bit floats.
+const WHOLE: f32 = 8_388_608.0;
+
 impl Constraints {
     /// Anything may change, by steps of 1.
     #[must_use]
@@ -51,6 +54,20 @@ impl Constraints {
             constraints.range[column] = (0.0, if feature.unit == "0/1" { 1.0 } else { f32::MAX });
         }
         constraints
+    }
+
+    /// Keeps quantities whole that are whole in all rows, shape `(rows, width)`: counts in units that [`Self::for_level`]
+    /// does not know. Times are left out, whatever they are rounded to.
+    #[must_use]
+    pub fn with_counts(mut self, level: &LevelSpec, x: &[f32]) -> Self {
+        let width = self.integer.len().max(1);
+        for (column, feature) in level.features.iter().enumerate() {
+            let unit = feature.unit.split('·').next().unwrap_or_default();
+            let counted = feature.scope == Scope::Absolute && !["ms", "s", "min", "h"].contains(&unit);
+            let whole = || x.chunks_exact(width).all(|r| r[column].fract() == 0.0 && r[column].abs() < WHOLE);
+            self.integer[column] |= counted && x.len() >= width && whole();
+        }
+        self
     }
 
     /// Sets the scales to the features' standard deviations over rows, shape `(rows, width)`; a feature that does not vary
@@ -239,5 +256,34 @@ impl Joined {
         let (a, b) = (self.find(a), self.find(b));
         self.0[a.max(b)] = a.min(b);
         a != b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::FeatureSpec;
+
+    #[test]
+    fn counts_in_unknown_units_are_whole_and_times_are_not() {
+        let feature = |unit: &str, scope| FeatureSpec {
+            name: unit.to_owned(),
+            unit: unit.to_owned(),
+            meaning: String::new(),
+            scope,
+            version: 1,
+        };
+        let features = vec![
+            feature("times", Scope::Absolute),
+            feature("ms·tasks", Scope::Absolute),
+            feature("GiB", Scope::Absolute),
+            feature("1", Scope::Share),
+        ];
+        let level =
+            LevelSpec { name: "job".to_owned(), question: String::new(), entities: vec!["job".to_owned()], features };
+        let rows = [0.0, 100.0, 0.5, 0.0, 3.0, 200.0, 2.0, 1.0];
+        assert_eq!(Constraints::for_level(&level).integer, [false; 4]);
+        assert_eq!(Constraints::for_level(&level).with_counts(&level, &rows).integer, [true, false, false, false]);
+        assert_eq!(Constraints::for_level(&level).with_counts(&level, &[]).integer, [false; 4]);
     }
 }

@@ -189,7 +189,7 @@ impl<'a> ChoiceExplainer<'a> {
             preference: Preference::new(&level.scheduler().model, spec.features.len())?,
             decider: Decider::student(student, level, spec),
             columns: ChoiceColumns::new(spec).ok(),
-            scales: Constraints::for_level(spec).scaled_by(&sample.x),
+            scales: Constraints::for_level(spec).with_counts(spec, &sample.x).scaled_by(&sample.x),
             shown: (0..read.len()).filter(|&column| read[column]).collect(),
         })
     }
