@@ -116,6 +116,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let (budget, departures) = departures.into_parts();
     let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
     let tables = departures.into_iter().chain(linear);
+    let tables = tables.chain([holds_up.table()]);
     let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
     let charts = fidelity
         .into_iter()
