@@ -2,7 +2,7 @@
 
 use super::{FitError, FitParams, Learner};
 use crate::{
-    model::{NamedModel, ScoreCandidates, Student},
+    model::{LevelModels, Model, NamedModel, ScoreCandidates, Student},
     rng::{Stream, hash},
     trace::LevelTable,
 };
@@ -57,14 +57,14 @@ impl Refit {
         }
         let params: FitParams =
             serde_json::from_value(student.provenance.parameters.clone()).map_err(NoRefit::Parameters)?;
-        let recipe = |level: &crate::model::LevelModels| {
+        let recipe = |level: &LevelModels| {
             let named = level.scheduler();
             let learner = Learner::ALL.into_iter().find(|l| l.name() == named.name);
             let missing = || NoRefit::NoLearner { level: level.level.clone(), model: named.name.clone() };
             let size = named.model.size();
             let chosen = named.name != params.used
                 || level.models.len() != params.learners.len()
-                || size > params.max_leaf_nodes;
+                || (searched(&named.model) && size > params.max_leaf_nodes);
             let learner = learner.ok_or_else(missing)?;
             let params = FitParams { learners: vec![learner], used: learner.name().to_owned(), ..params.clone() };
             Ok(Recipe { learner, params, size: chosen.then_some(size), temperature: named.temperature })
@@ -83,6 +83,11 @@ impl Refit {
         let times = draw(&episodes(train), seed, number);
         self.levels.iter().zip(train).map(|(recipe, table)| recipe.fit(&multiplied(table, &times))).collect()
     }
+}
+
+/// Whether the fit of a model stops at the largest number of leaves or terms.
+fn searched(model: &Model) -> bool {
+    matches!(model, Model::Tree(_) | Model::Pairwise(_) | Model::SplineLogit(_))
 }
 
 impl Recipe {
@@ -129,7 +134,7 @@ mod tests {
         distiller::fit_student,
         evaluator::tiny,
         level::{FeatureSet, LevelSpec},
-        model::{Model, Provenance},
+        model::Provenance,
     };
 
     /// Choices whose first feature decides; the second is noise.

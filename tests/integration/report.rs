@@ -3,6 +3,8 @@
 mod augmented;
 mod fixture;
 mod holds_up;
+mod model_card;
+mod rules;
 mod trust;
 
 use crate::common::files;
