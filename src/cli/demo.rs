@@ -10,6 +10,7 @@ use super::{
     output::Output,
     record::record_trace,
     run_dir,
+    stability::{Resampling, resampled},
 };
 use crate::{
     distiller::FitParams,
@@ -28,6 +29,9 @@ const DEFAULT_TEACHER: &str = "sjf,mode=sample,temperature=0.2";
 
 /// Heuristics that the student and the teacher are compared with.
 const HEURISTICS: [&str; 4] = ["fair", "fifo", "sjf", "srpt-fair"];
+
+/// Fits on draws of the training episodes.
+const RESAMPLES: u32 = 5;
 
 /// Record, fit, evaluate, explain: the whole pipeline on the built-in workload, or on yours
 #[derive(Args)]
@@ -110,9 +114,12 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     write_json(&dir.join("schedules.json"), &result.schedules)?;
     output.note("explaining");
     let params = ExplainParams { choices: 1500, decisions: 300, regime: "jobs_in_system", seed: common.seed };
-    let (explanation, decisions) = explain::explain(&student, test, &params, output)?;
-    explain::write(dir, &explanation, &decisions)?;
+    let (mut explanation, decisions) = explain::explain(&student, test, &params, output)?;
     lap(&mut timings, "explain_s", start);
+    let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };
+    explanation.stability = resampled(&student, train, test, params, output)?;
+    explain::write(dir, &explanation, &decisions)?;
+    lap(&mut timings, "stability_s", start);
     write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;
     let report = write_report(dir, &dir.join("report"))?;
     lap(&mut timings, "report_s", start);

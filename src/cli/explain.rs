@@ -6,6 +6,7 @@ use super::{
     output::Output,
     progress::StepBar,
     run_dir,
+    stability::{self, Resampling},
     table::{Table, interval},
 };
 use crate::{
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill explain student.json test-trace                        what matters, and which heuristic it is like\n  \
 distill explain student.json test-trace --run runs/mine        the same, kept for `distill report runs/mine`\n  \
+distill explain student.json test-trace --train train-trace    also: would other training episodes have given the same rules?\n  \
 distill explain student.json test-trace --choice 4294967301    one decision of the first level\n  \
 distill explain student.json test-trace --choice job:4294967301 --why-not 7 --html decision.html\n\n\
 A choice's number stands in the trace (column `choice`) and beside every decision in the report. Figures are of a sample of\nchoices, \
@@ -48,6 +50,12 @@ pub(super) struct ExplainArgs {
     /// Feature by which the agreement with heuristics is divided into three regimes
     #[arg(long, value_name = "FEATURE", default_value = "jobs_in_system")]
     regime: String,
+    /// Trace that the student was fitted on: fit it again on draws of its episodes, and say how alike the rules come out
+    #[arg(long, value_name = "TRACE", conflicts_with = "choice")]
+    train: Option<PathBuf>,
+    /// How often it is fitted again
+    #[arg(long, default_value_t = 8, value_name = "N", requires = "train", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    resamples: u32,
     /// Run directory to write explanation.json and decisions.json to
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -81,8 +89,11 @@ fn everything(
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
+    let train = args.train.as_deref().map(Trace::open).transpose()?;
     if let Some(dir) = &args.run {
-        run_dir::enter(dir, student, Some(trace), common.seed)?;
+        for trace in train.iter().chain([trace]) {
+            run_dir::enter(dir, student, Some(trace), common.seed)?;
+        }
     }
     let params = ExplainParams {
         choices: args.choices as usize,
@@ -90,9 +101,14 @@ fn everything(
         regime: &args.regime,
         seed: common.seed,
     };
-    let (explanation, decisions) = explain(student, trace, &params, output)?;
+    let (mut explanation, decisions) = explain(student, trace, &params, output)?;
     for level in &explanation.levels {
         print_level(level, output)?;
+    }
+    if let Some(train) = &train {
+        let params = Resampling { resamples: args.resamples, choices: params.choices, seed: common.seed };
+        explanation.stability = stability::resampled(student, train, trace, params, output)?;
+        stability::print(&explanation.stability, output)?;
     }
     if let Some(dir) = &args.run {
         write(dir, &explanation, &decisions)?;
@@ -170,6 +186,7 @@ pub(super) fn explain(
         split: manifest.split.name().to_owned(),
         seed,
         levels,
+        stability: Vec::new(),
     };
     Ok((explanation, decisions))
 }

@@ -23,6 +23,7 @@ mod record;
 mod report;
 mod run_dir;
 mod simulate;
+mod stability;
 mod table;
 
 use clap::{Args, Parser, Subcommand};

@@ -1,4 +1,4 @@
-//! `distill report`: one HTML file and PNGs from a run directory.
+//! `distill report`: one HTML file, a model card and PNGs from a run directory.
 
 use super::{Verdict, output::Output};
 use crate::reporter::write_report;
@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Write the explanation report of a run directory: one self-contained HTML file, and PNGs beside it
+/// Write the explanation report of a run directory: one self-contained HTML file, a model card, and PNGs beside them
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  distill report runs/demo -o reports/demo\n\nA run directory (docs/run-directory.md) is what \
@@ -24,6 +24,9 @@ pub(super) struct ReportArgs {
 pub(super) fn run(args: &ReportArgs, output: &mut Output) -> Result<Verdict> {
     let summary = write_report(&args.run, &args.output)?;
     output.text(summary.page.display())?;
-    output.json("report", &json!({"page": summary.page, "charts": summary.charts, "data": summary.data}))?;
+    output.json(
+        "report",
+        &json!({"page": summary.page, "card": summary.card, "charts": summary.charts, "data": summary.data}),
+    )?;
     Ok(Verdict::Done)
 }

@@ -34,6 +34,7 @@ mod library_flaws;
 mod linear;
 mod loops;
 mod params;
+mod refit;
 mod selection;
 mod spline;
 mod target;
@@ -48,6 +49,7 @@ pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront}
 pub use learner::{ChoiceLearner, fit_level};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
+pub use refit::{NoRefit, Refit, episodes};
 pub use selection::{Contribution, Figures, Selection, Spread, select_families};
 pub use spline::{SplineParams, spline_path};
 pub use tree::{

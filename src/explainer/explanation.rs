@@ -26,6 +26,9 @@ pub struct Explanation {
     pub seed: u64,
     /// Levels in the student's order; those without a choice between candidates are left out.
     pub levels: Vec<LevelExplanation>,
+    /// What came of fits on other draws of the training episodes; empty if none was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stability: Vec<LevelStability>,
 }
 
 /// One level. Every figure is of a sample of its choices, weighted so that it stands for all of them.
@@ -168,4 +171,65 @@ pub struct RegimeLikeness {
     pub choices: usize,
     /// Share of choices in which it takes what the teacher finds best.
     pub teacher: Estimate,
+}
+
+/// How alike the models of several fits are at one level ([`super::stability`]).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelStability {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// The learner that was run again.
+    pub model: String,
+    /// Training episodes; every fit draws so many with replacement.
+    pub episodes: usize,
+    /// Size of the student's model.
+    pub size: usize,
+    /// Sizes of the models of the fits, in the order of the fits.
+    pub sizes: Vec<usize>,
+    /// By kind of choice, then `all`. A kind without choices in the sample is left out.
+    pub agreement: Vec<KindStability>,
+    /// Families of features that the student or one of the fits uses, the one that most fits use first.
+    pub families: Vec<FamilyStability>,
+}
+
+/// How often models of several fits take the same candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindStability {
+    /// Kind, or `all`.
+    pub kind: String,
+    /// Choices of the sample.
+    pub choices: usize,
+    /// Share of choices in which a fit takes the student's candidate.
+    pub student: Extent,
+    /// Share of choices in which two fits take the same candidate.
+    pub pairs: Extent,
+}
+
+/// A figure over several fits, or pairs of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extent {
+    /// Mean.
+    pub mean: f64,
+    /// The least.
+    pub least: f64,
+    /// The largest.
+    pub largest: f64,
+}
+
+/// How many fits go by a family of features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FamilyStability {
+    /// The quantity that the family is named after.
+    pub name: String,
+    /// Whether the student's model uses it.
+    pub student: bool,
+    /// Share of fits whose model uses it.
+    pub used: f64,
+    /// Of trees: the share of fits that ask about it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<f64>,
 }

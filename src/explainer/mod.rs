@@ -6,6 +6,7 @@
 //! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
 //! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`], [`Preference`] |
 //! | Where does it depart from its teacher, and what does that cost? | [`disagreement`](fn@disagreement) |
+//! | Would other episodes have given the same rules? | [`stability`](fn@stability) |
 //! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
 //!
 //! Everything is exact for a tree of one value per leaf, states its definition, and gives the same bytes for any number of
@@ -26,6 +27,7 @@ mod path;
 mod permutation;
 mod preference;
 mod shap;
+mod stability;
 
 pub use accumulated::{AccumulatedEffects, accumulated_effects};
 pub use counterfactual::{
@@ -40,8 +42,8 @@ pub use dependence::{PartialDependence, conditional_expectation, feature_grid, p
 pub use disagreement::disagreement;
 pub use error::ExplainError;
 pub use explanation::{
-    EXPLANATION_FORMAT, Effect, Explanation, KindWeight, LevelExplanation, Likeness, NodeFacts, PROBABILITY_BORDERS,
-    Points, RegimeLikeness, Weight,
+    EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindStability, KindWeight, LevelExplanation,
+    LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points, RegimeLikeness, Weight,
 };
 pub use family::{Family, families};
 pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};
@@ -50,3 +52,4 @@ pub use likeness::likeness;
 pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};
 pub use preference::Preference;
 pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};
+pub use stability::stability;

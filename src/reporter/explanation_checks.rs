@@ -1,7 +1,7 @@
 //! Whether what an explanation says fits together: lists of the right lengths, finite numbers, places that exist.
 
 use super::run_checks::{HUGE, estimate as check_estimate};
-use crate::explainer::{Decisions, EXPLANATION_FORMAT, Explanation};
+use crate::explainer::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability};
 use crate::model::{Model, Student};
 
 /// It must be of this version and about the run's student.
@@ -67,7 +67,27 @@ pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), Stri
             return Err(format!("{place}: there are facts about {n} nodes, the tree has {}", tree.nodes()));
         }
     }
-    Ok(())
+    e.stability.iter().try_for_each(|level| stability(level, student))
+}
+
+/// Shares of choices and of fits must be shares, and there is a size for every fit.
+fn stability(level: &LevelStability, student: &Student) -> Result<(), String> {
+    let place = format!("stability of level `{}`", level.level);
+    if student.level(&level.level).is_none() {
+        return Err(format!("{place}: the student has no such level"));
+    }
+    if level.sizes.len() < 2 {
+        return Err(format!("{place}: it is of {} fits, expected two or more", level.sizes.len()));
+    }
+    let share = |v: &f64| (0.0..=1.0 + 1e-9).contains(v);
+    let extent = |e: &Extent| [e.mean, e.least, e.largest].iter().all(share) && e.least <= e.largest;
+    if let Some(k) = level.agreement.iter().find(|k| !extent(&k.student) || !extent(&k.pairs)) {
+        return Err(format!("{place}: agreement on kind `{}` is not a share with least <= largest", k.kind));
+    }
+    match level.families.iter().find(|f| !share(&f.used) || !f.root.as_ref().is_none_or(share)) {
+        Some(f) => Err(format!("{place}: the figures of `{}` are not shares of fits", f.name)),
+        None => Ok(()),
+    }
 }
 
 /// Places in the list of candidates must exist, and every candidate has one value and one share per feature.

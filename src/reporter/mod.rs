@@ -15,6 +15,7 @@ mod holds_up;
 mod likeness;
 mod line_chart;
 mod matters;
+mod model_card;
 mod outline;
 mod output;
 mod page;
@@ -105,6 +106,8 @@ pub enum ReportError {
 pub struct ReportSummary {
     /// The page.
     pub page: PathBuf,
+    /// The model card.
+    pub card: PathBuf,
     /// The charts, in the page's order.
     pub charts: Vec<PathBuf>,
     /// The numbers behind the charts and tables, in the page's order.
@@ -113,7 +116,7 @@ pub struct ReportSummary {
     pub page_bytes: usize,
 }
 
-/// Writes the report of a run directory into `out`: `report.html`, `charts/*.png` and `data/*.json`.
+/// Writes the report of a run directory into `out`: `report.html`, `model_card.md`, `charts/*.png` and `data/*.json`.
 ///
 /// Files of the same names are replaced, each in one step, the page last; other files in `out` stay.
 ///
@@ -129,6 +132,7 @@ pub fn write_report(run_dir: &Path, out: &Path) -> Result<ReportSummary, ReportE
 /// A report in memory.
 struct Report {
     html: String,
+    card: String,
     charts: Vec<Chart>,
     /// Numbers of tables without a picture of their own, by file stem.
     tables: Vec<(String, serde_json::Value)>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Branches that are open at first: those above this depth.
 const OPEN: usize = 2;
 /// Leaves with fewer training rows were learned from little.
-const FEW: u32 = 30;
+pub(super) const FEW: u32 = 30;
 
 /// One line of the outline.
 #[derive(Debug, Serialize)]

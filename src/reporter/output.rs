@@ -4,7 +4,7 @@ use super::{Report, ReportError, ReportSummary, svg};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes page, charts and data into `out`.
+/// Writes page, model card, charts and data into `out`.
 ///
 /// # Errors
 ///
@@ -26,6 +26,8 @@ pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, Report
         data.push(out.join("data").join(format!("{name}.json")));
         files.push((data[data.len() - 1].clone(), text));
     }
+    let card = out.join("model_card.md");
+    files.push((card.clone(), report.card.clone().into_bytes()));
     let page = out.join("report.html");
     files.push((page.clone(), report.html.clone().into_bytes()));
 
@@ -50,7 +52,7 @@ pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, Report
         }
         return Err(error);
     }
-    Ok(ReportSummary { page, charts, data, page_bytes: report.html.len() })
+    Ok(ReportSummary { page, card, charts, data, page_bytes: report.html.len() })
 }
 
 fn temporary(path: &Path) -> PathBuf {

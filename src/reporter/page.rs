@@ -4,8 +4,8 @@ use super::decision::DecisionView;
 use super::run_dir::{RunDir, RunInfo};
 use super::words::count;
 use super::{
-    Report, ReportError, augmented, decision, departures, fidelity, holds_up, likeness, matters, rules, size_front,
-    summary,
+    Report, ReportError, augmented, decision, departures, fidelity, holds_up, likeness, matters, model_card, rules,
+    size_front, summary,
 };
 use crate::model::Student;
 use minijinja::syntax::SyntaxConfig;
@@ -112,10 +112,12 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         provenance: provenance(&run.student)?,
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
+    let card = model_card::card(run, &page.what_was_run, &page.summary, &holds_up.support.sentence);
 
     let (budget, departures) = departures.into_parts();
     let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
     let tables = departures.into_iter().chain(linear);
+    let tables = tables.chain([holds_up.table()]);
     let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
     let charts = fidelity
         .into_iter()
@@ -128,7 +130,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         .chain(holds_up.into_charts())
         .chain(augmented.into_charts())
         .collect();
-    Ok(Report { html, charts, tables })
+    Ok(Report { html, card, charts, tables })
 }
 
 fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {

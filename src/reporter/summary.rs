@@ -20,8 +20,8 @@ const NAMED: usize = 3;
 #[derive(Debug, Serialize)]
 pub(super) struct Sentence {
     /// What it answers.
-    question: &'static str,
-    text: String,
+    pub(super) question: &'static str,
+    pub(super) text: String,
     anchor: &'static str,
 }
 

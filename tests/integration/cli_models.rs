@@ -1,7 +1,7 @@
 //! Fitting, choosing and understanding models, from the command line.
 
 use crate::cli::{TINY, done, record, refused, run, text};
-use sched_distill::{evaluator::Evaluation, model::Student};
+use sched_distill::{evaluator::Evaluation, explainer::Explanation, model::Student};
 use serde_json::Value;
 use std::fs;
 
@@ -188,4 +188,42 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     done(dir, &["record", "-p", "sjf", "-w", TINY, "-n", "2", "-o", "plain"]);
     let said = done(dir, &["--json", "evaluate", "flat.json", "plain"]);
     assert!(!said.contains("\"budget\""), "{said}");
+}
+
+#[test]
+fn a_student_is_fitted_again_on_other_draws_of_its_episodes() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "8", "train");
+    record(dir, "test", "4", "test");
+    done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "8"]);
+    let explain = ["explain", "student.json", "test", "--run", "run", "--choices", "200", "--decisions", "6"];
+    let said = done(dir, &[&explain[..], &["--train", "train", "--resamples", "3"]].concat());
+    assert!(said.contains("fitted again 3 times, each on 8 training episodes drawn with replacement"), "{said}");
+    let read =
+        || -> Explanation { serde_json::from_slice(&fs::read(dir.join("run/explanation.json")).unwrap()).unwrap() };
+    let found = read().stability;
+    assert_eq!(found.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["job", "stage", "cluster"]);
+    for level in &found {
+        assert_eq!((level.model.as_str(), level.episodes, level.sizes.len()), ("tree", 8, 3));
+        let all = level.agreement.last().unwrap();
+        assert!(all.kind == "all" && all.student.least > 0.3 && all.student.largest <= 1.0 + 1e-9, "{all:?}");
+        let roots: f64 = level.families.iter().filter_map(|f| f.root).sum();
+        // A tree without a split asks nothing first.
+        assert!((0.0..=1.0 + 1e-9).contains(&roots), "{:?}", level.families);
+    }
+    // Another trace than the student's, and a student that was edited, are left as they are, with a note.
+    let noted = |args: &[&str], words: &str| {
+        let output = run(dir, args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    };
+    noted(&[&explain[..], &["--train", "test"]].concat(), "note: test: the student was not fitted on this trace");
+    assert!(read().stability.is_empty());
+    let mut edited: Value = serde_json::from_slice(&fs::read(dir.join("student.json")).unwrap()).unwrap();
+    edited["provenance"]["parameters"] = serde_json::json!({"depth": 3});
+    fs::write(dir.join("foreign.json"), edited.to_string()).unwrap();
+    let foreign = ["explain", "foreign.json", "test", "--choices", "50", "--decisions", "3", "--train", "train"];
+    noted(&foreign, "note: the student cannot be fitted again: the parameters of its fit cannot be read back");
+    refused(dir, &["explain", "student.json", "test", "--resamples", "4"], &["required arguments"]);
 }

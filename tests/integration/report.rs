@@ -5,6 +5,8 @@ mod explained;
 mod explanation;
 mod fixture;
 mod holds_up;
+mod model_card;
+mod rules;
 mod trust;
 
 use crate::common::files;

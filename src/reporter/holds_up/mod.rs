@@ -1,9 +1,12 @@
-//! Does it hold up? The student as a scheduler: completion times, episodes, schedules, other workloads.
+//! Does it hold up? The student as a scheduler: completion times, episodes, schedules, other workloads; and its rules: would
+//! other episodes give the same ones, and were all of them learned from enough?
 
 mod closed_loop;
 mod distribution;
 mod gantt;
 mod paired;
+mod stability;
+mod support;
 mod timeline;
 mod workloads;
 
@@ -24,6 +27,8 @@ pub(super) struct Section {
     utilisation: Option<Chart>,
     executors: Option<Chart>,
     workloads: Option<workloads::Section>,
+    stability: stability::Section,
+    pub(super) support: support::Section,
 }
 
 /// Draws the section from a run's evaluation and schedules.
@@ -41,14 +46,22 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         utilisation: timeline::utilisation(&run.schedules)?,
         executors: timeline::executors(&run.schedules)?,
         workloads: workloads::section(own, &run.evaluation.other_workloads)?,
+        stability: stability::section(run)?,
+        support: support::section(run)?,
     })
 }
 
 impl Section {
+    /// Numbers of tables without a picture of their own.
+    pub(super) fn table(&self) -> (String, serde_json::Value) {
+        self.support.table()
+    }
+
     /// The charts in the page's order.
     pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
         let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
         let seen = [self.paired.map(|s| s.chart), self.schedules, self.executors, self.utilisation];
-        compared.into_iter().chain(seen).chain([self.workloads.map(|s| s.chart)]).flatten()
+        let elsewhere = [self.workloads.map(|s| s.chart), self.stability.into_chart()];
+        compared.into_iter().chain(seen).chain(elsewhere).flatten()
     }
 }
