@@ -41,7 +41,7 @@ enum Game<'a> {
     Linear(&'a Linear),
     ChoiceLogit(&'a ChoiceLogit),
     SplineLogit(&'a SplineLogit),
-    Pairwise(TreeShap),
+    Pairwise(Box<TreeShap>),
     Regime(&'a Regime, Vec<Preference<'a>>),
 }
 
@@ -60,7 +60,7 @@ impl<'a> Preference<'a> {
             Model::Linear(linear) => Game::Linear(linear),
             Model::ChoiceLogit(logit) => Game::ChoiceLogit(logit),
             Model::SplineLogit(spline) => Game::SplineLogit(spline),
-            Model::Pairwise(Pairwise { tree }) => Game::Pairwise(TreeShap::path_dependent(tree, 2 * width)?),
+            Model::Pairwise(Pairwise { tree }) => Game::Pairwise(Box::new(TreeShap::path_dependent(tree, 2 * width)?)),
             Model::Regime(regime) => {
                 let models = regime.models.iter().map(|m| Self::new(m, width)).collect::<Result<_, _>>()?;
                 Game::Regime(regime, models)

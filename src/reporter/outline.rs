@@ -42,13 +42,22 @@ struct Reached {
     words: String,
 }
 
+/// A node that is still to become a line.
+struct Waiting {
+    node: usize,
+    /// Its parent, and whether it is the left child.
+    above: Option<(usize, bool)>,
+    depth: usize,
+    /// Lists that end with it.
+    closes: usize,
+}
+
 /// Every branch of the tree in pre-order, the root first; `nodes` may be empty, and stands for so many `decisions`.
 pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], decisions: f64) -> Vec<Line> {
     let tree = facts.tree;
     let mut lines = Vec::new();
-    // Node, its parent and whether it is the left child, depth, and lists that end with it.
-    let mut stack: Vec<(usize, Option<(usize, bool)>, usize, usize)> = vec![(0, None, 0, 0)];
-    while let Some((node, above, depth, closes)) = stack.pop() {
+    let mut stack = vec![Waiting { node: 0, above: None, depth: 0, closes: 0 }];
+    while let Some(Waiting { node, above, depth, closes }) = stack.pop() {
         let below = children(tree, node);
         let test = |(parent, is_left)| {
             let test = facts.test(parent);
@@ -56,8 +65,14 @@ pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], decisions: f64) -> V
         };
         let feature = above.map(|(parent, _)| tree.feature[parent] as usize);
         if let Some([left, right]) = below {
-            stack.push((right, Some((node, false)), depth + 1, closes + 1));
-            stack.push((left, Some((node, true)), depth + 1, 0));
+            let below = |child, is_left, closes| Waiting {
+                node: child,
+                above: Some((node, is_left)),
+                depth: depth + 1,
+                closes,
+            };
+            stack.push(below(right, false, closes + 1));
+            stack.push(below(left, true, 0));
         }
         lines.push(Line {
             condition: above.map_or_else(|| "all candidates".to_owned(), test),

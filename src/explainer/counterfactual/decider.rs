@@ -8,9 +8,12 @@ use crate::{
     trace::{Choice, ChoiceHeader},
 };
 
+/// The candidate taken of rows of features.
+type Decide<'a> = Box<dyn Fn(&[f32]) -> usize + Sync + 'a>;
+
 /// Takes a candidate of a choice, and knows where in each column its mind may change.
 pub struct Decider<'a> {
-    decide: Box<dyn Fn(&[f32]) -> usize + Sync + 'a>,
+    decide: Decide<'a>,
     /// Per column, the last values before some test changes, ascending.
     breaks: Vec<Vec<f32>>,
     /// Per column, differences between two candidates at which some test changes.
@@ -66,7 +69,7 @@ impl<'a> Decider<'a> {
         found.sorted()
     }
 
-    fn new(decide: Box<dyn Fn(&[f32]) -> usize + Sync + 'a>, width: usize) -> Self {
+    fn new(decide: Decide<'a>, width: usize) -> Self {
         Self { decide, breaks: vec![Vec::new(); width], differences: vec![Vec::new(); width], smooth: false }
     }
 

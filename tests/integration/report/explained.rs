@@ -112,6 +112,7 @@ pub(super) fn explain(dir: &Path) -> Outcome {
         split: "test".into(),
         seed: 1,
         levels,
+        stability: Vec::new(),
     };
     let decisions =
         Decisions { format_version: EXPLANATION_FORMAT, student: hash, trace, levels: of, choices: choices_explained };
