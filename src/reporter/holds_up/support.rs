@@ -11,7 +11,8 @@ use crate::reporter::{ReportError, to_data};
 use serde::Serialize;
 
 /// A leaf is reached far more often than it was learned from if its share of the recorded candidates is so many times its
-/// share of training rows, and at least so large.
+/// share of training rows, counted and weighted, and at least so large. Rows weigh what their choices do, so a count alone
+/// would take a leaf for rare whose rows lie behind probable parents.
 const TIMES: f64 = 2.0;
 const LEAST_SHARE: f64 = 0.01;
 /// Leaves on the page; the numbers have all.
@@ -39,6 +40,8 @@ struct Leaf {
     score: f64,
     training_rows: u32,
     training_share: f64,
+    /// Share of the training rows' weight.
+    training_weight: f64,
     /// Shares of the recorded candidates: those that reach it, and which of these the student takes. `None` if unknown.
     candidates: Option<f64>,
     taken: Option<f64>,
@@ -116,6 +119,7 @@ fn leaves<'a>(
     (0..tree.nodes()).filter(|&node| children(tree, node).is_none()).map(move |node| {
         let (share, reached) = (facts.share(node), nodes.get(node));
         let candidates = reached.map(|n| n.rows);
+        let weight = tree.weight[node] / tree.weight[0].max(f64::MIN_POSITIVE);
         Leaf {
             level: models.level.clone(),
             model: models.used.clone(),
@@ -124,10 +128,11 @@ fn leaves<'a>(
             score: tree.value[node],
             training_rows: tree.n_samples[node],
             training_share: share,
+            training_weight: weight,
             candidates,
             taken: reached.filter(|n| n.rows > 0.0).map(|n| n.taken),
             few: tree.n_samples[node] < FEW,
-            often: candidates.is_some_and(|c| c >= LEAST_SHARE && c > TIMES * share),
+            often: candidates.is_some_and(|c| c >= LEAST_SHARE && c > TIMES * share.max(weight)),
         }
     })
 }
@@ -171,7 +176,7 @@ fn sentence(weak: &[Leaf], all: usize, reached: bool) -> String {
         (_, true) => format!("None: each of the {all} leaves was learned from at least {FEW} training rows{unknown}."),
         (_, false) if reached => format!(
             "Of {all} leaves {few} {} learned from fewer than {FEW} training rows, and {often} {} reached by more than \
-             {TIMES} times the share of recorded candidates than of training rows.",
+             {TIMES} times the share of recorded candidates than of training rows, counted or weighted.",
             if few == 1 { "was" } else { "were" },
             if often == 1 { "is" } else { "are" },
         ),

@@ -134,7 +134,7 @@ fn broken_agreement_is_refused_by_name() -> Outcome {
         let error = write_report(dir.path(), &dir.path().join("report")).err().ok_or("it must be refused")?;
         Ok(error.to_string())
     };
-    assert!(said(|s| s.level = "cluster".into())?.contains("stability of level `cluster`: the student has no such"));
+    assert!(said(|s| s.level = "gpu".into())?.contains("stability of level `gpu`: the student has no such"));
     assert!(said(|s| s.sizes.truncate(1))?.contains("it is of 1 fits"));
     assert!(said(|s| s.agreement[0].pairs.largest = 1.2)?.contains("agreement on kind `free`"));
     assert!(said(|s| s.agreement[0].student.least = 0.99)?.contains("agreement on kind `free`"));
