@@ -94,7 +94,10 @@ impl Coefficients {
                 Model::SplineLogit(spline) => in_words(&spline.terms[i], spec),
                 _ => name(i),
             },
-            unit: joined(i, |spec, c| &spec.features[c].unit),
+            unit: match &named.model {
+                Model::SplineLogit(spline) => unit(&spline.terms[i], spec),
+                _ => joined(i, |spec, c| &spec.features[c].unit),
+            },
             coefficient: number(c),
             interval: interval(i, c),
             effect: number(e),
@@ -135,6 +138,13 @@ fn in_words(term: &SplineTerm, spec: &LevelSpec) -> String {
     term.factors.iter().map(factor).collect::<Vec<_>>().join(" × ")
 }
 
+/// What a term's coefficient is per: steps and logarithms have no unit.
+fn unit(term: &SplineTerm, spec: &LevelSpec) -> String {
+    let with_unit = term.factors.iter().filter(|f| matches!(f.shape, Shape::Linear | Shape::Excess));
+    let units: Vec<&str> = with_unit.map(|f| spec.features[f.feature as usize].unit.as_str()).collect();
+    if units.is_empty() { "1".to_owned() } else { units.join(" × ") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +169,15 @@ mod tests {
         assert_eq!(table.rows[0].unit, format!("ms × {}", spec.features[1].unit));
         assert_eq!(table.rows[1].interval, "\u{2212}3.96 to \u{2212}0.04");
         assert_eq!(table.data[1]["standard_error"], 1.0);
+    }
+
+    #[test]
+    fn a_step_has_no_unit_and_an_excess_that_of_its_feature() {
+        let mut spec = dag_feature_set().levels.remove(0);
+        spec.features[2].unit = "ms".to_owned();
+        let factor = |shape| Factor { feature: 2, shape, threshold: Some(5.0) };
+        let term = |factors| SplineTerm { factors, coefficient: 1.0, sd: 1.0, standard_error: None };
+        assert_eq!(unit(&term(vec![factor(Shape::Above)]), &spec), "1");
+        assert_eq!(unit(&term(vec![factor(Shape::Above), factor(Shape::Excess)]), &spec), "ms");
     }
 }
