@@ -27,6 +27,7 @@
       .map((name, i) => ({ name, by: a.shares[i] - b.shares[i], ours: a.values[i], theirs: b.values[i] }))
       .filter((s) => Math.abs(s.by) > 1e-9 * Math.max(1, Math.abs(a.score)));
     const total = a.score - b.score;
+    if (!steps.length) return make("p", {}, "Their scores are equal: the first of equals is taken.");
     const height = 28 * (steps.length + 1) + 24;
     const width = 720;
     const [left, right] = [230, 150];

@@ -40,10 +40,12 @@ fn a_decision_is_picked_and_turned_over() {
 fn candidates_are_compared_and_the_bars_are_the_numbers() {
     let page = report();
     page.choose("#decision-picker [name=level]", "job");
+    // Two candidates may have the same score, and nothing then tells them apart.
+    while page.count(".waterfall rect") < 4 {
+        page.click("#decision-picker [name=next]");
+    }
     let buttons = page.count(&format!("{VIEW} button[aria-pressed]"));
     assert_eq!(buttons + 1, page.count(&format!("{VIEW} .dense tbody tr")), "one for each but the student's");
-    page.click(&format!("{VIEW} button[aria-pressed=false]"));
-    assert_eq!(page.count(&format!("{VIEW} button[aria-pressed=true]")), 1);
     // The length of each bar is the number beside it, and they add up to the last one.
     let right = page.eval(
         "(() => {
@@ -58,6 +60,8 @@ fn candidates_are_compared_and_the_bars_are_the_numbers() {
         })()",
     );
     assert_eq!(right, json!(true));
+    page.click(&format!("{VIEW} button[aria-pressed=false]"));
+    assert_eq!(page.count(&format!("{VIEW} button[aria-pressed=true]")), 1);
 }
 
 #[test]

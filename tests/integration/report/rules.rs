@@ -117,6 +117,7 @@ fn without_other_fits_the_page_says_why_or_names_the_command() -> Outcome {
     let mut student: Value = serde_json::from_slice(&fs::read(&path)?)?;
     student["provenance"]["parameters"] = serde_json::json!({"depth": 3});
     fs::write(&path, serde_json::to_vec(&student)?)?;
+    super::explained::explain(dir.path())?;
     let html = page()?;
     assert!(html.contains("cannot be for this student: the parameters of its fit cannot be read back"));
     Ok(())
@@ -160,6 +161,9 @@ fn leaves_with_little_support_are_listed() -> Outcome {
     file["levels"][0]["models"][0]["model"]["n_samples"][few] = Value::from(12);
     fs::write(&path, serde_json::to_vec(&file)?)?;
     let student = Student::load(&path)?;
+    for about_another in ["explanation.json", "decisions.json"] {
+        fs::remove_file(dir.path().join(about_another))?;
+    }
 
     let (html, numbers) = report(dir.path(), "support")?;
     let listed = |numbers: &Value| -> Vec<u64> {
