@@ -207,10 +207,14 @@ fn name(candidate: &Candidate, of: &DecisionLevel) -> String {
 
 fn verdict(choice: &ExplainedChoice, of: &DecisionLevel) -> String {
     let name = |i: usize| name(&choice.candidates[i], of);
+    // A median of probabilities may lie beside the most probable candidate.
+    let most = choice.candidates.iter().map(|c| c.student).fold(0.0, f64::max);
+    let median = choice.guards.is_empty() && choice.candidates[choice.taken].student < most;
+    let how = if median { " It is the median by its probabilities, not the most probable." } else { "" };
     let with = |i: usize| choice.candidates[i].teacher.map_or(String::new(), |p| format!(" ({})", percent(p)));
     if choice.best == choice.taken {
         return format!(
-            "The student takes {}, as the teacher would most likely{}.",
+            "The student takes {}, as the teacher would most likely{}.{how}",
             name(choice.taken),
             with(choice.best)
         );
@@ -218,7 +222,7 @@ fn verdict(choice: &ExplainedChoice, of: &DecisionLevel) -> String {
     let cost =
         choice.regret.map_or(String::new(), |r| format!(" It gives away {} of the teacher's probability.", percent(r)));
     format!(
-        "The student takes {}{}; the teacher finds {} best{}.{cost}",
+        "The student takes {}{}; the teacher finds {} best{}.{cost}{how}",
         name(choice.taken),
         with(choice.taken),
         name(choice.best),

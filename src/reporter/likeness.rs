@@ -81,10 +81,10 @@ fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow]) -> Vec<String> 
             let best = closest(level, kind)?;
             let mine = fidelity.iter().find(|r| r.level == level.level && r.kind == *kind && r.role == "student");
             let word = match best.teacher.value {
-                v if v >= 0.95 => "It is hardly more than",
-                v if v >= 0.8 => "It is mostly like",
-                v if v >= 0.5 => "It is partly like",
-                _ => "It is not much like any known heuristic; the closest is",
+                v if v >= 0.95 => "it is hardly more than",
+                v if v >= 0.8 => "it is mostly like",
+                v if v >= 0.5 => "it is partly like",
+                _ => "it is not much like any known heuristic; the closest is",
             };
             let student =
                 mine.map_or(String::new(), |r| format!("; the student agrees in {}", interval(&r.top1, percent)));

@@ -83,7 +83,8 @@ fn hardest<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a 
     kinds.min_by(|a, b| best(a).total_cmp(&best(b)))
 }
 
-/// `At level job, on free choices, candidates with small remaining work go first (52 % of what moves scores), then ...`
+/// `At level job, on free choices, what counts in a candidate's favour is small remaining work (52 %), ...`: the parts in what
+/// moves scores.
 fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student) -> Option<String> {
     let kind = hardest(level, rows)?;
     let of = |f: &'_ Weight| f.by_kind.iter().find(|k| k.kind == kind).cloned();
@@ -101,8 +102,8 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
             let share = percent(k.share / total);
             // Nearer to the mean than this, it is a matter of the other features.
             match k.teacher {
-                v if flag && v > 0.1 => format!("those with \u{201c}{name}\u{201d} true ({share})"),
-                v if flag && v < -0.1 => format!("those with \u{201c}{name}\u{201d} false ({share})"),
+                v if flag && v > 0.1 => format!("that \u{201c}{name}\u{201d} is true ({share})"),
+                v if flag && v < -0.1 => format!("that \u{201c}{name}\u{201d} is false ({share})"),
                 v if v < -0.1 => format!("small {name} ({share})"),
                 v if v > 0.1 => format!("large {name} ({share})"),
                 _ => format!("{name}, now small, now large ({share})"),
@@ -112,7 +113,7 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
     let kinds = level.sample.iter().filter(|k| k.choices > 0).count();
     let place = if kinds > 1 { format!(", on {kind} choices") } else { String::new() };
     (!named.is_empty())
-        .then(|| format!("At level {}{place}, these candidates go first: {}.", level.level, list(&named)))
+        .then(|| format!("At level {}{place}, what counts in a candidate's favour is {}.", level.level, list(&named)))
 }
 
 /// Whether a heuristic says it all.

@@ -146,7 +146,10 @@ mod tests {
             let rows = vec![[0.0, 1.0]; 1 + s.below(4)];
             (i / 10, s.below(2) as u8, rows, 0)
         };
-        tiny::table("job", &(0..10 * episodes).map(&mut choice).collect::<Vec<_>>())
+        let mut table = tiny::table("job", &(0..10 * episodes).map(&mut choice).collect::<Vec<_>>());
+        // What is not a number is not equal to itself.
+        table.log_prob.fill(-1.0);
+        table
     }
 
     #[test]

@@ -48,6 +48,17 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     Ok(Some(Chart { name, title, svg, width: size.0, data }))
 }
 
+/// A number on an axis, short.
+fn tick(value: f64) -> String {
+    let shown = match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v >= 1000.0 || v < 0.05 => format!("{value:.0e}"),
+        v if v >= 10.0 => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
+    };
+    shown.replace('-', "\u{2212}")
+}
+
 /// The range of a chart: that of the accumulated effect, and of partial dependence as far as it is not much wider.
 fn scale(effect: &Effect) -> (f64, f64) {
     let span = |values: &[f64]| values.iter().fold((0.0f64, 0.0f64), |(low, high), &v| (low.min(v), high.max(v)));
@@ -106,7 +117,7 @@ fn paint<'a>(
             let y = top + 28 + ((high - value) / (high - low) * f64::from(CELL.1 - 58)) as i32;
             let near_zero = value != 0.0 && (value / (high - low)).abs() < 0.12;
             if !near_zero {
-                root.draw_text(&fit(&number(value), 44.0, 11.0), &small(MUTED, HPos::Right), (left + 46, y))?;
+                root.draw_text(&tick(value), &small(MUTED, HPos::Right), (left + 46, y))?;
             }
         }
     }

@@ -40,7 +40,7 @@ fn the_numbers_behind_the_charts_are_those_of_the_explanation() -> Outcome {
     let (_, likeness) = report(dir.path(), "likeness-job")?;
     assert_eq!(likeness[2]["teacher"]["value"], 0.43);
     for words in
-        ["on free choices of level job the closest known heuristic, shortest-job", "is not much like any known"]
+        ["on free choices of level job the closest known heuristic, shortest-job", "it is not much like any known"]
     {
         assert!(html.contains(words), "{words}");
     }
