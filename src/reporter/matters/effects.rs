@@ -52,7 +52,7 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
 fn tick(value: f64) -> String {
     let shown = match value.abs() {
         0.0 => "0".to_owned(),
-        v if v >= 1000.0 || v < 0.05 => format!("{value:.0e}"),
+        v if !(0.05..1000.0).contains(&v) => format!("{value:.0e}"),
         v if v >= 10.0 => format!("{value:.0}"),
         _ => format!("{value:.2}"),
     };

@@ -111,7 +111,7 @@ fn what_was_not_run_is_said_with_the_command_that_runs_it() -> Outcome {
     for words in [
         "The completion times of single jobs were not kept",
         "There is no episode that both the teacher and the student finished.",
-        "-w WORKLOAD --edge-cases -o evaluation.json</code> runs",
+        "-w WORKLOAD --edge-cases --run RUN_DIR</code> runs",
     ] {
         assert!(html.contains(words), "{words}");
     }

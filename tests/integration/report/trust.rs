@@ -186,7 +186,7 @@ fn without_a_front_and_departures_the_page_names_the_commands() -> Outcome {
         let summary = write_report(dir.path(), &dir.path().join("report"))?;
         let html = fs::read_to_string(&summary.page)?;
         assert!(html.contains("<code>distill front TRACE -o RUN_DIR</code> fits them"));
-        assert!(html.contains("--disagreement -o evaluation.json</code> measures it"));
+        assert!(html.contains("--disagreement --run RUN_DIR</code> measures it"));
     }
     Ok(())
 }
