@@ -12,8 +12,8 @@ use super::{
 use crate::{
     evaluator::{Regimes, Scorer},
     explainer::{
-        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, LevelExplanation, Selection,
-        explain_level, likeness, select,
+        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, LevelExplanation, LevelStability,
+        Selection, explain_level, likeness, select,
     },
     level::LevelSpec,
     model::{LevelModels, NamedModel, Rule, Student},
@@ -111,11 +111,21 @@ fn everything(
         stability::print(&explanation.stability, output)?;
     }
     if let Some(dir) = &args.run {
+        if train.is_none() {
+            explanation.stability = measured_before(dir, &explanation);
+        }
         write(dir, &explanation, &decisions)?;
         output.text(format!("\nwritten to {}: explanation.json, decisions.json", dir.display()))?;
     }
     output.json("explanation", &explanation)?;
     Ok(Verdict::Done)
+}
+
+/// What an earlier explanation of the same student on the same trace found about other fits.
+fn measured_before(dir: &Path, now: &Explanation) -> Vec<LevelStability> {
+    let before = std::fs::read(dir.join("explanation.json")).ok();
+    let before: Option<Explanation> = before.and_then(|text| serde_json::from_slice(&text).ok());
+    before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace)).map(|b| b.stability).unwrap_or_default()
 }
 
 /// Writes both files into a run directory.

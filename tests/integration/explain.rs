@@ -68,6 +68,13 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
             assert_eq!(l.choices as f64, of_kind);
         }
     }
+    // What other fits showed stays when the rest is measured again.
+    let again = ["explain", "student.json", "test", "--run", "run", "--decisions", "30"];
+    done(dir.path(), &[&again[..], &["--train", "train", "--resamples", "2"]].concat());
+    let with_fits: Explanation = read(&run.join("explanation.json"));
+    assert_eq!(with_fits.stability.len(), 3);
+    done(dir.path(), &again);
+    assert_eq!(read::<Explanation>(&run.join("explanation.json")), with_fits);
     // The report draws from these files alone, and its numbers are theirs.
     fs::rename(dir.path().join("test"), dir.path().join("elsewhere")).unwrap();
     done(dir.path(), &["report", "run", "-o", "report"]);
