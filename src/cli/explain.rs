@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict, check_interrupt,
     evaluate::write_json,
+    identify::known_rules,
     output::Output,
     progress::StepBar,
     run_dir,
@@ -15,10 +16,8 @@ use crate::{
         ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, LevelExplanation, LevelStability,
         Selection, explain_level, likeness, select,
     },
-    level::LevelSpec,
-    model::{LevelModels, NamedModel, Rule, Student},
+    model::{LevelModels, Student},
     reporter::{DecisionView, decision_page},
-    scenario::rules,
     trace::{LevelTable, Sample, Trace},
 };
 use anyhow::{Context, Result, bail};
@@ -151,6 +150,7 @@ pub(super) fn explain(
 ) -> Result<(Explanation, Decisions)> {
     let (manifest, seed) = (&trace.manifest, params.seed);
     let bar = StepBar::new(student.levels.len(), output);
+    let known = known_rules(trace, &[])?;
     let mut regimes = None;
     let (mut levels, mut decision_levels, mut choices) = (Vec::new(), Vec::new(), Vec::new());
     for (i, level) in student.levels.iter().enumerate() {
@@ -161,11 +161,8 @@ pub(super) fn explain(
             regimes = Regimes::terciles(&sample.table, params.regime, manifest.abstains);
         }
         let scorer = Scorer::student(student, level, "student");
-        let known = known_rules(trace, &sample.table.spec)?;
-        let rules: Vec<(Scorer<'_>, &str)> = known
-            .iter()
-            .map(|(rule, meaning, model)| (Scorer::guarded(model, &rule.guards, &sample.table.spec, "rule"), *meaning))
-            .collect();
+        let of_level = known.iter().filter(|k| k.rule.level == level.level);
+        let rules: Vec<(Scorer<'_>, &str)> = of_level.map(|k| (k.scorer(&sample.table), k.meaning.as_str())).collect();
         // Levels below the first have other choices, whose decisions need not be in the sample.
         let of_level = regimes.as_ref().filter(|_| i == 0);
         let likeness = likeness(&sample, &scorer, &rules, of_level, seed);
@@ -199,13 +196,6 @@ pub(super) fn explain(
         stability: Vec::new(),
     };
     Ok((explanation, decisions))
-}
-
-/// The named heuristics of a level with their meaning and their model.
-fn known_rules(trace: &Trace, spec: &LevelSpec) -> Result<Vec<(Rule, &'static str, NamedModel)>> {
-    let all = rules(&trace.manifest.feature_set, trace.manifest.abstains);
-    let of_level = all.into_iter().filter(|(rule, _)| rule.level == spec.name);
-    of_level.map(|(rule, meaning)| Ok((rule.clone(), meaning, rule.model(spec)?))).collect()
 }
 
 fn some_decisions(

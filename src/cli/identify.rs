@@ -70,14 +70,14 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// A rule with its meaning and its model.
-struct Known {
-    rule: Rule,
-    meaning: String,
+pub(super) struct Known {
+    pub(super) rule: Rule,
+    pub(super) meaning: String,
     model: NamedModel,
 }
 
 impl Known {
-    fn scorer<'a>(&'a self, table: &LevelTable) -> Scorer<'a> {
+    pub(super) fn scorer<'a>(&'a self, table: &LevelTable) -> Scorer<'a> {
         Scorer::guarded(&self.model, &self.rule.guards, &table.spec, "rule")
     }
 }
@@ -88,14 +88,17 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
     }
     let trace = Trace::open(&args.trace)?;
     let known = known_rules(&trace, &args.rules)?;
+    if known.is_empty() {
+        bail!("{}: the trace has the features of no known rule; give rules with --rule NAME=RULE", trace.dir.display());
+    }
     match args.exceptions.is_empty() {
         true => identify(args, &trace, &known, common.seed, output),
         false => with_exceptions(args, &trace, &known, output),
     }
 }
 
-/// The scenario's rules and the user's.
-fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
+/// The scenario's rules that the trace has the features for, and the user's.
+pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
     let set = &trace.manifest.feature_set;
     let mut all: Vec<(Rule, String)> =
         rules(set, trace.manifest.abstains).into_iter().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
@@ -107,9 +110,6 @@ fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
             bail!("--rule `{text}`: there is a rule `{name}` already; choose another name");
         }
         all.push((Rule::parse(name, rule, set)?, rule.trim().to_owned()));
-    }
-    if all.is_empty() {
-        bail!("{}: the trace has the features of no known rule; give rules with --rule NAME=RULE", trace.dir.display());
     }
     let model = |(rule, meaning): (Rule, String)| {
         // Rules are read against this very set, so their levels are in it.

@@ -6,6 +6,7 @@ pub use selection::{Selection, select};
 
 use super::{
     ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Decider, ExplainError, Preference, choice_counterfactual,
+    level::columns_read,
 };
 use crate::{
     evaluator::Scorer,
@@ -178,9 +179,7 @@ impl<'a> ChoiceExplainer<'a> {
         spec: &'a LevelSpec,
         sample: &LevelTable,
     ) -> Result<Self, ExplainError> {
-        let mut read = vec![false; spec.features.len()];
-        level.scheduler().model.mark_columns(&mut read);
-        CompiledGuards::new(&student.guards, spec).mark_columns(&mut read);
+        let read = columns_read(student, &level.scheduler().model, spec);
         Ok(Self {
             student,
             spec,

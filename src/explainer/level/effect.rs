@@ -1,6 +1,6 @@
 //! What single features do to a score, for any model that scores candidates one by one.
 
-use super::Sampled;
+use super::{Sampled, draw};
 use crate::{
     explainer::{Effect, ExplainError, dependence::feature_grid},
     model::{Model, ScoreCandidates},
@@ -37,13 +37,7 @@ fn rows<'a>(sampled: &'a Sampled<'_>, seed: u64) -> Vec<(&'a [f32], f64)> {
         (0..n).map(move |i| (c.choice.row(i), c.weight / n as f64))
     };
     let mut rows: Vec<(&[f32], f64)> = sampled.cases.iter().flat_map(of_case).collect();
-    let mut stream = Stream::new(seed, "effect");
-    let most = rows.len().min(ROWS);
-    for i in 0..most {
-        let other = i + stream.below(rows.len() - i);
-        rows.swap(i, other);
-    }
-    rows.truncate(most);
+    draw(&mut rows, ROWS, Stream::new(seed, "effect"));
     rows
 }
 
@@ -85,4 +79,47 @@ fn effect(sampled: &Sampled<'_>, model: &Model, rows: &[(&[f32], f64)], column: 
     accumulated.iter_mut().for_each(|e| *e -= centre);
     partial.iter_mut().for_each(|p| *p -= mean);
     Ok(Effect { feature: spec.features[column].name.clone(), grid, accumulated, partial })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        evaluator::{Scorer, tiny},
+        explainer::{Preference, accumulated_effects, partial_dependence},
+        model::{LEAF, NamedModel, Tree},
+        trace::{LevelTable, Sampler},
+    };
+
+    /// For a tree they are those of the functions that know trees.
+    #[test]
+    fn effects_of_a_tree_are_those_of_the_exact_functions() {
+        let mut s = Stream::new(8, "effects");
+        let mut row = || [s.uniform() as f32, s.uniform() as f32];
+        let choices: Vec<_> = (0..60).map(|i| (i / 10, 0, vec![row(), row(), row()], 0)).collect();
+        let table = tiny::table("job", &choices);
+        let mut sampler = Sampler::new(LevelTable::new(table.spec.clone(), table.kinds.clone()), 100, 1);
+        sampler.add(&table);
+        let sample = sampler.finish();
+        let mut tree = Tree::empty(1);
+        tree.push_test(0, 0.5, [1, 2], true);
+        tree.push_test(1, 0.25, [3, 4], true);
+        (0..3).for_each(|_| tree.push_test(0, 0.0, [LEAF; 2], true));
+        tree.value = vec![0.0, 0.0, 2.0, -1.0, 0.5];
+        tree.impurity = vec![0.0; 5];
+        tree.n_samples = vec![1; 5];
+        tree.weight = vec![1.0; 5];
+        let named = NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree.clone()) };
+        let (scorer, preference) = (Scorer::model(&named, "student"), Preference::new(&named.model, 2).unwrap());
+        let sampled = Sampled::new(&sample, &scorer, &preference).unwrap();
+        for (column, effect) in effects(&sampled, &named.model, &[0, 1], 1).unwrap().iter().enumerate() {
+            let exact = accumulated_effects(&tree, &sample.table.x, 2, None, column, GRID - 1).unwrap();
+            assert_eq!(effect.grid, exact.edges);
+            let partial = partial_dependence(&tree, &sample.table.x, 2, None, column, &effect.grid).unwrap().average;
+            let mean = sample.table.x.chunks(2).map(|row| tree.predict(row)).sum::<f64>() / 180.0;
+            let close = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+            assert!(close(&effect.accumulated, &exact.effect));
+            assert!(close(&effect.partial, &partial.iter().map(|p| p - mean).collect::<Vec<_>>()));
+        }
+    }
 }

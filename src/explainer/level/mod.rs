@@ -114,7 +114,7 @@ pub fn explain_level(
 }
 
 /// The columns that a level of a student reads, guards included.
-fn columns_read(student: &Student, model: &Model, spec: &LevelSpec) -> Vec<bool> {
+pub(super) fn columns_read(student: &Student, model: &Model, spec: &LevelSpec) -> Vec<bool> {
     let mut read = vec![false; spec.features.len()];
     model.mark_columns(&mut read);
     CompiledGuards::new(&student.guards, spec).mark_columns(&mut read);
@@ -125,13 +125,7 @@ fn columns_read(student: &Student, model: &Model, spec: &LevelSpec) -> Vec<bool>
 fn points(sampled: &Sampled<'_>, columns: &[usize], seed: u64) -> Points {
     let mut places: Vec<(usize, usize)> =
         sampled.cases.iter().enumerate().flat_map(|(c, case)| (0..case.choice.len()).map(move |i| (c, i))).collect();
-    let mut stream = Stream::new(seed, "points");
-    let most = places.len().min(POINTS);
-    for i in 0..most {
-        let other = i + stream.below(places.len() - i);
-        places.swap(i, other);
-    }
-    places.truncate(most);
+    draw(&mut places, POINTS, Stream::new(seed, "points"));
     let width = sampled.sample.table.width();
     let of = |column: usize| {
         let value = |&(c, i): &(usize, usize)| sampled.cases[c].choice.row(i)[column];
@@ -141,4 +135,14 @@ fn points(sampled: &Sampled<'_>, columns: &[usize], seed: u64) -> Points {
     let (values, shares) = columns.iter().map(|&c| of(c)).unzip();
     let name = |&c: &usize| sampled.sample.table.spec.features[c].name.clone();
     Points { features: columns.iter().map(name).collect(), values, shares }
+}
+
+/// Keeps at most so many elements, drawn at random.
+fn draw<T>(list: &mut Vec<T>, most: usize, mut stream: Stream) {
+    let most = list.len().min(most);
+    for i in 0..most {
+        let other = i + stream.below(list.len() - i);
+        list.swap(i, other);
+    }
+    list.truncate(most);
 }
