@@ -12,7 +12,6 @@
 //!
 //! Every test has a tab of its own, and fails if the page complains on its console or asks for anything from outside.
 
-mod chromium;
 mod decisions;
 mod driver;
 #[path = "../integration/report/explained.rs"]

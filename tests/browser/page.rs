@@ -3,81 +3,118 @@
 //! Elements are named by CSS selectors; the first match counts. When a page is dropped, its test fails if the page has
 //! complained on the console or has asked for anything beside its own files.
 
-use crate::chromium::Browser;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Value, json};
+use headless_chrome::browser::tab::point::Point;
+use headless_chrome::protocol::cdp::types::{Event, Method};
+use headless_chrome::protocol::cdp::{Emulation, Log, Network, Page as PageDomain, Runtime};
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, from_value, json};
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{panicking, sleep};
 use std::time::{Duration, Instant};
 
 /// Where pictures go: `target/tmp/report-screenshots`.
 const SCREENSHOTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/report-screenshots");
 
+/// How long the browser may take to answer, and to wait for the next question.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// An open page.
 pub(crate) struct Page {
-    browser: &'static Browser,
-    /// Its own cookies, cache and window.
-    context: String,
-    session: String,
+    tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
     /// Complaints are the test's subject, not its failure.
     excused: bool,
+    /// It ends with its last page.
+    _browser: Arc<Browser>,
+}
+
+/// The browser that all open pages share.
+fn browser() -> Arc<Browser> {
+    static SHARED: Mutex<Weak<Browser>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().expect("no test has failed to start it");
+    shared.upgrade().unwrap_or_else(|| {
+        let Some(path) = option_env!("BROWSER") else { panic!("no Chromium was found: the tests in CI need one") };
+        let options = LaunchOptions {
+            path: Some(path.into()),
+            // As root, in a container, there is none to be had.
+            sandbox: false,
+            idle_browser_timeout: PATIENCE,
+            args: vec![OsStr::new("--disable-component-update")],
+            ..LaunchOptions::default()
+        };
+        let started = Browser::new(options).unwrap_or_else(|e| panic!("{path}: {e}; does it start by hand?"));
+        let started = Arc::new(started);
+        *shared = Arc::downgrade(&started);
+        started
+    })
 }
 
 impl Page {
     /// Opens an address, 1440 x 900 in light colours, and waits until everything is loaded.
     pub(crate) fn open(url: &str) -> Self {
-        let browser = Browser::shared();
-        let name = |value: Value| value.as_str().expect("a name").to_owned();
-        let context = name(browser.call(None, "Target.createBrowserContext", json!({}))["browserContextId"].take());
-        let target = json!({"url": "about:blank", "browserContextId": context});
-        let target = name(browser.call(None, "Target.createTarget", target)["targetId"].take());
-        let attach = json!({"targetId": target, "flatten": true});
-        let session = name(browser.call(None, "Target.attachToTarget", attach)["sessionId"].take());
-        let page = Self { browser, context, session, excused: false };
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            page.call(&format!("{domain}.enable"), json!({}));
-        }
-        page.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
+        let browser = browser();
+        // Its own cookies and cache.
+        let tab = browser.new_context().and_then(|context| context.new_tab()).expect("a new tab");
+        tab.set_default_timeout(PATIENCE);
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let page = Self { tab, complaints: Arc::clone(&complaints), excused: false, _browser: browser };
+        let listen = move |event: &Event| {
+            if let Some(complaint) = complaint(event) {
+                complaints.lock().expect("only pushes").push(complaint);
+            }
+        };
+        page.tab.add_event_listener(Arc::new(listen)).expect("one more listener");
+        page.call::<Runtime::Enable>(json!(null));
+        page.call::<Log::Enable>(json!(null));
+        page.call::<Network::Enable>(json!({}));
+        page.call::<Emulation::SetFocusEmulationEnabled>(json!({"enabled": true}));
         // As on a phone: the window is as wide as it says, on pictures too.
-        page.call("Emulation.setScrollbarsHidden", json!({"hidden": true}));
+        page.call::<Emulation::SetScrollbarsHidden>(json!({"hidden": true}));
         page.size(1440, 900);
         page.colours("light");
-        page.call("Page.navigate", json!({"url": url}));
+        page.tab.navigate_to(url).expect("a page at this address");
         page.wait_for("location.href != 'about:blank' && document.readyState == 'complete'");
         page
     }
 
     /// Sets the size of the window.
     pub(crate) fn size(&self, width: u32, height: u32) {
-        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        self.call("Emulation.setDeviceMetricsOverride", size);
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1.0, "mobile": false});
+        self.call::<Emulation::SetDeviceMetricsOverride>(size);
     }
 
     /// Prefers `light` or `dark` colours, on a screen.
     pub(crate) fn colours(&self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"media": "screen", "features": features}));
+        self.call::<Emulation::SetEmulatedMedia>(json!({"media": "screen", "features": features}));
     }
 
     /// Shows the page as on paper, without printing it.
     pub(crate) fn as_on_paper(&self) {
-        self.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
+        self.call::<Emulation::SetEmulatedMedia>(json!({"media": "print"}));
     }
 
     /// Prints the page as PDF.
     pub(crate) fn print(&self) -> Vec<u8> {
-        decoded(&self.call("Page.printToPDF", json!({})))
+        self.tab.print_to_pdf(None).expect("a printed page")
     }
 
     /// Value of a JavaScript expression; a promise is waited for.
     pub(crate) fn eval(&self, expression: &str) -> Value {
-        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let mut answer = self.call("Runtime.evaluate", params);
-        let thrown = &answer["exceptionDetails"];
-        assert!(thrown.is_null(), "{expression}: {}", thrown["exception"]["description"]);
-        answer["result"]["value"].take()
+        let answer = self
+            .call::<Runtime::Evaluate>(json!({"expression": expression, "returnByValue": true, "awaitPromise": true}));
+        if let Some(thrown) = answer.exception_details {
+            panic!("{expression}: {:?}", thrown.exception.and_then(|e| e.description));
+        }
+        answer.result.value.unwrap_or_default()
     }
 
     /// Waits until a JavaScript expression holds.
@@ -89,26 +126,25 @@ impl Page {
         }
     }
 
-    /// Moves the mouse over an element, after scrolling to it. Returns where the mouse is.
-    pub(crate) fn hover(&self, selector: &str) -> (f64, f64) {
+    /// Moves the mouse over an element, after scrolling to it.
+    pub(crate) fn hover(&self, selector: &str) {
+        self.tab.move_mouse_to_point(self.middle(selector)).expect("a mouse");
+    }
+
+    /// Clicks on the middle of an element.
+    pub(crate) fn click(&self, selector: &str) {
+        self.tab.click_point(self.middle(selector)).expect("a mouse");
+    }
+
+    /// The middle of an element's first line, scrolled to.
+    fn middle(&self, selector: &str) -> Point {
         let at = self.on(
             selector,
             "e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
              const r = e.getClientRects()[0];
              return [r.x + r.width / 2, r.y + r.height / 2];",
         );
-        let (x, y) = (at[0].as_f64().expect("a place"), at[1].as_f64().expect("a place"));
-        self.call("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": x, "y": y}));
-        (x, y)
-    }
-
-    /// Clicks on the middle of an element.
-    pub(crate) fn click(&self, selector: &str) {
-        let (x, y) = self.hover(selector);
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
-        }
+        Point { x: at[0].as_f64().expect("a place"), y: at[1].as_f64().expect("a place") }
     }
 
     /// Gives an element the keyboard.
@@ -118,27 +154,13 @@ impl Page {
 
     /// Presses a key by its name in JavaScript, such as `Tab` or `ArrowDown`.
     pub(crate) fn press(&self, key: &str) {
-        let (code, text) = match key {
-            "Tab" => (9, ""),
-            "Enter" => (13, "\r"),
-            "Escape" => (27, ""),
-            " " => (32, " "),
-            "ArrowLeft" => (37, ""),
-            "ArrowUp" => (38, ""),
-            "ArrowRight" => (39, ""),
-            "ArrowDown" => (40, ""),
-            _ => panic!("the driver does not know the key {key}"),
-        };
-        for kind in ["keyDown", "keyUp"] {
-            let event = json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
-            self.call("Input.dispatchKeyEvent", event);
-        }
+        self.tab.press_key(key).expect("a key of that name");
     }
 
     /// Types into a field.
     pub(crate) fn type_into(&self, selector: &str, text: &str) {
         self.focus(selector);
-        self.call("Input.insertText", json!({"text": text}));
+        self.tab.type_str(text).expect("a keyboard");
     }
 
     /// Chooses an option of a `<select>` by the words it shows.
@@ -169,15 +191,15 @@ impl Page {
     pub(crate) fn rows(&self, selector: &str) -> Vec<Vec<String>> {
         let body = "const rows = [...e.tBodies].flatMap((b) => [...b.rows]).filter((r) => r.checkVisibility());
              return rows.map((r) => [...r.cells].map((c) => c.innerText));";
-        serde_json::from_value(self.on(selector, body)).expect("rows of words")
+        from_value(self.on(selector, body)).expect("rows of words")
     }
 
     /// Keeps a picture of the whole page as `NAME.png`.
     pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
-        let all = &self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"];
-        let clip = json!({"x": 0, "y": 0, "width": all["width"], "height": all["height"], "scale": 1});
-        let params = json!({"captureBeyondViewport": true, "clip": clip});
-        let picture = decoded(&self.call("Page.captureScreenshot", params));
+        let all = self.call::<PageDomain::GetLayoutMetrics>(json!(null)).css_content_size;
+        let clip = json!({"x": 0.0, "y": 0.0, "width": all.width, "height": all.height, "scale": 1.0});
+        let picture = self.call::<PageDomain::CaptureScreenshot>(json!({"captureBeyondViewport": true, "clip": clip}));
+        let picture = BASE64_STANDARD.decode(picture.data).expect("the protocol's encoding");
         let path = Path::new(SCREENSHOTS).join(name).with_extension("png");
         fs::create_dir_all(SCREENSHOTS).expect("a folder for pictures");
         fs::write(&path, picture).expect("room for a picture");
@@ -190,7 +212,7 @@ impl Page {
         self.eval(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 30))))",
         );
-        self.browser.events(&self.session).iter().filter_map(complaint).collect()
+        self.complaints.lock().expect("only pushes").clone()
     }
 
     /// The complaints of a page that is meant to have some.
@@ -212,8 +234,10 @@ impl Page {
         ))
     }
 
-    fn call(&self, method: &str, params: Value) -> Value {
-        self.browser.call(Some(&self.session), method, params)
+    /// Calls a method of the DevTools protocol.
+    fn call<M: Method + Serialize + DeserializeOwned + Debug>(&self, params: Value) -> M::ReturnObject {
+        let method: M = from_value(params).unwrap_or_else(|e| panic!("{}: {e}", M::NAME));
+        self.tab.call_method(method).unwrap_or_else(|e| panic!("{}: {e}", M::NAME))
     }
 }
 
@@ -223,29 +247,27 @@ impl Drop for Page {
             return;
         }
         let complaints = if self.excused { Vec::new() } else { self.complaints() };
-        self.browser.call(None, "Target.disposeBrowserContext", json!({"browserContextId": self.context}));
+        self.tab.close(false).expect("the tab is open");
         assert!(complaints.is_empty(), "the page complained: {complaints:#?}");
     }
 }
 
-/// The file that a command answers with.
-fn decoded(answer: &Value) -> Vec<u8> {
-    BASE64_STANDARD.decode(answer["data"].as_str().unwrap_or_default()).expect("the protocol's encoding")
-}
-
 /// What is wrong according to an event, if anything.
-fn complaint(event: &Value) -> Option<String> {
-    let params = &event["params"];
-    match event["method"].as_str()? {
-        "Runtime.consoleAPICalled" if matches!(params["type"].as_str()?, "error" | "warning" | "assert") => {
-            Some(format!("console: {}", params["args"]))
+fn complaint(event: &Event) -> Option<String> {
+    use Log::LogEntryLevel::{Error, Warning};
+    use Runtime::ConsoleAPICalledEventTypeOption as Console;
+    match event {
+        Event::RuntimeConsoleAPICalled(said) => {
+            let bad = matches!(said.params.Type, Console::Error | Console::Warning | Console::Assert);
+            bad.then(|| format!("console: {:?}", said.params.args))
         }
-        "Runtime.exceptionThrown" => Some(format!("uncaught: {}", params["exceptionDetails"])),
-        "Log.entryAdded" if matches!(params["entry"]["level"].as_str()?, "error" | "warning") => {
-            Some(format!("browser: {}", params["entry"]["text"]))
+        Event::RuntimeExceptionThrown(thrown) => Some(format!("uncaught: {:?}", thrown.params.exception_details)),
+        Event::LogEntryAdded(said) => {
+            let entry = &said.params.entry;
+            matches!(entry.level, Error | Warning).then(|| format!("browser: {}", entry.text))
         }
-        "Network.requestWillBeSent" => {
-            let url = params["request"]["url"].as_str()?;
+        Event::NetworkRequestWillBeSent(sent) => {
+            let url = &sent.params.request.url;
             (!["file:", "data:"].iter().any(|own| url.starts_with(own))).then(|| format!("request: {url}"))
         }
         _ => None,
