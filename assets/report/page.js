@@ -24,6 +24,13 @@
   addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
 
   const tip = document.getElementById("tip");
+  // The browser's own tips would stand beside these; what they say stays for screen readers.
+  for (const on of document.querySelectorAll("[data-tip]")) {
+    const title = on.querySelector("title");
+    if (title) on.setAttribute("aria-label", title.textContent);
+    title?.remove();
+    on.removeAttribute("title");
+  }
   const show = (event) => {
     // A page that scrolls under a resting mouse does not take the tip from what has the keyboard.
     const under = event.target.closest && event.target.closest("[data-tip]");

@@ -89,20 +89,21 @@ fn regimes(student: &Student) -> Vec<RegimeView> {
     let levels = student.levels.iter().filter_map(|models| {
         let Model::Regime(regime) = &models.scheduler().model else { return None };
         let spec = student.feature_set.level(&models.level)?;
-        Some(RegimeView { level: models.level.clone(), parts: parts(regime, spec) })
+        let words = |model: usize| regime.models.get(model).map_or(String::new(), |m| model_words(m, spec));
+        let parts = places(regime, spec).into_iter().map(|(place, model)| (place, words(model))).collect();
+        Some(RegimeView { level: models.level.clone(), parts })
     });
     levels.collect()
 }
 
-/// The leaves of a regime's tree from left to right: where, and which model.
-fn parts(regime: &Regime, spec: &LevelSpec) -> Vec<(String, String)> {
-    let mut parts = Vec::new();
+/// The leaves of a regime's tree from left to right: where, and the number of the model.
+pub(super) fn places(regime: &Regime, spec: &LevelSpec) -> Vec<(String, usize)> {
+    let mut places = Vec::new();
     let mut stack = vec![(0, Vec::new())];
     while let Some((node, path)) = stack.pop() {
         let Some([left, right]) = children(&regime.tree, node) else {
             let place = if path.is_empty() { "always".to_owned() } else { list(&path) };
-            let model = regime.models.get(regime.tree.value[node] as usize);
-            parts.push((place, model.map_or(String::new(), |m| model_words(m, spec))));
+            places.push((place, regime.tree.value[node] as usize));
             continue;
         };
         let test = words::test(&spec.features[regime.tree.feature[node] as usize], regime.tree.threshold[node]);
@@ -111,7 +112,7 @@ fn parts(regime: &Regime, spec: &LevelSpec) -> Vec<(String, String)> {
             stack.push((child, path));
         }
     }
-    parts
+    places
 }
 
 /// What a model is, in a few words.
@@ -137,6 +138,11 @@ fn order(linear: &Linear, spec: &LevelSpec) -> Option<String> {
 }
 
 fn guard(guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
+    GuardView { sentence: sentence(guard, spec), exact: guard.to_string(), evidence: evidence(&guard.evidence) }
+}
+
+/// `a job comes first if age > 5 min`.
+pub(super) fn sentence(guard: &Guard, spec: Option<&LevelSpec>) -> String {
     let who = spec.and_then(|s| s.entities.last()).map_or(guard.level.as_str(), String::as_str);
     let article = if who.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     let does = match guard.action {
@@ -145,11 +151,7 @@ fn guard(guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
         Action::Never => "is never taken while there is another",
     };
     let conditions: Vec<String> = guard.when.iter().map(|c| condition(c, spec)).collect();
-    GuardView {
-        sentence: format!("{article} {who} {does} if {}", list(&conditions)),
-        exact: guard.to_string(),
-        evidence: evidence(&guard.evidence),
-    }
+    format!("{article} {who} {does} if {}", list(&conditions))
 }
 
 /// A guard's condition in words.
@@ -279,8 +281,11 @@ mod tests {
             Model::Linear(Linear { coefficient: coefficient.into(), intercept: 0.0, feature_sd: vec![1.0; 3] })
         };
         let regime = Regime::split(0, 60e3, linear([0.0, 0.0, -1.0]), linear([1.0, 0.0, 2.0]));
+        let found = places(&regime, &spec());
+        let found: Vec<(&str, String)> =
+            found.iter().map(|(place, model)| (&place[..], model_words(&regime.models[*model], &spec()))).collect();
         let expected =
             [("age ≤ 60\u{a0}s", "the smallest work rank first"), ("age > 60\u{a0}s", "a linear score of 2 features")];
-        assert_eq!(parts(&regime, &spec()), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(found, expected.map(|(place, words)| (place, words.to_owned())));
     }
 }

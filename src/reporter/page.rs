@@ -83,7 +83,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     }
     let slug_of =
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
-    let likeness = likeness::section(explained, &run.evaluation.fidelity, slug_of)?;
+    let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, slug_of)?;
     let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
     let rows = &run.evaluation.fidelity;
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
@@ -115,7 +115,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let card = model_card::card(run, &page.what_was_run, &page.summary, &holds_up.support.sentence);
 
     let (budget, departures) = departures.into_parts();
-    let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.file.clone(), l.data.clone()));
+    let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.table.file.clone(), l.table.data.clone()));
     let tables = departures.into_iter().chain(linear);
     let tables = tables.chain([holds_up.table()]);
     let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
@@ -124,7 +124,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         .map(|f| f.chart)
         .chain(front.into_iter().flat_map(size_front::Section::into_charts))
         .chain(budget)
-        .chain(levels.into_iter().filter_map(|l| l.tree).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
+        .chain(levels.into_iter().flat_map(|l| l.trees).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
         .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
         .chain(likeness.into_iter().flat_map(|l| l.levels).map(|l| l.chart))
         .chain(holds_up.into_charts())

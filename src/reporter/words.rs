@@ -24,6 +24,12 @@ pub(super) fn number(value: f64) -> String {
     format!("{sign}{}{dot}{fraction}", grouped(whole))
 }
 
+/// A policy with its role, which its name may begin with: `teacher: fair`, `student: runs/a/student.json`.
+pub(super) fn with_role(role: &str, policy: &str) -> String {
+    let name = policy.strip_prefix(role).and_then(|rest| rest.strip_prefix(':')).unwrap_or(policy);
+    format!("{role}: {name}")
+}
+
 /// A count with thousands separated.
 pub(super) fn count(value: u64) -> String {
     grouped(&value.to_string())

@@ -104,11 +104,14 @@ fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> 
         // The first two places are usually the teacher's and the student's.
         _ => OTHERS[place.saturating_sub(2).min(OTHERS.len() - 1)],
     };
-    let role = if policy.role == "heuristic" { String::new() } else { format!("{}: ", policy.role) };
+    let name = match policy.role.as_str() {
+        "heuristic" => policy.policy.clone(),
+        role => words::with_role(role, &policy.policy),
+    };
     let note = stalled(policy, episodes).map_or(String::new(), |s| format!(" ({s})"));
     let last = (policy.jct_quantiles_ms.len() - 1).max(1) as f64;
     Series {
-        label: format!("{role}{}{note}", policy.policy),
+        label: name + &note,
         colour,
         dash: Some(dash),
         mark: Mark::None,

@@ -63,7 +63,7 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         } else {
             String::new()
         };
-        let title = format!("{}: {}{cut}", schedule.role, schedule.policy);
+        let title = words::with_role(&schedule.role, &schedule.policy) + &cut;
         body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
         let first = top + 28.0;
         let bottom = first + lane * f64::from(lanes);
@@ -140,8 +140,8 @@ fn label_lanes(lanes: u32) -> impl Iterator<Item = u32> {
 }
 
 fn bar(run: &ScheduleRun, (left, right): (f64, f64), (y, lane): (f64, f64), (fill, ink): (Colour, Colour)) -> String {
-    let title =
-        format!("job {}, stage {}, executor {}: {} to {} ms", run.item, run.part, run.lane, run.start_ms, run.end_ms);
+    let [start, end] = [run.start_ms, run.end_ms].map(|ms| ms / 1e3);
+    let title = format!("job {}, stage {}, executor {}: {start:.1} to {end:.1} s", run.item, run.part, run.lane);
     // A hair between neighbours shows where a run ends.
     let wide = (right - left - 0.6).max(0.4);
     let mut drawn = format!(

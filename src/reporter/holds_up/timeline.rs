@@ -40,7 +40,8 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
         .zip(&busy)
         .map(|(s, busy)| {
             let (colour, dash) = line(&s.role);
-            let label = format!("{}: {}, {} on average", s.role, s.policy, percent(mean_busy(s, last(s))));
+            let label =
+                format!("{}, {} on average", words::with_role(&s.role, &s.policy), percent(mean_busy(s, last(s))));
             let points = steps(busy, (0.0, last(s)), bin).into_iter().map(|(t, y)| (t / scale, y)).collect();
             Series { label, colour, dash: Some(dash), mark: Mark::None, points, whiskers: Vec::new() }
         })
@@ -105,7 +106,7 @@ pub(super) fn executors(schedules: &[Schedule]) -> Result<Option<Chart>, ReportE
     for (schedule, stack) in schedules.iter().zip(&stacks) {
         let area = Area { left: BESIDE, top: top + ABOVE, width: WIDTH - BESIDE - 30.0, height: 180.0 };
         let plot = Plot::new(
-            format!("{}: {}", schedule.role, schedule.policy),
+            words::with_role(&schedule.role, &schedule.policy),
             Axis::linear(&format!("time in the episode, {unit}"), (stretch.0 / scale, stretch.1 / scale), 10, number),
             Axis::linear("executors at work", (0.0, most), 5, number),
         );
@@ -198,16 +199,29 @@ fn stacked(stack: &[Layer], area: &Area, most: f64) -> String {
     let (mut drawn, mut below) = (String::new(), vec![0.0; n]);
     for layer in stack {
         let above: Vec<f64> = below.iter().zip(&layer.executors).map(|(b, e)| b + e).collect();
+        let forth = above.iter().enumerate().map(|(i, v)| (x(i), y(*v), x(i + 1)));
+        let back = below.iter().enumerate().rev().map(|(i, v)| (x(i + 1), y(*v), x(i)));
         let mut d = String::new();
-        for (i, v) in above.iter().enumerate() {
-            let _ = write!(d, "{}{:.1} {:.1}H{:.1}", if i == 0 { "M" } else { "L" }, x(i), y(*v), x(i + 1));
-        }
-        for (i, v) in below.iter().enumerate().rev() {
-            let _ = write!(d, "L{:.1} {:.1}H{:.1}", x(i + 1), y(*v), x(i));
+        for edge in [outline(forth), outline(back)] {
+            let _ = write!(d, "{}{edge}", if d.is_empty() { "M" } else { "L" });
         }
         let title = svg::escape(&layer.words());
         let _ = writeln!(drawn, "<g><title>{title}</title><path d=\"{d}Z\" fill=\"{}\"/></g>", layer.colour);
         below = above;
+    }
+    drawn
+}
+
+/// Level stretches, given as (from, height, to), with a step between two of different height.
+fn outline(stretches: impl Iterator<Item = (f64, f64, f64)>) -> String {
+    let mut stretches = stretches.map(|(from, y, to)| (from, format!("{y:.1}"), to)).peekable();
+    let mut drawn = stretches.peek().map_or(String::new(), |(from, y, _)| format!("{from:.1} {y}"));
+    while let Some((_, y, to)) = stretches.next() {
+        match stretches.peek() {
+            Some((_, next, _)) if *next == y => {}
+            Some((_, next, _)) => _ = write!(drawn, "H{to:.1}V{next}"),
+            None => _ = write!(drawn, "H{to:.1}"),
+        }
     }
     drawn
 }
