@@ -113,7 +113,8 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     write_json(&dir.join("evaluation.json"), &evaluation)?;
     write_json(&dir.join("schedules.json"), &result.schedules)?;
     output.note("explaining");
-    let params = ExplainParams { choices: 1500, decisions: 300, regime: "jobs_in_system", seed: common.seed };
+    let params =
+        ExplainParams { choices: 1500, decisions: 300, regime: "jobs_in_system", rules: &[], seed: common.seed };
     let (mut explanation, decisions) = explain::explain(&student, test, &params, output)?;
     lap(&mut timings, "explain_s", start);
     let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };

@@ -4,6 +4,7 @@ use super::{
     Common, Verdict, check_interrupt, check_parent,
     compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
     disagreement::disagreement,
+    identify::known_rules,
     output::Output,
     run_dir,
     table::{Table, interval},
@@ -179,8 +180,8 @@ pub(super) struct Measured {
 /// Choices per kind that rules and regions are chosen on at most.
 const SAMPLE: usize = 50_000;
 
-/// Fidelity of all models of a student on all levels of a trace, beside random and, if there is a trace to choose them on,
-/// the best single-feature rules; how far the student is ahead of these; and where whole decisions depart. The trace is read
+/// Fidelity of all models of a student on all levels of a trace, beside the named heuristics, random and, if there is a trace
+/// to choose them on, the best single-feature rules; how far the student is ahead of these; and where whole decisions depart. The trace is read
 /// once, piece by piece.
 pub(super) fn measure(
     student: &Student,
@@ -192,6 +193,7 @@ pub(super) fn measure(
     if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
         bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display());
     }
+    let known = known_rules(trace, &[])?;
     let mut scorers: Vec<Vec<Scorer<'_>>> = Vec::new();
     for level in &student.levels {
         let mut of_level: Vec<Scorer<'_>> = level
@@ -204,6 +206,9 @@ pub(super) fn measure(
             .collect();
         if let Some(selection) = selection {
             of_level.extend(best_single_features(&selection.sample(&level.level, SAMPLE, seed)?.weighted()));
+        }
+        if let Some(spec) = student.feature_set.level(&level.level) {
+            of_level.extend(known.iter().filter(|k| k.rule.level == level.level).map(|k| k.scorer(spec)));
         }
         of_level.push(Scorer::random());
         scorers.push(of_level);
@@ -293,8 +298,11 @@ fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
     output.text(table)
 }
 
-/// Fidelity as a table.
+/// Fidelity as a table, of the heuristics the closest one of each kind.
 pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Result<()> {
+    let closer = |r: &FidelityRow, than: &FidelityRow| {
+        r.role == "heuristic" && (&r.level, &r.kind) == (&than.level, &than.kind) && r.top1.value > than.top1.value
+    };
     let mut table = Table::new(&[
         "level, kind",
         "scorer",
@@ -307,7 +315,14 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
         "tau-b",
         "amount off by",
     ]);
+    let mut shown: Vec<(&str, &str)> = Vec::new();
     for r in rows {
+        if r.role == "heuristic" {
+            if shown.contains(&(&r.level, &r.kind)) || rows.iter().any(|other| closer(other, r)) {
+                continue;
+            }
+            shown.push((&r.level, &r.kind));
+        }
         let optional = |e: &Option<_>| {
             e.as_ref().map_or("-".to_owned(), |e: &crate::evaluator::Estimate| format!("{:.3}", e.value))
         };

@@ -3,7 +3,7 @@
 use super::{
     Common, Verdict, check_interrupt,
     evaluate::write_json,
-    identify::known_rules,
+    identify::{Known, exception_words, known_rules},
     output::Output,
     progress::StepBar,
     run_dir,
@@ -13,8 +13,8 @@ use super::{
 use crate::{
     evaluator::{Regimes, Scorer},
     explainer::{
-        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, LevelExplanation, LevelStability,
-        Selection, explain_level, likeness, select,
+        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, KindAgreement, LevelExplanation,
+        LevelStability, RuleExceptions, Selection, exceptions, explain_level, likeness, select,
     },
     model::{LevelModels, Student},
     reporter::{DecisionView, decision_page},
@@ -49,6 +49,9 @@ pub(super) struct ExplainArgs {
     /// Feature by which the agreement with heuristics is divided into three regimes
     #[arg(long, value_name = "FEATURE", default_value = "jobs_in_system")]
     regime: String,
+    /// One more rule to compare with, repeatable (see `distill list rules`)
+    #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice")]
+    rules: Vec<String>,
     /// Trace that the student was fitted on: fit it again on draws of its episodes, and say how alike the rules come out
     #[arg(long, value_name = "TRACE", conflicts_with = "choice")]
     train: Option<PathBuf>,
@@ -98,6 +101,7 @@ fn everything(
         choices: args.choices as usize,
         decisions: args.decisions,
         regime: &args.regime,
+        rules: &args.rules,
         seed: common.seed,
     };
     let (mut explanation, decisions) = explain(student, trace, &params, output)?;
@@ -138,6 +142,7 @@ pub(super) struct ExplainParams<'a> {
     pub(super) choices: usize,
     pub(super) decisions: usize,
     pub(super) regime: &'a str,
+    pub(super) rules: &'a [String],
     pub(super) seed: u64,
 }
 
@@ -150,7 +155,7 @@ pub(super) fn explain(
 ) -> Result<(Explanation, Decisions)> {
     let (manifest, seed) = (&trace.manifest, params.seed);
     let bar = StepBar::new(student.levels.len(), output);
-    let known = known_rules(trace, &[])?;
+    let known = known_rules(trace, params.rules)?;
     let mut regimes = None;
     let (mut levels, mut decision_levels, mut choices) = (Vec::new(), Vec::new(), Vec::new());
     for (i, level) in student.levels.iter().enumerate() {
@@ -159,14 +164,23 @@ pub(super) fn explain(
         let sample = trace.sample(&level.level, params.choices, seed)?;
         if i == 0 {
             regimes = Regimes::terciles(&sample.table, params.regime, manifest.abstains);
+            if regimes.is_none() && !known.is_empty() {
+                output.note(format!(
+                    "note: no regimes: level `{}` has no feature `{}` that is the same for all candidates of a choice",
+                    level.level, params.regime
+                ));
+            }
         }
         let scorer = Scorer::student(student, level, "student");
-        let of_level = known.iter().filter(|k| k.rule.level == level.level);
-        let rules: Vec<(Scorer<'_>, &str)> = of_level.map(|k| (k.scorer(&sample.table), k.meaning.as_str())).collect();
+        let rules: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.level).collect();
+        let named: Vec<_> = rules.iter().map(|k| (&k.rule, &k.model, k.meaning.as_str())).collect();
+        let exceptions = exceptions(&sample, &named, seed)?;
+        let rules: Vec<_> = rules.iter().map(|k| (k.scorer(&sample.table.spec), k.meaning.as_str())).collect();
         // Levels below the first have other choices, whose decisions need not be in the sample.
         let of_level = regimes.as_ref().filter(|_| i == 0);
         let likeness = likeness(&sample, &scorer, &rules, of_level, seed);
-        levels.extend(explain_level(student, level, &sample, likeness, seed)?);
+        let explained = explain_level(student, level, &sample, likeness, seed)?;
+        levels.extend(explained.map(|level| LevelExplanation { exceptions, ..level }));
         let most = params.decisions / student.levels.len();
         let (of_level, explained) = some_decisions(student, level, &sample, (most, seed))?;
         decision_levels.push(of_level);
@@ -253,7 +267,21 @@ fn print_level(level: &LevelExplanation, output: &mut Output) -> Result<()> {
             best.choices
         ))?;
     }
-    Ok(())
+    level.exceptions.as_ref().map_or(Ok(()), |found| print_exceptions(found, output))
+}
+
+fn print_exceptions(found: &RuleExceptions, output: &mut Output) -> Result<()> {
+    let head = format!("  {} with exceptions, on held-out choices", found.rule);
+    let kinds: Vec<&str> = found.agreement.iter().map(|k| k.kind.as_str()).collect();
+    let mut table = Table::new(&[&[head.as_str()], &kinds[..]].concat());
+    let mut row = |name: String, kinds: &[KindAgreement]| {
+        table.row([name].into_iter().chain(kinds.iter().map(|k| interval(&k.teacher, 3))));
+    };
+    row("  alone".to_owned(), &found.agreement);
+    for exception in &found.exceptions {
+        row(format!("  {}", exception_words(&exception.guard, exception.overrides)), &exception.agreement);
+    }
+    output.text(table)
 }
 
 fn one_choice(

@@ -1,10 +1,11 @@
 //! `distill fit`: from a trace to a student.
 
 use super::{
-    Verdict, check_interrupt, check_parent,
+    Common, Verdict, check_interrupt, check_parent,
     evaluate::print_fidelity,
     front::{DEFAULT_MOST, FRONT_CHOICES, FRONT_LEARNERS, Front, by, gate, size},
     output::Output,
+    run_dir,
     table::Table,
 };
 use crate::{
@@ -35,11 +36,14 @@ pub(super) struct FitArgs {
     /// Trace to learn from
     trace: PathBuf,
     /// Student file to write
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "run")]
+    output: Option<PathBuf>,
     /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
     #[arg(long, value_name = "TRACE")]
     validation: Option<PathBuf>,
+    /// Run directory to put the student into, with how it was made; the report is drawn from it
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
     /// Largest size over all levels, leaves and coefficients together: learners and sizes are chosen per level
     #[arg(long, value_name = "N", value_parser = size, conflicts_with = "used")]
     max_size: Option<usize>,
@@ -196,23 +200,31 @@ impl FitOptions {
     }
 }
 
-pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let params = args.params();
     params.check()?;
-    check_parent(&args.output)?;
+    args.output.as_deref().map_or(Ok(()), check_parent)?;
+    args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
     let trace = Trace::open(&args.trace)?;
-    let validation = args.validation.as_deref().map(Trace::open).transpose()?;
+    let validation_trace = args.validation.as_deref().map(Trace::open).transpose()?;
     let (student, validation) = match args.chooses() {
         true => {
             let front =
-                Front::fit(&trace, validation.as_ref(), &params, args.max_size.unwrap_or(DEFAULT_MOST), output)?;
+                Front::fit(&trace, validation_trace.as_ref(), &params, args.max_size.unwrap_or(DEFAULT_MOST), output)?;
             let chosen = front.choose(args.max_size, args.by, &args.min_fidelity)?;
             let student = front.student(&trace, &chosen, &params);
             (student, front.validation)
         }
-        false => fit_traces(&trace, validation.as_ref(), &params, output)?,
+        false => fit_traces(&trace, validation_trace.as_ref(), &params, output)?,
     };
-    student.save(&args.output)?;
+    if let Some(path) = &args.output {
+        student.save(path)?;
+    }
+    if let Some(dir) = &args.run {
+        for trace in [&trace].into_iter().chain(&validation_trace) {
+            run_dir::enter(dir, &student, Some(trace), common.seed)?;
+        }
+    }
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
     for level in &student.levels {
         for m in &level.models {
@@ -233,11 +245,9 @@ pub(super) fn run(args: &FitArgs, output: &mut Output) -> Result<Verdict> {
     note_left_out(&student, output);
     output.text("fidelity on the validation choices")?;
     print_fidelity(&rows, output)?;
-    output.text(format!("\n{} (trace {})", args.output.display(), trace.hash))?;
-    output.json(
-        "fit",
-        &json!({"student": args.output, "hash": student.hash(), "size": student.size(), "fidelity": rows}),
-    )?;
+    let path = args.output.clone().or_else(|| Some(args.run.as_ref()?.join("student.json"))).unwrap_or_default();
+    output.text(format!("\n{} (trace {})", path.display(), trace.hash))?;
+    output.json("fit", &json!({"student": path, "hash": student.hash(), "size": student.size(), "fidelity": rows}))?;
     Ok(Verdict::Done)
 }
 

@@ -10,7 +10,8 @@ use super::{
 use crate::{
     distiller::{ExceptionParams, ExceptionStep, find_exceptions, student_of_rules},
     evaluator::{Estimate, FidelityRow, Regimes, Scorer, fidelity},
-    model::{NamedModel, Rule},
+    level::LevelSpec,
+    model::{Guard, NamedModel, Rule},
     scenario::rules,
     trace::{LevelTable, Trace},
 };
@@ -73,12 +74,12 @@ fn share(text: &str) -> Result<f64, String> {
 pub(super) struct Known {
     pub(super) rule: Rule,
     pub(super) meaning: String,
-    model: NamedModel,
+    pub(super) model: NamedModel,
 }
 
 impl Known {
-    pub(super) fn scorer<'a>(&'a self, table: &LevelTable) -> Scorer<'a> {
-        Scorer::guarded(&self.model, &self.rule.guards, &table.spec, "rule")
+    pub(super) fn scorer<'a>(&'a self, spec: &LevelSpec) -> Scorer<'a> {
+        Scorer::heuristic(&self.model, &self.rule.guards, spec)
     }
 }
 
@@ -160,7 +161,7 @@ fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, outp
             }
         }
         let of_level: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.name).collect();
-        let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table)).collect();
+        let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();
         scorers.push(Scorer::random());
         let whole = fidelity(&table, &scorers, seed);
         let kinds = table.kinds.clone();
@@ -191,7 +192,7 @@ fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, outp
                         .find(|k| k.rule.name == r.scorer)
                         .map_or("chance", |k| &k.meaning)
                         .to_owned(),
-                    best: r.role == "rule" && r.top1.value >= most,
+                    best: r.role == "heuristic" && r.top1.value >= most,
                     choices: r.choices,
                     agreement: r.top1,
                     regret: r.regret,
@@ -338,7 +339,7 @@ fn with_exceptions(args: &IdentifyArgs, trace: &Trace, known: &[Known], output: 
 fn best_rule<'a>(rules: &[&'a Known], table: &LevelTable, kind: Option<u8>) -> Result<&'a Known> {
     let kinds = &table.kinds;
     let mean = |known: &&&Known| {
-        let rows = fidelity(table, &[known.scorer(table)], 0);
+        let rows = fidelity(table, &[known.scorer(&table.spec)], 0);
         let counted: Vec<f64> = rows
             .iter()
             .filter(|r| {
@@ -355,6 +356,12 @@ fn best_rule<'a>(rules: &[&'a Known], table: &LevelTable, kind: Option<u8>) -> R
     }
 }
 
+/// `but age > 300000 first`.
+pub(super) fn exception_words(guard: &Guard, overrides: bool) -> String {
+    let but = if overrides { "but above all" } else { "but" };
+    format!("{but} {}", guard.to_string().split_once(": ").map_or("", |(_, rest)| rest))
+}
+
 fn print_exceptions(levels: &[LevelRule], kind: Option<&str>, output: &mut Output) -> Result<()> {
     let what = kind.map_or("mean over kinds".to_owned(), |k| format!("{k} choices"));
     for level in levels {
@@ -364,11 +371,7 @@ fn print_exceptions(levels: &[LevelRule], kind: Option<&str>, output: &mut Outpu
         for step in &level.steps {
             let name = match &step.exception {
                 None => format!("{}: {}", level.rule, level.meaning),
-                Some(guard) => format!(
-                    "  {} {}",
-                    if step.overrides { "but above all" } else { "but" },
-                    guard.to_string().split_once(": ").map_or("", |(_, rest)| rest)
-                ),
+                Some(guard) => format!("  {}", exception_words(guard, step.overrides)),
             };
             let adds = before.map_or(String::new(), |b: f64| format!("{:+.3}", step.validation - b));
             table.row([name, format!("{:.3}", step.train), format!("{:.3}", step.validation), adds]);

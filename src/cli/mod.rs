@@ -129,7 +129,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, &cli.common, &mut output),
         Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
         Command::Record(args) => record::run(&args, &cli.common, &mut output),
-        Command::Fit(args) => fit::run(&args, &mut output),
+        Command::Fit(args) => fit::run(&args, &cli.common, &mut output),
         Command::Features(args) => features::run(&args, &mut output),
         Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),

@@ -34,14 +34,45 @@ pub(super) fn enter(dir: &Path, student: &Student, trace: Option<&Trace>, seed: 
         }
         Err(_) => new(&student.provenance.teacher, &student.provenance.workload, seed),
     };
+    let mut commands = Vec::new();
     if let Some(trace) = trace {
         describe(&mut info, trace)?;
+        commands.extend(recording(trace));
     }
-    let command = command_line();
-    if !info.commands.contains(&command) {
-        info.commands.push(command);
+    commands.push(command_line(std::env::args().skip(1)));
+    for command in commands {
+        if !info.commands.contains(&command) {
+            info.commands.push(command);
+        }
     }
     write_json(&path, &info)
+}
+
+/// Says that a directory holds a student already, before one is made for it.
+///
+/// # Errors
+///
+/// If it does.
+pub(super) fn check_free(dir: &Path) -> Result<()> {
+    let path = dir.join("student.json");
+    if path.exists() {
+        bail!("{}: the run directory has a student; give another directory, or remove its files", path.display());
+    }
+    Ok(())
+}
+
+/// The command that makes a trace again; `None` if this build's `distill record` did not make it at once.
+fn recording(trace: &Trace) -> Option<String> {
+    let m = &trace.manifest;
+    let own = m.version == env!("CARGO_PKG_VERSION") && m.driver == m.labeller && m.first_episode == 0;
+    let numbers =
+        [("-n", m.episodes.to_string()), ("--split", m.split.name().to_owned()), ("--seed", m.seed.to_string())];
+    let words = [("-p", m.labeller.id.clone()), ("-w", m.workload.id.clone())]
+        .into_iter()
+        .chain(numbers)
+        .chain([("-o", trace.dir.display().to_string())])
+        .flat_map(|(option, value)| [option.to_owned(), value]);
+    own.then(|| command_line(std::iter::once("record".to_owned()).chain(words)))
 }
 
 /// The description of a run that has not done anything yet.
@@ -108,12 +139,11 @@ fn notes(teacher: &str) -> Vec<String> {
     }]
 }
 
-/// The command at hand as one would type it.
-fn command_line() -> String {
+/// A command as one would type it.
+fn command_line(words: impl Iterator<Item = String>) -> String {
     let quote = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
         if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
-    let words = std::env::args().skip(1).map(quote);
-    std::iter::once("distill".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once("distill".to_owned()).chain(words.map(quote)).collect::<Vec<_>>().join(" ")
 }

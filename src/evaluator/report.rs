@@ -23,9 +23,9 @@ pub struct FidelityRow {
     pub level: String,
     /// Kind, e.g. `free`, or `all`.
     pub kind: String,
-    /// What was scored: `tree`, `linear`, `random`, or a single-feature rule such as `smallest remaining_work`.
+    /// What was scored: `tree`, `linear`, `shortest-job`, `random`, or a single-feature rule such as `smallest remaining_work`.
     pub scorer: String,
-    /// Role of the scorer: `student`, `surrogate` or `baseline`.
+    /// Role of the scorer: `student`, `surrogate`, `heuristic` (a named rule) or `baseline` (random, one feature).
     pub role: String,
     /// Choices with at least two candidates that were counted.
     pub choices: usize,

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 pub struct Scorer<'a> {
     /// Name for people.
     pub name: String,
-    /// `student`, `surrogate` or `baseline`.
+    /// `student`, `surrogate`, `heuristic` or `baseline`.
     pub role: String,
     /// How it scores.
     rule: Rule<'a>,
@@ -26,7 +26,8 @@ pub struct Scorer<'a> {
 enum Rule<'a> {
     Model {
         model: &'a Model,
-        temperature: f64,
+        /// What its scores are probabilities with; `None` if they are only an order.
+        temperature: Option<f64>,
         /// Above the model; what they rule out comes last.
         guards: CompiledGuards,
     },
@@ -41,7 +42,7 @@ impl<'a> Scorer<'a> {
     #[must_use]
     pub fn model(model: &'a NamedModel, role: &str) -> Self {
         let guards = CompiledGuards::default();
-        let rule = Rule::Model { model: &model.model, temperature: model.temperature, guards };
+        let rule = Rule::Model { model: &model.model, temperature: Some(model.temperature), guards };
         Self { name: model.name.clone(), role: role.to_owned(), rule, pick: Pick::Mode, only: None }
     }
 
@@ -72,6 +73,16 @@ impl<'a> Scorer<'a> {
         scorer
     }
 
+    /// A named rule: an order without probabilities, under guards.
+    #[must_use]
+    pub fn heuristic(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec) -> Self {
+        let mut scorer = Self::guarded(model, guards, spec, "heuristic");
+        if let Rule::Model { temperature, .. } = &mut scorer.rule {
+            *temperature = None;
+        }
+        scorer
+    }
+
     /// A uniformly random choice.
     #[must_use]
     pub fn random() -> Self {
@@ -93,7 +104,7 @@ impl<'a> Scorer<'a> {
 
     /// Whether its scores have a temperature, so that they stand for probabilities.
     pub(super) fn has_temperature(&self) -> bool {
-        !matches!(self.rule, Rule::Feature { .. })
+        !matches!(self.rule, Rule::Feature { .. } | Rule::Model { temperature: None, .. })
     }
 
     /// Scores the candidates of a choice into `scores`: the temperature of the scores (that of one feature is `None`), or
@@ -106,9 +117,9 @@ impl<'a> Scorer<'a> {
             Rule::Model { model, temperature, guards } => {
                 model.score_choice(choice.x, choice.width, scores);
                 if !guards.is_empty() {
-                    restrict(guards, choice, *temperature, scores);
+                    restrict(guards, choice, temperature.unwrap_or(1.0), scores);
                 }
-                Some(Some(*temperature))
+                Some(*temperature)
             }
             Rule::Feature { column, largest } => {
                 let sign = if *largest { 1.0 } else { -1.0 };

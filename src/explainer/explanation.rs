@@ -1,6 +1,6 @@
 //! What an explanation holds, as plain data (`explanation.json`).
 
-use crate::{evaluator::Estimate, trace::KindSample};
+use crate::{evaluator::Estimate, model::Guard, trace::KindSample};
 use serde::{Deserialize, Serialize};
 
 /// Version of `explanation.json` and `decisions.json` that this build writes and reads.
@@ -55,6 +55,9 @@ pub struct LevelExplanation {
     pub nodes: Vec<NodeFacts>,
     /// Agreement with named heuristics, the best of each kind first.
     pub likeness: Vec<Likeness>,
+    /// The closest heuristic and its exceptions; `None` where no heuristic is known, or there are too few episodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceptions: Option<RuleExceptions>,
 }
 
 /// How much a feature or family matters at a level.
@@ -170,6 +173,45 @@ pub struct RegimeLikeness {
     /// Choices counted.
     pub choices: usize,
     /// Share of choices in which it takes what the teacher finds best.
+    pub teacher: Estimate,
+}
+
+/// The heuristic of a level that is closest to the teacher, and what has to be said beside it ([`super::exceptions`]). All
+/// figures are of choices that neither the heuristic nor an exception was chosen on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleExceptions {
+    /// Heuristic.
+    pub rule: String,
+    /// What it does, in words.
+    pub meaning: String,
+    /// Agreement of the heuristic alone.
+    pub agreement: Vec<KindAgreement>,
+    /// Exceptions, the most important one first.
+    pub exceptions: Vec<RuleException>,
+}
+
+/// An exception to a heuristic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleException {
+    /// Which candidates are treated differently, and how.
+    pub guard: Guard,
+    /// Whether it comes before the heuristic's own conditions, not behind them.
+    pub overrides: bool,
+    /// Agreement of the heuristic with the exceptions up to this one.
+    pub agreement: Vec<KindAgreement>,
+}
+
+/// Agreement with the teacher on one kind of choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindAgreement {
+    /// Kind.
+    pub kind: String,
+    /// Choices counted.
+    pub choices: usize,
+    /// Share of choices in which the teacher's best candidate comes first.
     pub teacher: Estimate,
 }
 

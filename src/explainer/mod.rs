@@ -6,6 +6,7 @@
 //! | What does a feature do to the score? | [`partial_dependence`], [`conditional_expectation`], [`accumulated_effects`] |
 //! | Why this score, or this candidate rather than that? | [`TreeShap`], [`TreeInteractions`], [`Preference`] |
 //! | Where does it depart from its teacher, and what does that cost? | [`disagreement`](fn@disagreement) |
+//! | Which heuristic is it like, and with what exceptions? | [`likeness`](fn@likeness), [`exceptions`](fn@exceptions) |
 //! | Would other episodes have given the same rules? | [`stability`](fn@stability) |
 //! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
 //!
@@ -18,6 +19,7 @@ mod decision;
 mod dependence;
 mod disagreement;
 mod error;
+mod exceptions;
 mod explanation;
 mod family;
 mod importance;
@@ -41,9 +43,11 @@ pub use decision::{
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
 pub use disagreement::disagreement;
 pub use error::ExplainError;
+pub use exceptions::exceptions;
 pub use explanation::{
-    EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindStability, KindWeight, LevelExplanation,
-    LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points, RegimeLikeness, Weight,
+    EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindAgreement, KindStability, KindWeight,
+    LevelExplanation, LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points, RegimeLikeness, RuleException,
+    RuleExceptions, Weight,
 };
 pub use family::{Family, families};
 pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};

@@ -61,6 +61,12 @@ pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), Stri
             check_estimate(&place, &l.rule, &l.teacher)?;
             check_estimate(&place, &l.rule, &l.student)?;
         }
+        if let Some(found) = &level.exceptions {
+            let steps = found.exceptions.iter().map(|e| &e.agreement);
+            for k in steps.chain([&found.agreement]).flatten() {
+                check_estimate(&place, &found.rule, &k.teacher)?;
+            }
+        }
         if let (Model::Tree(tree), n @ 1..) = (&models.scheduler().model, level.nodes.len())
             && tree.nodes() != n
         {

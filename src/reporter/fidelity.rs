@@ -2,7 +2,7 @@
 
 use super::ReportError;
 use super::dot_chart::{Cell, Panel, Row, draw};
-use super::svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE};
+use super::svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE};
 use super::words::{count, number, percent};
 use crate::evaluator::{Estimate, FidelityRow};
 use serde::Serialize;
@@ -76,8 +76,20 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 
 /// The single-feature rule that agrees best with the teacher (the first of equals).
 pub(super) fn best_rule<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a FidelityRow> {
-    let rules = rows.iter().filter(|r| r.kind == kind && r.role == "baseline" && r.scorer != "random");
-    rules.copied().fold(None, |best: Option<&FidelityRow>, r| match best {
+    best(rows.iter().copied().filter(|r| r.kind == kind && is_rule(r)))
+}
+
+/// The named heuristic that agrees best with the teacher (the first of equals).
+pub(super) fn best_heuristic<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a FidelityRow> {
+    best(rows.iter().copied().filter(|r| r.kind == kind && r.role == "heuristic"))
+}
+
+fn is_rule(row: &FidelityRow) -> bool {
+    row.role == "baseline" && row.scorer != "random"
+}
+
+fn best<'a>(rows: impl Iterator<Item = &'a FidelityRow>) -> Option<&'a FidelityRow> {
+    rows.fold(None, |best: Option<&FidelityRow>, r| match best {
         Some(b) if b.top1.value >= r.top1.value => Some(b),
         _ => Some(r),
     })
@@ -126,6 +138,7 @@ fn colour(row: &FidelityRow) -> Colour {
     match (row.role.as_str(), row.scorer.as_str()) {
         ("student", _) => BLUE,
         ("surrogate", _) => ORANGE,
+        ("heuristic", _) => PURPLE,
         (_, "random") => GREY,
         _ => GREEN,
     }
@@ -140,17 +153,21 @@ fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, Report
         let choices = rows.iter().find(|r| r.kind == kind).map_or(0, |r| r.choices);
         let heading = if kind == "all" { "all kinds".to_owned() } else { format!("kind {kind}") };
         lines.push(Row::Heading(format!("{heading} ({} choices)", count(choices as u64))));
-        let best = best_rule(rows, kind);
+        let best = [best_rule(rows, kind), best_heuristic(rows, kind)];
         for &row in rows.iter().filter(|r| r.kind == kind) {
-            let is_rule = row.role == "baseline" && row.scorer != "random";
-            if is_rule && best.is_some_and(|b| !std::ptr::eq(b, row)) {
+            let one_of_many = is_rule(row) || row.role == "heuristic";
+            if one_of_many && !best.iter().flatten().any(|b| std::ptr::eq(*b, row)) {
                 continue;
             }
             let mut cells = vec![Cell::Dot(row.top1)];
             if with_regret {
                 cells.push(row.regret.map_or_else(|| Cell::Words("not defined".into()), Cell::Dot));
             }
-            let label = if is_rule { format!("rule: {}", row.scorer) } else { row.scorer.clone() };
+            let label = match row.role.as_str() {
+                "heuristic" => format!("heuristic: {}", row.scorer),
+                _ if is_rule(row) => format!("rule: {}", row.scorer),
+                _ => row.scorer.clone(),
+            };
             description.push_str(&format!("{kind}, {}: top-1 {}. ", row.scorer, percent(row.top1.value)));
             lines.push(Row::Item { label, colour: colour(row), cells });
             shown.push(row);

@@ -1,11 +1,13 @@
 //! Which heuristic is it like, and where is it not?
 
-use super::ReportError;
 use super::dot_chart::{Cell, Panel, Row, draw};
 use super::svg::{Chart, GREEN};
 use super::words::{count, interval, percent};
+use super::{ReportError, augmented};
 use crate::evaluator::{Estimate, FidelityRow};
-use crate::explainer::{LevelExplanation, Likeness};
+use crate::explainer::{KindAgreement, LevelExplanation, Likeness, RuleExceptions};
+use crate::level::LevelSpec;
+use crate::model::Student;
 use serde::Serialize;
 
 /// Heuristics drawn per kind; the table has all.
@@ -25,6 +27,25 @@ pub(super) struct Level {
     regimes: Vec<String>,
     rows: Vec<TableRow>,
     pub(super) chart: Chart,
+    exceptions: Option<Exceptions>,
+}
+
+/// The closest heuristic and what has to be said beside it.
+#[derive(Debug, Serialize)]
+struct Exceptions {
+    rule: String,
+    meaning: String,
+    /// Kinds with the choices counted.
+    kinds: Vec<(String, String)>,
+    rows: Vec<ExceptionRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct ExceptionRow {
+    /// In words; `None` for the heuristic alone.
+    exception: Option<String>,
+    overrides: bool,
+    agreement: Vec<(String, String)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,6 +69,7 @@ struct TableRow {
 pub(super) fn section(
     levels: &[LevelExplanation],
     fidelity: &[FidelityRow],
+    student: &Student,
     slug: impl Fn(&str) -> String,
 ) -> Result<Option<Section>, ReportError> {
     let mut found = Section { sentences: Vec::new(), levels: Vec::new() };
@@ -64,6 +86,7 @@ pub(super) fn section(
             rows: level.likeness.iter().map(|l| row(l, &regimes)).collect(),
             regimes,
             chart: chart(level, &slug(&level.level))?,
+            exceptions: level.exceptions.as_ref().map(|e| exceptions(e, student.feature_set.level(&level.level))),
         });
     }
     Ok((!found.levels.is_empty()).then_some(found))
@@ -99,8 +122,28 @@ fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow]) -> Vec<String> 
         .collect()
 }
 
+fn exceptions(found: &RuleExceptions, spec: Option<&LevelSpec>) -> Exceptions {
+    let row = |exception: Option<String>, overrides, agreement: &[KindAgreement]| ExceptionRow {
+        exception,
+        overrides,
+        agreement: agreement.iter().map(|k| shown(&k.teacher)).collect(),
+    };
+    let one_by_one =
+        found.exceptions.iter().map(|e| row(Some(augmented::sentence(&e.guard, spec)), e.overrides, &e.agreement));
+    Exceptions {
+        rule: found.rule.clone(),
+        meaning: found.meaning.clone(),
+        kinds: found.agreement.iter().map(|k| (k.kind.clone(), count(k.choices as u64))).collect(),
+        rows: std::iter::once(row(None, false, &found.agreement)).chain(one_by_one).collect(),
+    }
+}
+
+/// A share in per cent, and its interval.
+fn shown(e: &Estimate) -> (String, String) {
+    (hundredfold(e.value), format!("{} to {}", hundredfold(e.low), hundredfold(e.high)))
+}
+
 fn row(l: &Likeness, regimes: &[String]) -> TableRow {
-    let shown = |e: &Estimate| (hundredfold(e.value), format!("{} to {}", hundredfold(e.low), hundredfold(e.high)));
     let digits = |v: f64| format!("{v:.3}").replace('-', "\u{2212}");
     TableRow {
         kind: l.kind.clone(),

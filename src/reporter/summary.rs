@@ -2,7 +2,7 @@
 //! alone.
 
 use super::departures::{conditions, instead};
-use super::fidelity::{best_rule, kinds, levels};
+use super::fidelity::{best_heuristic, best_rule, kinds, levels};
 use super::holds_up::{ratio, ratio_text, spoken, stalled};
 use super::likeness::closest;
 use super::rules;
@@ -76,11 +76,16 @@ pub(super) fn what_was_run(run: &RunDir) -> String {
 fn hardest<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a str> {
     let best = |kind: &str| {
         let of_rules = closest(level, kind).map(|l| l.teacher.value);
-        let of_features = rows.iter().filter(|r| r.level == level.level && r.kind == kind && r.role == "baseline");
-        of_features.map(|r| r.top1.value).chain(of_rules).fold(0.0, f64::max)
+        let simple = rows.iter().filter(|r| r.level == level.level && r.kind == kind && is_simple(r));
+        simple.map(|r| r.top1.value).chain(of_rules).fold(0.0, f64::max)
     };
     let kinds = level.sample.iter().filter(|k| k.choices > 0).map(|k| k.kind.as_str());
     kinds.min_by(|a, b| best(a).total_cmp(&best(b)))
+}
+
+/// Whether it is a rule that anybody would try first.
+fn is_simple(row: &FidelityRow) -> bool {
+    matches!(row.role.as_str(), "baseline" | "heuristic")
 }
 
 /// `At level job, on free choices, what counts in a candidate's favour is small remaining work (52 %), ...`: the parts in what
@@ -182,17 +187,18 @@ fn wrong(run: &RunDir) -> Option<String> {
 fn the_rules(sections: &[rules::Section]) -> Option<String> {
     let trees: Vec<String> = sections
         .iter()
-        .filter_map(|s| {
-            let tree = s.tree.as_ref()?;
+        .flat_map(|s| s.trees.iter().map(move |tree| (s, tree)))
+        .map(|(s, tree)| {
             let leaves = if tree.leaves == 1 { "1 leaf".to_owned() } else { format!("{} leaves", tree.leaves) };
             let first = tree
                 .first
                 .as_ref()
                 .map_or(String::new(), |i| format!("; {} matters most, {}", i.feature, percent(i.share)));
-            Some(format!("{} ({leaves}{first})", s.level))
+            let place = tree.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+            format!("{}{place} ({leaves}{first})", s.level)
         })
         .collect();
-    let total: usize = sections.iter().filter_map(|s| s.tree.as_ref()).map(|t| t.leaves).sum();
+    let total: usize = sections.iter().flat_map(|s| &s.trees).map(|t| t.leaves).sum();
     let trees_word = if trees.len() == 1 { "tree" } else { "trees" };
     (!trees.is_empty()).then(|| {
         format!("Its choices were put into {} {trees_word} with {total} leaves in all: {}.", trees.len(), list(&trees))
@@ -206,7 +212,7 @@ fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
         .filter(|&k| k != "all" || kinds(rows).len() == 1)
         .filter_map(|kind| {
             let student = rows.iter().find(|r| r.kind == kind && r.role == "student")?;
-            let easy = rows.iter().filter(|r| r.kind == kind && r.role == "baseline").map(|r| r.top1.value);
+            let easy = rows.iter().filter(|r| r.kind == kind && is_simple(r)).map(|r| r.top1.value);
             Some((easy.fold(0.0, f64::max), *student))
         })
         .fold(None, |worst: Option<(f64, &FidelityRow)>, next| match worst {
@@ -225,6 +231,9 @@ fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
     );
     if let Some(rule) = best_rule(rows, &hardest.kind) {
         said += &format!(", the best rule on one feature ({}) in {}", rule.scorer, percent(rule.top1.value));
+    }
+    if let Some(rule) = best_heuristic(rows, &hardest.kind) {
+        said += &format!(", the closest named heuristic ({}) in {}", rule.scorer, percent(rule.top1.value));
     }
     if let Some(random) = rows.iter().find(|r| r.kind == hardest.kind && r.scorer == "random") {
         said += &format!(", a random pick in {}", percent(random.top1.value));

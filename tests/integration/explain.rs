@@ -5,6 +5,7 @@ use sched_distill::{
     evaluator::{Evaluation, Scorer},
     explainer::{ChoiceColumns, Decisions, Explanation},
     model::Student,
+    reporter::RunInfo,
     trace::Trace,
 };
 use serde::de::DeserializeOwned;
@@ -19,7 +20,7 @@ fn explained(dir: &Path) {
     for (name, episodes, split) in [("train", "12", "train"), ("test", "8", "test")] {
         record(dir, name, episodes, split);
     }
-    done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "12"]);
+    done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "12", "--run", "run"]);
     let workload = ["-w", TINY, "-t", "sjf-cp,temperature=0.3,mode=sample", "-n", "4"];
     done(dir, &[&["evaluate", "student.json", "test", "--selection", "train", "--run", "run"], &workload[..]].concat());
     done(dir, &["explain", "student.json", "test", "--run", "run", "--decisions", "30"]);
@@ -63,6 +64,13 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
         let all = level.families[0].by_kind.last().unwrap();
         assert!((all.teacher - standing[0] / weight).abs() < 1e-6 && (all.student - standing[1] / weight).abs() < 1e-6);
         assert_eq!(level.nodes[0].sampled, choices.iter().map(|c| c.len()).sum::<usize>());
+        for l in
+            evaluation.fidelity.iter().filter(|r| r.role == "heuristic" && r.level == level.level && r.kind != "all")
+        {
+            let same = level.likeness.iter().find(|known| (&known.rule, &known.kind) == (&l.scorer, &l.kind)).unwrap();
+            assert_eq!((same.teacher, same.choices), (l.top1, l.choices), "the sample is all there is");
+            assert_eq!(l.cross_entropy, None, "a named rule gives no probabilities");
+        }
         for l in &level.likeness {
             let of_kind: f64 = choices.iter().filter(|c| table.kinds[c.header.kind as usize] == l.kind).count() as f64;
             assert_eq!(l.choices as f64, of_kind);
@@ -81,7 +89,16 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
     let html = fs::read_to_string(dir.path().join("report/report.html")).unwrap();
     let jct = evaluation.closed_loop.unwrap().ratios[0].jct.unwrap();
     assert!(html.contains(&format!("{:.3}", jct.value)));
-    assert!(html.contains("distill explain student.json test --run run --decisions 30"), "commands to make it again");
+    let info: RunInfo = read(&run.join("run.json"));
+    let firsts: Vec<String> =
+        info.commands.iter().map(|c| c.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let made = ["record", "fit", "record", "evaluate", "explain", "explain"].map(|word| format!("distill {word}"));
+    assert_eq!(firsts, made, "commands to make it again: {:?}", info.commands);
+    for word in ["-n 12 --split train", "-n 8 --split test", "fit train -o student.json", "--decisions 30"] {
+        assert!(info.commands.iter().any(|c| c.contains(word)) && html.contains(word), "{word}: {:?}", info.commands);
+    }
+    // Another student does not take this one's place.
+    refused(dir.path(), &["fit", "train", "--run", "run"], &["student.json: the run directory has a student"]);
 }
 
 #[test]

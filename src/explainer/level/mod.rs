@@ -110,6 +110,7 @@ pub fn explain_level(
         },
         features,
         likeness,
+        exceptions: None,
     }))
 }
 

@@ -4,11 +4,11 @@ use super::Outcome;
 use super::fixture::estimate;
 use sched_distill::evaluator::Scorer;
 use sched_distill::explainer::{
-    ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, Likeness, RegimeLikeness, WhyNot, WhyNotChange,
-    explain_level, select,
+    ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, KindAgreement, LevelExplanation, Likeness,
+    RegimeLikeness, RuleException, RuleExceptions, WhyNot, WhyNotChange, explain_level, select,
 };
 use sched_distill::level::{LevelSpec, Scope};
-use sched_distill::model::{ScoreCandidates, Student};
+use sched_distill::model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student};
 use sched_distill::rng::Stream;
 use sched_distill::trace::{ChoiceHeader, LevelTable, Sample, Sampler};
 use std::fs;
@@ -81,6 +81,27 @@ fn likeness() -> Vec<Likeness> {
     ]
 }
 
+/// Half of the agreement that is missing comes with the one exception.
+fn exceptions(spec: &LevelSpec) -> RuleExceptions {
+    let agreement = |values: [f64; 2]| -> Vec<KindAgreement> {
+        let of = |(kind, value): (&str, f64)| KindAgreement {
+            kind: kind.into(),
+            choices: 512,
+            teacher: estimate(value, 0.03),
+        };
+        ["affinity", "free"].into_iter().zip(values).map(of).collect()
+    };
+    let condition = Condition { feature: spec.features[0].name.clone(), operator: Operator::Above, value: 90_000.0 };
+    let guard =
+        Guard { level: spec.name.clone(), when: vec![condition], action: Action::Last, evidence: Evidence::default() };
+    RuleExceptions {
+        rule: "shortest-job".into(),
+        meaning: "the job with least remaining work first".into(),
+        agreement: agreement([0.874, 0.431]),
+        exceptions: vec![RuleException { guard, overrides: true, agreement: agreement([0.937, 0.716]) }],
+    }
+}
+
 /// Writes `explanation.json` and `decisions.json` of a run directory that has its student.
 pub(super) fn explain(dir: &Path) -> Outcome {
     let student = Student::load(&dir.join("student.json"))?;
@@ -88,7 +109,8 @@ pub(super) fn explain(dir: &Path) -> Outcome {
     for level in &student.levels {
         let spec = student.feature_set.level(&level.level).ok_or("no such level")?;
         let sample = choices(spec, &student);
-        levels.extend(explain_level(&student, level, &sample, likeness(), 1)?);
+        let explained = explain_level(&student, level, &sample, likeness(), 1)?;
+        levels.extend(explained.map(|l| LevelExplanation { exceptions: Some(exceptions(spec)), ..l }));
         let explainer = ChoiceExplainer::new(&student, level, spec, &sample.table)?;
         for (place, why) in select(&sample, &Scorer::student(&student, level, "student"), 24, 1) {
             let choice = sample.table.choice(place);

@@ -55,6 +55,7 @@ fn level(student: &Student, often: usize) -> LevelExplanation {
         effects: Vec::new(),
         nodes: (0..tree.nodes()).map(facts).collect(),
         likeness: Vec::new(),
+        exceptions: None,
     }
 }
 
