@@ -160,7 +160,9 @@ fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunIn
     );
     let mut info = run_dir::new(&args.teacher, &args.workload, common.seed);
     info.commands.push(command);
-    traces.iter().try_for_each(|trace| run_dir::describe(&mut info, trace))?;
+    for trace in traces {
+        run_dir::describe(&mut info, trace)?;
+    }
     Ok(info)
 }
 

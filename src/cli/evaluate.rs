@@ -83,23 +83,18 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     }
     let student = Student::load(&args.student)?;
     let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
+    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
+    let selection = args.selection.as_deref().map(Trace::open).transpose()?;
     if let Some(dir) = &args.run {
-        run_dir::enter(dir, &student, None, common.seed)?;
+        run_dir::enter(dir, &student, selection.iter().chain(&trace), common.seed)?;
     }
-    if let Some(dir) = &args.trace {
-        let trace = Trace::open(dir)?;
+    if let Some(trace) = &trace {
         if trace.hash == student.provenance.trace_hash {
             output.note("note: the student was fitted on this very trace; record another split for an honest figure");
         }
-        let selection = args.selection.as_deref().map(Trace::open).transpose()?;
-        if let Some(run) = &args.run {
-            for trace in selection.iter().chain([&trace]) {
-                run_dir::enter(run, &student, Some(trace), common.seed)?;
-            }
-        }
-        let measured = measure(&student, &trace, selection.as_ref(), args.disagreement, common.seed)?;
+        let measured = measure(&student, trace, selection.as_ref(), args.disagreement, common.seed)?;
         (evaluation.fidelity, evaluation.leads) = (measured.fidelity, measured.leads);
-        output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, dir.display()))?;
+        output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, trace.dir.display()))?;
         print_fidelity(&evaluation.fidelity, output)?;
         if !evaluation.leads.is_empty() {
             print_leads(&evaluation.leads, output)?;
@@ -113,7 +108,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         }
         if args.disagreement {
             evaluation.disagreement =
-                disagreement(&student, &trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
+                disagreement(&student, trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
         }
     }
     if let Some(teacher) = &args.teacher {

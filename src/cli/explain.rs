@@ -93,9 +93,7 @@ fn everything(
 ) -> Result<Verdict> {
     let train = args.train.as_deref().map(Trace::open).transpose()?;
     if let Some(dir) = &args.run {
-        for trace in train.iter().chain([trace]) {
-            run_dir::enter(dir, student, Some(trace), common.seed)?;
-        }
+        run_dir::enter(dir, student, train.iter().chain([trace]), common.seed)?;
     }
     let params = ExplainParams {
         choices: args.choices as usize,
@@ -271,6 +269,9 @@ fn print_level(level: &LevelExplanation, output: &mut Output) -> Result<()> {
 }
 
 fn print_exceptions(found: &RuleExceptions, output: &mut Output) -> Result<()> {
+    if found.exceptions.is_empty() {
+        return output.text(format!("  no single exception brings {} closer to the teacher", found.rule));
+    }
     let head = format!("  {} with exceptions, on held-out choices", found.rule);
     let kinds: Vec<&str> = found.agreement.iter().map(|k| k.kind.as_str()).collect();
     let mut table = Table::new(&[&[head.as_str()], &kinds[..]].concat());

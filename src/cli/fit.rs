@@ -221,9 +221,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         student.save(path)?;
     }
     if let Some(dir) = &args.run {
-        for trace in [&trace].into_iter().chain(&validation_trace) {
-            run_dir::enter(dir, &student, Some(trace), common.seed)?;
-        }
+        run_dir::enter(dir, &student, [&trace].into_iter().chain(&validation_trace), common.seed)?;
     }
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
     for level in &student.levels {

@@ -7,6 +7,7 @@ use super::{
     fit::{learner, load, provenance, structure},
     output::Output,
     progress::StepBar,
+    run_dir,
     table::{Table, interval},
 };
 use crate::{
@@ -288,6 +289,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     // As a value, so that fields come in the order of their names.
     let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
+    run_dir::note_command(&args.output)?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)
 }

@@ -11,12 +11,18 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// Puts a student into a run directory, makes the directory if need be, and notes the command at hand.
+/// Puts a student into a run directory, makes the directory if need be, and notes the command at hand after those that made
+/// the traces it reads.
 ///
 /// # Errors
 ///
 /// If the directory holds another student or cannot be written.
-pub(super) fn enter(dir: &Path, student: &Student, trace: Option<&Trace>, seed: u64) -> Result<()> {
+pub(super) fn enter<'a>(
+    dir: &Path,
+    student: &Student,
+    traces: impl IntoIterator<Item = &'a Trace>,
+    seed: u64,
+) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the run directory", dir.display()))?;
     let path = dir.join("student.json");
     match path.is_file() {
@@ -29,23 +35,44 @@ pub(super) fn enter(dir: &Path, student: &Student, trace: Option<&Trace>, seed: 
     }
     let path = dir.join("run.json");
     let mut info = match std::fs::read(&path) {
-        Ok(text) => {
-            serde_json::from_slice(&text).with_context(|| format!("{}: not a run's description", path.display()))?
-        }
+        Ok(text) => read_info(&text, &path)?,
         Err(_) => new(&student.provenance.teacher, &student.provenance.workload, seed),
     };
     let mut commands = Vec::new();
-    if let Some(trace) = trace {
-        describe(&mut info, trace)?;
-        commands.extend(recording(trace));
+    for trace in traces {
+        // What is known already was made by a command that is known.
+        if describe(&mut info, trace)? {
+            commands.extend(recording(trace));
+        }
     }
     commands.push(command_line(std::env::args().skip(1)));
+    add_commands(&mut info, commands);
+    write_json(&path, &info)
+}
+
+/// Notes the command at hand if the directory is that of a run.
+///
+/// # Errors
+///
+/// If the description is damaged or cannot be written.
+pub(super) fn note_command(dir: &Path) -> Result<()> {
+    let path = dir.join("run.json");
+    let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+    let mut info = read_info(&text, &path)?;
+    add_commands(&mut info, vec![command_line(std::env::args().skip(1))]);
+    write_json(&path, &info)
+}
+
+fn read_info(text: &[u8], path: &Path) -> Result<RunInfo> {
+    serde_json::from_slice(text).with_context(|| format!("{}: not a run's description", path.display()))
+}
+
+fn add_commands(info: &mut RunInfo, commands: Vec<String>) {
     for command in commands {
         if !info.commands.contains(&command) {
             info.commands.push(command);
         }
     }
-    write_json(&path, &info)
 }
 
 /// Says that a directory holds a student already, before one is made for it.
@@ -90,19 +117,20 @@ pub(super) fn new(teacher: &str, workload: &str, seed: u64) -> RunInfo {
     }
 }
 
-/// Adds what a trace says of its making.
-pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<()> {
+/// Adds what a trace says of its making. Returns whether its episodes are new.
+pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<bool> {
     let m = &trace.manifest;
     let decisions = decisions(trace)?;
     let split = SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions };
-    if !info.splits.contains(&split) {
+    let new = !info.splits.contains(&split);
+    if new {
         info.splits.push(split);
     }
     if info.teacher.files.is_empty() && m.labeller.id == info.teacher.id {
         let file = |(path, sha256): (&String, &String)| FileHash { path: path.clone(), sha256: sha256.clone() };
         info.teacher.files = m.labeller.files.iter().map(file).collect();
     }
-    Ok(())
+    Ok(new)
 }
 
 /// How many decisions a trace holds; where it has no table of episodes, as many as choices of its first level.

@@ -72,15 +72,31 @@ pub(super) fn what_was_run(run: &RunDir) -> String {
     )
 }
 
-/// The kind of choice in which simple rules do worst: there the scheduler really chooses.
-fn hardest<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a str> {
-    let best = |kind: &str| {
-        let of_rules = closest(level, kind).map(|l| l.teacher.value);
-        let simple = rows.iter().filter(|r| r.level == level.level && r.kind == kind && is_simple(r));
-        simple.map(|r| r.top1.value).chain(of_rules).fold(0.0, f64::max)
+/// The kind of choice in which the scheduler really chooses: simple rules do worst there; where they do equally well, the
+/// student does worst. `rows` and `known` are of one level.
+fn hardest<'a>(
+    kinds: impl Iterator<Item = &'a str>,
+    rows: &[&FidelityRow],
+    known: Option<&LevelExplanation>,
+) -> Option<&'a str> {
+    let agreement = |kind: &str, wanted: fn(&FidelityRow) -> bool| {
+        rows.iter().filter(|r| r.kind == kind && wanted(r)).map(|r| r.top1.value).fold(0.0, f64::max)
     };
+    let figures = |kind: &&str| {
+        let of_known = known.and_then(|level| closest(level, kind)).map_or(0.0, |l| l.teacher.value);
+        [agreement(kind, is_simple).max(of_known), agreement(kind, |r| r.role == "student")]
+    };
+    kinds.min_by(|a, b| {
+        let ([rule, student], [other_rule, other_student]) = (figures(a), figures(b));
+        rule.total_cmp(&other_rule).then(student.total_cmp(&other_student))
+    })
+}
+
+/// The same of a level that is explained.
+fn hardest_explained<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a str> {
+    let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
     let kinds = level.sample.iter().filter(|k| k.choices > 0).map(|k| k.kind.as_str());
-    kinds.min_by(|a, b| best(a).total_cmp(&best(b)))
+    hardest(kinds, &of_level, Some(level))
 }
 
 /// Whether it is a rule that anybody would try first.
@@ -91,7 +107,7 @@ fn is_simple(row: &FidelityRow) -> bool {
 /// `At level job, on free choices, what counts in a candidate's favour is small remaining work (52 %), ...`: the parts in what
 /// moves scores.
 fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student) -> Option<String> {
-    let kind = hardest(level, rows)?;
+    let kind = hardest_explained(level, rows)?;
     let of = |f: &'_ Weight| f.by_kind.iter().find(|k| k.kind == kind).cloned();
     let total: f64 = level.families.iter().filter_map(of).map(|k| k.share).sum();
     let mut families: Vec<_> =
@@ -123,7 +139,7 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
 
 /// Whether a heuristic says it all.
 fn likeness(level: &LevelExplanation, rows: &[FidelityRow]) -> Option<String> {
-    let kind = hardest(level, rows)?;
+    let kind = hardest_explained(level, rows)?;
     let best = closest(level, kind)?;
     let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == "student");
     let verdict = match (mine, best.teacher) {
@@ -207,19 +223,9 @@ fn the_rules(sections: &[rules::Section]) -> Option<String> {
 
 /// Speaks of the kind where the best simple rule does worst, since the others say little about the student.
 fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
-    let hardest = kinds(rows)
-        .into_iter()
-        .filter(|&k| k != "all" || kinds(rows).len() == 1)
-        .filter_map(|kind| {
-            let student = rows.iter().find(|r| r.kind == kind && r.role == "student")?;
-            let easy = rows.iter().filter(|r| r.kind == kind && is_simple(r)).map(|r| r.top1.value);
-            Some((easy.fold(0.0, f64::max), *student))
-        })
-        .fold(None, |worst: Option<(f64, &FidelityRow)>, next| match worst {
-            Some(w) if w.0 <= next.0 => Some(w),
-            _ => Some(next),
-        })?
-        .1;
+    let of_kinds = kinds(rows);
+    let kind = hardest(of_kinds.iter().copied().filter(|&k| k != "all" || of_kinds.len() == 1), rows, None)?;
+    let hardest = rows.iter().find(|r| r.kind == kind && r.role == "student")?;
     let kind = match (hardest.kind.as_str(), kinds(rows).len()) {
         ("all", _) | (_, 1) => String::new(),
         (kind, _) => format!("{kind} "),

@@ -271,7 +271,7 @@ fn edge(facts: &Facts<'_>, p: &Placed, (px, py): (f64, f64), x: f64, parent: usi
 /// A percentage of at most four characters.
 fn short_percent(share: f64) -> String {
     match share * 100.0 {
-        p if p > 0.0 && p < 0.1 => "<0.1%".to_owned(),
+        p if p > 0.0 && p < 0.1 => "~0%".to_owned(),
         p if p < 9.95 => format!("{p:.1}%"),
         p => format!("{p:.0}%"),
     }

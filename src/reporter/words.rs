@@ -57,7 +57,7 @@ pub(super) fn tenths(value: f64) -> String {
 
 /// A share as a percentage with one decimal (`87.3 %`).
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.1}\u{a0}%", share * 100.0)
+    format!("{:.1}\u{a0}%", share * 100.0).replace('-', "\u{2212}")
 }
 
 /// A number with exactly two (or, below 0.1, three) decimals, for columns of figures that share a unit.

@@ -21,7 +21,9 @@ const MARGIN: f64 = 0.06;
 ///
 /// [`ReportError::Chart`] if drawing fails.
 pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Option<Chart>, ReportError> {
-    let effects: Vec<&Effect> = level.effects.iter().filter(|e| e.grid.len() > 1).collect();
+    // A feature that only matters together with others has no effect of its own to draw.
+    let flat = |e: &Effect| e.accumulated.iter().chain(&e.partial).all(|v| v.abs() < 1e-9);
+    let effects: Vec<&Effect> = level.effects.iter().filter(|e| e.grid.len() > 1 && !flat(e)).collect();
     if effects.is_empty() {
         return Ok(None);
     }
@@ -52,11 +54,20 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
 fn tick(value: f64) -> String {
     let shown = match value.abs() {
         0.0 => "0".to_owned(),
-        v if !(0.05..1000.0).contains(&v) => format!("{value:.0e}"),
+        v if !(1e-3..1000.0).contains(&v) => format!("{value:.0e}"),
         v if v >= 10.0 => format!("{value:.0}"),
-        _ => format!("{value:.2}"),
+        v if v >= 0.1 => format!("{value:.2}"),
+        v if v >= 0.01 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
     };
     shown.replace('-', "\u{2212}")
+}
+
+/// The unit that all of some quantities have.
+fn unit_of(quantities: &[String]) -> Option<&str> {
+    let mut units = quantities.iter().map(|q| q.split_once('\u{a0}').map(|(_, unit)| unit));
+    let first = units.next()??;
+    units.all(|unit| unit == Some(first)).then_some(first)
 }
 
 /// The range of a chart: that of the accumulated effect, and of partial dependence as far as it is not much wider.
@@ -65,7 +76,8 @@ fn scale(effect: &Effect) -> (f64, f64) {
     let ((low, high), (least, most)) = (span(&effect.accumulated), span(&effect.partial));
     let wide = high - low;
     let (low, high) = (least.max(low - wide).min(low), most.min(high + wide).max(high));
-    if high > low { (low, high) } else { (low - 1.0, high + 1.0) }
+    // Where the accumulated effect is flat, so is the range, but not the other one.
+    if high > low { (low, high) } else { (least, most) }
 }
 
 type Failure<'a> = Box<dyn std::error::Error + 'a>;
@@ -86,7 +98,12 @@ fn paint<'a>(
         let margin = MARGIN * (high - low);
         let (low, high) = (low - margin, high + margin);
         let (left, top) = (CELL.0 * (i as i32 % COLUMNS), TOP + CELL.1 * (i as i32 / COLUMNS));
+        let words = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
+        let ends = [0, effect.grid.len() / 2, effect.grid.len() - 1].map(|place| words(effect.grid[place]));
+        let unit = unit_of(&ends).map(str::to_owned);
+        let bare = ends.map(|end| unit.as_ref().and_then(|u| end.strip_suffix(u)).unwrap_or(&end).trim().to_owned());
         let name = feature.map_or_else(|| effect.feature.clone(), full_label);
+        let name = unit.map_or(name.clone(), |unit| format!("{name}, {unit}"));
         root.draw_text(
             &fit(&name, 0.9 * (f64::from(CELL.0) - 30.0), 12.0),
             &style(12.0, true, INK, HPos::Left),
@@ -104,15 +121,12 @@ fn paint<'a>(
             chart.draw_series(LineSeries::new(line(&values), RGBColor::from(colour).stroke_width(width)))?;
         }
         let bottom = top + CELL.1 - 22;
-        let words = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
-        let say = |value: f32| fit(&words(value), 72.0, 11.0);
-        let (first, middle, end) =
-            (effect.grid[0], effect.grid[effect.grid.len() / 2], effect.grid[effect.grid.len() - 1]);
-        root.draw_text(&say(first), &small(MUTED, HPos::Left), (left + 52, bottom))?;
+        let [first, middle, end] = bare.map(|text| fit(&text, 72.0, 11.0));
+        root.draw_text(&first, &small(MUTED, HPos::Left), (left + 52, bottom))?;
         if effect.grid.len() > 4 {
-            root.draw_text(&say(middle), &small(MUTED, HPos::Center), (left + 52 + (CELL.0 - 72) / 2, bottom))?;
+            root.draw_text(&middle, &small(MUTED, HPos::Center), (left + 52 + (CELL.0 - 72) / 2, bottom))?;
         }
-        root.draw_text(&say(end), &small(MUTED, HPos::Right), (left + CELL.0 - 20, bottom))?;
+        root.draw_text(&end, &small(MUTED, HPos::Right), (left + CELL.0 - 20, bottom))?;
         for value in [low + margin, 0.0, high - margin] {
             let y = top + 28 + ((high - value) / (high - low) * f64::from(CELL.1 - 58)) as i32;
             let near_zero = value != 0.0 && (value / (high - low)).abs() < 0.12;
