@@ -67,13 +67,13 @@ impl<'a> Tally<'a> {
 
     /// Adds the choices of a table; an episode comes whole in one table.
     pub fn add(&mut self, table: &LevelTable) {
-        let episodes = episodes(table);
-        for (i, scorer) in self.scorers.iter().enumerate() {
-            let of_episode = |range: &std::ops::Range<usize>| {
-                let none = vec![Sums::default(); table.kinds.len()];
-                let (mut all, mut many, mut scores) = (none.clone(), none, Vec::new());
-                for choice in range.clone().map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
-                    let kind = choice.header.kind as usize;
+        // Scorers take turns at every choice, while it is at hand.
+        let of_episode = |range: &std::ops::Range<usize>| {
+            let none = (vec![Sums::default(); table.kinds.len()], vec![Sums::default(); table.kinds.len()]);
+            let (mut sums, mut scores) = (vec![none; self.scorers.len()], Vec::new());
+            for choice in range.clone().map(|i| table.choice(i)).filter(|c| !c.is_forced()) {
+                let kind = choice.header.kind as usize;
+                for (scorer, (all, many)) in self.scorers.iter().zip(&mut sums) {
                     let mut one = Sums::default();
                     add(scorer, &choice, &mut scores, &mut one);
                     all[kind] = total(all[kind], &one);
@@ -81,10 +81,12 @@ impl<'a> Tally<'a> {
                         many[kind] = total(many[kind], &one);
                     }
                 }
-                (all, many)
-            };
-            let sums: Vec<(Vec<Sums>, Vec<Sums>)> = episodes.par_iter().map(of_episode).collect();
-            for (all, many) in sums {
+            }
+            sums
+        };
+        let sums: Vec<Vec<(Vec<Sums>, Vec<Sums>)>> = episodes(table).par_iter().map(of_episode).collect();
+        for of_scorers in sums {
+            for (i, (all, many)) in of_scorers.into_iter().enumerate() {
                 self.all[i].push(all);
                 self.many[i].push(many);
             }
@@ -231,13 +233,17 @@ fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &m
 fn kendall_tau_b(a: &[f64], b: &[f32]) -> Option<f64> {
     let (mut score, mut pairs_a, mut pairs_b) = (0i64, 0i64, 0i64);
     for i in 0..a.len() {
-        for j in 0..i {
-            let sign = |x: std::cmp::Ordering| x as i64;
-            let (x, y) = (sign(a[i].total_cmp(&a[j])), sign(b[i].total_cmp(&b[j])));
-            score += x * y;
-            pairs_a += x.abs();
-            pairs_b += y.abs();
+        let (mine, of_teacher) = (a[i], b[i]);
+        let mut row = (0i32, 0i32, 0i32);
+        for (&other, &of_other) in a[..i].iter().zip(&b[..i]) {
+            // Without branches, so that several pairs are compared at once.
+            let x = i32::from(mine > other) - i32::from(mine < other);
+            let y = i32::from(of_teacher > of_other) - i32::from(of_teacher < of_other);
+            row = (row.0 + x * y, row.1 + x * x, row.2 + y * y);
         }
+        score += i64::from(row.0);
+        pairs_a += i64::from(row.1);
+        pairs_b += i64::from(row.2);
     }
     (pairs_b > 0).then(|| score as f64 / ((pairs_a as f64) * (pairs_b as f64)).sqrt().max(1.0))
 }
