@@ -176,8 +176,8 @@ pub(super) struct Measured {
 const SAMPLE: usize = 50_000;
 
 /// Fidelity of all models of a student on all levels of a trace, beside the named heuristics, random and, if there is a trace
-/// to choose them on, the best single-feature rules; how far the student is ahead of these; and where whole decisions depart. The trace is read
-/// once, piece by piece.
+/// to choose them on, the best single-feature rules; how far the student is ahead of these; and where whole decisions depart.
+/// The trace is read once, piece by piece.
 pub(super) fn measure(
     student: &Student,
     trace: &Trace,

@@ -3,7 +3,7 @@
 use super::{
     Common, Verdict, check_interrupt,
     evaluate::write_json,
-    identify::{Known, exception_words, known_rules},
+    identify::{Known, exception_words, known_rules, terciles},
     output::Output,
     progress::StepBar,
     run_dir,
@@ -11,7 +11,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Regimes, Scorer},
+    evaluator::Scorer,
     explainer::{
         ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, KindAgreement, LevelExplanation,
         LevelStability, RuleExceptions, Selection, exceptions, explain_level, likeness, select,
@@ -160,14 +160,9 @@ pub(super) fn explain(
         check_interrupt()?;
         bar.begin(format!("explaining level {}", level.level));
         let sample = trace.sample(&level.level, params.choices, seed)?;
-        if i == 0 {
-            regimes = Regimes::terciles(&sample.table, params.regime, manifest.abstains);
-            if regimes.is_none() && !known.is_empty() {
-                output.note(format!(
-                    "note: no regimes: level `{}` has no feature `{}` that is the same for all candidates of a choice",
-                    level.level, params.regime
-                ));
-            }
+        // Without heuristics there is nothing to divide.
+        if i == 0 && !known.is_empty() {
+            regimes = terciles(&sample.table, params.regime, manifest.abstains, output);
         }
         let scorer = Scorer::student(student, level, "student");
         let rules: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.level).collect();

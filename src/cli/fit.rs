@@ -243,6 +243,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     note_left_out(&student, output);
     output.text("fidelity on the validation choices")?;
     print_fidelity(&rows, output)?;
+    // One of the two is there.
     let path = args.output.clone().or_else(|| Some(args.run.as_ref()?.join("student.json"))).unwrap_or_default();
     output.text(format!("\n{} (trace {})", path.display(), trace.hash))?;
     output.json("fit", &json!({"student": path, "hash": student.hash(), "size": student.size(), "fidelity": rows}))?;
