@@ -22,6 +22,12 @@ fn main() {
         println!("cargo:rustc-cfg=reference_data");
     }
 
+    // Programs find libtorch where it was when they were linked (feature `torch`).
+    println!("cargo:rerun-if-env-changed=DEP_TCH_LIBTORCH_LIB");
+    if let Some(folder) = env::var_os("DEP_TCH_LIBTORCH_LIB") {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", Path::new(&folder).display());
+    }
+
     let browser = browser();
     if let Some(path) = &browser {
         println!("cargo:rustc-env=BROWSER={}", path.display());
