@@ -25,6 +25,8 @@
 //! * `toolkit`: traces, recorder, evaluator, distiller, explainer.
 //! * `report`: charts and the HTML report.
 //! * `cli` (default): the `distill` program.
+//! * `torch`: training of neural schedulers, TorchScript files, gradients, by libtorch.
+//! * `onnx`: neural schedulers from ONNX files.
 //!
 //! # Example
 //!
@@ -87,4 +89,6 @@ pub mod simulator;
 pub mod spec;
 #[cfg(feature = "toolkit")]
 pub mod trace;
+#[cfg(feature = "torch")]
+pub mod trainer;
 pub mod workload;

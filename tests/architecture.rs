@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Modules in order; each may import those before it, less the bans below.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "rng",
     "level",
     "spec",
@@ -23,6 +23,7 @@ const ORDER: [&str; 17] = [
     "distiller",
     "augment",
     "explainer",
+    "trainer",
     "reporter",
     "cli",
 ];

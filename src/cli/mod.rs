@@ -25,6 +25,8 @@ mod run_dir;
 mod simulate;
 mod stability;
 mod table;
+#[cfg_attr(not(feature = "torch"), path = "no_train.rs")]
+mod train;
 
 use clap::{Args, Parser, Subcommand};
 use output::Output;
@@ -91,6 +93,7 @@ enum Command {
     Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
+    Train(train::TrainArgs),
     List(list::ListArgs),
 }
 
@@ -142,6 +145,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&args, &mut output),
         Command::Report(args) => report::run(&args, &mut output),
         Command::Inspect(args) => inspect::run(&args, &mut output),
+        Command::Train(args) => train::run(&args, &cli.common, &mut output),
         Command::List(args) => list::run(&args, &mut output),
     };
     match result {

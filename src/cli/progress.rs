@@ -73,6 +73,47 @@ impl StepBar {
     }
 }
 
+/// Counts iterations of a training and shows how it goes.
+#[cfg(feature = "torch")]
+pub(super) struct TrainingBar {
+    bar: ProgressBar,
+    /// What the bar runs to, where time is limited: seconds.
+    limit: Option<std::time::Duration>,
+    decisions: AtomicU64,
+    start: Instant,
+}
+
+#[cfg(feature = "torch")]
+impl TrainingBar {
+    pub(super) fn new(iterations: u64, limit: Option<std::time::Duration>, done_s: f64, output: &Output) -> Self {
+        let bar = ProgressBar::new(limit.map_or(iterations, |limit| limit.as_secs()));
+        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template("training {bar:24} {msg}  {elapsed} elapsed, {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if limit.is_some() {
+            bar.set_position(done_s as u64);
+            bar.reset_eta();
+        }
+        Self { bar, limit, decisions: AtomicU64::new(0), start: Instant::now() }
+    }
+
+    /// An iteration is done, `elapsed` seconds into the training.
+    pub(super) fn step(&self, row: &crate::trainer::IterationRow, elapsed: f64) {
+        let total = self.decisions.fetch_add(row.decisions, Ordering::Relaxed) + row.decisions;
+        let rate = total as f64 / self.start.elapsed().as_secs_f64().max(1e-3);
+        let jct = row.mean_jct_s.map_or("stalled".to_owned(), |s| format!("JCT {s:.1} s"));
+        self.bar.set_position(if self.limit.is_some() { elapsed as u64 } else { u64::from(row.iteration) });
+        self.bar.set_message(format!("iteration {}, {jct}, {rate:.0} decisions/s", row.iteration));
+    }
+
+    /// Removes the bar.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 impl Drop for StepBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();

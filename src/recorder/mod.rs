@@ -7,5 +7,5 @@ mod rollout;
 
 pub use drive::LabelledRollouts;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
-pub use record::{RecordError, RecordRequest, Recording, record};
+pub use record::{RecordError, RecordRequest, Recording, record, source};
 pub use rollout::{Progress, RolloutError, rollouts};

@@ -252,7 +252,11 @@ fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, driver: &
 }
 
 /// A policy or workload with the hashes of its files.
-pub(super) fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
+///
+/// # Errors
+///
+/// A file that cannot be read.
+pub fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
     let hash = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|source| RecordError::Io { path: path.clone(), source })?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))

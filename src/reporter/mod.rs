@@ -12,6 +12,7 @@ mod dot_chart;
 mod explanation_checks;
 mod fidelity;
 mod holds_up;
+mod learning_curve;
 mod likeness;
 mod line_chart;
 mod matters;
@@ -30,6 +31,7 @@ mod tree;
 mod words;
 
 pub use decision::{CandidateView, DecisionView, decision_page};
+pub use learning_curve::{CurvePoint, LearningCurve, learning_curve};
 pub use run_dir::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo};
 
 use crate::model::StudentError;

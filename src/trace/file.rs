@@ -74,7 +74,7 @@ impl Write for Hashed {
 }
 
 /// Writes a file under a temporary name and renames it. Several programs may write the same bytes at a time.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TraceError> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), TraceError> {
     let mut file = PendingFile::create(path.to_owned())?;
     file.write_all(bytes).map_err(TraceError::io(path, "written"))?;
     match file.commit() {

@@ -34,6 +34,8 @@ mod writer;
 
 pub(crate) use directory::difference;
 pub use error::{Problem, TraceError};
+#[cfg(feature = "torch")]
+pub(crate) use file::write_atomically;
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile};
 pub use part_writer::PartWriter;

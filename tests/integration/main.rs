@@ -41,3 +41,5 @@ mod synthetic;
 mod tpch_cleaning;
 #[cfg(feature = "toolkit")]
 mod trace_files;
+#[cfg(feature = "torch")]
+mod training;

@@ -12,7 +12,11 @@ mod scheduler;
 mod state_dict;
 mod weights;
 
+#[cfg(all(test, feature = "torch"))]
+pub(crate) use decima::tests::observation;
 pub use decima::{Decima, DecimaInput, DecimaWeights};
+#[cfg(feature = "torch")]
+pub(crate) use decima::{FEATURES, Graph, WIDTH, shapes};
 pub use scheduler::DecimaPolicy;
 pub use weights::{Tensor, Tensors};
 

@@ -36,7 +36,9 @@ impl DecimaPolicy {
         Ok(Self::new(weights, path, sample))
     }
 
-    fn new(weights: Arc<DecimaWeights>, path: &Path, sample: bool) -> Self {
+    /// A scheduler with weights in memory; `path` names them in errors.
+    #[must_use]
+    pub fn new(weights: Arc<DecimaWeights>, path: &Path, sample: bool) -> Self {
         Self {
             network: Decima::new(Arc::clone(&weights)),
             weights,
@@ -46,6 +48,12 @@ impl DecimaPolicy {
             input: DecimaInput::default(),
             node_of_stage: Vec::new(),
         }
+    }
+
+    /// The question that was answered last, as the network saw it.
+    #[must_use]
+    pub fn seen(&self) -> (&DecimaInput, &Decima) {
+        (&self.input, &self.network)
     }
 
     /// Index of the candidate to take: the first maximum, or a draw.

@@ -6,8 +6,11 @@
 
 use super::{NeuralError, archive::Archive, state_dict};
 use crate::level::sha256_hex;
-use safetensors::{Dtype, SafeTensors};
-use std::{collections::BTreeMap, path::Path};
+use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 
 /// One float32 tensor in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +72,30 @@ impl Tensors {
             entries: entries.map_err(|reason| NeuralError::Format { origin: origin.to_owned(), reason })?,
             sha256: sha256_hex(bytes),
         })
+    }
+
+    /// Tensors in memory.
+    #[must_use]
+    pub fn new(entries: BTreeMap<String, Tensor>) -> Self {
+        let mut tensors = Self { entries, sha256: String::new() };
+        tensors.sha256 = tensors.to_safetensors(None).map(|bytes| sha256_hex(&bytes)).unwrap_or_default();
+        tensors
+    }
+
+    /// The bytes of a safetensors file with these tensors, and texts of the caller's in its header.
+    ///
+    /// # Errors
+    ///
+    /// A tensor that has another number of values than its shape says.
+    pub fn to_safetensors(&self, texts: Option<HashMap<String, String>>) -> Result<Vec<u8>, NeuralError> {
+        let bytes = |t: &Tensor| t.data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        let data: Vec<(&str, &Tensor, Vec<u8>)> = self.iter().map(|(name, t)| (name, t, bytes(t))).collect();
+        let views =
+            data.iter().map(|(name, t, bytes)| Ok((*name, TensorView::new(Dtype::F32, t.shape.clone(), bytes)?)));
+        let damaged =
+            |e: SafeTensorError| NeuralError::Format { origin: "in memory".to_owned(), reason: e.to_string() };
+        let views: Vec<_> = views.collect::<Result<_, SafeTensorError>>().map_err(damaged)?;
+        safetensors::serialize(views, texts).map_err(damaged)
     }
 
     /// The tensor of that name.

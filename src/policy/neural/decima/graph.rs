@@ -6,7 +6,7 @@
 
 /// The observation's graph; buffers are kept between observations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     /// Children of node `v` are `child[first[v]..first[v + 1]]`.
     first: Vec<u32>,
     child: Vec<u32>,
@@ -14,9 +14,9 @@ pub(super) struct Graph {
     order: Vec<u32>,
     level: Vec<usize>,
     /// Nodes of the current step, those of its generation first.
-    pub(super) members: Vec<u32>,
+    pub(crate) members: Vec<u32>,
     /// Number of members that belong to the step's generation.
-    pub(super) parents: usize,
+    pub(crate) parents: usize,
     /// Position in `members[parents..]` of a node that is a child in the step `child_in`.
     position: Vec<u32>,
     child_in: Vec<u32>,
@@ -26,7 +26,7 @@ pub(super) struct Graph {
 impl Graph {
     /// Takes in the edges (parent, child) between `n` nodes, which must be sorted and without repetition. A node that lies on
     /// a cycle or below one is an error.
-    pub(super) fn build(&mut self, n: usize, edges: &[[u32; 2]]) -> Result<(), u32> {
+    pub(crate) fn build(&mut self, n: usize, edges: &[[u32; 2]]) -> Result<(), u32> {
         self.order.clear();
         self.level.clear();
         self.child.clear();
@@ -73,17 +73,17 @@ impl Graph {
     }
 
     /// Number of message-passing steps: the longest path, counted in edges.
-    pub(super) fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.level.len().saturating_sub(2)
     }
 
     /// Children of a node, ascending.
-    pub(super) fn children(&self, v: u32) -> &[u32] {
+    pub(crate) fn children(&self, v: u32) -> &[u32] {
         &self.child[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
     }
 
     /// Collects the members of step `k < steps()`.
-    pub(super) fn enter(&mut self, k: usize) {
+    pub(crate) fn enter(&mut self, k: usize) {
         self.step = k as u32;
         let generation = &self.order[self.level[k]..self.level[k + 1]];
         self.members.clear();
@@ -102,7 +102,7 @@ impl Graph {
     }
 
     /// The children of a member that are members too, as indices into `members[parents..]`.
-    pub(super) fn inner_children(&self, v: u32) -> impl Iterator<Item = usize> {
+    pub(crate) fn inner_children(&self, v: u32) -> impl Iterator<Item = usize> {
         let inside = |c: &&u32| self.child_in[**c as usize] == self.step;
         self.children(v).iter().filter(inside).map(|&c| self.position[c as usize] as usize)
     }

@@ -14,10 +14,15 @@ mod network;
 #[cfg(test)]
 mod plain;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
+#[cfg(feature = "torch")]
+pub(crate) use graph::Graph;
 pub use input::DecimaInput;
 pub use network::DecimaWeights;
+#[cfg(feature = "torch")]
+pub(crate) use network::shapes;
+pub(crate) use network::{FEATURES, WIDTH};
 
 use super::{
     NeuralError,
@@ -25,7 +30,7 @@ use super::{
 };
 use embedding::{Batch, add};
 use memo::{Key, Memo};
-use network::{FEATURES, HIDDEN, Scratch, WIDTH, room};
+use network::{HIDDEN, Scratch, room};
 use std::{ops::Range, sync::Arc};
 
 /// Inputs of the stage head that differ between stages; the cluster embedding comes after them.

@@ -7,9 +7,9 @@ use crate::policy::neural::{
 use std::ops::Range;
 
 /// Features of a node.
-pub(super) const FEATURES: usize = 5;
+pub(crate) const FEATURES: usize = 5;
 /// Length of every embedding.
-pub(super) const WIDTH: usize = 16;
+pub(crate) const WIDTH: usize = 16;
 /// Hidden neurons of the two heads.
 pub(super) const HIDDEN: usize = 64;
 
@@ -103,8 +103,8 @@ impl DecimaWeights {
     }
 }
 
-/// Names and shapes of the network's tensors.
-pub(super) fn shapes() -> Vec<(String, Vec<usize>)> {
+/// Names and shapes of the network's tensors, perceptron by perceptron: weight and bias of each layer.
+pub(crate) fn shapes() -> Vec<(String, Vec<usize>)> {
     let mut shapes = Vec::new();
     for (block, sizes) in BLOCKS {
         for (number, pair) in [0, 2, 4].into_iter().zip(sizes.windows(2)) {

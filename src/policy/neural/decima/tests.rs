@@ -14,7 +14,7 @@ fn deviation(a: &[f32], b: &[f64]) -> f64 {
 }
 
 /// Jobs with up to `most` stages under shuffled labels, each pair joined with probability `density`.
-fn observation(seed: u64, jobs: usize, most: usize, density: f64) -> DecimaInput {
+pub(crate) fn observation(seed: u64, jobs: usize, most: usize, density: f64) -> DecimaInput {
     let mut stream = Stream::new(seed, "observation");
     let mut input = DecimaInput { num_executors: 50, committable: 50, ptr: vec![0], ..DecimaInput::default() };
     for _ in 0..jobs {

@@ -1,0 +1,98 @@
+//! Training of the Decima network: reinforcement learning in the simulator, from random weights, from a checkpoint, or
+//! from what a heuristic does (cargo feature `torch`).
+//!
+//! Rollouts run the forward pass in plain Rust on all threads; libtorch computes gradients only. The same parameters, seed
+//! and files give the same bits on one machine, for any number of threads and across interruptions, unless training is
+//! limited by time. Sources: H. Mao et al., *Learning Scheduling Algorithms for Data Processing Clusters*, SIGCOMM 2019,
+//! for the network and its training; J. Schulman et al., *Proximal Policy Optimization Algorithms*, 2017, for the update.
+
+mod adam;
+mod batch;
+mod checkpoint;
+mod experience;
+mod lessons;
+mod metrics;
+mod network;
+mod params;
+mod returns;
+mod rollout;
+mod session;
+mod update;
+mod validation;
+mod weights;
+
+#[cfg(test)]
+mod tests;
+
+pub use checkpoint::{Best, Checkpoint, IterationRow};
+pub use lessons::{Lessons, RecordedLessons};
+pub use metrics::metrics;
+pub use params::{Algorithm, Judge, ParamError, Ramp, Returns, TrainParams};
+pub use session::{End, Phase, Session};
+pub use update::UpdateStats;
+pub use validation::{ModeResult, Validation};
+pub use weights::Weights;
+
+use crate::{
+    policy::neural::NeuralError,
+    recorder::{EpisodeError, RecordError, RolloutError},
+    trace::TraceError,
+};
+use std::path::PathBuf;
+
+/// Why a training could not begin or go on. What was saved stays.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// A parameter is out of range.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// A checkpoint cannot be used, or the weights are no numbers any more.
+    #[error(transparent)]
+    Neural(#[from] NeuralError),
+    /// A rollout failed.
+    #[error("a rollout failed")]
+    Episode(#[from] EpisodeError),
+    /// A validation failed.
+    #[error("a validation failed")]
+    Rollout(#[from] RolloutError),
+    /// The trace of a warm start cannot be read.
+    #[error("the trace to learn from cannot be used")]
+    Trace(#[from] TraceError),
+    /// A file that a trace names cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The trace of a warm start does not fit.
+    #[error("{}: {reason}", path.display())]
+    Lessons {
+        /// The trace.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file of the training cannot be read or written.
+    #[error("{}: cannot be {action}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was to be done.
+        action: &'static str,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The state of a training is damaged.
+    #[error("{}: {reason}; begin anew with --force, or in another folder", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// libtorch failed.
+    #[error("libtorch failed (a device that is out of memory, or is not there?)")]
+    Torch(#[from] tch::TchError),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}

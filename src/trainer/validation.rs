@@ -1,0 +1,103 @@
+//! How good a network is on episodes that it does not learn from.
+
+use super::{TrainError, Weights, params::Judge};
+use crate::{
+    policy::{Policy, neural::DecimaPolicy},
+    recorder::{EpisodeRun, rollouts},
+    rng::Split,
+    workload::Workload,
+};
+use serde::{Deserialize, Serialize};
+use std::{path::Path, sync::atomic::AtomicBool};
+
+/// One mode of a network on the validation episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModeResult {
+    /// Mean job completion time relative to the reference's on the same episodes, geometric mean; over the episodes that
+    /// were completed.
+    pub ratio: Option<f64>,
+    /// Episodes in which the network stranded the cluster.
+    pub stalled: u32,
+}
+
+/// Both modes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// Always the most probable decision.
+    pub greedy: ModeResult,
+    /// Decisions drawn by their probabilities.
+    pub sampled: ModeResult,
+}
+
+impl Validation {
+    /// The figure that decides, the smaller the better; `None` where the network strands the cluster in a mode that counts.
+    #[must_use]
+    pub fn score(&self, judge: Judge) -> Option<f64> {
+        let of = |mode: &ModeResult| mode.ratio.filter(|_| mode.stalled == 0);
+        match judge {
+            Judge::Greedy => of(&self.greedy),
+            Judge::Sampled => of(&self.sampled),
+            Judge::Both => Some((of(&self.greedy)? * of(&self.sampled)?).sqrt()),
+        }
+    }
+}
+
+/// The episodes, and what the reference needed.
+pub(super) struct Arena<'a> {
+    workload: &'a dyn Workload,
+    seed: u64,
+    episodes: u32,
+    reference: Vec<Option<f64>>,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Arena<'a> {
+    pub(super) fn new(
+        workload: &'a dyn Workload,
+        reference: (&str, &dyn Policy),
+        (seed, episodes): (u64, u32),
+        stop: &'a AtomicBool,
+    ) -> Result<Self, TrainError> {
+        let mut arena = Self { workload, seed, episodes, reference: Vec::new(), stop };
+        arena.reference = arena.run(reference)?.iter().map(|run| run.outcome.mean_jct_ms).collect();
+        Ok(arena)
+    }
+
+    pub(super) fn judge(&self, weights: &Weights) -> Result<Validation, TrainError> {
+        let weights = weights.network()?;
+        let mode = |sample: bool| -> Result<ModeResult, TrainError> {
+            let policy = DecimaPolicy::new(weights.clone(), Path::new("in training"), sample);
+            let runs = self.run(("the network", &policy))?;
+            let pairs = runs.iter().zip(&self.reference);
+            let ratios: Vec<f64> = pairs.filter_map(|(run, r)| Some((run.outcome.mean_jct_ms? / (*r)?).ln())).collect();
+            let mean = (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp());
+            Ok(ModeResult { ratio: mean, stalled: runs.iter().filter(|run| !run.outcome.completed).count() as u32 })
+        };
+        Ok(Validation { greedy: mode(false)?, sampled: mode(true)? })
+    }
+
+    fn run(&self, policy: (&str, &dyn Policy)) -> Result<Vec<EpisodeRun>, TrainError> {
+        let which = (self.seed, Split::Validation, self.episodes);
+        match rollouts(self.workload, policy, which, 0, &(), self.stop) {
+            Err(crate::recorder::RolloutError::Interrupted) => Err(TrainError::Interrupted),
+            other => Ok(other?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_that_strands_the_cluster_has_no_score() {
+        let mode = |ratio: f64, stalled| ModeResult { ratio: Some(ratio), stalled };
+        let good = Validation { greedy: mode(0.5, 0), sampled: mode(0.72, 0) };
+        assert_eq!(good.score(Judge::Greedy), Some(0.5));
+        assert_eq!(good.score(Judge::Sampled), Some(0.72));
+        assert!((good.score(Judge::Both).unwrap() - 0.6).abs() < 1e-12);
+        let stranding = Validation { greedy: mode(0.5, 1), ..good };
+        assert_eq!((stranding.score(Judge::Greedy), stranding.score(Judge::Both)), (None, None));
+        assert_eq!(stranding.score(Judge::Sampled), Some(0.72));
+    }
+}

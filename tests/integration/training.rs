@@ -1,0 +1,116 @@
+//! `distill train`: what it writes, how it goes on, what it refuses.
+
+use crate::cli::{TINY, done, record, refused};
+use crate::common::files;
+use std::{fs, path::Path};
+
+/// A training of a few seconds.
+const SHORT: [&str; 14] = [
+    "train",
+    "decima",
+    "-w",
+    TINY,
+    "--iterations",
+    "3",
+    "--sequences",
+    "2",
+    "--rollouts",
+    "2",
+    "--validate-every",
+    "2",
+    "--validation",
+    "2",
+];
+
+fn train(dir: &Path, more: &[&str]) -> String {
+    done(dir, &[&SHORT[..], more].concat())
+}
+
+/// All that a folder holds but for what depends on time.
+fn timeless(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let timed = ["timings.json", "state.safetensors", "curve.svg", "curve.png"];
+    files(dir).into_iter().filter(|(name, _)| !timed.contains(&name.as_str())).collect()
+}
+
+#[test]
+fn a_training_writes_a_network_that_schedules_and_goes_on_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let said = train(dir, &["-o", "whole", "-j", "1"]);
+    assert!(said.contains("3 iterations") && said.contains("all done") && said.contains("best.safetensors"), "{said}");
+    let whole = files(&dir.join("whole"));
+    let names: Vec<&str> = whole.keys().map(String::as_str).collect();
+    let expected = [
+        "best.safetensors",
+        "curve.png",
+        "curve.svg",
+        "last.safetensors",
+        "metrics.parquet",
+        "plan.json",
+        "state.safetensors",
+        "timings.json",
+    ];
+    assert_eq!(names, expected);
+    assert!(whole["curve.png"].starts_with(b"\x89PNG") && whole["metrics.parquet"].starts_with(b"PAR1"));
+    let schedule = done(dir, &["simulate", "-p", "decima:whole/best.safetensors", "-w", TINY, "-n", "2"]);
+    assert!(schedule.contains("decima:whole/best.safetensors"), "{schedule}");
+
+    // Stopped by the clock before the first iteration, then gone on with: the same bytes, for another number of threads.
+    train(dir, &["-o", "parts", "-j", "2", "--time-limit", "0s"]);
+    train(dir, &["-o", "parts", "-j", "2"]);
+    assert_eq!(timeless(&dir.join("whole")), timeless(&dir.join("parts")));
+    // There is nothing left to do, and nothing changes.
+    let before = files(&dir.join("whole"));
+    train(dir, &["-o", "whole"]);
+    assert_eq!(before, files(&dir.join("whole")));
+
+    refused(
+        dir,
+        &[&SHORT[..], &["-o", "whole", "--clip", "0.3"]].concat(),
+        &["another training", "params.clip", "--force"],
+    );
+    train(dir, &["-o", "whole", "--clip", "0.3", "--force"]);
+    fs::write(dir.join("whole/state.safetensors"), b"half a fi").unwrap();
+    refused(dir, &[&SHORT[..], &["-o", "whole", "--clip", "0.3"]].concat(), &["state.safetensors", "--force"]);
+}
+
+#[test]
+fn checkpoints_heuristics_and_traces_are_beginnings() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    train(dir, &["-o", "first"]);
+    train(
+        dir,
+        &["-o", "second", "--init", "first/best.safetensors", "--algorithm", "reinforce", "--returns", "average"],
+    );
+    record(dir, "train", "4", "train");
+    for (name, teacher) in [("policy", "srpt-fair"), ("fair", "fair"), ("trace", "train")] {
+        let warm = ["--warm-start", teacher, "--warm-start-iterations", "4"];
+        let said = train(dir, &[&["-o", name][..], &warm].concat());
+        assert!(said.contains("7 iterations"), "{said}");
+    }
+    let lines = done(dir, &[&["--json"], &SHORT[..], &["-o", "json"]].concat());
+    let kinds: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(kinds.iter().any(|l| l["type"] == "iteration" && l["validation"]["greedy"]["stalled"].is_u64()), "{lines}");
+    assert!(kinds.last().is_some_and(|l| l["type"] == "train" && l["end"] == "iterations"), "{lines}");
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_a_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let refuse = |more: &[&str], words: &[&str]| refused(dir, &[&SHORT[..], &["-o", "x"], more].concat(), words);
+    refuse(&["--rollouts", "1"], &["rollouts must be at least 2"]);
+    refuse(&["--entropy", "nan"], &["entropy must be a finite number"]);
+    refuse(&["--init", "nothing.pt"], &["nothing.pt", "cannot read"]);
+    refuse(&["--warm-start", "clever"], &["unknown policy `clever`"]);
+    refuse(&["--reference", "clever"], &["unknown policy `clever`"]);
+    refuse(&["--device", "cuda:7"], &["libtorch failed"]);
+    refuse(&["--device", "tpu"], &["cpu, cuda or cuda:N"]);
+    fs::create_dir(dir.join("empty")).unwrap();
+    refuse(&["--warm-start", "empty"], &["manifest.json"]);
+    fs::write(dir.join("file"), "").unwrap();
+    refused(dir, &[&SHORT[..], &["-o", "file"]].concat(), &["file", "cannot create the folder"]);
+    fs::write(dir.join("other.safetensors"), b"\x02\0\0\0\0\0\0\0{}").unwrap();
+    refuse(&["--init", "other.safetensors"], &["other.safetensors", "missing"]);
+}
