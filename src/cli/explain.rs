@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict, check_interrupt,
     evaluate::write_json,
+    gradients,
     identify::{Known, exception_words, known_rules, terciles},
     output::Output,
     progress::StepBar,
@@ -14,7 +15,7 @@ use crate::{
     evaluator::Scorer,
     explainer::{
         ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, KindAgreement, LevelExplanation,
-        LevelStability, RuleExceptions, Selection, exceptions, explain_level, likeness, select,
+        RuleExceptions, Selection, exceptions, explain_level, likeness, select,
     },
     model::{LevelModels, Student},
     reporter::{DecisionView, decision_page},
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  distill explain student.json test-trace                        what matters, and which heuristic it is like\n  \
 distill explain student.json test-trace --run runs/mine        the same, kept for `distill report runs/mine`\n  \
 distill explain student.json test-trace --train train-trace    also: would other training episodes have given the same rules?\n  \
+distill explain student.json test-trace --gradients 300        also: what the network itself goes by\n  \
 distill explain student.json test-trace --choice 4294967301    one decision of the first level\n  \
 distill explain student.json test-trace --choice job:4294967301 --why-not 7 --html decision.html\n\n\
 A choice's number stands in the trace (column `choice`) and beside every decision in the report. Figures are of a sample of\nchoices, \
@@ -58,6 +60,9 @@ pub(super) struct ExplainArgs {
     /// How often it is fitted again
     #[arg(long, default_value_t = 8, value_name = "N", requires = "train", value_parser = clap::value_parser!(u32).range(2..=1000))]
     resamples: u32,
+    /// Attribute so many of the network's own decisions to its inputs, by integrated gradients (needs libtorch)
+    #[arg(long, value_name = "N", conflicts_with = "choice", value_parser = clap::value_parser!(u32).range(1..))]
+    gradients: Option<u32>,
     /// Run directory to write explanation.json and decisions.json to
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -111,10 +116,21 @@ fn everything(
         explanation.stability = stability::resampled(student, train, trace, params, output)?;
         stability::print(&explanation.stability, output)?;
     }
-    if let Some(dir) = &args.run {
+    if let Some(decisions) = args.gradients {
+        explanation.gradients = Some(gradients::gradients(trace, decisions as usize)?);
+    }
+    if let Some(found) = &explanation.gradients {
+        gradients::print(found, output)?;
+    }
+    if let Some(dir) = &args.run
+        && let Some(before) = measured_before(dir, &explanation)
+    {
         if train.is_none() {
-            explanation.stability = measured_before(dir, &explanation);
+            explanation.stability = before.stability;
         }
+        explanation.gradients = explanation.gradients.or(before.gradients);
+    }
+    if let Some(dir) = &args.run {
         write(dir, &explanation, &decisions)?;
         output.text(format!("\nwritten to {}: explanation.json, decisions.json", dir.display()))?;
     }
@@ -122,11 +138,11 @@ fn everything(
     Ok(Verdict::Done)
 }
 
-/// What an earlier explanation of the same student on the same trace found about other fits.
-fn measured_before(dir: &Path, now: &Explanation) -> Vec<LevelStability> {
+/// An earlier explanation of the same student on the same trace, for what is not measured every time.
+fn measured_before(dir: &Path, now: &Explanation) -> Option<Explanation> {
     let before = std::fs::read(dir.join("explanation.json")).ok();
     let before: Option<Explanation> = before.and_then(|text| serde_json::from_slice(&text).ok());
-    before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace)).map(|b| b.stability).unwrap_or_default()
+    before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace))
 }
 
 /// Writes both files into a run directory.
@@ -201,6 +217,7 @@ pub(super) fn explain(
         seed,
         levels,
         stability: Vec::new(),
+        gradients: None,
     };
     Ok((explanation, decisions))
 }

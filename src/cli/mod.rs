@@ -11,6 +11,7 @@ mod export;
 mod features;
 mod fit;
 mod front;
+mod gradients;
 mod identify;
 mod inspect;
 mod list;

@@ -1,5 +1,6 @@
 //! What an explanation holds, as plain data (`explanation.json`).
 
+use super::TeacherGradients;
 use crate::{evaluator::Estimate, model::Guard, trace::KindSample};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,9 @@ pub struct Explanation {
     /// What came of fits on other draws of the training episodes; empty if none was made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stability: Vec<LevelStability>,
+    /// What a neural teacher itself goes by; `None` if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gradients: Option<TeacherGradients>,
 }
 
 /// One level. Every figure is of a sample of its choices, weighted so that it stands for all of them.

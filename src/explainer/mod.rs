@@ -22,6 +22,7 @@ mod error;
 mod exceptions;
 mod explanation;
 mod family;
+mod gradients;
 mod importance;
 mod level;
 mod likeness;
@@ -50,6 +51,7 @@ pub use explanation::{
     RuleExceptions, Weight,
 };
 pub use family::{Family, families};
+pub use gradients::{InputGradient, QuestionGradients, TeacherGradients};
 pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};
 pub use level::explain_level;
 pub use likeness::likeness;

@@ -50,6 +50,7 @@ struct Page<'a> {
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
     matters: &'a [matters::Section],
+    gradients: Option<&'a matters::gradients::Section>,
     decisions: Option<&'a decision::Section>,
     likeness: Option<&'a likeness::Section>,
     front: Option<&'a size_front::Section>,
@@ -81,6 +82,8 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
             matters.push(matters::section(explained, spec, slug)?);
         }
     }
+    let gradients = run.explanation.as_ref().and_then(|e| e.gradients.as_ref());
+    let gradients = gradients.map(matters::gradients::section).transpose()?;
     let slug_of =
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
     let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, slug_of)?;
@@ -101,6 +104,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         fidelity: &fidelity,
         levels: &levels,
         matters: &matters,
+        gradients: gradients.as_ref(),
         decisions: decisions.as_ref(),
         likeness: likeness.as_ref(),
         front: front.as_ref(),
@@ -126,6 +130,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         .chain(budget)
         .chain(levels.into_iter().flat_map(|l| l.trees).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
         .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
+        .chain(gradients.map(|g| g.chart))
         .chain(likeness.into_iter().flat_map(|l| l.levels).map(|l| l.chart))
         .chain(holds_up.into_charts())
         .chain(augmented.into_charts())

@@ -11,7 +11,8 @@ pub(super) struct Messages {
     pub(super) children: Vec<i64>,
     /// Nodes that receive.
     pub(super) parents: Vec<i64>,
-    /// Per edge the place of its child in `children` and of its parent in `parents`.
+    /// Per edge its number, the place of its child in `children` and of its parent in `parents`.
+    pub(super) edge: Vec<i64>,
     pub(super) edge_child: Vec<i64>,
     pub(super) edge_parent: Vec<i64>,
 }
@@ -41,6 +42,8 @@ pub(super) struct Batch {
     pub(super) node_job: Vec<i64>,
     /// Nodes without children, where there is any edge in the observation.
     pub(super) leaves: Vec<i64>,
+    /// Parent and child of every edge.
+    pub(super) edges: Vec<[u32; 2]>,
     /// Message passing in order, from the leaves to the roots.
     pub(super) messages: Vec<Messages>,
     /// Active jobs of all decisions: the job's state, and the decision.
@@ -139,15 +142,16 @@ impl Batch {
                 batch.decisions += 1;
             }
         }
-        batch.pass_messages(&edges, &silent);
+        batch.edges = edges;
+        batch.pass_messages(&silent);
         batch
     }
 
     /// Lays out the message passing; `silent` nodes belong to observations without any edge.
-    fn pass_messages(&mut self, edges: &[[u32; 2]], silent: &[bool]) {
+    fn pass_messages(&mut self, silent: &[bool]) {
         let mut graph = Graph::default();
         // The simulator's graphs have no cycle; the forward pass has refused others.
-        let sound = graph.build(silent.len(), edges);
+        let sound = graph.build(silent.len(), &self.edges);
         debug_assert_eq!(sound, Ok(()));
         let leaves = (0..silent.len()).filter(|&v| !silent[v] && graph.children(v as u32).is_empty());
         self.leaves = leaves.map(|v| v as i64).collect();
@@ -159,7 +163,10 @@ impl Batch {
             };
             for &u in &graph.members {
                 let before = step.edge_child.len();
-                step.edge_child.extend(graph.inner_children(u).map(|i| i as i64));
+                for (edge, child) in graph.inner_edges(u) {
+                    step.edge.push(edge as i64);
+                    step.edge_child.push(child as i64);
+                }
                 if step.edge_child.len() > before {
                     step.edge_parent.resize(step.edge_child.len(), step.parents.len() as i64);
                     step.parents.push(i64::from(u));

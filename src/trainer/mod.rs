@@ -10,6 +10,7 @@ mod adam;
 mod batch;
 mod checkpoint;
 mod experience;
+mod gradients;
 mod lessons;
 mod metrics;
 mod network;
@@ -25,6 +26,7 @@ mod weights;
 mod tests;
 
 pub use checkpoint::{Best, Checkpoint, IterationRow};
+pub use gradients::teacher_gradients;
 pub use lessons::{Lessons, RecordedLessons};
 pub use metrics::metrics;
 pub use params::{Algorithm, Judge, ParamError, Ramp, Returns, TrainParams};

@@ -2,9 +2,7 @@
 
 use super::{batch::Batch, batch::Lines, weights::Weights};
 use crate::policy::neural::{FEATURES, WIDTH, shapes};
-#[cfg(test)]
-use tch::Kind;
-use tch::{Device, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// Score of entries that are not there: their probability is 0, their part in every gradient too.
 const NOTHING: f64 = -1e9;
@@ -26,8 +24,8 @@ pub(super) struct Inputs {
     pub(super) x: Tensor,
     node_job: Tensor,
     leaves: Tensor,
-    /// Children, parents, child and parent of each edge.
-    messages: Vec<[Tensor; 4]>,
+    /// Children, parents; number, child and parent of each edge.
+    messages: Vec<[Tensor; 5]>,
     member: [Tensor; 2],
     scored: Tensor,
     candidate: Tensor,
@@ -70,10 +68,11 @@ impl Inputs {
                 target: index(&lines.target)?,
             })
         };
-        let messages = batch
-            .messages
-            .iter()
-            .map(|m| Ok([index(&m.children)?, index(&m.parents)?, index(&m.edge_child)?, index(&m.edge_parent)?]));
+        let messages = batch.messages.iter().map(|m| {
+            let lists = [&m.children, &m.parents, &m.edge, &m.edge_child, &m.edge_parent];
+            let [a, b, c, d, e] = lists.map(|list| index(list));
+            Ok([a?, b?, c?, d?, e?])
+        });
         Ok(Self {
             x: floats(&batch.x)?.f_view([-1, FEATURES as i64])?,
             node_job: index(&batch.node_job)?,
@@ -96,7 +95,6 @@ impl Inputs {
     }
 }
 
-#[cfg(test)]
 impl Inputs {
     /// The same in double precision.
     pub(super) fn double(mut self) -> Result<Self, TchError> {
@@ -149,9 +147,10 @@ impl Network {
     }
 
     /// Log-probabilities of all stages, shape `(decisions, most candidates)`, and of the amounts for the stage to learn from,
-    /// shape `(decisions, most amounts)`. `x` takes the place of the batch's features.
-    pub(super) fn scores(&self, inputs: &Inputs, x: &Tensor) -> Result<(Tensor, Tensor), TchError> {
-        let h = self.embed_nodes(inputs, x)?;
+    /// shape `(decisions, most amounts)`. `x` takes the place of the batch's features; `edges`, shape `(edges, 1)`, scales
+    /// the messages along each edge.
+    fn scores(&self, inputs: &Inputs, x: &Tensor, edges: Option<&Tensor>) -> Result<(Tensor, Tensor), TchError> {
+        let h = self.embed_nodes(inputs, x, edges)?;
         let zeros = |rows: i64| Tensor::f_zeros([rows, WIDTH as i64], (h.kind(), h.device()));
         let of_nodes = self.embed(3, &Tensor::f_cat(&[x, &h], 1)?)?;
         let dag = zeros(inputs.jobs)?.f_index_add(0, &inputs.node_job, &of_nodes)?;
@@ -184,32 +183,47 @@ impl Network {
 
     /// What the network says about the decisions to learn from.
     pub(super) fn answers(&self, inputs: &Inputs) -> Result<Answers, TchError> {
-        let (stages, amounts) = self.scores(inputs, &inputs.x)?;
-        let of =
-            |scores: &Tensor, table: &Table| scores.f_gather(1, &table.target.f_view([-1, 1])?, false)?.f_view([-1]);
+        let (stages, amounts) = self.scores(inputs, &inputs.x, None)?;
         let entropy =
             |scores: &Tensor| scores.f_exp()?.f_mul(scores)?.f_sum_dim_intlist(1i64, false, scores.kind())?.f_neg();
-        let amount = of(&amounts, &inputs.amounts)?.f_mul(&inputs.has_amount)?;
+        let amount = target(&amounts, &inputs.amounts)?.f_mul(&inputs.has_amount)?;
         Ok(Answers {
-            log_prob: of(&stages, &inputs.stages)?.f_add(&amount)?,
+            log_prob: target(&stages, &inputs.stages)?.f_add(&amount)?,
             entropy: entropy(&stages)?.f_add(&entropy(&amounts)?.f_mul(&inputs.has_amount)?)?,
         })
     }
 
+    /// Log-probabilities of the stage and of the amount to learn from, one per decision, where features and edges are others;
+    /// see [`Network::scores`].
+    pub(super) fn log_probs(&self, inputs: &Inputs, x: &Tensor, edges: &Tensor) -> Result<[Tensor; 2], TchError> {
+        let (stages, amounts) = self.scores(inputs, x, Some(edges))?;
+        let amount = target(&amounts, &inputs.amounts)?.f_mul(&inputs.has_amount)?;
+        Ok([target(&stages, &inputs.stages)?, amount])
+    }
+
     /// Node embeddings, shape `(nodes, 16)`; see [`crate::policy::neural::Decima`] for the three peculiarities.
-    fn embed_nodes(&self, inputs: &Inputs, x: &Tensor) -> Result<Tensor, TchError> {
+    fn embed_nodes(&self, inputs: &Inputs, x: &Tensor, edges: Option<&Tensor>) -> Result<Tensor, TchError> {
         let h0 = self.embed(0, x)?;
         let leaves = self.embed(2, &h0.f_index_select(0, &inputs.leaves)?)?;
         let mut h = h0.f_index_copy(0, &inputs.leaves, &leaves)?;
-        for [children, parents, edge_child, edge_parent] in &inputs.messages {
-            let messages = self.embed(1, &h.f_index_select(0, children)?)?;
+        for [children, parents, edge, edge_child, edge_parent] in &inputs.messages {
+            let messages = self.embed(1, &h.f_index_select(0, children)?)?.f_index_select(0, edge_child)?;
+            let messages = match edges {
+                Some(edges) => messages.f_mul(&edges.f_index_select(0, edge)?)?,
+                None => messages,
+            };
             let sums = Tensor::f_zeros([parents.size1()?, WIDTH as i64], (h.kind(), h.device()))?;
-            let sums = sums.f_index_add(0, edge_parent, &messages.f_index_select(0, edge_child)?)?;
+            let sums = sums.f_index_add(0, edge_parent, &messages)?;
             let new = self.embed(2, &sums)?.f_add(&h0.f_index_select(0, parents)?)?;
             h = h.f_index_copy(0, parents, &new)?;
         }
         Ok(h)
     }
+}
+
+/// The entries to learn from.
+fn target(scores: &Tensor, table: &Table) -> Result<Tensor, TchError> {
+    scores.f_gather(1, &table.target.f_view([-1, 1])?, false)?.f_view([-1])
 }
 
 /// LeakyReLU(0.2).

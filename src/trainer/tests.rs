@@ -188,6 +188,30 @@ fn updates_follow_the_advantage() -> Outcome {
     Ok(())
 }
 
+/// Attributions add up to the difference that they explain, and inputs that play no part have none.
+#[test]
+fn attributions_add_up() -> Outcome {
+    let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
+    let weights = weights(3);
+    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, "random".as_ref(), false);
+    let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Test, episode: 0 };
+    let mut decisions = Vec::new();
+    let done = crate::recorder::run_episode(&*workload, &mut policy, run, false, |_, d, _| decisions.push(d))?;
+    let episodes = vec![lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
+    let recorded = RecordedLessons { workload, episodes };
+    let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;
+    assert!((10..=12).contains(&found.decisions) && found.gap <= 0.01, "{found:?}");
+    assert_eq!(found.questions.len(), 2);
+    for q in &found.questions {
+        let sum: f64 = q.inputs.iter().map(|i| i.mean).sum();
+        let difference = q.log_prob - q.baseline;
+        assert!((sum - difference).abs() <= 0.01 * difference.abs().max(0.05), "{}: {sum}, {difference}", q.question);
+        assert!(q.inputs.iter().any(|i| i.feature == "order of stages"), "{q:?}");
+        assert!(q.inputs.windows(2).all(|w| w[0].size >= w[1].size));
+    }
+    Ok(())
+}
+
 fn small(seed: u64) -> TrainParams {
     TrainParams {
         iterations: 3,

@@ -89,6 +89,22 @@ fn checkpoints_heuristics_and_traces_are_beginnings() {
         let said = train(dir, &[&["-o", name][..], &warm].concat());
         assert!(said.contains("7 iterations"), "{said}");
     }
+    // A network that was trained here is recorded, distilled and asked what it goes by.
+    for (name, split) in [("n-train", "train"), ("n-test", "test")] {
+        let teacher =
+            ["record", "-p", "decima:policy/last.safetensors,mode=sample", "-w", TINY, "-n", "4", "--split", split];
+        done(dir, &[&teacher[..], &["-o", name]].concat());
+    }
+    done(dir, &["fit", "n-train", "-o", "student.json"]);
+    let said = done(dir, &["explain", "student.json", "n-test", "--gradients", "20", "--run", "run"]);
+    assert!(said.contains("what the network itself goes by") && said.contains("executors_held"), "{said}");
+    let kept = || fs::read_to_string(dir.join("run/explanation.json")).unwrap();
+    assert!(kept().contains("\"gradients\""));
+    done(dir, &["explain", "student.json", "n-test", "--run", "run"]);
+    assert!(kept().contains("\"gradients\""), "what was measured once stays");
+    record(dir, "heuristic", "4", "test");
+    refused(dir, &["explain", "student.json", "heuristic", "--gradients", "20"], &["gradients of decima:FILE only"]);
+
     let lines = done(dir, &[&["--json"], &SHORT[..], &["-o", "json"]].concat());
     let kinds: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert!(kinds.iter().any(|l| l["type"] == "iteration" && l["validation"]["greedy"]["stalled"].is_u64()), "{lines}");

@@ -3,6 +3,7 @@
 
 mod beeswarm;
 mod effects;
+pub(super) mod gradients;
 mod weights;
 
 use super::ReportError;

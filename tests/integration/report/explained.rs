@@ -4,8 +4,9 @@ use super::Outcome;
 use super::fixture::estimate;
 use sched_distill::evaluator::Scorer;
 use sched_distill::explainer::{
-    ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, KindAgreement, LevelExplanation, Likeness,
-    RegimeLikeness, RuleException, RuleExceptions, WhyNot, WhyNotChange, explain_level, select,
+    ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, InputGradient, KindAgreement, LevelExplanation,
+    Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhyNot, WhyNotChange,
+    explain_level, select,
 };
 use sched_distill::level::{LevelSpec, Scope};
 use sched_distill::model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student};
@@ -102,6 +103,34 @@ fn exceptions(spec: &LevelSpec) -> RuleExceptions {
     }
 }
 
+/// Attributions of a network, one input with a hostile name among them.
+fn gradients() -> TeacherGradients {
+    let input = |feature: &str, of: &str, mean: f64, size: f64| InputGradient {
+        feature: feature.into(),
+        of: of.into(),
+        mean,
+        size,
+    };
+    let inputs = vec![
+        input("remaining_work", "its job", 0.75, 0.9),
+        input("<b>room & rights of a very long name</b>", "the other jobs", -0.5, 0.6),
+        input("order of stages", "its job", 0.25, 0.3),
+    ];
+    let question = |question: &str| QuestionGradients {
+        question: question.into(),
+        decisions: 280,
+        log_prob: -0.5,
+        baseline: -1.0,
+        inputs: inputs.clone(),
+    };
+    TeacherGradients {
+        decisions: 300,
+        steps: 64,
+        gap: 0.008,
+        questions: vec![question("which stage?"), question("how many executors?")],
+    }
+}
+
 /// Writes `explanation.json` and `decisions.json` of a run directory that has its student.
 pub(super) fn explain(dir: &Path) -> Outcome {
     let student = Student::load(&dir.join("student.json"))?;
@@ -135,6 +164,7 @@ pub(super) fn explain(dir: &Path) -> Outcome {
         seed: 1,
         levels,
         stability: Vec::new(),
+        gradients: Some(gradients()),
     };
     let decisions =
         Decisions { format_version: EXPLANATION_FORMAT, student: hash, trace, levels: of, choices: choices_explained };

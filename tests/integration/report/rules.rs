@@ -31,6 +31,7 @@ fn explanation(student: &Student) -> Explanation {
         seed: 7,
         levels: Vec::new(),
         stability: Vec::new(),
+        gradients: None,
     }
 }
 

@@ -103,8 +103,15 @@ impl Graph {
 
     /// The children of a member that are members too, as indices into `members[parents..]`.
     pub(crate) fn inner_children(&self, v: u32) -> impl Iterator<Item = usize> {
-        let inside = |c: &&u32| self.child_in[**c as usize] == self.step;
-        self.children(v).iter().filter(inside).map(|&c| self.position[c as usize] as usize)
+        self.inner_edges(v).map(|(_, child)| child)
+    }
+
+    /// The same with the number of the edge that leads there, in the order in which the edges were given.
+    pub(crate) fn inner_edges(&self, v: u32) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.first[v as usize] as usize;
+        let inside = |c: u32| self.child_in[c as usize] == self.step;
+        let edges = self.children(v).iter().enumerate().filter(move |&(_, &c)| inside(c));
+        edges.map(move |(i, &c)| (first + i, self.position[c as usize] as usize))
     }
 }
 
