@@ -235,7 +235,8 @@ fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Chec
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(Weights::random(params.seed));
-    pool.install(|| {
+    checkpoint = pool.install(|| {
+        let mut checkpoint = checkpoint;
         loop {
             let arena = (&*workload, ("fair", &*fair));
             let mut session = Session::new(arena, Some(&lessons), params, checkpoint, Device::Cpu, &stop)?;
@@ -245,11 +246,10 @@ fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Chec
                     break;
                 }
             }
-            checkpoint = session.checkpoint().clone();
             if session.end().is_some() {
-                return Ok::<_, TrainError>(());
+                return Ok::<_, TrainError>(session.checkpoint().clone());
             }
-            checkpoint = Checkpoint::from_bytes(&checkpoint.to_bytes()?, "state".as_ref())?;
+            checkpoint = Checkpoint::from_bytes(&session.checkpoint().to_bytes()?, "state".as_ref())?;
         }
     })?;
     // What is left to differ is time.
