@@ -222,7 +222,8 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy>, PolicyError> {
             Box::new(neural::DecimaPolicy::load(path, sample)?)
         }
         "script" => {
-            let command = spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
+            let command =
+                spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
             let seconds = args.number("timeout", 60.0, 0.001..=1e6)?;
             let sample = args.word("mode", &["greedy", "sample"])? == "sample";
             let timeout = Duration::from_secs_f64(seconds);

@@ -253,7 +253,9 @@ impl Checker<'_> {
         let Decision::Assign { stage, executors } = *decision else { return };
         if !p.amount.is_empty() {
             let found = match (p.amount.len() as u32, seen.committable()) {
-                (given, offered) if given > offered => Err(format!("{given} amounts, but {offered} executors on offer")),
+                (given, offered) if given > offered => {
+                    Err(format!("{given} amounts, but {offered} executors on offer"))
+                }
                 (given, _) if given < executors => Err(format!("{executors} executors, but only {given} amounts")),
                 _ => distribution(&p.amount),
             };

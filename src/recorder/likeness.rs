@@ -78,7 +78,8 @@ impl Likeness {
         });
         let Decision::Assign { stage, .. } = *mine else { return of_stage };
         let (mut amounts, mut others) = (Vec::new(), Vec::new());
-        let asked = a.policy.amounts(seen, stage, &mut amounts).and_then(|()| b.policy.amounts(seen, stage, &mut others));
+        let asked =
+            a.policy.amounts(seen, stage, &mut amounts).and_then(|()| b.policy.amounts(seen, stage, &mut others));
         if asked.is_err() || amounts.is_empty() || others.is_empty() {
             return of_stage;
         }

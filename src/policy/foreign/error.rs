@@ -106,7 +106,9 @@ pub enum ForeignError {
         allowed: String,
     },
     /// A score that is needed is no number.
-    #[error("{network}: {place} is {value}; scores of stages that may be chosen, and of amounts within the room of their jobs, must be finite")]
+    #[error(
+        "{network}: {place} is {value}; scores of stages that may be chosen, and of amounts within the room of their jobs, must be finite"
+    )]
     NotFinite {
         /// The network.
         network: String,

@@ -176,13 +176,7 @@ pub(super) fn open_onnx(path: &Path) -> Result<Box<dyn Network>, ForeignError> {
     #[cfg(feature = "onnx")]
     return Ok(Box::new(OnnxNetwork::load(path)?));
     #[cfg(not(feature = "onnx"))]
-    Err(ForeignError::NotBuilt {
-        kind: "onnx",
-        path: path.to_owned(),
-        what: "ONNX files",
-        feature: "onnx",
-        hint: "",
-    })
+    Err(ForeignError::NotBuilt { kind: "onnx", path: path.to_owned(), what: "ONNX files", feature: "onnx", hint: "" })
 }
 
 /// Loads a TorchScript file.

@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
-use tract_onnx::tract_hir::infer::Factoid;
 use tract_onnx::prelude::{
     Datum, DatumType, Framework, InferenceFact, InferenceModel, InferenceModelExt, IntoRunnable, TDim, TValue, TVec,
     Tensor, ToDim, TractResult, TypedSimplePlan,
 };
+use tract_onnx::tract_hir::infer::Factoid;
 
 /// Plans that are kept for a model that has to be planned for each shape.
 const MAX_PLANS: usize = 512;
@@ -110,7 +110,8 @@ impl Network for OnnxNetwork {
 
 impl Model {
     fn run(&self, inputs: &Inputs, out: &mut Scores) -> TractResult<()> {
-        let values: TVec<TValue> = self.inputs.iter().map(|&input| tensor(input, inputs)).collect::<TractResult<_>>()?;
+        let values: TVec<TValue> =
+            self.inputs.iter().map(|&input| tensor(input, inputs)).collect::<TractResult<_>>()?;
         let results = match &self.plan {
             Plan::General(plan) => plan.run(values)?,
             Plan::BySize { graph, plans } => {
@@ -213,11 +214,7 @@ fn tensor(input: usize, inputs: &Inputs) -> TractResult<TValue> {
 }
 
 /// A plan for some sizes, or for all.
-fn plan(
-    mut graph: InferenceModel,
-    inputs: &[usize],
-    sizes: Option<[usize; 4]>,
-) -> TractResult<Arc<TypedSimplePlan>> {
+fn plan(mut graph: InferenceModel, inputs: &[usize], sizes: Option<[usize; 4]>) -> TractResult<Arc<TypedSimplePlan>> {
     let sizes: [TDim; 4] = match sizes {
         Some(sizes) => sizes.map(|size| size.to_dim()),
         None => ["nodes", "edges", "jobs", "offered"].map(|name| graph.symbols.sym(name).to_dim()),

@@ -120,8 +120,11 @@ mod tests {
             amount_shape: vec![jobs, 6],
         };
         assert!(good.check(&X, &inputs).is_ok());
-        let narrow =
-            Scores { amount: vec![0.5; jobs * inputs.offered()], amount_shape: vec![jobs, inputs.offered()], ..good.clone() };
+        let narrow = Scores {
+            amount: vec![0.5; jobs * inputs.offered()],
+            amount_shape: vec![jobs, inputs.offered()],
+            ..good.clone()
+        };
         assert!(narrow.check(&X, &inputs).is_ok());
         let said = |change: &dyn Fn(&mut Scores)| {
             let mut scores = good.clone();

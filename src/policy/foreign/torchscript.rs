@@ -36,7 +36,8 @@ impl TorchScriptNetwork {
         // The optimiser would specialise on the sizes of the first questions and start again at the next.
         tch::jit::f_set_graph_executor_optimize(false)?;
         let (nodes, jobs) = (inputs.num_nodes() as i64, inputs.num_jobs() as i64);
-        let table = |values: &[f32], rows: i64, columns: usize| Tensor::from_slice(values).f_view([rows, columns as i64]);
+        let table =
+            |values: &[f32], rows: i64, columns: usize| Tensor::from_slice(values).f_view([rows, columns as i64]);
         let tensors = [
             table(&inputs.nodes, nodes, NODE_COLUMNS.len())?,
             Tensor::from_slice(&inputs.edges).f_view([2, inputs.num_edges() as i64])?,

@@ -23,19 +23,19 @@ fn by_formula() -> ForeignPolicy {
 }
 
 /// Asserts that a policy keeps the contract and does as the formulas do, on every decision.
-fn agrees(spec: &str) {
-    let found = check(&*open(spec).unwrap(), &by_formula(), 250);
+fn agrees(spec: &str, decisions: u32) {
+    let found = check(&*open(spec).unwrap(), &by_formula(), decisions);
     assert!(found.passed(), "{spec}: {found:?}");
     let likeness = found.likeness.as_ref().unwrap();
     assert!(likeness.holds(1e-5), "{spec}: {likeness:?}");
-    assert!(likeness.questions > 1_000 && likeness.amount_log_prob.is_some(), "{spec}: {likeness:?}");
+    assert!(likeness.questions > 700 && likeness.amount_log_prob.is_some(), "{spec}: {likeness:?}");
     println!("{spec}: {likeness:?}, median {} ms", found.median_ms);
 }
 
 #[test]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn a_process_decides_as_the_formulas_do() {
-    agrees(&python(""));
+    agrees(&python(""), 60);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn an_onnx_file_decides_as_the_formulas_do() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("small.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
-    agrees(&format!("onnx:{}", path.display()));
+    agrees(&format!("onnx:{}", path.display()), 250);
     assert!(sched_distill::policy::foreign::OnnxNetwork::load(&path).unwrap().is_general());
 }
 
@@ -54,7 +54,7 @@ fn a_torchscript_file_decides_as_the_formulas_do() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("small.pt");
     super::torchscript_file::save(&path, super::torchscript_file::Flaw::None);
-    agrees(&format!("torchscript:{}", path.display()));
+    agrees(&format!("torchscript:{}", path.display()), 250);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn the_three_kinds_decide_alike_when_they_sample() {
         [python(""), format!("onnx:{}", onnx.display()), format!("torchscript:{}", torch.display())]
             .map(|spec| open(&format!("{spec},mode=sample")).unwrap());
     for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
-        let found = check(&**a, &**b, 60);
+        let found = check(&**a, &**b, 20);
         assert!(found.passed() && found.likeness.as_ref().unwrap().holds(1e-5), "{found:?}");
     }
 }

@@ -30,7 +30,10 @@ fn onnx_files_that_do_not_fit_are_refused() {
         std::fs::write(&path, small(flaw)).unwrap();
         format!("onnx:{}", path.display())
     };
-    refused(&spec(Flaw::InputName), &["unknown input `features`; there are nodes, edges, job_ptr", "foreign-policies.md"]);
+    refused(
+        &spec(Flaw::InputName),
+        &["unknown input `features`; there are nodes, edges, job_ptr", "foreign-policies.md"],
+    );
     refused(&spec(Flaw::InputType), &["input `nodes` is I64, it must be float32"]);
     refused(&spec(Flaw::OutputName), &["no output `amount_scores`; its outputs are stage_scores, executor_scores"]);
     refused(&spec(Flaw::OutputShape), &["stage_scores of shape (", ", 1)", "one per node"]);

@@ -14,6 +14,7 @@ pub(super) fn weights(seed: usize, rows: usize, columns: usize) -> Vec<f32> {
 
 /// The weights by name: of nodes, of their bias, of jobs, of a node itself, of the sum over its children, of the stage's
 /// score, of an amount, of its score.
+#[derive(Clone)]
 pub(super) struct Weights {
     pub(super) node: Vec<f32>,
     pub(super) bias: Vec<f32>,
@@ -59,7 +60,7 @@ impl Network for Small {
     }
 
     fn fresh(&self) -> Box<dyn Network> {
-        Box::new(Small(Weights::new()))
+        Box::new(Small(self.0.clone()))
     }
 
     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {

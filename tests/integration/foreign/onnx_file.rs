@@ -54,7 +54,9 @@ fn value(name: &str, dtype: i64, dims: &[&str]) -> Message {
         };
         shape.bytes(1, dim)
     });
-    Message::default().bytes(1, name).bytes(2, Message::default().bytes(1, Message::default().int(1, dtype).bytes(2, shape)))
+    Message::default()
+        .bytes(1, name)
+        .bytes(2, Message::default().bytes(1, Message::default().int(1, dtype).bytes(2, shape)))
 }
 
 fn input(info: &InputInfo, flaw: Flaw) -> Message {
@@ -137,7 +139,8 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         floats("amount", &[WIDTH], &times(&w.amount)),
         floats("score", &[WIDTH, 1], &times(&w.score)),
     ];
-    let mut graph = operators.into_iter().fold(Message::default(), |graph, node| graph.bytes(1, node)).bytes(2, "small");
+    let mut graph =
+        operators.into_iter().fold(Message::default(), |graph, node| graph.bytes(1, node)).bytes(2, "small");
     graph = constants.into_iter().fold(graph, |graph, constant| graph.bytes(5, constant));
     let used = INPUTS.iter().filter(|input| !["job_ptr", "mask"].contains(&input.name));
     graph = used.fold(graph, |graph, info| graph.bytes(11, input(info, flaw)));

@@ -63,7 +63,7 @@ fn what_cannot_be_started_is_named() {
     {
         refused("script:true", &["instead of answering `{\"columns\":"]);
         // It answers with what it was asked.
-        refused("script:cat", &["answered `{\"id\"" , "no other key"]);
+        refused("script:cat", &["answered `{\"columns\":", "this is what it was told"]);
     }
 }
 

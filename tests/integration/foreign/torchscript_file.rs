@@ -1,9 +1,8 @@
-//! The small network as a TorchScript file, traced on one question; nothing in it depends on that question's sizes.
+//! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in it.
 
 use super::network::{WIDTH, Weights};
-use sched_distill::policy::foreign::{JOB_COLUMNS, NODE_COLUMNS};
+use sched_distill::policy::foreign::{INPUTS, JOB_COLUMNS, NODE_COLUMNS};
 use std::path::Path;
-use tch::{CModule, Kind, Tensor};
 
 /// What may be wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,47 +16,82 @@ pub(super) enum Flaw {
     Columns,
 }
 
-fn matrix(values: &[f32], columns: usize) -> Tensor {
-    Tensor::from_slice(values).view([(values.len() / columns) as i64, columns as i64])
+/// A matrix as a nested list, whose numbers are exact in decimals.
+fn list(values: &[f32], columns: usize, factor: f32) -> String {
+    let row = |row: &[f32]| row.iter().map(|v| format!("{:?}", v * factor)).collect::<Vec<_>>().join(", ");
+    let rows: Vec<String> = values.chunks(columns).map(|values| format!("[{}]", row(values))).collect();
+    format!("torch.tensor([{}])", rows.join(", "))
+}
+
+/// The module's source, as TorchScript prints it.
+fn source(flaw: Flaw) -> String {
+    let w = Weights::new();
+    assert_eq!(w.node.len() + w.job.len(), (NODE_COLUMNS.len() + JOB_COLUMNS.len()) * WIDTH);
+    let node = if flaw == Flaw::Columns { &w.own } else { &w.node };
+    let arguments: Vec<String> = INPUTS.iter().map(|input| format!("    {}: Tensor", input.name)).collect();
+    let (result, type_) = match flaw {
+        Flaw::OneOutput => ("amount_scores", "Tensor"),
+        Flaw::OutputShape => ("(stage_column, amount_scores)", "Tuple[Tensor, Tensor]"),
+        Flaw::None | Flaw::Columns => ("(stage_scores, amount_scores)", "Tuple[Tensor, Tensor]"),
+    };
+    let lines = [
+        format!(
+            "h = torch.tanh(torch.add(torch.matmul(torch.log1p(nodes), {}), {}))",
+            list(node, WIDTH, 1.0),
+            list(&w.bias, WIDTH, 1.0)
+        ),
+        "parents = torch.select(edges, 0, 0)".to_owned(),
+        "children = torch.select(edges, 0, 1)".to_owned(),
+        "below = torch.index_add(torch.zeros_like(h), 0, parents, torch.index_select(h, 0, children))".to_owned(),
+        format!("g = torch.tanh(torch.matmul(torch.log1p(jobs), {}))", list(&w.job, WIDTH, 1.0)),
+        format!("own = torch.matmul(h, {})", list(&w.own, WIDTH, 1.0)),
+        format!("child = torch.matmul(below, {})", list(&w.child, WIDTH, 1.0)),
+        "z = torch.tanh(torch.add(torch.add(own, child), torch.index_select(g, 0, node_job)))".to_owned(),
+        format!("stage_column = torch.matmul(z, {})", list(&w.stage, 1, 8.0)),
+        "stage_scores = torch.squeeze(stage_column, 1)".to_owned(),
+        "shares = torch.unsqueeze(torch.unsqueeze(torch.div(amounts, torch.select(cluster, 0, 0)), 0), 2)".to_owned(),
+        format!("terms = torch.mul(shares, {})", list(&w.amount, WIDTH, 8.0)),
+        "t = torch.tanh(torch.add(terms, torch.unsqueeze(g, 1)))".to_owned(),
+        format!("amount_scores = torch.squeeze(torch.matmul(t, {}), 2)", list(&w.score, 1, 8.0)),
+        format!("return {result}"),
+    ];
+    format!(
+        "class Small(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  def forward(self: \
+         __torch__.Small,\n{}) -> {type_}:\n    {}\n",
+        arguments.join(",\n"),
+        lines.join("\n    ")
+    )
+}
+
+/// A stored zip archive.
+fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in entries {
+        let mut crc = flate2::Crc::new();
+        crc.update(content);
+        let (at, size) = (file.len() as u32, (content.len() as u32).to_le_bytes());
+        // Version, flags, method, time, date; checksum, sizes, length of the name.
+        let header = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &crc.sum().to_le_bytes(), &size, &size].concat();
+        let header = [&header[..], &(name.len() as u16).to_le_bytes()].concat();
+        file.extend([b"PK\x03\x04", &header[..], &[0; 2], name.as_bytes(), content].concat());
+        directory.extend([b"PK\x01\x02\x14\0", &header[..], &[0; 12], &at.to_le_bytes(), name.as_bytes()].concat());
+    }
+    let at = (file.len() as u32).to_le_bytes();
+    let (count, length) = ((entries.len() as u16).to_le_bytes(), (directory.len() as u32).to_le_bytes());
+    file.extend([&directory[..], b"PK\x05\x06\0\0\0\0", &count, &count, &length, &at, &[0; 2]].concat());
+    file
 }
 
 /// Writes the file.
 pub(super) fn save(path: &Path, flaw: Flaw) {
-    let w = Weights::new();
-    let node = matrix(if flaw == Flaw::Columns { &w.own } else { &w.node }, WIDTH);
-    let columns = node.size()[0];
-    let (bias, job) = (Tensor::from_slice(&w.bias), matrix(&w.job, WIDTH));
-    let (own, child) = (matrix(&w.own, WIDTH), matrix(&w.child, WIDTH));
-    let (stage, score) = (matrix(&w.stage, 1) * 8.0, matrix(&w.score, 1) * 8.0);
-    let amount = Tensor::from_slice(&w.amount) * 8.0;
-    let float = |shape: &[i64]| Tensor::rand(shape, (Kind::Float, tch::Device::Cpu));
-    let inputs = [
-        float(&[3, columns]),
-        Tensor::from_slice(&[0i64, 1]).view([2, 1]),
-        Tensor::from_slice(&[0i64, 2, 3]),
-        Tensor::from_slice(&[0i64, 0, 1]),
-        Tensor::from_slice(&[true, false, true]),
-        float(&[2, JOB_COLUMNS.len() as i64]),
-        float(&[7]) + 1.0,
-        Tensor::from_slice(&[1f32, 2.0, 3.0, 4.0]),
+    // Pickles: an object of the class with `training` false; an empty tuple.
+    let object = b"\x80\x02c__torch__\nSmall\n)\x81}(X\x08\0\0\0training\x89ub.";
+    let code = source(flaw);
+    let entries: [(&str, &[u8]); 4] = [
+        ("small/data.pkl", object),
+        ("small/code/__torch__.py", code.as_bytes()),
+        ("small/constants.pkl", b"\x80\x02)."),
+        ("small/version", b"3\n"),
     ];
-    assert!(flaw == Flaw::Columns || columns == NODE_COLUMNS.len() as i64);
-    let module = CModule::create_by_tracing("Small", "forward", &inputs, &mut |inputs: &[Tensor]| {
-        let [nodes, edges, _, node_job, _, jobs, cluster, amounts] = inputs else { unreachable!("eight inputs") };
-        let h = (nodes.log1p().matmul(&node) + &bias).tanh();
-        let (parents, children) = (edges.select(0, 0), edges.select(0, 1));
-        let below = h.zeros_like().index_add(0, &parents, &h.index_select(0, &children));
-        let g = jobs.log1p().matmul(&job).tanh();
-        let z = (h.matmul(&own) + below.matmul(&child) + g.index_select(0, node_job)).tanh();
-        let stages = z.matmul(&stage);
-        let shares = (amounts / cluster.select(0, 0)).unsqueeze(0).unsqueeze(2);
-        let t = (shares * &amount + g.unsqueeze(1)).tanh();
-        let amounts = t.matmul(&score).squeeze_dim(2);
-        match flaw {
-            Flaw::OneOutput => vec![amounts],
-            Flaw::OutputShape => vec![stages, amounts],
-            Flaw::None | Flaw::Columns => vec![stages.squeeze_dim(1), amounts],
-        }
-    });
-    module.unwrap().save(path).unwrap();
+    std::fs::write(path, zip(&entries)).unwrap();
 }

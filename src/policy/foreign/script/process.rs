@@ -311,7 +311,10 @@ mod tests {
     fn lines_are_answered_until_the_end_of_input() {
         let mut process = start("while read line; do echo \"got $line\"; done", 60_000);
         for question in ["a", "b"] {
-            assert_eq!(process.ask(format!("{question}\n").as_bytes()).unwrap(), format!("got {question}\n").as_bytes());
+            assert_eq!(
+                process.ask(format!("{question}\n").as_bytes()).unwrap(),
+                format!("got {question}\n").as_bytes()
+            );
         }
         let last = process.end();
         assert_eq!((&*last.how, &*last.stderr), ("ended (exit status: 0)", ""));
@@ -319,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_process_that_ends_leaves_its_last_words() {
-        let mut process = start("read line; printf half; for i in 1 2 3; do echo \"word $i\" >&2; done; exit 3", 60_000);
+        let mut process =
+            start("read line; printf half; for i in 1 2 3; do echo \"word $i\" >&2; done; exit 3", 60_000);
         assert!(matches!(process.ask(b"a\n").unwrap_err(), Failure::Ended(partial) if partial == b"half"));
         let last = process.end();
         assert_eq!(last.how, "ended (exit status: 3)");

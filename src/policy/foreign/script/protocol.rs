@@ -26,10 +26,12 @@ pub(super) fn read_ready(line: &[u8]) -> Result<(), String> {
     #[derive(Deserialize)]
     struct Ready {
         protocol: u32,
+        r#type: Option<IgnoredAny>,
     }
     match serde_json::from_slice::<Ready>(line) {
-        Ok(Ready { protocol: PROTOCOL }) => Ok(()),
-        Ok(Ready { protocol }) => {
+        Ok(Ready { r#type: Some(_), .. }) => Err("this is what it was told; it must answer".to_owned()),
+        Ok(Ready { protocol: PROTOCOL, .. }) => Ok(()),
+        Ok(Ready { protocol, .. }) => {
             Err(format!("it speaks protocol {protocol}, this build of distill protocol {PROTOCOL}"))
         }
         Err(error) => Err(format!("expected {{\"protocol\": {PROTOCOL}}} in answer to the first line: {error}")),
@@ -172,7 +174,9 @@ impl<'de> Visitor<'de> for Answer<'_> {
                 }
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
-                    return Err(A::Error::custom("it may have id, stage_scores, amount_scores and error, and no other key"));
+                    return Err(A::Error::custom(
+                        "it may have id, stage_scores, amount_scores and error, and no other key",
+                    ));
                 }
             }
         }
@@ -295,17 +299,15 @@ mod tests {
 
     #[test]
     fn a_question_is_one_line_of_json() -> Result<(), serde_json::Error> {
-        let inputs = Inputs {
-            nodes: (0..14).map(|i| i as f32 * 0.5).collect(),
-            edges: vec![0, 1],
-            job_ptr: vec![0, 2],
-            node_job: vec![0, 0],
-            mask: vec![true, false],
-            jobs: vec![1.0; 6],
-            cluster: vec![1e9; 7],
-            amounts: vec![1.0, 2.0],
-            ..Inputs::default()
-        };
+        let mut inputs = Inputs::default();
+        inputs.nodes.extend((0..14).map(|i| i as f32 * 0.5));
+        inputs.edges.extend([0, 1]);
+        inputs.job_ptr.extend([0, 2]);
+        inputs.node_job.extend([0, 0]);
+        inputs.mask.extend([true, false]);
+        inputs.jobs.extend([1.0; 6]);
+        inputs.cluster.extend([1e9; 7]);
+        inputs.amounts.extend([1.0, 2.0]);
         let mut line = Vec::new();
         write_question(7, &inputs, &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
@@ -315,9 +317,9 @@ mod tests {
         assert_eq!(value["edges"], serde_json::json!([[0], [1]]));
         assert_eq!(value["mask"], serde_json::json!([true, false]));
         assert_eq!(value["cluster"][0], serde_json::json!(1_000_000_000));
-        let without = Inputs { edges: Vec::new(), ..inputs };
+        inputs.edges.clear();
         line.clear();
-        write_question(8, &without, &mut line);
+        write_question(8, &inputs, &mut line);
         assert_eq!(serde_json::from_slice::<serde_json::Value>(&line)?["edges"], serde_json::json!([[], []]));
         let hello: serde_json::Value = serde_json::from_str(&hello())?;
         assert_eq!(hello["columns"]["nodes"][3], "task_ms");
