@@ -4,6 +4,7 @@
 mod agreement;
 #[cfg(feature = "cli")]
 mod cli;
+mod contract;
 mod files;
 mod network;
 #[cfg(feature = "onnx")]

@@ -2,7 +2,7 @@
 
 use super::{CLUSTER_COLUMNS, ForeignError, INPUTS, Inputs, JOB_COLUMNS, NODE_COLUMNS, Network, OUTPUTS, Scores};
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -24,6 +24,8 @@ pub struct OnnxNetwork(Arc<Model>);
 
 struct Model {
     path: PathBuf,
+    /// Files beside it that hold weights.
+    weights: Vec<PathBuf>,
     /// By input of the graph: its place in [`INPUTS`].
     inputs: Vec<usize>,
     /// Places of the two outputs among those of the graph.
@@ -50,10 +52,14 @@ impl OnnxNetwork {
         let load = |problem| ForeignError::Load { network: network.clone(), problem };
         let bytes = std::fs::read(path).map_err(|e| load(format!("cannot read the file: {e}")))?;
         let reader = tract_onnx::onnx().with_ignore_value_info(true);
-        let (graph, names) = guarded(|| {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let (graph, names, weights) = guarded(|| {
             let proto = reader.proto_model_for_read(&mut &bytes[..])?;
-            let names = proto.graph.iter().flat_map(|g| &g.output).map(|output| output.name.clone()).collect();
-            Ok::<(_, Vec<String>), _>((reader.parse(&proto, path.parent().and_then(Path::to_str))?.model, names))
+            let names: Vec<String> = proto.graph.iter().flat_map(|g| &g.output).map(|o| o.name.clone()).collect();
+            let beside = proto.graph.iter().flat_map(|g| &g.initializer).flat_map(|tensor| &tensor.external_data);
+            let beside = beside.filter(|entry| entry.key == "location").map(|entry| folder.join(&entry.value));
+            let weights: BTreeSet<PathBuf> = beside.collect();
+            Ok((reader.parse(&proto, folder.to_str())?.model, names, weights.into_iter().collect()))
         })
         .map_err(load)?;
         let signature = |problem| ForeignError::Signature { network: network.clone(), problem };
@@ -74,7 +80,7 @@ impl OnnxNetwork {
                 Plan::BySize { graph: Box::new(graph), plans: Mutex::default() }
             }
         };
-        Ok(Self(Arc::new(Model { path: path.to_owned(), inputs, outputs, plan })))
+        Ok(Self(Arc::new(Model { path: path.to_owned(), weights, inputs, outputs, plan })))
     }
 
     /// Whether one plan serves all sizes; otherwise new sizes cost time.
@@ -104,7 +110,7 @@ impl Network for OnnxNetwork {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        vec![self.0.path.clone()]
+        [&self.0.path].into_iter().chain(&self.0.weights).cloned().collect()
     }
 }
 
