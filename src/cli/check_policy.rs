@@ -71,7 +71,8 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     let Some(found) = found else { return Err(Interrupted.into()) };
     let alike = found.likeness.as_ref().is_none_or(|likeness| likeness.holds(args.tolerance));
     let passed = found.passed() && alike;
-    let fields = json!({"policy": args.policy, "against": args.against, "workloads": workloads.iter().map(|w| &w.name).collect::<Vec<_>>(),
+    let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
+    let fields = json!({"policy": args.policy, "against": args.against, "workloads": names,
         "tolerance": args.tolerance, "passed": passed, "found": found});
     output.json("conformance", &fields)?;
     print(args, &found, passed, output)?;
@@ -122,7 +123,7 @@ fn rows_of_likeness(table: &mut Table, other: &str, likeness: &Likeness, toleran
     let Likeness { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = likeness;
     let ties = match near_ties {
         0 => String::new(),
-        n => format!(" but for {n} near ties"),
+        n => format!("; {n} near ties"),
     };
     let actions = if *differing == 0 { format!("ok{ties}") } else { format!("FAILED {differing} times{ties}") };
     table.row([format!("same actions as {other}"), questions.to_string(), actions]);

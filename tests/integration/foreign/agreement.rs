@@ -28,14 +28,18 @@ fn agrees(spec: &str, decisions: u32) {
     assert!(found.passed(), "{spec}: {found:?}");
     let likeness = found.likeness.as_ref().unwrap();
     assert!(likeness.holds(1e-5), "{spec}: {likeness:?}");
-    assert!(likeness.questions > 700 && likeness.amount_log_prob.is_some(), "{spec}: {likeness:?}");
+    assert!(
+        likeness.questions >= 12 * u64::from(decisions) && likeness.amount_log_prob.is_some(),
+        "{spec}: {likeness:?}"
+    );
     println!("{spec}: {likeness:?}, median {} ms", found.median_ms);
 }
 
 #[test]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn a_process_decides_as_the_formulas_do() {
-    agrees(&python(""), 60);
+    // Python takes its time.
+    agrees(&python(""), 25);
 }
 
 #[test]
@@ -46,6 +50,17 @@ fn an_onnx_file_decides_as_the_formulas_do() {
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
     agrees(&format!("onnx:{}", path.display()), 250);
     assert!(sched_distill::policy::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+}
+
+/// tract cannot plan this graph for all sizes at once.
+#[test]
+#[cfg(feature = "onnx")]
+fn an_onnx_file_may_be_planned_size_by_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("one-hot.onnx");
+    std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::OneHot)).unwrap();
+    assert!(!sched_distill::policy::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+    agrees(&format!("onnx:{}", path.display()), 25);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_failed_check_is_exit_code_1_and_says_where() {
     assert_eq!(found["found"]["checks"].as_array().map(Vec::len), Some(8));
 
     refused(dir, &["check-policy", "fiar"], &["unknown policy `fiar`", "did you mean `fair`"]);
-    refused(dir, &["check-policy", "sjf", "--tolerance", "-1"], &["--tolerance must be"]);
+    refused(dir, &["check-policy", "sjf", "--tolerance=-1"], &["--tolerance must be"]);
     refused(dir, &["check-policy", "sjf", "-w", "nothing"], &["unknown workload"]);
 }
 

@@ -24,6 +24,8 @@ pub(super) enum Flaw {
     OutputShape,
     /// An operator that nobody knows.
     Operator,
+    /// None, but the jobs' terms come to the nodes by a product with a one-hot matrix, which tract makes for given sizes only.
+    OneHot,
 }
 
 fn node(kind: &str, inputs: &[&str], output: &str) -> Message {
@@ -121,6 +123,16 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         operators.retain(|node| !node.as_ref().windows(12).any(|w| w == b"stage_scores"));
         operators.push(node("Identity", &[stage_output], "stage_scores"));
     }
+    if flaw == Flaw::OneHot {
+        let gather = operators.iter().position(|node| node.as_ref().windows(11).any(|w| w == b"job_of_node")).unwrap();
+        let one_hot = [
+            node("Shape", &["jobs"], "jobs_shape"),
+            node("Gather", &["jobs_shape", "first"], "num_jobs"),
+            with_int(node("OneHot", &["node_job", "num_jobs", "off_on"], "one_hot"), "axis", -1),
+            node("MatMul", &["one_hot", "g"], "job_of_node"),
+        ];
+        operators.splice(gather..=gather, one_hot);
+    }
     let times = |values: &[f32]| values.iter().map(|v| 8.0 * v).collect::<Vec<_>>();
     let constants = [
         floats("one", &[], &[1.0]),
@@ -130,6 +142,7 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         ints("axis_1", &[1], &[1]),
         ints("axis_2", &[1], &[2]),
         ints("axes_0_2", &[2], &[0, 2]),
+        floats("off_on", &[2], &[0.0, 1.0]),
         floats("node", &[nodes, WIDTH], &w.node),
         floats("bias", &[WIDTH], &w.bias),
         floats("job", &[jobs, WIDTH], &w.job),
