@@ -1,8 +1,8 @@
-//! Tells the tests what they can count on: the reference data (`cfg(reference_data)`) and a browser (`cfg(browser)`, whose
-//! path is in `BROWSER`).
+//! Tells the tests what they can count on: the reference data (`cfg(reference_data)`), a browser (`cfg(browser)`, whose
+//! path is in `BROWSER`) and Python (`cfg(python)`).
 //!
-//! Elsewhere than in CI a missing folder or browser turns the tests that need it into ignored ones; in CI (`CI=true`) they
-//! run and fail, so that the exactness claims and the page cannot go untested by accident.
+//! Elsewhere than in CI a missing folder or program turns the tests that need it into ignored ones; in CI (`CI=true`) they
+//! run and fail, so that the exactness claims, the page and the protocol of scripts cannot go untested by accident.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 };
 
 fn main() {
-    println!("cargo:rustc-check-cfg=cfg(reference_data, browser)");
+    println!("cargo:rustc-check-cfg=cfg(reference_data, browser, python)");
     for variable in ["CI", "CHROMIUM", "PATH"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
@@ -28,6 +28,10 @@ fn main() {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", Path::new(&folder).display());
     }
 
+    if in_ci || on_path(&["python3"], &[]).is_some() {
+        println!("cargo:rustc-cfg=python");
+    }
+
     let browser = browser();
     if let Some(path) = &browser {
         println!("cargo:rustc-env=BROWSER={}", path.display());
@@ -42,10 +46,17 @@ fn browser() -> Option<PathBuf> {
     if let Some(named) = env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
+    on_path(
+        &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+        &["/usr/bin", "/usr/local/bin", "/opt/google/chrome", "/snap/bin"],
+    )
+}
+
+/// The first of these programs that is on the path or in one of the other folders.
+fn on_path(names: &[&str], others: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let common = ["/usr/bin", "/usr/local/bin", "/opt/google/chrome", "/snap/bin"];
-    let folders: Vec<PathBuf> = env::split_paths(&path).chain(common.map(PathBuf::from)).collect();
-    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    let folders: Vec<PathBuf> = env::split_paths(&path).chain(others.iter().map(PathBuf::from)).collect();
+    names
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
         .find(|candidate| candidate.is_file())

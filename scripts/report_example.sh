@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 distill=${1:-target/release/distill}
-teacher=sjf,mode=sample,temperature=0.2
+teacher=decima
 run=runs/example
 
 rm -rf $run

@@ -134,9 +134,14 @@ impl Spec {
 
     /// The file, or an error that says what it should be.
     pub fn require_file(&self, what: &str) -> Result<&Path, SpecError> {
+        self.require("FILE", what)
+    }
+
+    /// What stands after the colon where that is not a file but, say, a `COMMAND`.
+    pub fn require(&self, kind: &str, what: &str) -> Result<&Path, SpecError> {
         self.file.as_deref().ok_or_else(|| SpecError::File {
             spec: self.to_string(),
-            problem: format!("needs a file: {}:FILE ({what})", self.name),
+            problem: format!("needs a {}: {}:{kind} ({what})", kind.to_lowercase(), self.name),
         })
     }
 

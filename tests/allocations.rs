@@ -9,7 +9,10 @@ use sched_distill::{
         ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
         ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
     },
-    policy::{self, Policy, Probabilities, StudentPolicy},
+    policy::{
+        self, Policy, Probabilities, StudentPolicy,
+        foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
+    },
     simulator::dag::{Decision, Simulator},
     workload,
 };
@@ -107,6 +110,34 @@ fn check(name: &str, policy: Box<dyn Policy>) {
 fn heuristics_allocate_nothing() {
     for name in ["fair", "fifo", "random", "weighted-fair", "sjf", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair"] {
         check(name, policy::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+/// A network that prefers stages with few tasks left, and many executors.
+struct FewTasks;
+
+impl Network for FewTasks {
+    fn name(&self) -> String {
+        "few tasks".to_owned()
+    }
+
+    fn fresh(&self) -> Box<dyn Network> {
+        Box::new(FewTasks)
+    }
+
+    fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
+        out.stage.extend(inputs.nodes.chunks(NODE_COLUMNS.len()).map(|row| -1e-2 * row[0]));
+        out.stage_shape.push(inputs.num_nodes());
+        (0..inputs.num_jobs()).for_each(|_| out.amount.extend_from_slice(&inputs.amounts));
+        out.amount_shape.extend([inputs.num_jobs(), inputs.offered()]);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_surrounds_a_foreign_network_allocates_nothing() {
+    for sample in [false, true] {
+        check("foreign", Box::new(ForeignPolicy::new(Box::new(FewTasks), sample)));
     }
 }
 

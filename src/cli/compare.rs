@@ -94,7 +94,7 @@ impl Contender {
     pub(super) fn open(id: &str, role: Option<&'static str>) -> Result<Self> {
         let spec: Spec = id.parse()?;
         let usual = match spec.name.as_str() {
-            "decima" => "teacher",
+            "decima" | "script" | "onnx" | "torchscript" => "teacher",
             "student" => "student",
             _ => "heuristic",
         };

@@ -24,11 +24,11 @@ use clap::Args;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
 
-/// The strongest built-in heuristic on the built-in workload, in a stochastic form.
-const DEFAULT_TEACHER: &str = "sjf,mode=sample,temperature=0.2";
+/// The network that comes with the program, trained on the built-in workload.
+const DEFAULT_TEACHER: &str = "decima";
 
 /// Heuristics that the student and the teacher are compared with.
-const HEURISTICS: [&str; 4] = ["fair", "fifo", "sjf", "srpt-fair"];
+const HEURISTICS: [&str; 5] = ["fair", "fifo", "sjf", "srpt-fair", "srpt-fair,cap=2"];
 
 /// Fits on draws of the training episodes.
 const RESAMPLES: u32 = 5;

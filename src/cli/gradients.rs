@@ -16,20 +16,18 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     };
     let (driver, labeller) = (&trace.manifest.driver, &trace.manifest.labeller);
     let spec: Spec = labeller.id.parse()?;
-    let path = match &spec.file {
-        Some(path) if spec.name == "decima" => path,
-        _ => bail!(
-            "--gradients: the teacher of this trace is `{}`; there are gradients of decima:FILE only",
-            labeller.id
-        ),
-    };
+    if spec.name != "decima" {
+        bail!("--gradients: the teacher of this trace is `{}`; there are gradients of decima only", labeller.id);
+    }
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    if source(&labeller.id, std::slice::from_ref(path))? != *labeller {
-        bail!("--gradients: {} is another network than the one that was recorded; record it again", path.display());
+    let files: Vec<_> = spec.file.iter().cloned().collect();
+    if source(&labeller.id, &files)? != *labeller {
+        bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
-    let weights = Weights::from_tensors(&Tensors::load(path)?, &path.display().to_string())?;
+    let tensors = spec.file.as_ref().map_or_else(Tensors::builtin, Tensors::load)?;
+    let weights = Weights::from_tensors(&tensors, &labeller.id)?;
     let recorded = RecordedLessons::open(&trace.dir)?;
     match teacher_gradients(&weights, &recorded, decisions, &STOP) {
         Err(TrainError::Interrupted) => Err(Interrupted.into()),

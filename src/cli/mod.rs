@@ -1,6 +1,7 @@
 //! The command line: one file per command, and what they share.
 
 mod augment;
+mod check_policy;
 mod compare;
 mod demo;
 mod diff;
@@ -95,6 +96,7 @@ enum Command {
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
     Train(train::TrainArgs),
+    CheckPolicy(check_policy::CheckPolicyArgs),
     List(list::ListArgs),
 }
 
@@ -119,6 +121,8 @@ pub fn main() -> ExitCode {
     // Without a handler Ctrl-C simply ends the program, which leaves no half-written file either.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
+            // Scripts run in groups of their own, which Ctrl-C does not reach.
+            crate::policy::foreign::kill_processes();
             std::process::exit(130);
         }
     });
@@ -147,6 +151,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::run(&args, &mut output),
         Command::Inspect(args) => inspect::run(&args, &mut output),
         Command::Train(args) => train::run(&args, &cli.common, &mut output),
+        Command::CheckPolicy(args) => check_policy::run(&args, &cli.common, &mut output),
         Command::List(args) => list::run(&args, &mut output),
     };
     match result {

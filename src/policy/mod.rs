@@ -1,7 +1,9 @@
-//! Who decides: heuristics, neural teachers, distilled students.
+//! Who decides: heuristics, neural teachers, schedulers of others, distilled students.
 
+pub mod foreign;
 mod heuristic;
 pub mod neural;
+mod pick;
 mod soft;
 mod student;
 
@@ -11,7 +13,7 @@ use crate::{
     simulator::dag::{Decision, Observation, StageRef},
     spec::{Spec, SpecError},
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// A scheduler.
 ///
@@ -96,7 +98,10 @@ pub enum PolicyError {
     /// A neural network cannot be loaded.
     #[error(transparent)]
     Neural(#[from] neural::NeuralError),
-    /// The network gave a score that is no number.
+    /// A scheduler of somebody else's cannot be loaded, or did not answer as it must.
+    #[error(transparent)]
+    Foreign(#[from] foreign::ForeignError),
+    /// The network gave a score that is no number, or scores too far apart for probabilities.
     #[error("{policy}: at {time_ms} ms the network gave a score that is not finite")]
     NotFinite {
         /// The policy.
@@ -118,7 +123,7 @@ pub struct PolicyInfo {
 }
 
 /// All policies there are.
-pub const POLICIES: [PolicyInfo; 9] = [
+pub const POLICIES: [PolicyInfo; 12] = [
     PolicyInfo {
         name: "random",
         usage: "random",
@@ -156,8 +161,23 @@ pub const POLICIES: [PolicyInfo; 9] = [
     },
     PolicyInfo {
         name: "decima",
-        usage: "decima:FILE[,mode=greedy|sample]",
-        meaning: "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict",
+        usage: "decima[:FILE][,mode=greedy|sample]",
+        meaning: "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
+    },
+    PolicyInfo {
+        name: "script",
+        usage: "script:COMMAND[,timeout=60][,mode=greedy|sample]",
+        meaning: "a process that answers questions with scores, one JSON line each (docs/foreign-policies.md)",
+    },
+    PolicyInfo {
+        name: "onnx",
+        usage: "onnx:FILE[,mode=greedy|sample]",
+        meaning: "a network in an ONNX file (docs/foreign-policies.md; cargo feature `onnx`)",
+    },
+    PolicyInfo {
+        name: "torchscript",
+        usage: "torchscript:FILE[,mode=greedy|sample]",
+        meaning: "a network in a TorchScript file (docs/foreign-policies.md; cargo feature `torch`)",
     },
     PolicyInfo {
         name: "student",
@@ -172,7 +192,7 @@ pub const POLICIES: [PolicyInfo; 9] = [
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "decima" | "student");
+    let takes_file = matches!(spec.name.as_str(), "decima" | "student" | "script" | "onnx" | "torchscript");
     if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
         spec.refuse_file()?;
     }
@@ -197,9 +217,30 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy>, PolicyError> {
             Box::new(soft::Soft::new(soft::Rule::SrptFair { cap }, softness))
         }
         "decima" => {
-            let path = spec.require_file("Decima weights: .safetensors or .pt")?;
             let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-            Box::new(neural::DecimaPolicy::load(path, sample)?)
+            Box::new(match &spec.file {
+                Some(path) => neural::DecimaPolicy::load(path, sample)?,
+                None => neural::DecimaPolicy::builtin(sample)?,
+            })
+        }
+        "script" => {
+            let command =
+                spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
+            let seconds = args.number("timeout", 60.0, 0.001..=1e6)?;
+            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+            let timeout = Duration::from_secs_f64(seconds);
+            let network = foreign::ScriptNetwork::new(&command.to_string_lossy(), timeout)?;
+            Box::new(foreign::ForeignPolicy::new(Box::new(network), sample))
+        }
+        "onnx" => {
+            let path = spec.require_file("an ONNX model as in docs/foreign-policies.md")?;
+            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+            Box::new(foreign::ForeignPolicy::new(foreign::open_onnx(path)?, sample))
+        }
+        "torchscript" => {
+            let path = spec.require_file("a TorchScript module as in docs/foreign-policies.md")?;
+            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+            Box::new(foreign::ForeignPolicy::new(foreign::open_torchscript(path)?, sample))
         }
         "student" => {
             let path = spec.require_file("a student written by `distill fit`")?;

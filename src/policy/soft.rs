@@ -6,6 +6,7 @@
 use super::{
     Policy, PolicyError, Probabilities,
     heuristic::{find, remaining_work_ms, stages_of},
+    pick::draw,
 };
 use crate::{
     level::{first_max, log_sum_exp},
@@ -195,16 +196,4 @@ impl Soft {
 fn log_softmax(values: &[f64]) -> impl Iterator<Item = f32> {
     let total = log_sum_exp(values);
     values.iter().map(move |v| (v - total) as f32)
-}
-
-/// Index drawn from log-probabilities with one uniform number.
-pub(super) fn draw(log_probabilities: &[f32], uniform: f64) -> usize {
-    let mut left = uniform;
-    for (i, p) in log_probabilities.iter().enumerate() {
-        left -= f64::from(*p).exp();
-        if left < 0.0 {
-            return i;
-        }
-    }
-    log_probabilities.len() - 1
 }

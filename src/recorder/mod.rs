@@ -1,11 +1,18 @@
-//! Running policies: one episode, many episodes in parallel, and recording them as a trace.
+//! Running policies: one episode, many episodes in parallel, recording them as a trace, and checking that they keep their
+//! contract.
 
+mod battery;
+mod conformance;
 mod drive;
 mod episode;
+mod likeness;
 mod record;
 mod rollout;
 
+pub use battery::{Named, battery};
+pub use conformance::{Check, Conformance, ConformanceRequest, check_policy};
 pub use drive::LabelledRollouts;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
+pub use likeness::Likeness;
 pub use record::{RecordError, RecordRequest, Recording, record, source};
 pub use rollout::{Progress, RolloutError, rollouts};

@@ -164,13 +164,24 @@ pub(super) fn record_driven(
     };
     let planned = request.parts();
     let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned }, request.force)?;
+    let failed = AtomicBool::new(false);
     let results: Vec<Result<(), RecordError>> = writer
         .missing_parts(request.shard)
         .into_par_iter()
-        .map(|part| match record_part(&writer, part, request, driving, progress, stop) {
-            // Another recorder has finished the part meanwhile, and perhaps cleaned up behind it.
-            Err(RecordError::Trace(_)) if writer.is_finished(part) => Ok(()),
-            result => result,
+        .map(|part| {
+            // What has begun is finished and kept; nothing is begun that would hold up the error.
+            if failed.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let result = match stop.load(Ordering::Relaxed) {
+                true => Err(RecordError::Interrupted),
+                false => record_part(&writer, part, request, driving, progress, stop),
+            };
+            match result {
+                // Another recorder has finished the part meanwhile, and perhaps cleaned up behind it.
+                Err(RecordError::Trace(_)) if writer.is_finished(part) => Ok(()),
+                result => result.inspect_err(|_| failed.store(true, Ordering::Relaxed)),
+            }
         })
         .collect();
     results.into_iter().collect::<Result<(), _>>()?;

@@ -39,7 +39,7 @@ pub enum RolloutError {
 ///
 /// # Errors
 ///
-/// The first failing episode in order, or an interruption through `stop`.
+/// A failing episode, or an interruption through `stop`.
 pub fn rollouts(
     workload: &dyn Workload,
     (name, policy): (&str, &dyn Policy),
@@ -48,9 +48,13 @@ pub fn rollouts(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<EpisodeRun>, RolloutError> {
-    let results: Vec<_> = (0..episodes)
+    // The first error ends it: no further episode is begun.
+    (0..episodes)
         .into_par_iter()
         .map(|episode| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(RolloutError::Interrupted);
+            }
             let id = EpisodeId { seed, split, episode };
             let run = try_episode(workload, &mut *policy.fresh(), id, episode < timelines, |_, _, _| {
                 if stop.load(Ordering::Relaxed) { Err(RolloutError::Interrupted) } else { Ok(()) }
@@ -59,6 +63,5 @@ pub fn rollouts(
             progress.episode(run.outcome.decisions);
             Ok(run)
         })
-        .collect();
-    results.into_iter().collect()
+        .collect()
 }

@@ -18,10 +18,7 @@ use crate::{
     policy::neural::{DecimaPolicy, FEATURES},
 };
 use rayon::prelude::*;
-use std::{
-    path::Path,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// The network's features of a node, by the names that a trace gives them; the first three are the job's.
@@ -86,7 +83,7 @@ pub fn teacher_gradients(
             if stop.load(Ordering::Relaxed) {
                 return Err(TrainError::Interrupted);
             }
-            let mut policy = DecimaPolicy::new(network.clone(), Path::new("teacher"), false);
+            let mut policy = DecimaPolicy::new(network.clone(), false);
             let mut replay = Replay::new(episode);
             let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
             let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };

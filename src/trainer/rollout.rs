@@ -155,10 +155,9 @@ mod tests {
         trainer::Weights,
         workload,
     };
-    use std::path::Path;
 
     fn network() -> Result<DecimaPolicy, Box<dyn std::error::Error>> {
-        Ok(DecimaPolicy::new(Weights::random(1).network()?, Path::new("random"), true))
+        Ok(DecimaPolicy::new(Weights::random(1).network()?, true))
     }
 
     /// Without a discount the costs of an episode add up to what the jobs waited.

@@ -20,7 +20,6 @@ use crate::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::{
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -271,5 +270,5 @@ impl<'a> Session<'a> {
 
 /// The network as it explores.
 fn sampling(weights: &Arc<DecimaWeights>) -> DecimaPolicy {
-    DecimaPolicy::new(Arc::clone(weights), Path::new("in training"), true)
+    DecimaPolicy::new(Arc::clone(weights), true)
 }

@@ -138,7 +138,7 @@ fn gradients_are_those_of_differences() -> Outcome {
 fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(1);
-    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, "random".as_ref(), true);
+    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
     let id = rollout::RolloutId { episode: 0, seed: 1, draws: 1 };
     let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
     let rollout = rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?;
@@ -147,7 +147,7 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let zeros = [vec![0.0; steps]];
     let whole = Batch::new(&e, &zeros, &[Block { rollout: 0, steps: 0..steps }]);
     assert_eq!((whole.decisions as usize, whole.jobs as usize), (steps, e[0].any_edge.len()));
-    assert!(whole.jobs < whole.member_job.len() as i64 / 2, "{} of {}", whole.jobs, whole.member_job.len());
+    assert!(whole.jobs < whole.member_job.len() as i64, "{} of {}", whole.jobs, whole.member_job.len());
     // Rust's probabilities of the rollout are libtorch's.
     let answers = Network::new(&weights, Device::Cpu)?.answers(&Inputs::new(&whole, Device::Cpu)?)?;
     for (step, p) in e[0].steps.iter().zip(Vec::<f32>::try_from(answers.log_prob)?) {
@@ -162,7 +162,7 @@ fn updates_follow_the_advantage() -> Outcome {
     let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
     for (algorithm, rate) in [(Algorithm::Ppo, 1e-3), (Algorithm::Reinforce, 1e-3)] {
         let mut weights = weights(2);
-        let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, "random".as_ref(), true);
+        let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
         let id = rollout::RolloutId { episode: 0, seed: 3, draws: 1 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         let e = [rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?.experience];
@@ -181,7 +181,7 @@ fn updates_follow_the_advantage() -> Outcome {
         for i in 0..4 {
             let mut learner = Learner { weights: &mut weights, adam: &mut adam, device: Device::Cpu };
             let stats = learner.update((&e, &advantage), (goal, rate), &params, &mut Stream::new(i, "t"))?;
-            assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl >= 0.0, "{stats:?}");
+            assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl > -1e-6, "{stats:?}");
         }
         assert!(log_prob(&weights)? > before + 0.01, "{algorithm:?}: {} after {before}", log_prob(&weights)?);
     }
@@ -193,7 +193,7 @@ fn updates_follow_the_advantage() -> Outcome {
 fn attributions_add_up() -> Outcome {
     let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(3);
-    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, "random".as_ref(), false);
+    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, false);
     let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Test, episode: 0 };
     let mut decisions = Vec::new();
     let done = crate::recorder::run_episode(&*workload, &mut policy, run, false, |_, d, _| decisions.push(d))?;

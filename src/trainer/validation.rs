@@ -8,7 +8,7 @@ use crate::{
     workload::Workload,
 };
 use serde::{Deserialize, Serialize};
-use std::{path::Path, sync::atomic::AtomicBool};
+use std::sync::atomic::AtomicBool;
 
 /// One mode of a network on the validation episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl<'a> Arena<'a> {
     pub(super) fn judge(&self, weights: &Weights) -> Result<Validation, TrainError> {
         let weights = weights.network()?;
         let mode = |sample: bool| -> Result<ModeResult, TrainError> {
-            let policy = DecimaPolicy::new(weights.clone(), Path::new("in training"), sample);
+            let policy = DecimaPolicy::new(weights.clone(), sample);
             let runs = self.run(("the network", &policy))?;
             let pairs = runs.iter().zip(&self.reference);
             let ratios: Vec<f64> = pairs.filter_map(|(run, r)| Some((run.outcome.mean_jct_ms? / (*r)?).ln())).collect();

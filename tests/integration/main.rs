@@ -20,6 +20,7 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;

@@ -103,7 +103,7 @@ fn checkpoints_heuristics_and_traces_are_beginnings() {
     done(dir, &["explain", "student.json", "n-test", "--run", "run"]);
     assert!(kept().contains("\"gradients\""), "what was measured once stays");
     record(dir, "heuristic", "4", "test");
-    refused(dir, &["explain", "student.json", "heuristic", "--gradients", "20"], &["gradients of decima:FILE only"]);
+    refused(dir, &["explain", "student.json", "heuristic", "--gradients", "20"], &["gradients of decima only"]);
 
     let lines = done(dir, &[&["--json"], &SHORT[..], &["-o", "json"]].concat());
     let kinds: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

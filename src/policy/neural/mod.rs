@@ -2,7 +2,7 @@
 //!
 //! [`Tensors`] reads a checkpoint, [`DecimaWeights`] checks it against the network, [`Decima`] evaluates the network. No
 //! tensor library takes part, nothing of a checkpoint is ever executed, and the same weights and input give the same bits
-//! on every machine. Training and other networks' file formats (TorchScript, ONNX) are not here.
+//! on every machine. Other networks' files (TorchScript, ONNX) are the business of [`super::foreign`].
 
 mod archive;
 mod decima;

@@ -2,9 +2,10 @@
 
 use super::{Decima, DecimaInput, DecimaWeights, NeuralError, Tensors};
 use crate::{
-    level::first_max,
-    policy::{Policy, PolicyError, Probabilities, soft::draw},
-    rng::Stream,
+    policy::{
+        Policy, PolicyError, Probabilities,
+        pick::{Picker, log_softmax},
+    },
     simulator::dag::{Decision, Observation, StageRef},
 };
 use std::{
@@ -16,9 +17,9 @@ use std::{
 pub struct DecimaPolicy {
     network: Decima,
     weights: Arc<DecimaWeights>,
-    path: PathBuf,
-    sample: bool,
-    stream: Stream,
+    /// `None` for weights in memory.
+    path: Option<PathBuf>,
+    picker: Picker,
     input: DecimaInput,
     /// Node index by stage id of the job at hand; `u32::MAX` for completed stages.
     node_of_stage: Vec<u32>,
@@ -33,18 +34,31 @@ impl DecimaPolicy {
     pub fn load(path: &Path, sample: bool) -> Result<Self, NeuralError> {
         let tensors = Tensors::load(path)?;
         let weights = Arc::new(DecimaWeights::from_tensors(&tensors, &path.display().to_string())?);
-        Ok(Self::new(weights, path, sample))
+        Ok(Self::with(weights, Some(path.to_owned()), Picker::new(sample, "decima")))
     }
 
-    /// A scheduler with weights in memory; `path` names them in errors.
+    /// The network that comes with the program (`data/README.md` tells how it was trained).
+    ///
+    /// # Errors
+    ///
+    /// A program that was built with a damaged network.
+    pub fn builtin(sample: bool) -> Result<Self, NeuralError> {
+        let weights = DecimaWeights::from_tensors(&Tensors::builtin()?, "built in")?;
+        Ok(Self::new(Arc::new(weights), sample))
+    }
+
+    /// A scheduler with weights in memory.
     #[must_use]
-    pub fn new(weights: Arc<DecimaWeights>, path: &Path, sample: bool) -> Self {
+    pub fn new(weights: Arc<DecimaWeights>, sample: bool) -> Self {
+        Self::with(weights, None, Picker::new(sample, "decima"))
+    }
+
+    fn with(weights: Arc<DecimaWeights>, path: Option<PathBuf>, picker: Picker) -> Self {
         Self {
             network: Decima::new(Arc::clone(&weights)),
             weights,
-            path: path.to_owned(),
-            sample,
-            stream: Stream::new(0, "decima"),
+            path,
+            picker,
             input: DecimaInput::default(),
             node_of_stage: Vec::new(),
         }
@@ -56,16 +70,9 @@ impl DecimaPolicy {
         (&self.input, &self.network)
     }
 
-    /// Index of the candidate to take: the first maximum, or a draw.
-    fn pick(&mut self, log_prob: &[f32]) -> usize {
-        match self.sample {
-            true => draw(log_prob, self.stream.uniform()),
-            false => first_max(log_prob.iter().map(|&p| f64::from(p))),
-        }
-    }
-
     fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
-        PolicyError::NotFinite { policy: format!("decima:{}", self.path.display()), time_ms: seen.time_ms() }
+        let policy = self.path.as_ref().map_or("decima".to_owned(), |path| format!("decima:{}", path.display()));
+        PolicyError::NotFinite { policy, time_ms: seen.time_ms() }
     }
 
     /// Copies the observation into the network's input buffers.
@@ -103,22 +110,13 @@ impl DecimaPolicy {
     }
 }
 
-/// Appends the log-softmax of the scores; false if one is not finite.
-fn log_softmax(scores: &[f32], out: &mut Vec<f32>) -> bool {
-    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = scores.iter().map(|s| f64::from(s - most).exp()).sum();
-    let total = f64::from(most) + sum.ln();
-    out.extend(scores.iter().map(|&s| (f64::from(s) - total) as f32));
-    out.iter().all(|p| p.is_finite())
-}
-
 impl Policy for DecimaPolicy {
     fn fresh(&self) -> Box<dyn Policy> {
-        Box::new(Self::new(Arc::clone(&self.weights), &self.path, self.sample))
+        Box::new(Self::with(Arc::clone(&self.weights), self.path.clone(), self.picker.fresh()))
     }
 
     fn reset(&mut self, episode_seed: u64) {
-        self.stream = Stream::new(episode_seed, "decima");
+        self.picker.reset(episode_seed);
     }
 
     fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
@@ -127,9 +125,9 @@ impl Policy for DecimaPolicy {
         if !log_softmax(self.network.stage_scores(), &mut p.stage) {
             return Err(self.not_finite(seen));
         }
-        let stage = seen.schedulable()[self.pick(&p.stage)];
+        let stage = seen.schedulable()[self.picker.pick(&p.stage)];
         self.amounts(seen, stage, &mut p.amount)?;
-        let executors = 1 + self.pick(&p.amount) as u32;
+        let executors = 1 + self.picker.pick(&p.amount) as u32;
         Ok(Decision::Assign { stage, executors })
     }
 
@@ -143,6 +141,6 @@ impl Policy for DecimaPolicy {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        vec![self.path.clone()]
+        self.path.iter().cloned().collect()
     }
 }

@@ -74,6 +74,15 @@ impl Tensors {
         })
     }
 
+    /// The network that comes with the program, for the workload `builtin` (`data/README.md`).
+    ///
+    /// # Errors
+    ///
+    /// A program that was built with a damaged file.
+    pub fn builtin() -> Result<Self, NeuralError> {
+        Self::from_bytes(include_bytes!("../../../data/decima-builtin.safetensors"), "built in")
+    }
+
     /// Tensors in memory.
     #[must_use]
     pub fn new(entries: BTreeMap<String, Tensor>) -> Self {

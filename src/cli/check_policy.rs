@@ -1,0 +1,147 @@
+//! `distill check-policy`: does a policy keep its contract, and does it decide as another one?
+
+use super::{
+    Common, Interrupted, STOP, Verdict, compare::open_workload, output::Output, parts::count, progress::StepBar,
+    table::Table,
+};
+use crate::{
+    policy,
+    recorder::{Check, Conformance, ConformanceRequest, Likeness, Named, battery, check_policy},
+    spec::Spec,
+};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+
+/// Check that a policy keeps its contract, and whether it decides as another one
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill check-policy \"script:python3 policy.py\"\n  distill check-policy onnx:policy.onnx \
+--against \"script:python3 policy.py\"\n  distill check-policy decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -n 3\n\n\
+Without -w the policy meets ordinary workloads and corner cases: one job, one executor, no edges, many jobs, a large\n\
+cluster, long chains, many stages at once. Exit code 1 if a check fails (docs/foreign-policies.md)."
+)]
+pub(super) struct CheckPolicyArgs {
+    /// Policy to check (see `distill list policies`)
+    policy: String,
+    /// Workload, repeatable [default: a battery of built-in ones]
+    #[arg(short, long = "workload", value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// Another policy that must decide the same; near ties, below 1e-4 in log-probability, are counted apart
+    #[arg(long, value_name = "POLICY")]
+    against: Option<String>,
+    /// The largest difference of log-probabilities to the other policy that passes
+    #[arg(long, default_value_t = 1e-5, value_name = "X")]
+    tolerance: f32,
+    /// Episodes of each workload
+    #[arg(short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    episodes: u32,
+    /// Leave an episode after so many decisions
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    decisions: u32,
+}
+
+pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if args.tolerance.is_nan() || args.tolerance < 0.0 {
+        bail!("--tolerance must be a number of at least 0, got {}", args.tolerance);
+    }
+    let policy = policy::open(&args.policy.parse::<Spec>()?)?;
+    let against = args.against.as_ref().map(|id| anyhow::Ok(policy::open(&id.parse::<Spec>()?)?)).transpose()?;
+    let workloads = match &args.workloads[..] {
+        [] => battery()?,
+        ids => {
+            let named = |id: &String| Ok(Named { name: id.clone(), workload: open_workload(id)? });
+            ids.iter().map(named).collect::<Result<_>>()?
+        }
+    };
+    let request = ConformanceRequest {
+        policy: &*policy,
+        against: against.as_deref(),
+        workloads: &workloads,
+        seed: common.seed,
+        episodes: args.episodes,
+        decisions: args.decisions,
+    };
+    let bar = StepBar::new(workloads.len(), output);
+    let found = check_policy(&request, &STOP, |name| {
+        bar.begin(name.to_owned());
+        bar.step();
+    });
+    drop(bar);
+    let Some(found) = found else { return Err(Interrupted.into()) };
+    let alike = found.likeness.as_ref().is_none_or(|likeness| likeness.holds(args.tolerance));
+    let passed = found.passed() && alike;
+    let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
+    let fields = json!({"policy": args.policy, "against": args.against, "workloads": names,
+        "tolerance": args.tolerance, "passed": passed, "found": found});
+    output.json("conformance", &fields)?;
+    print(args, &found, passed, output)?;
+    Ok(if passed { Verdict::Done } else { Verdict::GateFailed })
+}
+
+fn print(args: &CheckPolicyArgs, found: &Conformance, passed: bool, output: &mut Output) -> Result<()> {
+    let mut table = Table::new(&["check", "tested", "result"]).with_words(1);
+    for check in &found.checks {
+        table.row([check.name.to_owned(), check.tested.to_string(), result(check)]);
+    }
+    if let (Some(other), Some(likeness)) = (&args.against, &found.likeness) {
+        rows_of_likeness(&mut table, other, likeness, args.tolerance);
+    }
+    output.text(table)?;
+    let firsts = found.checks.iter().filter_map(|check| Some((check.name, check.first.as_ref()?)));
+    for (name, first) in firsts {
+        output.text(format!("\nfirst failure of \"{name}\":\n  {first}"))?;
+    }
+    if let Some(first) = found.likeness.as_ref().and_then(|likeness| likeness.first.as_ref()) {
+        output.text(format!("\nfirst difference:\n  {first}"))?;
+    }
+    let stalled = match found.stalled {
+        0 => String::new(),
+        n => format!("; it left the cluster stranded in {}, where jobs never end", count(n as usize, "episode")),
+    };
+    output.text(format!(
+        "\n{} in {}{stalled}\nper decision: {} median, {} for all but 1 in 100, {} at most\n{}: {}",
+        count(found.decisions as usize, "decision"),
+        count(found.episodes as usize, "episode"),
+        time(found.median_ms),
+        time(found.p99_ms),
+        time(found.longest_ms),
+        args.policy,
+        if passed { "passed" } else { "FAILED" }
+    ))
+}
+
+fn result(check: &Check) -> String {
+    match check {
+        Check { failed: 0, tested: 0, .. } => "not applicable".to_owned(),
+        Check { failed: 0, .. } => "ok".to_owned(),
+        Check { failed, .. } => format!("FAILED {failed} times"),
+    }
+}
+
+fn rows_of_likeness(table: &mut Table, other: &str, likeness: &Likeness, tolerance: f32) {
+    let Likeness { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = likeness;
+    let ties = match near_ties {
+        0 => String::new(),
+        n => format!("; {n} near ties"),
+    };
+    let actions = if *differing == 0 { format!("ok{ties}") } else { format!("FAILED {differing} times{ties}") };
+    table.row([format!("same actions as {other}"), questions.to_string(), actions]);
+    for (what, apart) in [("stages", stage_log_prob), ("amounts", amount_log_prob)] {
+        let (tested, verdict) = match *apart {
+            None => ("-".to_owned(), "not applicable".to_owned()),
+            Some(apart) if apart <= tolerance => (questions.to_string(), format!("ok, {apart:.1e} apart at most")),
+            Some(apart) => (questions.to_string(), format!("FAILED, {apart:.1e} apart, {tolerance:.0e} allowed")),
+        };
+        table.row([format!("same log-probabilities of {what}"), tested, verdict]);
+    }
+}
+
+/// Milliseconds with a fitting unit.
+fn time(ms: f64) -> String {
+    match ms {
+        ms if ms < 0.1 => format!("{:.1} µs", ms * 1e3),
+        ms if ms < 1e3 => format!("{ms:.2} ms"),
+        ms => format!("{:.1} s", ms / 1e3),
+    }
+}

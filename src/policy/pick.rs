@@ -1,0 +1,57 @@
+//! From scores to a choice: log-probabilities, and the greedy or sampled candidate.
+
+use crate::{level::first_max, rng::Stream};
+
+/// Takes the first of the most probable candidates, or draws one.
+#[derive(Clone, Debug)]
+pub(super) struct Picker {
+    sample: bool,
+    /// Which of the streams under an episode's seed the draws come from.
+    label: &'static str,
+    stream: Stream,
+}
+
+impl Picker {
+    pub(super) fn new(sample: bool, label: &'static str) -> Self {
+        Self { sample, label, stream: Stream::new(0, label) }
+    }
+
+    /// The same before its first episode.
+    pub(super) fn fresh(&self) -> Self {
+        Self::new(self.sample, self.label)
+    }
+
+    /// Begins an episode.
+    pub(super) fn reset(&mut self, episode_seed: u64) {
+        self.stream = Stream::new(episode_seed, self.label);
+    }
+
+    /// Index of the candidate to take.
+    pub(super) fn pick(&mut self, log_prob: &[f32]) -> usize {
+        match self.sample {
+            true => draw(log_prob, self.stream.uniform()),
+            false => first_max(log_prob.iter().map(|&p| f64::from(p))),
+        }
+    }
+}
+
+/// Appends the log-softmax of the scores; false if one is not finite.
+pub(super) fn log_softmax(scores: &[f32], out: &mut Vec<f32>) -> bool {
+    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = scores.iter().map(|s| f64::from(s - most).exp()).sum();
+    let total = f64::from(most) + sum.ln();
+    out.extend(scores.iter().map(|&s| (f64::from(s) - total) as f32));
+    out.iter().all(|p| p.is_finite())
+}
+
+/// Index drawn from log-probabilities with one uniform number.
+pub(super) fn draw(log_probabilities: &[f32], uniform: f64) -> usize {
+    let mut left = uniform;
+    for (i, p) in log_probabilities.iter().enumerate() {
+        left -= f64::from(*p).exp();
+        if left < 0.0 {
+            return i;
+        }
+    }
+    log_probabilities.len() - 1
+}
