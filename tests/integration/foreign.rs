@@ -6,6 +6,7 @@ mod agreement;
 mod cli;
 mod contract;
 mod files;
+#[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network;
 #[cfg(feature = "onnx")]
 mod onnx_file;

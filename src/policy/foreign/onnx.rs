@@ -19,7 +19,7 @@ const MAX_PLANS: usize = 512;
 /// A network in an ONNX file.
 ///
 /// The graph is planned once for all sizes. Where tract cannot do that, it is planned for each combination of sizes that comes
-/// along, which takes milliseconds; the plans are kept.
+/// along, which takes tens of milliseconds; the plans are kept.
 pub struct OnnxNetwork(Arc<Model>);
 
 struct Model {

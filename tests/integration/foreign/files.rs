@@ -1,6 +1,8 @@
 //! Model files that are none, or not of the contract.
 
-use super::{open, refused};
+#[cfg(any(feature = "onnx", feature = "torch"))]
+use super::open;
+use super::refused;
 
 #[test]
 fn a_file_is_needed() {
