@@ -51,13 +51,17 @@ pub fn learning_curve(curve: &LearningCurve<'_>) -> Result<(String, Vec<u8>), Re
     };
     let iterations = curve.points.last().map_or(0, |p| p.iteration);
     let x = Axis::linear(&format!("time, {unit} ({iterations} iterations in all)"), (0.0, end_s / seconds), 10, number);
-    let values = || curve.points.iter().flat_map(|p| [p.greedy, p.sampled]).flatten();
-    let low = values().fold(1.0, f64::min);
-    // Where training begins is of less interest than where it ends.
-    let high = values().fold(1.0, f64::max).min(3.0);
+    let values =
+        |points: &[CurvePoint]| -> Vec<f64> { points.iter().flat_map(|p| [p.greedy, p.sampled]).flatten().collect() };
+    // An untrained network is so bad that nothing else could be told apart beside it.
+    let later = if curve.points.len() > 3 { &curve.points[1..] } else { curve.points };
+    let low = values(later).into_iter().fold(1.0, f64::min);
+    let high = values(later).into_iter().fold(1.0, f64::max);
     let margin = 0.05 * (high - low).max(0.05);
+    let first = values(&curve.points[..1.min(curve.points.len())]).into_iter().fold(0.0, f64::max);
+    let beyond = if first > high + margin { format!(" (at first {first:.1}, off the chart)") } else { String::new() };
     let y = Axis::linear(
-        &format!("mean job completion time ÷ that of {}, validation episodes", curve.reference),
+        &format!("mean job completion time ÷ that of {}, validation episodes{beyond}", curve.reference),
         (low - margin, high + margin),
         6,
         number,

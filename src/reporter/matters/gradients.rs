@@ -44,7 +44,7 @@ pub(in crate::reporter) fn section(found: &TeacherGradients) -> Result<Section, 
         range: (0.0, 0.1),
         reference,
         write: nats,
-        tick: number,
+        tick: |v| number((1e6 * v).round() / 1e6),
     };
     let panels = [
         panel("How much it moves decisions", "mean absolute share, nats", None),
