@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_other_rollouts_are_the_baseline() {
         let rollouts = [rollout(&[(0.0, 4.0, 0.0), (2.0, 6.0, 0.0)]), rollout(&[(0.0, 1.0, 0.0), (1.0, 3.0, 0.0)])];
-        let found = advantages(&rollouts, &[0..2], PLAIN);
+        let found = advantages(&rollouts, std::slice::from_ref(&(0..2)), PLAIN);
         // Costs to come: 10, 6 and 4, 3 (0 from 2 s on); of the first at 1 s: half-way between 10 and 6.
         close(&found.scaled, &[vec![4.0 - 10.0, 0.0 - 6.0], vec![10.0 - 4.0, 8.0 - 3.0]]);
         assert_eq!(found.explained, 0.0);
@@ -174,7 +174,7 @@ mod tests {
     fn the_backlog_explains_what_it_can() {
         let a = rollout(&[(0.0, 2.0, 10.0), (1.0, 8.0, 8.0)]);
         let b = rollout(&[(0.0, 2.0, 16.0), (1.0, 14.0, 14.0)]);
-        let found = advantages(&[a, b], &[0..2], Returns::Discounted { rate: 0.0, trace: 0.5 });
+        let found = advantages(&[a, b], std::slice::from_ref(&(0..2)), Returns::Discounted { rate: 0.0, trace: 0.5 });
         assert!((found.explained - 1.0).abs() < 1e-12, "{}", found.explained);
         assert!(found.scaled.iter().flatten().all(|v| v.abs() < 1e-3), "{found:?}");
     }
@@ -184,7 +184,8 @@ mod tests {
     fn the_trace_looks_no_further_than_it_should() {
         let one = rollout(&[(0.0, 5.0, 9.0), (1.0, 7.0, 3.0)]);
         let two = rollout(&[(0.0, 1.0, 0.0), (1.0, 1.0, 0.0)]);
-        let found = advantages(&[one, two], &[0..2], Returns::Discounted { rate: 0.0, trace: 1e6 });
+        let found =
+            advantages(&[one, two], std::slice::from_ref(&(0..2)), Returns::Discounted { rate: 0.0, trace: 1e6 });
         // Factor: differences of cost 10, 6 and backlog 9, 3.
         let factor = (10.0 * 9.0 + 6.0 * 3.0) / (81.0 + 9.0);
         let value = [[2.0 + 9.0 * factor, 1.0 + 3.0 * factor], [12.0 - 9.0 * factor, 7.0 - 3.0 * factor]];
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn average_returns_are_free_of_the_mean_rate() {
         let rollouts = [rollout(&[(0.0, 3.0, 0.0), (1.0, 3.0, 0.0)]), rollout(&[(0.0, 3.0, 0.0), (1.0, 3.0, 0.0)])];
-        let found = advantages(&rollouts, &[0..2], Returns::Average { trace: 0.0 });
+        let found = advantages(&rollouts, std::slice::from_ref(&(0..2)), Returns::Average { trace: 0.0 });
         assert!(found.scaled.iter().flatten().all(|v| v.abs() < 1e-6), "{found:?}");
     }
 }
