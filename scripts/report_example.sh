@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 distill=${1:-target/release/distill}
-teacher=decima
+teacher=sjf,mode=sample,temperature=0.2
 run=runs/example
 
 rm -rf $run

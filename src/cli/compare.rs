@@ -82,6 +82,11 @@ impl WorkloadArgs {
     }
 }
 
+/// Whether a policy of that name is a network, or may be one.
+pub(super) fn is_network(name: &str) -> bool {
+    matches!(name, "decima" | "script" | "onnx" | "torchscript")
+}
+
 /// A policy that takes part.
 pub(super) struct Contender {
     pub(super) id: String,
@@ -94,7 +99,7 @@ impl Contender {
     pub(super) fn open(id: &str, role: Option<&'static str>) -> Result<Self> {
         let spec: Spec = id.parse()?;
         let usual = match spec.name.as_str() {
-            "decima" | "script" | "onnx" | "torchscript" => "teacher",
+            name if is_network(name) => "teacher",
             "student" => "student",
             _ => "heuristic",
         };

@@ -1,6 +1,6 @@
 //! The run directory that `evaluate` and `explain` write into and `report` draws from.
 
-use super::evaluate::write_json;
+use super::{compare::is_network, evaluate::write_json};
 use crate::{
     model::Student,
     policy,
@@ -154,7 +154,7 @@ fn title(teacher: &str) -> String {
 /// What a reader must know of a teacher that is no network.
 fn notes(teacher: &str) -> Vec<String> {
     let Ok(spec) = teacher.parse::<Spec>() else { return Vec::new() };
-    if !policy::open(&spec).is_ok_and(|policy| policy.files().is_empty()) {
+    if is_network(&spec.name) || !policy::open(&spec).is_ok_and(|policy| policy.files().is_empty()) {
         return Vec::new();
     }
     vec![match spec.params.contains_key("temperature") {
@@ -174,4 +174,15 @@ fn command_line(words: impl Iterator<Item = String>) -> String {
         if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
     std::iter::once("distill".to_owned()).chain(words.map(quote)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_heuristics_are_said_to_be_none_of_a_network() {
+        assert!(notes("decima").is_empty() && notes("script:python3 policy.py").is_empty());
+        assert!(notes("sjf")[0].contains("not a trained network"));
+    }
 }

@@ -91,10 +91,29 @@ pub enum TrainError {
         /// What is wrong.
         reason: String,
     },
+    /// The device is not there.
+    #[error(
+        "device cuda:{asked} is not there: this libtorch sees {found} CUDA devices; use --device cpu, or build with a libtorch \
+         that has CUDA (docs/training.md)"
+    )]
+    Device {
+        /// Number of the device.
+        asked: usize,
+        /// How many there are.
+        found: i64,
+    },
     /// libtorch failed.
-    #[error("libtorch failed (a device that is out of memory, or is not there?)")]
-    Torch(#[from] tch::TchError),
+    #[error("libtorch failed: {0}")]
+    Torch(String),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<tch::TchError> for TrainError {
+    /// The first line of what libtorch says; pages of addresses follow it.
+    fn from(error: tch::TchError) -> Self {
+        let text = error.to_string();
+        Self::Torch(text.lines().next().unwrap_or_default().chars().take(300).collect())
+    }
 }

@@ -80,8 +80,12 @@ impl<'a> Session<'a> {
         params.check()?;
         // One thread per shard of a step is faster than several within it, and keeps sums in order.
         tch::set_num_threads(1);
-        // A device that is not there is better found now than after the first rollouts.
-        let _there = tch::Tensor::f_zeros([1], (tch::Kind::Float, device))?;
+        if let Device::Cuda(asked) = device {
+            let found = tch::Cuda::device_count();
+            if asked as i64 >= found {
+                return Err(TrainError::Device { asked, found });
+            }
+        }
         let arena = Arena::new(workload, reference, (params.seed, params.validation), stop)?;
         let mut session = Self { workload, lessons, params, arena, device, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {

@@ -116,15 +116,15 @@ fn what_cannot_be_trained_is_refused_with_a_reason() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let refuse = |more: &[&str], words: &[&str]| refused(dir, &[&SHORT[..], &["-o", "x"], more].concat(), words);
-    refuse(&["--rollouts", "1"], &["rollouts must be at least 2"]);
+    refuse(&["--minibatches", "0"], &["minibatches must be at least 1"]);
     refuse(&["--entropy", "nan"], &["entropy must be a finite number"]);
     refuse(&["--init", "nothing.pt"], &["nothing.pt", "cannot read"]);
     refuse(&["--warm-start", "clever"], &["unknown policy `clever`"]);
     refuse(&["--reference", "clever"], &["unknown policy `clever`"]);
-    refuse(&["--device", "cuda:7"], &["libtorch failed"]);
+    refuse(&["--device", "cuda:7"], &["cuda:7 is not there", "--device cpu"]);
     refuse(&["--device", "tpu"], &["cpu, cuda or cuda:N"]);
     fs::create_dir(dir.join("empty")).unwrap();
-    refuse(&["--warm-start", "empty"], &["manifest.json"]);
+    refuse(&["--warm-start", "empty"], &["the trace to learn from cannot be used", "manifest.json"]);
     fs::write(dir.join("file"), "").unwrap();
     refused(dir, &[&SHORT[..], &["-o", "file"]].concat(), &["file", "cannot create the folder"]);
     fs::write(dir.join("other.safetensors"), b"\x02\0\0\0\0\0\0\0{}").unwrap();
