@@ -72,17 +72,6 @@ pub enum TrainError {
         /// What is wrong.
         reason: String,
     },
-    /// A file of the training cannot be read or written.
-    #[error("{}: cannot be {action}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What was to be done.
-        action: &'static str,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
     /// The state of a training is damaged.
     #[error("{}: {reason}; begin anew with --force, or in another folder", path.display())]
     State {
