@@ -39,9 +39,9 @@ distill simulate -p decima:runs/decima/best.safetensors -p fair (docs/training.m
 pub(super) struct TrainArgs {
     /// Which network
     network: NetworkArg,
-    /// Workload to train on (see `distill list workloads`)
+    /// Workload to train on (see `distill list workloads`); of several, job sequences come in turn, validation has the first
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
-    workload: String,
+    workload: Vec<String>,
     /// Folder for the training
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
@@ -220,17 +220,18 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
     let NetworkArg::Decima = args.network;
     let params = args.params(common.seed);
     params.check()?;
-    let workload = open_workload(&args.workload)?;
+    let workloads = args.workload.iter().map(|text| open_workload(text)).collect::<Result<Vec<_>>>()?;
     let reference = policy::open(&args.reference.parse::<Spec>()?)?;
     let lessons = args.warm_start.as_deref().map(lessons).transpose()?;
     let weights = match &args.init {
         Some(path) => Weights::from_tensors(&Tensors::load(path)?, &path.display().to_string())?,
         None => Weights::random(common.seed),
     };
-    let workload_source = source(&args.workload, &workload.files())?;
+    let sources = args.workload.iter().zip(&workloads).map(|(text, workload)| source(text, &workload.files()));
+    let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let reference_source = source(&args.reference, &reference.files())?;
     let plan = json!({
-        "version": env!("CARGO_PKG_VERSION"), "network": "decima", "workload": workload_source,
+        "version": env!("CARGO_PKG_VERSION"), "network": "decima", "workloads": sources,
         "reference": reference_source, "warm_start": args.warm_start.as_deref().map(plan_of).transpose()?,
         "init": args.init.as_ref().map(|path| json!({"file": path, "sha256": weights.to_tensors().sha256()})),
         "device": format!("{:?}", args.device), "params": params,
@@ -246,20 +247,19 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
         TrainError::Interrupted => anyhow::Error::from(Interrupted),
         other => other.into(),
     };
-    let arena = (&*workload, (args.reference.as_str(), &*reference));
-    let mut session =
-        Session::new(arena, lessons.as_ref(), &params, checkpoint, args.device, &STOP).map_err(stopped)?;
+    let reference = (args.reference.as_str(), &*reference);
+    let mut session = Session::new(&workloads, reference, lessons.as_ref(), &params, checkpoint, args.device, &STOP)
+        .map_err(stopped)?;
     let mut saved = Instant::now();
     let end = loop {
         if let Some(end) = session.end() {
             break Some(end);
         }
         let elapsed: f64 = session.checkpoint().seconds.iter().sum();
-        if args.time_limit.is_some_and(|limit| elapsed >= limit.as_secs_f64()) {
-            break None;
-        }
-        match session.step() {
-            Ok(row) => {
+        let over = args.time_limit.is_some_and(|limit| elapsed >= limit.as_secs_f64());
+        match if over { session.look().map(|()| None) } else { session.step().map(Some) } {
+            Ok(None) => break None,
+            Ok(Some(row)) => {
                 let row = row.clone();
                 bar.step(&row, elapsed);
                 if row.validation.is_some() {
@@ -379,7 +379,7 @@ fn curve(args: &TrainArgs, checkpoint: &Checkpoint) -> Result<(String, Vec<u8>)>
     }
     let best = checkpoint.best.as_ref().and_then(|b| points.iter().position(|p| p.iteration == b.iteration));
     let curve =
-        LearningCurve { workload: &args.workload, reference: &args.reference, points: &points, imitation_s, best };
+        LearningCurve { workload: &args.workload[0], reference: &args.reference, points: &points, imitation_s, best };
     Ok(learning_curve(&curve)?)
 }
 

@@ -4,6 +4,7 @@ use super::{
     Checkpoint, IterationRow, Lessons, TrainError, TrainParams, UpdateStats, Weights,
     checkpoint::Best,
     lessons::Replay,
+    params::ParamError,
     returns::advantages,
     rollout::{Lead, Rollout, RolloutId, play},
     update::{Goal, Learner},
@@ -52,7 +53,7 @@ pub enum End {
 
 /// A training that goes on step by step. What it needs to go on later is in its [`Checkpoint`].
 pub struct Session<'a> {
-    workload: &'a dyn Workload,
+    workloads: &'a [Box<dyn Workload>],
     lessons: Option<&'a Lessons>,
     params: &'a TrainParams,
     arena: Arena<'a>,
@@ -62,15 +63,17 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// A training that goes on from `checkpoint`. `reference` is the policy that validations compare with. Runs the
-    /// reference, and looks at the network if nothing has been done yet.
+    /// A training that goes on from `checkpoint`. Job sequences come from the workloads in turn, those of validations from
+    /// the first. `reference` is the policy that validations compare with. Runs the reference, and looks at the network if
+    /// nothing has been done yet.
     ///
     /// # Errors
     ///
-    /// Parameters out of range, imitation without lessons, a device that is not there, a policy that fails, or an
+    /// No workload, parameters out of range, imitation without lessons, a device that is not there, a policy that fails, or an
     /// interruption.
     pub fn new(
-        (workload, reference): (&'a dyn Workload, (&str, &dyn Policy)),
+        workloads: &'a [Box<dyn Workload>],
+        reference: (&str, &dyn Policy),
         lessons: Option<&'a Lessons>,
         params: &'a TrainParams,
         checkpoint: Checkpoint,
@@ -86,8 +89,10 @@ impl<'a> Session<'a> {
                 return Err(TrainError::Device { asked, found });
             }
         }
-        let arena = Arena::new(workload, reference, (params.seed, params.validation), stop)?;
-        let mut session = Self { workload, lessons, params, arena, device, stop, checkpoint };
+        let none = ParamError { name: "workloads", found: "none".to_owned(), allowed: "at least one" };
+        let first = workloads.first().ok_or(none)?;
+        let arena = Arena::new(&**first, reference, (params.seed, params.validation), stop)?;
+        let mut session = Self { workloads, lessons, params, arena, device, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {
             let begin = Instant::now();
             let mut row = session.row(0, Phase::Start, &[]);
@@ -174,13 +179,28 @@ impl<'a> Session<'a> {
         Ok(&self.checkpoint.rows[self.checkpoint.rows.len() - 1])
     }
 
+    /// Looks at the network of the last iteration, if that has not been done: for a training that ends before its time.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Interrupted`] leaves the checkpoint as it was.
+    pub fn look(&mut self) -> Result<(), TrainError> {
+        if let Some(mut row) = self.checkpoint.rows.pop_if(|row| row.validation.is_none()) {
+            let looked = self.validate(&mut row);
+            self.checkpoint.rows.push(row);
+            looked?;
+        }
+        Ok(())
+    }
+
     /// Rollouts of the network, and which of them are of one job sequence.
     fn own(&self, iteration: u32) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
         let (sequences, each) = (self.params.sequences, self.params.rollouts);
         let weights = self.checkpoint.weights.network()?;
         let rollouts = self.parallel(sequences * each, |i| {
             let id = self.id(iteration, i / each, i);
-            Ok(play(self.workload, &mut sampling(&weights), Lead::Own, id, self.params.returns)?)
+            let workload = self.workload((iteration - 1) * sequences + i / each);
+            Ok(play(workload, &mut sampling(&weights), Lead::Own, id, self.params.returns)?)
         })?;
         let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
         Ok((rollouts, groups.collect()))
@@ -198,7 +218,8 @@ impl<'a> Session<'a> {
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
                     let lead = Lead::Taught { teacher: &mut *teacher, schedules };
-                    play(self.workload, &mut network, lead, self.id(iteration, i, i), self.params.returns)?
+                    let workload = self.workload((iteration - 1) * count + i);
+                    play(workload, &mut network, lead, self.id(iteration, i, i), self.params.returns)?
                 }
                 Lessons::Trace(recorded) => {
                     let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len().max(1);
@@ -213,6 +234,11 @@ impl<'a> Session<'a> {
                 }
             })
         })
+    }
+
+    /// Where the job sequence of a number comes from.
+    fn workload(&self, sequence: u32) -> &dyn Workload {
+        &*self.workloads[sequence as usize % self.workloads.len()]
     }
 
     fn id(&self, iteration: u32, sequence: u32, rollout: u32) -> RolloutId {

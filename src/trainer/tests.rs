@@ -229,7 +229,9 @@ fn small(seed: u64) -> TrainParams {
 
 /// Runs a training to its end, in one go or saved and read back before every iteration.
 fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Checkpoint, Box<dyn std::error::Error>> {
-    let workload = workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
+    let workloads = ["builtin,jobs=8,executors=5", "builtin,jobs=6,executors=4,rate=1e-5"];
+    let workloads = workloads.map(|w| Ok::<_, Box<dyn std::error::Error>>(workload::open(&w.parse()?)?));
+    let workloads = workloads.into_iter().collect::<Result<Vec<_>, _>>()?;
     let fair = policy::open(&"fair".parse()?)?;
     let lessons = Lessons::Policy(policy::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
@@ -238,8 +240,9 @@ fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Chec
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let arena = (&*workload, ("fair", &*fair));
-            let mut session = Session::new(arena, Some(&lessons), params, checkpoint, Device::Cpu, &stop)?;
+            let reference = ("fair", &*fair);
+            let mut session =
+                Session::new(&workloads, reference, Some(&lessons), params, checkpoint, Device::Cpu, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -266,6 +269,30 @@ fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -
     assert_eq!(whole, train(&params, 3, false)?);
     assert_eq!(whole, train(&params, 2, true)?);
     assert_ne!(whole.weights, train(&small(5), 2, false)?.weights);
+    Ok(())
+}
+
+/// A training that is ended early still knows how good its last network is, and looks once.
+#[test]
+fn the_last_network_is_looked_at() -> Outcome {
+    let params = small(6);
+    let workloads = [workload::open(&"builtin,jobs=5,executors=4".parse()?)?];
+    let fair = policy::open(&"fair".parse()?)?;
+    let lessons = Lessons::Policy(policy::open(&"srpt-fair".parse()?)?);
+    let stop = AtomicBool::new(false);
+    let checkpoint = Checkpoint::new(Weights::random(6));
+    let mut session =
+        Session::new(&workloads, ("fair", &*fair), Some(&lessons), &params, checkpoint, Device::Cpu, &stop)?;
+    assert_eq!(session.step()?.validation, None);
+    session.look()?;
+    let looked = session.checkpoint().clone();
+    assert_eq!(looked.rows.len(), 2);
+    assert!(looked.rows[1].validation.is_some());
+    session.look()?;
+    assert_eq!(*session.checkpoint(), looked);
+
+    let none = Session::new(&[], ("fair", &*fair), None, &params, looked, Device::Cpu, &stop).err();
+    assert_eq!(none.map(|e| e.to_string()).as_deref(), Some("workloads must be at least one, got none"));
     Ok(())
 }
 
