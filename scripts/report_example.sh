@@ -13,7 +13,7 @@ rm -rf $run
 "$distill" front $run/traces/train --validation $run/traces/validation -o $run --max-size 32 --max-choices 5000 \
     --learner tree,linear-tree,spline-logit -t $teacher -n 10
 "$distill" evaluate $run/student.json -t $teacher -p fair -p fifo -p sjf -p srpt-fair --edge-cases -n 20 --run $run
-"$distill" explain $run/student.json $run/traces/test --run $run --decisions 90
+"$distill" explain $run/student.json $run/traces/test --run $run --decisions 45
 "$distill" report $run -o $run/report
 
 rm -rf reports/demo
