@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes reports/demo: the demo, the front of sizes, edge cases, and the report of all of them, in a few minutes.
+# Makes reports/demo: the demo, the front of sizes, edge cases, and the report of all of them, in a minute.
 #   scripts/report_example.sh [DISTILL]     the program; by default the release build of this checkout
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
