@@ -10,10 +10,11 @@
 
 use rayon::prelude::*;
 use sched_distill::{
-    policy::{self, Probabilities},
+    policy,
+    scenario::dag::Probabilities,
     simulator::dag::Simulator,
     spec::Spec,
-    workload::{Cluster, JobArrival, TpchProfiles},
+    workload::dag::{Cluster, JobArrival, TpchProfiles},
 };
 use serde_json::Value;
 use std::{error::Error, path::Path, sync::Arc};
@@ -21,7 +22,7 @@ use std::{error::Error, path::Path, sync::Arc};
 /// Mean job completion time, s, of one run.
 fn run(policy: &str, cluster: Cluster, jobs: &[JobArrival], seed: u64) -> Result<f64, String> {
     let spec: Spec = policy.parse().map_err(|e| format!("{e}"))?;
-    let mut policy = policy::open(&spec).map_err(|e| e.to_string())?;
+    let mut policy = policy::dag::open(&spec).map_err(|e| e.to_string())?;
     let mut sim = Simulator::new(cluster, jobs.to_vec(), seed);
     policy.reset(seed);
     let mut probabilities = Probabilities::default();

@@ -9,9 +9,10 @@
 //! ```
 
 use sched_distill::{
-    policy::{self, Policy, PolicyError, Probabilities},
+    policy::{self, Policy, PolicyError},
     recorder::{EpisodeId, run_episode},
     rng::Split,
+    scenario::dag::Probabilities,
     simulator::dag::{Decision, Observation},
     spec::Spec,
     workload,
@@ -46,12 +47,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [workload, episodes, policies @ ..] = &args[..] else {
         return Err("expected WORKLOAD EPISODES POLICY...".into());
     };
-    let workload = workload::open(&workload.parse::<Spec>()?)?;
+    let workload = workload::dag::open(&workload.parse::<Spec>()?)?;
     let episodes: u32 = episodes.parse()?;
     let mut first = None;
     println!("{:<48}{:>10}{:>12}{:>12}{:>12}{:>8}", "policy", "decisions", "median µs", "mean µs", "p99 µs", "ratio");
     for id in policies {
-        let policy = policy::open(&id.parse()?)?;
+        let policy = policy::dag::open(&id.parse()?)?;
         let mut timed = Timed { policy, nanoseconds: Vec::new() };
         for episode in 0..episodes {
             let id = EpisodeId { seed: 0, split: Split::Test, episode };

@@ -36,13 +36,13 @@
 //! # #[cfg(feature = "toolkit")] {
 //! use sched_distill::{
 //!     distiller::{FitParams, fit_student}, model::Provenance, policy::{self, StudentPolicy},
-//!     recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::dag, workload,
+//!     feature, recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::Dag, workload,
 //! };
 //!
-//! let workload = workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
-//! let teacher = policy::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
+//! let workload = workload::dag::open(&"builtin,jobs=8,executors=5".parse()?)?;
+//! let teacher = policy::dag::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
 //! let record = |split, episodes| -> Result<_, Box<dyn std::error::Error>> {
-//!     let mut log = ChoiceLog::new(teacher.abstains());
+//!     let mut log = ChoiceLog::<Dag>::new(teacher.abstains());
 //!     for episode in 0..episodes {
 //!         let mut step = 0;
 //!         let id = EpisodeId { seed: 1, split, episode };
@@ -55,9 +55,9 @@
 //! };
 //! let (train, validation) = (record(Split::Train, 4)?, record(Split::Validation, 2)?);
 //! let params = FitParams { max_leaf_nodes: 8, ..FitParams::default() };
-//! let student = fit_student(dag::feature_set(), false, (&train, &validation), &params, Provenance::default())?;
+//! let student = fit_student(feature::dag::feature_set(), false, (&train, &validation), &params, Provenance::default())?;
 //!
-//! let mut scheduler = StudentPolicy::new(&student, "in memory".as_ref(), None)?;
+//! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;
 //! let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
 //! let run = run_episode(&*workload, &mut scheduler, id, false, |_, _, _| {})?;
 //! assert!(run.outcome.completed);

@@ -4,15 +4,16 @@
 mod random_tree;
 
 use sched_distill::{
-    feature::{Extractor, dag_feature_set},
+    feature::dag::{Extractor, feature_set},
     model::{
         ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
         ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
     },
     policy::{
-        self, Policy, Probabilities, StudentPolicy,
+        self, Policy, StudentPolicy,
         foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
     },
+    scenario::{Dag, dag::Probabilities},
     simulator::dag::{Decision, Simulator},
     workload,
 };
@@ -70,7 +71,7 @@ impl Runner {
     /// Runs an episode with all features of all levels; allocations, events and decisions from the first question on.
     fn run(&mut self, jobs: u32) -> (u64, u64, u64) {
         let spec = format!("builtin,jobs={jobs},executors=20,rate=1e-4").parse().unwrap();
-        let workload = workload::open(&spec).unwrap();
+        let workload = workload::dag::open(&spec).unwrap();
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
         let Self { policy, probabilities, extractor, rows } = self;
         policy.reset(1);
@@ -109,7 +110,7 @@ fn check(name: &str, policy: Box<dyn Policy>) {
 #[test]
 fn heuristics_allocate_nothing() {
     for name in ["fair", "fifo", "random", "weighted-fair", "sjf", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair"] {
-        check(name, policy::open(&name.parse().unwrap()).unwrap());
+        check(name, policy::dag::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -146,9 +147,9 @@ fn what_surrounds_a_foreign_network_allocates_nothing() {
 fn a_choice_log_allocates_nothing() {
     use sched_distill::recorder::ChoiceLog;
 
-    let workload = workload::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
-    let mut policy = policy::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
-    let (mut log, mut probabilities) = (ChoiceLog::new(false), Probabilities::default());
+    let workload = workload::dag::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
+    let mut policy = policy::dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
+    let (mut log, mut probabilities) = (ChoiceLog::<Dag>::new(false), Probabilities::default());
     let mut counts = [0; 2];
     for (episode, count) in (0u32..).zip(&mut counts) {
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
@@ -203,16 +204,16 @@ fn models(width: usize) -> [Model; 4] {
 #[test]
 fn a_student_allocates_nothing() {
     for kind in 0..4 {
-        let features = dag_feature_set();
+        let features = feature_set();
         let levels = ["job", "stage", "cluster"].map(|level| {
             let model = models(features.level(level).unwrap().features.len())[kind].clone();
             let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
             LevelModels::new(level, "model", vec![named])
         });
-        let mut student = Student::new(features, false, levels.to_vec(), Provenance::default());
+        let mut student = Student::new(features.clone(), false, levels.to_vec(), Provenance::default());
         for structure in [Structure::Hierarchical, Structure::Flat] {
             student.structure = structure;
-            check("student", Box::new(StudentPolicy::new(&student, Path::new("student.json"), None).unwrap()));
+            check("student", Box::new(StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap()));
         }
     }
 }
@@ -237,6 +238,6 @@ fn decima_allocates_nothing() {
     let weights = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/decima-model/model.pt");
     for mode in ["greedy", "sample"] {
         let spec = format!("decima:{},mode={mode}", weights.display());
-        check("decima", policy::open(&spec.parse().unwrap()).unwrap());
+        check("decima", policy::dag::open(&spec.parse().unwrap()).unwrap());
     }
 }

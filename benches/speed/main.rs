@@ -16,7 +16,7 @@ mod teacher;
 use criterion::criterion_main;
 use sched_distill::{
     policy::{self, Policy},
-    workload::{self, Workload},
+    workload::{self, dag::Workload},
 };
 use std::path::{Path, PathBuf};
 
@@ -33,12 +33,12 @@ fn reference(path: &str) -> Option<PathBuf> {
 fn tpch(args: &str) -> Option<Box<dyn Workload>> {
     let profiles = reference("tpch/tpch_profiles.json.gz")?;
     let spec = format!("tpch:{},{args}", profiles.display()).parse().expect("a well-formed spec");
-    Some(workload::open(&spec).expect("the reference profiles are readable"))
+    Some(workload::dag::open(&spec).expect("the reference profiles are readable"))
 }
 
 /// A policy by its spec.
 fn policy(spec: &str) -> Box<dyn Policy> {
-    policy::open(&spec.parse().expect("a well-formed spec")).expect("a policy that needs no file, or has it")
+    policy::dag::open(&spec.parse().expect("a well-formed spec")).expect("a policy that needs no file, or has it")
 }
 
 /// Greedy Decima with the pretrained weights.

@@ -1,11 +1,7 @@
 //! Events per second of whole episodes, by policy, cluster size and length of the arrival list.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
-use sched_distill::{
-    policy::{Policy, Probabilities},
-    simulator::dag::Simulator,
-    workload::Workload,
-};
+use sched_distill::{policy::Policy, scenario::dag::Probabilities, simulator::dag::Simulator, workload::dag::Workload};
 
 criterion_group! {
     name = group;

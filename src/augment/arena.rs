@@ -2,13 +2,11 @@
 
 use super::{AugmentError, moves};
 use crate::{
-    feature::Extractor,
     model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     recorder::{EpisodeId, Progress, run_episode},
     rng::Split,
-    simulator::dag::Decision,
-    workload::Workload,
+    scenario::{Answer, ChoiceRows, Dag, Questions, Scenario},
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -37,8 +35,8 @@ struct Line {
 
 /// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
 /// journal on disk: the same search started again finds there what it had already run.
-pub struct Arena<'a> {
-    workloads: &'a [Box<dyn Workload>],
+pub struct Arena<'a, S: Scenario = Dag> {
+    workloads: &'a [Box<S::Workload>],
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
     journal: Option<BufWriter<File>>,
@@ -48,17 +46,16 @@ pub struct Arena<'a> {
 }
 
 /// Runs single episodes.
-#[derive(Clone, Copy)]
-pub(super) struct Runner<'a> {
-    workloads: &'a [Box<dyn Workload>],
+pub(super) struct Runner<'a, S: Scenario> {
+    workloads: &'a [Box<S::Workload>],
     seed: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
 }
 
-impl Runner<'_> {
+impl<S: Scenario> Runner<'_, S> {
     /// ln of the mean completion time in ms; +∞ if the policy strands the cluster.
-    pub(super) fn run(&self, policy: &StudentPolicy, split: Split, episode: u32) -> Result<f64, AugmentError> {
+    pub(super) fn run(&self, policy: &StudentPolicy<S>, split: Split, episode: u32) -> Result<f64, AugmentError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(AugmentError::Interrupted);
         }
@@ -71,23 +68,18 @@ impl Runner<'_> {
 }
 
 /// Episodes go round the workloads.
-fn of_episode(workloads: &[Box<dyn Workload>], episode: u32) -> &dyn Workload {
+fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
     &*workloads[episode as usize % workloads.len()]
 }
 
-impl<'a> Arena<'a> {
+impl<'a, S: Scenario> Arena<'a, S> {
     /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the episodes.
     ///
     /// # Panics
     ///
     /// Without a workload.
     #[must_use]
-    pub fn new(
-        workloads: &'a [Box<dyn Workload>],
-        seed: u64,
-        progress: &'a dyn Progress,
-        stop: &'a AtomicBool,
-    ) -> Self {
+    pub fn new(workloads: &'a [Box<S::Workload>], seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
         assert!(!workloads.is_empty(), "an arena needs a workload");
         Self { workloads, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
     }
@@ -138,7 +130,7 @@ impl<'a> Arena<'a> {
         let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
         let (mut open, mut planned) = (Vec::new(), HashSet::new());
         for (student, &key) in keys.iter().enumerate() {
-            let policy = StudentPolicy::new(students[student], "a candidate".as_ref(), None)?;
+            let policy = StudentPolicy::<S>::new(students[student], "a candidate".as_ref(), None)?;
             let missing = episodes.clone().filter(|&e| !self.known.contains_key(&(key, split, e)));
             // The same student twice among the candidates is run once.
             let missing: Vec<u32> = missing.filter(|&e| planned.insert((key, e))).collect();
@@ -169,13 +161,13 @@ impl<'a> Arena<'a> {
         }
     }
 
-    fn runner(&self) -> Runner<'a> {
+    fn runner(&self) -> Runner<'a, S> {
         Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
     }
 
     /// For a student that is run outside, beside others: what runs it, and what is known of each of the episodes, which count
     /// as spent.
-    pub(super) fn lend(&mut self, key: Key, split: Split, episodes: Range<u32>) -> (Runner<'a>, Vec<Option<f64>>) {
+    pub(super) fn lend(&mut self, key: Key, split: Split, episodes: Range<u32>) -> (Runner<'a, S>, Vec<Option<f64>>) {
         self.spent += episodes.len() as u64;
         let known: Vec<Option<f64>> = episodes.map(|e| self.known.get(&(key, split, e)).copied()).collect();
         known.iter().flatten().for_each(|_| self.progress.episode(0));
@@ -214,32 +206,37 @@ impl<'a> Arena<'a> {
         split: Split,
         episodes: Range<u32>,
     ) -> Result<(), AugmentError> {
-        let driver = StudentPolicy::new(student, "a candidate".as_ref(), None)?;
-        let mut extractor = Extractor::default();
-        let mut rows: [Vec<f32>; 3] = Default::default();
+        let driver = StudentPolicy::<S>::new(student, "a candidate".as_ref(), None)?;
+        let (mut questions, silent) = (S::Questions::default(), S::Probabilities::default());
+        let (mut path, mut choice, mut x) = (Vec::new(), ChoiceRows::default(), Vec::new());
         // Per term: candidates, and their summed squared distance from the choice's mean.
         let mut sums = vec![(0.0, 0.0); terms.len()];
         for episode in episodes {
             let id = EpisodeId { seed: self.seed, split, episode };
             let workload = of_episode(self.workloads, episode);
             run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
-                let Decision::Assign { stage, .. } = decision else { return };
-                rows.iter_mut().for_each(Vec::clear);
-                extractor.update(seen);
-                let job = extractor.snapshot().candidate_jobs().position(|job| job == stage.job);
-                extractor.job_rows(seen, false, &mut rows[0]);
-                job.into_iter().for_each(|job| extractor.stage_rows(seen, job, &mut rows[1]));
-                extractor.amount_rows(seen, stage, &mut rows[2]);
-                for (&(level, term), (n, square)) in terms.iter().zip(&mut sums) {
-                    let Model::SplineLogit(model) = &student.levels[level].scheduler().model else { continue };
-                    // A student may have its levels in any order.
-                    let name = &student.levels[level].level;
-                    let Some(at) = student.feature_set.levels.iter().position(|l| l.name == *name) else { continue };
-                    let width = student.feature_set.levels[at].features.len();
-                    let values = || rows[at].chunks_exact(width).map(|row| model.terms[term].of(row));
-                    let mean = values().sum::<f64>() / values().len().max(1) as f64;
-                    *n += values().len() as f64;
-                    *square += values().map(|v| (v - mean).powi(2)).sum::<f64>();
+                questions.update(seen);
+                path.clear();
+                let answer = Answer { decision, probabilities: &silent };
+                while questions.choice(seen, &path, &answer, false, &mut choice) {
+                    x.clear();
+                    questions.rows(seen, &path, false, &mut x);
+                    let spec = &student.feature_set.levels[path.len()];
+                    for (&(level, term), (n, square)) in terms.iter().zip(&mut sums) {
+                        let Model::SplineLogit(model) = &student.levels[level].scheduler().model else { continue };
+                        // A student may have its levels in any order.
+                        if student.levels[level].level != spec.name {
+                            continue;
+                        }
+                        let values = || x.chunks_exact(spec.features.len()).map(|row| model.terms[term].of(row));
+                        let mean = values().sum::<f64>() / values().len().max(1) as f64;
+                        *n += values().len() as f64;
+                        *square += values().map(|v| (v - mean).powi(2)).sum::<f64>();
+                    }
+                    match choice.chosen {
+                        Some(chosen) => path.push(chosen),
+                        None => break,
+                    }
                 }
             })?;
         }
@@ -264,16 +261,16 @@ impl<'a> Arena<'a> {
         split: Split,
         episodes: Range<u32>,
     ) -> Result<Vec<f64>, AugmentError> {
-        let policy = |s: &Student| StudentPolicy::new(s, "a candidate".as_ref(), None);
+        let policy = |s: &Student| StudentPolicy::<S>::new(s, "a candidate".as_ref(), None);
         let driver = policy(student)?;
-        let others: Vec<StudentPolicy> = others.iter().map(|s| policy(s)).collect::<Result<_, _>>()?;
+        let others: Vec<StudentPolicy<S>> = others.iter().map(|s| policy(s)).collect::<Result<_, _>>()?;
         let counts: Vec<Result<(u64, Vec<u64>), AugmentError>> = episodes
             .into_par_iter()
             .map(|episode| {
-                let mut asked: Vec<Box<dyn Policy>> = others.iter().map(Policy::fresh).collect();
+                let mut asked: Vec<Box<dyn Policy<S>>> = others.iter().map(Policy::fresh).collect();
                 let (mut decisions, mut different) = (0, vec![0; asked.len()]);
                 let mut problem = None;
-                let mut ignored = crate::policy::Probabilities::default();
+                let mut ignored = S::Probabilities::default();
                 let id = EpisodeId { seed: self.seed, split, episode };
                 let workload = of_episode(self.workloads, episode);
                 run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {

@@ -12,11 +12,12 @@ pub use arena::Arena;
 pub use race::Paired;
 
 use crate::{
-    model::{Guard, Student},
+    level::FeatureSet,
+    model::{Guard, GuardError, Student},
     policy::PolicyError,
     recorder::EpisodeError,
     rng::Split,
-    scenario::TermTemplate,
+    scenario::{Catalogue, Scenario, TermTemplate},
 };
 use moves::Move;
 use race::race;
@@ -65,6 +66,19 @@ pub struct AugmentParams {
     pub polish_episodes: u32,
     /// Seed of that search.
     pub seed: u64,
+}
+
+impl Repertoire {
+    /// All that there is for a scenario, about the features of `set`.
+    ///
+    /// # Errors
+    ///
+    /// A set that lacks features of the scenario.
+    pub fn new(known: &Catalogue, set: &FeatureSet) -> Result<Self, GuardError> {
+        let guards = known.guards.iter().map(|t| t.guards(set)).collect::<Result<Vec<_>, _>>()?.concat();
+        let (orders, borders) = (known.orders.to_vec(), known.borders.to_vec());
+        Ok(Self { guards, orders, borders, terms: known.terms.to_vec() })
+    }
 }
 
 impl Default for AugmentParams {
@@ -164,8 +178,8 @@ pub struct Step {
 }
 
 /// The search's state.
-struct Search<'s, 'a> {
-    arena: &'s mut Arena<'a>,
+struct Search<'s, 'a, S: Scenario> {
+    arena: &'s mut Arena<'a, S>,
     params: &'s AugmentParams,
     best: Student,
     steps: Vec<Step>,
@@ -184,8 +198,8 @@ struct Search<'s, 'a> {
 /// # Errors
 ///
 /// See [`AugmentError`]. With a journal in the arena the same search goes on where it was stopped.
-pub fn augment(
-    arena: &mut Arena<'_>,
+pub fn augment<S: Scenario>(
+    arena: &mut Arena<'_, S>,
     student: &Student,
     repertoire: &Repertoire,
     params: &AugmentParams,
@@ -249,8 +263,8 @@ impl AugmentParams {
 
 /// A changed student against the best one on validation episodes that were not used before: `block` of them, and up to four
 /// times as many as long as the change looks better without being so for sure.
-fn validate(
-    arena: &mut Arena<'_>,
+fn validate<S: Scenario>(
+    arena: &mut Arena<'_, S>,
     changed: &Student,
     best: &Student,
     next: &mut u32,
@@ -271,7 +285,7 @@ fn validate(
     }
 }
 
-impl Search<'_, '_> {
+impl<S: Scenario> Search<'_, '_, S> {
     /// Adds the best of all small changes as long as one is confirmed.
     fn climb(&mut self, moves: &dyn Fn(&Student) -> Vec<Move>, until: u64) -> Result<(), AugmentError> {
         while self.arena.spent() < until {

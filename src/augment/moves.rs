@@ -216,13 +216,13 @@ pub(super) fn evidence(student: &mut Student) -> impl Iterator<Item = &mut Evide
 mod tests {
     use super::*;
     use crate::{
-        feature::dag_feature_set,
+        feature::dag::feature_set,
         model::{LevelModels, NamedModel, Provenance, ScoreCandidates, Tree},
     };
 
     /// A stump at the job level, a leaf below.
     fn student() -> Student {
-        let set = dag_feature_set();
+        let set = feature_set();
         let column = set.levels[0].features.iter().position(|f| f.name == "age").unwrap();
         let models = [Tree::stump(column as u32, 5e3, [0.25, 0.75]), Tree::leaf(0.0, 0.0, 1, 1.0)];
         let level = |(level, tree): (&str, Tree)| {
@@ -230,7 +230,7 @@ mod tests {
             LevelModels::new(level, "tree", vec![named])
         };
         let levels = ["job", "stage"].into_iter().zip(models).map(level).collect();
-        Student::new(set, false, levels, Provenance::default())
+        Student::new(set.clone(), false, levels, Provenance::default())
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_guard_goes_in_front_or_behind_where_the_level_has_one() {
-        let set = dag_feature_set();
+        let set = feature_set();
         let parse = |text| Guard::parse(text, &set).unwrap();
         let mut student = student();
         student.guards.push(parse("age > 60s first"));

@@ -10,6 +10,7 @@ use crate::{
     model::{Model, NamedModel, Operator, Place, Slot, Student},
     policy::StudentPolicy,
     rng::Split,
+    scenario::Scenario,
 };
 use cmaes::{CMAESOptions, DVector};
 use std::{
@@ -102,8 +103,8 @@ pub(super) struct Polish {
 }
 
 /// A generation under way: its candidates run side by side.
-struct Generation<'s, 'a> {
-    arena: &'s mut Arena<'a>,
+struct Generation<'s, 'a, S: Scenario> {
+    arena: &'s mut Arena<'a, S>,
     episodes: Range<u32>,
     /// What was run, in no order.
     done: Vec<(Key, u32, f64)>,
@@ -116,12 +117,12 @@ struct Generation<'s, 'a> {
 ///
 /// Every generation meets new training episodes, the same for all of its candidates, so that there is no set of episodes to
 /// overfit. Many candidates with few episodes each, as the mean of the better half averages their luck.
-pub(super) fn polish(
-    arena: &mut Arena<'_>,
+pub(super) fn polish<S: Scenario>(
+    arena: &mut Arena<'_, S>,
     (base, start): (&Student, &Student),
     polish: Polish,
     every: u32,
-    mut checkpoint: impl FnMut(&mut Arena<'_>, u32, Student) -> Result<bool, AugmentError>,
+    mut checkpoint: impl FnMut(&mut Arena<'_, S>, u32, Student) -> Result<bool, AugmentError>,
 ) -> Result<u32, AugmentError> {
     let coordinates = coordinates(start);
     if coordinates.is_empty() {
@@ -172,9 +173,9 @@ pub(super) fn polish(
 }
 
 /// Mean ln of the completion time of a candidate in the generation's episodes.
-fn try_out<'s, 'a: 's, 'm>(
+fn try_out<'s, 'a: 's, 'm, S: Scenario>(
     candidate: &Student,
-    lock: &(impl Fn() -> MutexGuard<'m, Generation<'s, 'a>> + Sync),
+    lock: &(impl Fn() -> MutexGuard<'m, Generation<'s, 'a, S>> + Sync),
 ) -> Result<f64, AugmentError>
 where
     's: 'm,
@@ -205,13 +206,13 @@ where
 mod tests {
     use super::*;
     use crate::{
-        feature::dag_feature_set,
+        feature::dag::feature_set,
         model::{Guard, Provenance},
     };
 
     #[test]
     fn numbers_of_guards_are_whole_where_features_count() {
-        let set = dag_feature_set();
+        let set = feature_set();
         let mut student = Student::new(set.clone(), false, Vec::new(), Provenance::default());
         let guards = [
             "stage: unfinished_parents > 0 last",

@@ -4,7 +4,7 @@
 //! make differences far less noisy than completion times themselves.
 
 use super::{Arena, AugmentError};
-use crate::{model::Student, rng::Split};
+use crate::{model::Student, rng::Split, scenario::Scenario};
 use std::ops::Range;
 
 /// Mean of paired differences of ln(mean completion time), and how sure it is.
@@ -83,8 +83,8 @@ fn quantile(z: f64, degrees: usize) -> f64 {
 /// than the best candidate, that decide as the incumbent does, and the worse half of the rest.
 ///
 /// Returns the survivors, best first, with their differences to the incumbent.
-pub(super) fn race(
-    arena: &mut Arena<'_>,
+pub(super) fn race<S: Scenario>(
+    arena: &mut Arena<'_, S>,
     incumbent: &Student,
     candidates: &[Student],
     (first, block, most): (u32, u32, u32),

@@ -6,14 +6,15 @@ use super::{
     evaluate::write_json,
     output::Output,
     progress::EpisodeBar,
+    scenario::with_scenario,
     table::Table,
 };
 use crate::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     level::sha256_hex,
-    model::{Evidence, Guard, GuardError, Student},
-    scenario::{BORDERS, GUARDS, ORDERS, TERMS},
-    workload::Workload,
+    model::{Evidence, Student},
+    policy::Policies,
+    scenario::Scenario,
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -88,11 +89,22 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         seed: common.seed,
     };
     params.check(&student)?;
+    with_scenario!(common.scenario_of(&student)?, S => search::<S>(args, &student, &params, common, output))
+}
+
+/// Searches, and compares what was found with what there was.
+fn search<S: Policies>(
+    args: &AugmentArgs,
+    student: &Student,
+    params: &AugmentParams,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Verdict> {
     // What takes part in the end is opened first, so that a mistake does not show after the search.
-    let mut contenders: Vec<Contender> =
+    let mut contenders: Vec<Contender<S>> =
         args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    let ids = args.workloads.ids()?;
-    let workloads: Vec<Box<dyn Workload>> = ids.iter().map(|id| open_workload(id)).collect::<Result<_>>()?;
+    let ids = args.workloads.ids::<S>()?;
+    let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| open_workload::<S>(id)).collect::<Result<_>>()?;
     let path = args.output.join("student.json");
     if path.canonicalize().is_ok_and(|there| args.student.canonicalize().is_ok_and(|here| here == there)) {
         bail!(
@@ -100,17 +112,15 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
             path.display()
         );
     }
-    let plan = plan(&student, &workloads, &ids, &params, common.seed)?;
+    let plan = plan::<S>(student, &workloads, &ids, params, common.seed)?;
     prepare(&args.output, &plan, args.force)?;
 
-    let guards: Vec<Guard> =
-        GUARDS.iter().map(|t| t.guards()).collect::<Result<Vec<_>, GuardError>>()?.into_iter().flatten().collect();
-    let repertoire = Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec(), terms: TERMS.to_vec() };
+    let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
     let bar = EpisodeBar::new("searching", params.budget, output);
     let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
     let mut arena =
-        Arena::new(&workloads, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
-    let result = augment(&mut arena, &student, &repertoire, &params, &mut |step| {
+        Arena::<S>::new(&workloads, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
+    let result = augment(&mut arena, student, &repertoire, params, &mut |step| {
         bar.note(&line(step));
         table.row([
             step.what.clone(),
@@ -131,7 +141,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     print_edits(&augmented, output)?;
 
     let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Test };
-    contenders.push(Contender::in_memory("before", &student)?);
+    contenders.push(Contender::in_memory("before", student)?);
     contenders.push(Contender::in_memory("augmented", &augmented)?);
     // Naming a workload twice gives it more turns in the search, and one comparison.
     let distinct: Vec<String> =
@@ -149,9 +159,9 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
 }
 
 /// What a search's results depend on.
-fn plan(
+fn plan<S: Scenario>(
     student: &Student,
-    workloads: &[Box<dyn Workload>],
+    workloads: &[Box<S::Workload>],
     ids: &[String],
     params: &AugmentParams,
     seed: u64,
@@ -160,7 +170,8 @@ fn plan(
         let bytes = std::fs::read(&path).with_context(|| format!("{}: cannot read", path.display()))?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))
     };
-    let files: BTreeMap<String, String> = workloads.iter().flat_map(|w| w.files()).map(hash).collect::<Result<_>>()?;
+    let files: BTreeMap<String, String> =
+        workloads.iter().flat_map(|w| S::workload_files(w)).map(hash).collect::<Result<_>>()?;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": ids, "files": files,
         "params": params, "seed": seed,

@@ -2,11 +2,12 @@
 
 use super::{
     Common, Interrupted, STOP, Verdict, compare::open_workload, output::Output, parts::count, progress::StepBar,
-    table::Table,
+    scenario::ScenarioName, table::Table,
 };
 use crate::{
     policy,
     recorder::{Check, Conformance, ConformanceRequest, Likeness, Named, battery, check_policy},
+    scenario::Dag,
     spec::Spec,
 };
 use anyhow::{Result, bail};
@@ -45,12 +46,15 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     if args.tolerance.is_nan() || args.tolerance < 0.0 {
         bail!("--tolerance must be a number of at least 0, got {}", args.tolerance);
     }
-    let policy = policy::open(&args.policy.parse::<Spec>()?)?;
-    let against = args.against.as_ref().map(|id| anyhow::Ok(policy::open(&id.parse::<Spec>()?)?)).transpose()?;
+    if common.scenario() != ScenarioName::Dag {
+        bail!("check-policy knows the contract of the scenario dag only");
+    }
+    let policy = policy::dag::open(&args.policy.parse::<Spec>()?)?;
+    let against = args.against.as_ref().map(|id| anyhow::Ok(policy::dag::open(&id.parse::<Spec>()?)?)).transpose()?;
     let workloads = match &args.workloads[..] {
         [] => battery()?,
         ids => {
-            let named = |id: &String| Ok(Named { name: id.clone(), workload: open_workload(id)? });
+            let named = |id: &String| Ok(Named { name: id.clone(), workload: open_workload::<Dag>(id)? });
             ids.iter().map(named).collect::<Result<_>>()?
         }
     };

@@ -4,11 +4,11 @@ use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, tab
 use crate::{
     evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare},
     model::Student,
-    policy::{self, Policy, StudentPolicy},
+    policy::{Policies, Policy, Sort, StudentPolicy},
     recorder::{EpisodeRun, RolloutError, rollouts},
     rng::Split,
+    scenario::Scenario,
     spec::Spec,
-    workload::{self, EDGE_CASES, Workload},
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -61,20 +61,22 @@ impl WorkloadArgs {
     /// # Errors
     ///
     /// A workload that cannot be opened: better now than after the others have run.
-    pub(super) fn ids(&self) -> Result<Vec<String>> {
+    pub(super) fn ids<S: Policies>(&self) -> Result<Vec<String>> {
         let mut ids = Vec::new();
         for id in &self.workloads {
             let mut spec: Spec = id.parse()?;
-            workload::open(&spec)?;
+            S::open_workload(&spec)?;
             ids.push(id.clone());
             if !self.edge_cases {
                 continue;
             }
-            if !matches!(spec.name.as_str(), "builtin" | "tpch") || spec.params.contains_key("edge") {
-                bail!("--edge-cases: `{id}` has none; builtin and tpch without edge=NAME have");
+            let known = S::INFO.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name);
+            if !known.clone().any(|name| name == spec.name) || spec.params.contains_key("edge") {
+                let known: Vec<&str> = known.collect();
+                bail!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and "));
             }
-            for case in EDGE_CASES {
-                spec.params.insert("edge".to_owned(), case.name.to_owned());
+            for (case, _) in S::INFO.edge_cases {
+                spec.params.insert("edge".to_owned(), (*case).to_owned());
                 ids.push(spec.to_string());
             }
         }
@@ -82,32 +84,25 @@ impl WorkloadArgs {
     }
 }
 
-/// Whether a policy of that name is a network, or may be one.
-pub(super) fn is_network(name: &str) -> bool {
-    matches!(name, "decima" | "script" | "onnx" | "torchscript")
-}
-
 /// A policy that takes part.
-pub(super) struct Contender {
+pub(super) struct Contender<S: Policies> {
     pub(super) id: String,
     pub(super) role: &'static str,
-    pub(super) policy: Box<dyn Policy>,
+    pub(super) policy: Box<dyn Policy<S>>,
 }
 
-impl Contender {
+impl<S: Policies> Contender<S> {
     /// Opens a policy by its spec. Without a role, networks count as teachers, students as students, others as heuristics.
     pub(super) fn open(id: &str, role: Option<&'static str>) -> Result<Self> {
         let spec: Spec = id.parse()?;
-        let usual = match spec.name.as_str() {
-            name if is_network(name) => "teacher",
-            "student" => "student",
+        let usual = match Sort::of(&spec.name) {
+            Some(Sort::Network) => "teacher",
+            Some(Sort::Student) => "student",
             _ => "heuristic",
         };
-        Ok(Self { id: id.to_owned(), role: role.unwrap_or(usual), policy: policy::open(&spec)? })
+        Ok(Self { id: id.to_owned(), role: role.unwrap_or(usual), policy: S::open(&spec)? })
     }
-}
 
-impl Contender {
     /// A student in memory under a name of its own.
     pub(super) fn in_memory(name: &str, student: &Student) -> Result<Self> {
         let policy = Box::new(StudentPolicy::new(student, name.as_ref(), None)?);
@@ -122,8 +117,8 @@ impl Contender {
 }
 
 /// Opens a workload by its spec.
-pub(super) fn open_workload(id: &str) -> Result<Box<dyn Workload>> {
-    Ok(workload::open(&id.parse::<Spec>()?)?)
+pub(super) fn open_workload<S: Scenario>(id: &str) -> Result<Box<S::Workload>> {
+    Ok(S::open_workload(&id.parse::<Spec>()?)?)
 }
 
 /// A comparison, and the schedules of its first episode.
@@ -134,8 +129,8 @@ pub(super) struct Comparison {
 
 /// Runs and prints one comparison per workload, and what they come to if there are several; with the schedules of the first
 /// two contenders on the first workload.
-pub(super) fn closed_loops(
-    contenders: &[Contender],
+pub(super) fn closed_loops<S: Policies>(
+    contenders: &[Contender<S>],
     workload_ids: &[String],
     which: EpisodeArgs,
     common: &Common,
@@ -178,15 +173,15 @@ fn print_ratios(results: &[ClosedLoop], baseline: &str, output: &mut Output) -> 
     output.text(format!("\n{table}"))
 }
 
-/// Runs all contenders on the same episodes. Ratios are to the first one and to `fair`, if it takes part.
-pub(super) fn closed_loop(
-    contenders: &[Contender],
+/// Runs all contenders on the same episodes. Ratios are to the first one, and to the scenario's first baseline if it takes part.
+pub(super) fn closed_loop<S: Policies>(
+    contenders: &[Contender<S>],
     workload_id: &str,
     which: EpisodeArgs,
     common: &Common,
     output: &Output,
 ) -> Result<Comparison> {
-    let workload = open_workload(workload_id)?;
+    let workload = open_workload::<S>(workload_id)?;
     let split = Split::from(which.split);
     let mut names: Vec<&str> = contenders.iter().map(|c| c.id.as_str()).collect();
     names.sort_unstable();
@@ -212,7 +207,7 @@ pub(super) fn closed_loop(
         })?;
         tracing::info!("{}: {decisions} decisions in {seconds:.2} s", contender.id);
         if let Some(first) = runs.first() {
-            schedules.push(schedule(contender, workload.cluster().num_executors, first));
+            schedules.push(schedule(contender, first));
         }
         let of_episode = |run: &EpisodeRun| EpisodeFigures {
             mean_jct_ms: run.outcome.mean_jct_ms,
@@ -224,8 +219,9 @@ pub(super) fn closed_loop(
         figures.push((contender.id.clone(), contender.role.to_owned(), runs.iter().map(of_episode).collect()));
     }
     let mut baselines = vec![contenders[0].id.clone()];
-    if contenders[0].id != "fair" && contenders.iter().any(|c| c.id == "fair") {
-        baselines.push("fair".to_owned());
+    let yardstick = S::BASELINES[0];
+    if contenders[0].id != yardstick && contenders.iter().any(|c| c.id == yardstick) {
+        baselines.push(yardstick.to_owned());
     }
     let comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
     Ok(Comparison { comparison, schedules })
@@ -237,23 +233,17 @@ fn completion_times(run: &EpisodeRun) -> Vec<f64> {
     times.filter(|t| !t.is_nan()).collect()
 }
 
-fn schedule(contender: &Contender, lanes: u32, run: &EpisodeRun) -> Schedule {
+fn schedule<S: Policies>(contender: &Contender<S>, run: &EpisodeRun) -> Schedule {
     let completion = run.outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
     Schedule {
         policy: contender.id.clone(),
         role: contender.role.to_owned(),
         episode: run.episode,
-        lanes,
+        lanes: run.lanes,
         runs: run
             .timeline
             .iter()
-            .map(|r| ScheduleRun {
-                lane: r.executor,
-                item: r.stage.job,
-                part: r.stage.stage,
-                start_ms: r.start_ms,
-                end_ms: r.end_ms,
-            })
+            .map(|r| ScheduleRun { lane: r.lane, item: r.job, part: r.part, start_ms: r.start_ms, end_ms: r.end_ms })
             .collect(),
         items: run.arrivals_ms.iter().copied().zip(completion).collect(),
     }

@@ -16,6 +16,7 @@ use crate::{
     distiller::FitParams,
     evaluator::{Estimate, Evaluation},
     model::Student,
+    policy::Policies,
     reporter::{RunInfo, write_report},
     trace::Trace,
 };
@@ -23,12 +24,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
-
-/// The network that comes with the program, trained on the built-in workload.
-const DEFAULT_TEACHER: &str = "decima";
-
-/// Heuristics that the student and the teacher are compared with.
-const HEURISTICS: [&str; 5] = ["fair", "fifo", "sjf", "srpt-fair", "srpt-fair,cap=2"];
 
 /// Fits on draws of the training episodes.
 const RESAMPLES: u32 = 5;
@@ -38,9 +33,9 @@ const RESAMPLES: u32 = 5;
 #[command(after_help = "Examples:\n  distill demo\n  distill demo --teacher decima:model.pt --workload \
 tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima")]
 pub(super) struct DemoArgs {
-    /// Policy to explain
-    #[arg(short, long, default_value = DEFAULT_TEACHER, value_name = "POLICY")]
-    teacher: String,
+    /// Policy to explain [default: the network that comes with the program]
+    #[arg(short, long, value_name = "POLICY")]
+    teacher: Option<String>,
     /// Workload (see `distill list workloads`)
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
     workload: String,
@@ -58,12 +53,13 @@ pub(super) struct DemoArgs {
     force: bool,
 }
 
-pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let start = Instant::now();
+    let teacher = args.teacher.as_deref().unwrap_or(S::TEACHER);
     let mut timings = serde_json::Map::new();
     let dir = &args.output;
     std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the run directory", dir.display()))?;
-    output.note(format!("teacher {}, workload {}", args.teacher, args.workload));
+    output.note(format!("teacher {teacher}, workload {}", args.workload));
 
     let splits = [
         (SplitArg::Train, args.episodes),
@@ -75,7 +71,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         check_interrupt()?;
         let which = EpisodeArgs { episodes, split };
         let folder = dir.join("traces").join(crate::rng::Split::from(split).name());
-        record_trace(&args.teacher, &args.workload, which, &folder, args.force, common, output)
+        record_trace::<S>(teacher, &args.workload, which, &folder, args.force, common, output)
             .map_err(|e| hint_force(e, args.force))?;
         traces.push(Trace::open(&folder)?);
     }
@@ -92,8 +88,8 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     let measured = measure(&student, test, Some(train), true, common.seed)?;
     let regions = disagreement(&student, test, &measured.samples, 8, common.seed, &mut Output::silent())?;
     lap(&mut timings, "fidelity_s", start);
-    let mut contenders = vec![Contender::open(&args.teacher, Some("teacher"))?, Contender::student(&student_path)?];
-    for id in HEURISTICS.iter().filter(|&&id| id != args.teacher) {
+    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?, Contender::student(&student_path)?];
+    for id in S::BASELINES.iter().filter(|&&id| id != teacher) {
         contenders.push(Contender::open(id, Some("heuristic"))?);
     }
     let which = EpisodeArgs { episodes: args.episodes / 2, split: SplitArg::Test };
@@ -121,12 +117,12 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     explanation.stability = resampled(&student, train, test, params, output)?;
     explain::write(dir, &explanation, &decisions)?;
     lap(&mut timings, "stability_s", start);
-    write_json(&dir.join("run.json"), &run_info(args, common, &[train, validation, test])?)?;
+    write_json(&dir.join("run.json"), &run_info::<S>(args, teacher, common, &[train, validation, test])?)?;
     let report = write_report(dir, &dir.join("report"))?;
     lap(&mut timings, "report_s", start);
     write_json(&dir.join("timings.json"), &timings)?;
 
-    summary(args, &student, &evaluation, output)?;
+    summary::<S>(args, teacher, &student, &evaluation, output)?;
     output.text(format!("\nreport: {}", report.page.display()))?;
     output.json(
         "summary",
@@ -148,17 +144,17 @@ fn hint_force(error: anyhow::Error, force: bool) -> anyhow::Error {
     }
 }
 
-fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunInfo> {
+fn run_info<S: Policies>(args: &DemoArgs, teacher: &str, common: &Common, traces: &[&Trace]) -> Result<RunInfo> {
     let command = format!(
-        "distill demo --teacher {} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
-        args.teacher,
+        "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
+        S::INFO.name,
         args.workload,
         args.episodes,
         args.max_leaves,
         common.seed,
         args.output.display()
     );
-    let mut info = run_dir::new(&args.teacher, &args.workload, common.seed);
+    let mut info = run_dir::new(teacher, &args.workload, common.seed);
     info.commands.push(command);
     for trace in traces {
         run_dir::describe(&mut info, trace)?;
@@ -167,14 +163,20 @@ fn run_info(args: &DemoArgs, common: &Common, traces: &[&Trace]) -> Result<RunIn
 }
 
 /// Five lines that say what came out.
-fn summary(args: &DemoArgs, student: &Student, evaluation: &Evaluation, output: &mut Output) -> Result<()> {
+fn summary<S: Policies>(
+    args: &DemoArgs,
+    teacher: &str,
+    student: &Student,
+    evaluation: &Evaluation,
+    output: &mut Output,
+) -> Result<()> {
     let share = |e: &Estimate| format!("{:.0} % [{:.0}, {:.0}]", 100.0 * e.value, 100.0 * e.low, 100.0 * e.high);
     let sizes: Vec<String> = student
         .levels
         .iter()
         .map(|l| format!("{} {}", l.level, crate::model::ScoreCandidates::size(&l.scheduler().model)))
         .collect();
-    output.text(format!("\nteacher   {} on {}", args.teacher, args.workload))?;
+    output.text(format!("\nteacher   {teacher} on {}", args.workload))?;
     output.text(format!("student   {} leaves ({})", student.size(), sizes.join(", ")))?;
     let first_level = &student.levels[0].level;
     let of_kind = |kind: &str, role: &str| {
@@ -189,17 +191,24 @@ fn summary(args: &DemoArgs, student: &Student, evaluation: &Evaluation, output: 
         .collect();
     output
         .text(format!("fidelity  the {first_level} tree names the teacher's first choice in {}", kinds.join(", ")))?;
-    if let (Some(free), Some((rule, name))) = (of_kind("free", "student"), of_kind("free", "baseline")) {
-        output.text(format!("          on free choices {} against {rule} for the best single rule, {name}", free.0))?;
+    // The last kind is that of the questions which no simple rule answers.
+    let kind = S::INFO.kinds.last().copied().unwrap_or_default();
+    if let (Some(student), Some((rule, name))) = (of_kind(kind, "student"), of_kind(kind, "baseline")) {
+        output.text(format!(
+            "          on {kind} choices {} against {rule} for the best single rule, {name}",
+            student.0
+        ))?;
     }
     let ratio = |baseline: &str| {
         let ratios = evaluation.closed_loop.iter().flat_map(|c| &c.ratios);
         let found = ratios.into_iter().find(|r| r.policy.starts_with("student:") && r.baseline == baseline);
         found.map(|r| r.jct.map_or("stalled".to_owned(), |e| format!("{:.3} [{:.3}, {:.3}]", e.value, e.low, e.high)))
     };
-    let to_fair = ratio("fair").map_or(String::new(), |r| format!(", {r} × fair's"));
-    let to_teacher = ratio(&args.teacher).unwrap_or_default();
-    output
-        .text(format!("schedule  the student's mean job completion time is {to_teacher} × the teacher's{to_fair}"))?;
+    let yardstick = S::BASELINES[0];
+    let to_yardstick = ratio(yardstick).map_or(String::new(), |r| format!(", {r} × {yardstick}'s"));
+    let to_teacher = ratio(teacher).unwrap_or_default();
+    output.text(format!(
+        "schedule  the student's mean job completion time is {to_teacher} × the teacher's{to_yardstick}"
+    ))?;
     Ok(())
 }

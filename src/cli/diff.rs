@@ -5,12 +5,14 @@ use super::{
     compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
     evaluate::whole_decisions,
     output::Output,
+    scenario::with_scenario,
     table::{Table, interval},
 };
 use crate::{
     augment::Arena,
     evaluator::{AgreementRow, FidelityRow, Scorer, agreement, fidelity},
     model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
+    policy::Policies,
     rng::Split,
     trace::Trace,
 };
@@ -48,20 +50,31 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
     let workload_id = args.workload.clone().unwrap_or_else(|| a.provenance.workload.clone());
-    let workload = open_workload(&workload_id)?;
+    let scenario = common.scenario_of(&a)?;
+    with_scenario!(scenario, S => compared::<S>(args, [&a, &b], &workload_id, common, output))
+}
+
+fn compared<S: Policies>(
+    args: &DiffArgs,
+    [a, b]: [&Student; 2],
+    workload_id: &str,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Verdict> {
+    let workload = open_workload::<S>(workload_id)?;
     let trace = args.trace.as_deref().map(Trace::open).transpose()?;
 
-    let structure: Vec<LevelDifference> = a.levels.iter().filter_map(|l| difference(&a, &b, l)).collect();
-    print_structure(&a, &b, &structure, output)?;
-    let rows = trace.as_ref().map(|t| agreement_rows(&a, &b, t, common.seed)).transpose()?.unwrap_or_default();
+    let structure: Vec<LevelDifference> = a.levels.iter().filter_map(|l| difference(a, b, l)).collect();
+    print_structure(a, b, &structure, output)?;
+    let rows = trace.as_ref().map(|t| agreement_rows(a, b, t, common.seed)).transpose()?.unwrap_or_default();
     if !rows.is_empty() {
         print_agreement(&rows, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
-    let changed = arena.departures(&a, &[&b], Split::from(which.split), 0..which.episodes.min(10))?[0];
-    let contenders = [Contender::in_memory("A", &a)?, Contender::in_memory("B", &b)?];
-    let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;
+    let arena = Arena::<S>::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
+    let changed = arena.departures(a, &[b], Split::from(which.split), 0..which.episodes.min(10))?[0];
+    let contenders = [Contender::<S>::in_memory("A", a)?, Contender::in_memory("B", b)?];
+    let comparison = closed_loop(&contenders, workload_id, which, common, output)?.comparison;
     print_closed_loop(&comparison, output)?;
     output.text(format!("\nB decides {:.2} % of A's decisions differently", 100.0 * changed))?;
     output.json(

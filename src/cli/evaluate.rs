@@ -7,11 +7,15 @@ use super::{
     identify::known_rules,
     output::Output,
     run_dir,
+    scenario::with_scenario,
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Budget, BudgetTally, Evaluation, FidelityRow, Lead, Scorer, Tally, best_single_features},
+    evaluator::{
+        Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Schedule, Scorer, Tally, best_single_features,
+    },
     model::Student,
+    policy::Policies,
     trace::{LevelTable, Sampler, Trace},
 };
 use anyhow::{Context, Result, bail};
@@ -112,17 +116,11 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         }
     }
     if let Some(teacher) = &args.teacher {
-        let mut contenders = vec![Contender::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
-        for id in args.policies.iter().filter(|&id| id != teacher) {
-            contenders.push(Contender::open(id, None)?);
-        }
-        let split = if args.closing { SplitArg::Final } else { SplitArg::Test };
-        let which = EpisodeArgs { episodes: args.episodes, split };
-        let workloads = args.workloads.ids()?;
         if !evaluation.fidelity.is_empty() {
             output.text("")?;
         }
-        let (results, schedules) = closed_loops(&contenders, &workloads, which, common, output)?;
+        let scenario = common.scenario_of(&student)?;
+        let (results, schedules) = with_scenario!(scenario, S => in_closed_loops::<S>(args, teacher, common, output))?;
         let mut results = results.into_iter();
         evaluation.closed_loop = results.next();
         evaluation.other_workloads = results.collect();
@@ -140,6 +138,22 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     }
     output.json("evaluation", &evaluation)?;
     gates(args, &evaluation, output)
+}
+
+/// Lets teacher, student and other policies schedule.
+fn in_closed_loops<S: Policies>(
+    args: &EvaluateArgs,
+    teacher: &str,
+    common: &Common,
+    output: &mut Output,
+) -> Result<(Vec<ClosedLoop>, Vec<Schedule>)> {
+    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
+    for id in args.policies.iter().filter(|&id| id != teacher) {
+        contenders.push(Contender::open(id, None)?);
+    }
+    let split = if args.closing { SplitArg::Final } else { SplitArg::Test };
+    let which = EpisodeArgs { episodes: args.episodes, split };
+    closed_loops(&contenders, &args.workloads.ids::<S>()?, which, common, output)
 }
 
 /// An evaluation with what an earlier one of the same student measured and this one did not, so that fidelity and closed loop

@@ -17,6 +17,7 @@ use crate::{
     },
     evaluator::{Estimate, FidelityRow},
     model::{Structure, Student},
+    policy::Policies,
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
@@ -232,7 +233,7 @@ struct Total {
     jct: Option<Estimate>,
 }
 
-pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run<S: Policies>(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let params = FitParams {
         learners: args.learners.clone(),
         used: args.learners[0].name().to_owned(),
@@ -262,7 +263,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
     }
     if let Some(teacher) = &args.teacher {
-        let mut contenders = vec![Contender::open(teacher, Some("teacher"))?];
+        let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?];
         for total in &totals {
             contenders.push(Contender::student(&total.path)?);
         }

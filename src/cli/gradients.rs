@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradients> {
     use super::{Interrupted, STOP};
     use crate::{
-        policy::neural::Tensors,
-        recorder::source,
+        policy::{self, neural::Tensors},
+        recorder::policy_source,
         spec::Spec,
         trainer::{RecordedLessons, TrainError, Weights, teacher_gradients},
     };
@@ -22,8 +22,7 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    let files: Vec<_> = spec.file.iter().cloned().collect();
-    if source(&labeller.id, &files)? != *labeller {
+    if policy_source(&labeller.id, &*policy::dag::open(&spec)?)? != *labeller {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
     let tensors = spec.file.as_ref().map_or_else(Tensors::builtin, Tensors::load)?;

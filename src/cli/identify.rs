@@ -12,7 +12,7 @@ use crate::{
     evaluator::{Estimate, FidelityRow, Regimes, Scorer, fidelity},
     level::LevelSpec,
     model::{Guard, NamedModel, Rule},
-    scenario::rules,
+    scenario,
     trace::{LevelTable, Trace},
 };
 use anyhow::{Result, bail};
@@ -101,8 +101,9 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
 /// The scenario's rules that the trace has the features for, and the user's.
 pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
     let set = &trace.manifest.feature_set;
+    let known = scenario::find(&set.scenario).map(|info| info.catalogue.rules(set, trace.manifest.abstains));
     let mut all: Vec<(Rule, String)> =
-        rules(set, trace.manifest.abstains).into_iter().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
+        known.into_iter().flatten().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
     for text in more {
         let Some((name, rule)) = text.split_once('=').filter(|(name, _)| !name.contains(':')) else {
             bail!("--rule `{text}`: expected NAME=RULE, e.g. mine='job: smallest remaining_work_rank'");

@@ -1,16 +1,15 @@
 //! `distill list`: what there is.
 
-use super::{Verdict, output::Output, table::Table};
+use super::{Common, Verdict, output::Output, scenario::with_scenario, table::Table};
 use crate::{
-    policy::POLICIES,
-    scenario::{GUARDS, RULES, dag},
-    workload::{EDGE_CASES, WORKLOADS},
+    policy::{Policies as _, PolicyInfo},
+    scenario::{SCENARIOS, ScenarioInfo},
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-/// Show the policies, workloads, features, guards or rules there are
+/// Show the policies, workloads, features, guards, rules or scenarios there are
 #[derive(Args)]
 pub(super) struct ListArgs {
     /// What to show
@@ -24,71 +23,94 @@ enum What {
     Features,
     Guards,
     Rules,
+    Scenarios,
 }
 
-pub(super) fn run(args: &ListArgs, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &ListArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let scenario = common.scenario();
+    let info = scenario.info();
     match args.what {
-        What::Policies => {
-            for p in POLICIES {
-                output.text(format!("{}\n    {}", p.usage, p.meaning))?;
-                output.json("policy", &json!({"name": p.name, "usage": p.usage, "meaning": p.meaning}))?;
-            }
-        }
-        What::Workloads => {
-            for w in WORKLOADS {
-                output.text(format!("{}\n    {}", w.usage, w.meaning))?;
-                output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
-            }
-            output.text("edge=NAME of builtin and tpch (docs/edge-cases.md)")?;
-            for e in EDGE_CASES {
-                output.text(format!("    {:<16}{}", e.name, e.meaning))?;
-                output.json("edge_case", &json!({"name": e.name, "meaning": e.meaning}))?;
-            }
-        }
-        What::Guards => {
-            output.text(
-                "Guards that `distill augment` tries and `distill patch --guard` takes; {} stands for a number.\n",
-            )?;
-            for g in GUARDS {
-                let values: Vec<String> = g.values.iter().map(ToString::to_string).collect();
-                let tried = if values.is_empty() {
-                    String::new()
-                } else {
-                    format!("; {} is one of {}", "{}", values.join(", "))
-                };
-                output.text(format!("{}: {}\n    {}{tried}", g.name, g.text, g.meaning))?;
-                output.json(
-                    "guard",
-                    &json!({"name": g.name, "text": g.text, "values": g.values, "meaning": g.meaning}),
-                )?;
-            }
-        }
-        What::Rules => {
-            output
-                .text("Heuristics that `distill identify` compares a teacher with; --rule takes more of the kind.\n")?;
-            for r in RULES {
-                output.text(format!("{}: {}\n    {}", r.name, r.text, r.meaning))?;
-                output.json("rule", &json!({"name": r.name, "text": r.text, "meaning": r.meaning}))?;
-            }
-        }
-        What::Features => {
-            for level in &dag::feature_set().levels {
-                output.text(format!("{} level: {}", level.name, level.question))?;
-                let mut table = Table::new(&["feature", "unit"]);
-                for f in &level.features {
-                    table.row([f.name.clone(), f.unit.clone(), String::new()]);
-                    output.json("feature", &json!({"level": level.name, "feature": f}))?;
-                }
-                let meanings = level.features.iter().map(|f| f.meaning.as_str());
-                let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
-                output.text(&lines[0])?;
-                for (line, meaning) in lines[1..].iter().zip(meanings) {
-                    output.text(format!("{line:<46}{meaning}"))?;
-                }
-                output.text("")?;
-            }
-            output.text(format!("feature set {}", dag::feature_set().hash()))?;
-        }
-    }
+        What::Policies => policies(with_scenario!(scenario, S => S::POLICIES), output),
+        What::Workloads => workloads(info, output),
+        What::Features => features(info, output),
+        What::Guards => guards(info, output),
+        What::Rules => rules(info, output),
+        What::Scenarios => scenarios(output),
+    }?;
     Ok(Verdict::Done)
+}
+
+fn scenarios(output: &mut Output) -> Result<()> {
+    for s in &SCENARIOS {
+        output.text(format!("{}\n    {}", s.name, s.meaning))?;
+        output.json("scenario", &json!({"name": s.name, "meaning": s.meaning}))?;
+    }
+    Ok(())
+}
+
+fn policies(all: &[PolicyInfo], output: &mut Output) -> Result<()> {
+    for p in all {
+        output.text(format!("{}\n    {}", p.usage, p.meaning))?;
+        output.json("policy", &json!({"name": p.name, "usage": p.usage, "meaning": p.meaning}))?;
+    }
+    Ok(())
+}
+
+fn workloads(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
+    for w in info.workloads {
+        output.text(format!("{}\n    {}", w.usage, w.meaning))?;
+        output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
+    }
+    let with_edges: Vec<&str> = info.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+    if !with_edges.is_empty() {
+        output.text(format!("edge=NAME of {} (docs/edge-cases.md)", with_edges.join(" and ")))?;
+    }
+    for (name, meaning) in info.edge_cases {
+        output.text(format!("    {name:<16}{meaning}"))?;
+        output.json("edge_case", &json!({"name": name, "meaning": meaning}))?;
+    }
+    Ok(())
+}
+
+fn guards(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
+    output.text("Guards that `distill augment` tries and `distill patch --guard` takes; {} stands for a number.\n")?;
+    for g in info.catalogue.guards {
+        let values: Vec<String> = g.values.iter().map(ToString::to_string).collect();
+        let tried = match values.is_empty() {
+            true => String::new(),
+            false => format!("; {} is one of {}", "{}", values.join(", ")),
+        };
+        output.text(format!("{}: {}\n    {}{tried}", g.name, g.text, g.meaning))?;
+        output.json("guard", &json!({"name": g.name, "text": g.text, "values": g.values, "meaning": g.meaning}))?;
+    }
+    Ok(())
+}
+
+fn rules(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
+    output.text("Heuristics that `distill identify` compares a teacher with; --rule takes more of the kind.\n")?;
+    for r in info.catalogue.rules {
+        output.text(format!("{}: {}\n    {}", r.name, r.text, r.meaning))?;
+        output.json("rule", &json!({"name": r.name, "text": r.text, "meaning": r.meaning}))?;
+    }
+    Ok(())
+}
+
+fn features(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
+    let set = (info.feature_set)();
+    for level in &set.levels {
+        output.text(format!("{} level: {}", level.name, level.question))?;
+        let mut table = Table::new(&["feature", "unit"]);
+        for f in &level.features {
+            table.row([f.name.clone(), f.unit.clone(), String::new()]);
+            output.json("feature", &json!({"level": level.name, "feature": f}))?;
+        }
+        let meanings = level.features.iter().map(|f| f.meaning.as_str());
+        let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
+        output.text(&lines[0])?;
+        for (line, meaning) in lines[1..].iter().zip(meanings) {
+            output.text(format!("{line:<46}{meaning}"))?;
+        }
+        output.text("")?;
+    }
+    output.text(format!("feature set {}", set.hash()))
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     distiller::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
     evaluator::FidelityRow,
-    policy,
+    policy::Policies,
     recorder::{LabelledRollouts, RecordError},
     spec::Spec,
     trace::WhatIf,
@@ -81,7 +81,7 @@ enum Weights {
     Regret,
 }
 
-pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let weighting = match (args.method, args.weights) {
         (Method::Dagger, None) => Weighting::Even,
         (Method::Dagger, Some(_)) => bail!("--weights is for viper; dagger counts all choices alike"),
@@ -92,16 +92,16 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
     };
     let fit = args.fit.params();
     fit.check()?;
-    let teacher = policy::open(&args.teacher.parse::<Spec>()?)?;
+    let teacher = S::open(&args.teacher.parse::<Spec>()?)?;
     if teacher.abstains() {
         bail!("{}: abstains, and a loop needs a teacher that always names a stage", args.teacher);
     }
-    let workload = open_workload(&args.workload)?;
+    let workload = open_workload::<S>(&args.workload)?;
     // Training and validation episodes of every iteration, and those of the teacher.
     let each = u64::from(args.episodes) + u64::from(args.validation_episodes);
     let total = (u64::from(args.iterations) + 1) * each + u64::from(args.validation_episodes);
     let bar = EpisodeBar::new(&format!("{:?}", args.method).to_lowercase(), total, output);
-    let rollouts = LabelledRollouts {
+    let rollouts = LabelledRollouts::<S> {
         teacher_id: &args.teacher,
         teacher: &*teacher,
         workload_id: &args.workload,

@@ -24,6 +24,7 @@ mod progress;
 mod record;
 mod report;
 mod run_dir;
+mod scenario;
 mod simulate;
 mod stability;
 mod table;
@@ -32,6 +33,7 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 use output::Output;
+use scenario::{ScenarioName, with_scenario};
 use std::{
     path::Path,
     process::ExitCode,
@@ -72,6 +74,9 @@ struct Common {
     /// No progress bars and no notes on stderr
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Kind of cluster [default: that of the student, else dag]
+    #[arg(long, global = true, value_enum, value_name = "NAME")]
+    scenario: Option<ScenarioName>,
     /// More notes on stderr (-vv for even more)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -133,14 +138,15 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let mut output = Output::new(&cli.common);
+    let scenario = cli.common.scenario();
     let result = match cli.command {
-        Command::Demo(args) => demo::run(&args, &cli.common, &mut output),
-        Command::Simulate(args) => simulate::run(&args, &cli.common, &mut output),
-        Command::Record(args) => record::run(&args, &cli.common, &mut output),
+        Command::Demo(args) => with_scenario!(scenario, S => demo::run::<S>(&args, &cli.common, &mut output)),
+        Command::Simulate(args) => with_scenario!(scenario, S => simulate::run::<S>(&args, &cli.common, &mut output)),
+        Command::Record(args) => with_scenario!(scenario, S => record::run::<S>(&args, &cli.common, &mut output)),
         Command::Fit(args) => fit::run(&args, &cli.common, &mut output),
         Command::Features(args) => features::run(&args, &mut output),
-        Command::Front(args) => front::run(&args, &cli.common, &mut output),
-        Command::Loop(args) => loop_::run(&args, &cli.common, &mut output),
+        Command::Front(args) => with_scenario!(scenario, S => front::run::<S>(&args, &cli.common, &mut output)),
+        Command::Loop(args) => with_scenario!(scenario, S => loop_::run::<S>(&args, &cli.common, &mut output)),
         Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
         Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
@@ -152,7 +158,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args, &mut output),
         Command::Train(args) => train::run(&args, &cli.common, &mut output),
         Command::CheckPolicy(args) => check_policy::run(&args, &cli.common, &mut output),
-        Command::List(args) => list::run(&args, &mut output),
+        Command::List(args) => list::run(&args, &cli.common, &mut output),
     };
     match result {
         Ok(Verdict::Done) => ExitCode::SUCCESS,

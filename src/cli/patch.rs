@@ -8,10 +8,12 @@ use super::{
     diff::print_fidelity_change,
     fit::structure,
     output::Output,
+    scenario::with_scenario,
 };
 use crate::{
     augment::Arena,
     model::{Guard, Structure, Student},
+    policy::Policies,
     rng::Split,
     trace::Trace,
 };
@@ -73,17 +75,29 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     let before = Student::load(&args.student)?;
     let after = edited(&before, args)?;
     let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
-    let workload = open_workload(&workload_id)?;
+    let scenario = common.scenario_of(&before)?;
+    with_scenario!(scenario, S => priced::<S>(args, [&before, &after], &workload_id, common, output))
+}
+
+/// Says what an edit costs, and writes it unless it costs too much.
+fn priced<S: Policies>(
+    args: &PatchArgs,
+    [before, after]: [&Student; 2],
+    workload_id: &str,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Verdict> {
+    let workload = open_workload::<S>(workload_id)?;
     let trace = args.trace.as_deref().map(Trace::open).transpose()?;
-    print_edits(&after, output)?;
+    print_edits(after, output)?;
     if let Some(trace) = &trace {
-        print_fidelity_change(&before, &after, trace, common.seed, output)?;
+        print_fidelity_change(before, after, trace, common.seed, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
-    let changed = arena.departures(&after, &[&before], Split::from(which.split), 0..which.episodes.min(10))?[0];
-    let contenders = [Contender::in_memory("before", &before)?, Contender::in_memory("after", &after)?];
-    let comparison = closed_loop(&contenders, &workload_id, which, common, output)?.comparison;
+    let arena = Arena::<S>::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
+    let changed = arena.departures(after, &[before], Split::from(which.split), 0..which.episodes.min(10))?[0];
+    let contenders = [Contender::<S>::in_memory("before", before)?, Contender::in_memory("after", after)?];
+    let comparison = closed_loop(&contenders, workload_id, which, common, output)?.comparison;
     print_closed_loop(&comparison, output)?;
     output.text(format!("\nthe edit changes {:.2} % of the decisions", 100.0 * changed))?;
     let ratio = comparison.ratios.first().and_then(|r| r.jct);

@@ -8,7 +8,7 @@ use super::{
     progress::EpisodeBar,
 };
 use crate::{
-    policy,
+    policy::Policies,
     recorder::{RecordError, RecordRequest, Recording, record},
     spec::Spec,
     trace::{Manifest, Shard},
@@ -52,15 +52,15 @@ pub(super) struct RecordArgs {
     force: bool,
 }
 
-pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run<S: Policies>(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let recorded = match args.shard {
-        None => Some(whole(args, common, output)?),
+        None => Some(whole::<S>(args, common, output)?),
         Some(_) if args.force => bail!(
             "--force cannot be used with --shard: it would remove what the other shards have recorded; remove {} first, \
              or pass --force without --shard",
             args.output.display()
         ),
-        Some(shard) => record_shard(args, shard, common, output)?,
+        Some(shard) => record_shard::<S>(args, shard, common, output)?,
     };
     if let Some(manifest) = recorded {
         describe(&manifest, args, output)?;
@@ -87,8 +87,13 @@ fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Resu
 }
 
 /// Records a shard; the manifest of the trace if that completed it.
-fn record_shard(args: &RecordArgs, shard: Shard, common: &Common, output: &mut Output) -> Result<Option<Manifest>> {
-    let (Recording { parts, planned, missing, manifest }, episodes) = record_parts(args, common, output)?;
+fn record_shard<S: Policies>(
+    args: &RecordArgs,
+    shard: Shard,
+    common: &Common,
+    output: &mut Output,
+) -> Result<Option<Manifest>> {
+    let (Recording { parts, planned, missing, manifest }, episodes) = record_parts::<S>(args, common, output)?;
     let done = match parts[..] {
         [] => format!("nothing to do, the trace has only {}", count(planned as usize, "part")),
         _ => format!("parts {} done ({})", ranges(&parts), count(episodes as usize, "episode")),
@@ -106,7 +111,7 @@ fn record_shard(args: &RecordArgs, shard: Shard, common: &Common, output: &mut O
 }
 
 /// Records a whole trace with a progress bar.
-pub(super) fn record_trace(
+pub(super) fn record_trace<S: Policies>(
     policy_id: &str,
     workload_id: &str,
     which: EpisodeArgs,
@@ -124,11 +129,11 @@ pub(super) fn record_trace(
         shard: None,
         force,
     };
-    whole(&args, common, output)
+    whole::<S>(&args, common, output)
 }
 
-fn whole(args: &RecordArgs, common: &Common, output: &Output) -> Result<Manifest> {
-    let (recording, _) = record_parts(args, common, output)?;
+fn whole<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Result<Manifest> {
+    let (recording, _) = record_parts::<S>(args, common, output)?;
     match recording.manifest {
         Some(manifest) => Ok(manifest),
         None => bail!("{}: parts {} are missing", args.output.display(), ranges(&recording.missing)),
@@ -136,10 +141,10 @@ fn whole(args: &RecordArgs, common: &Common, output: &Output) -> Result<Manifest
 }
 
 /// Records a shard with a progress bar; returns what is there then, and the number of episodes of the shard.
-fn record_parts(args: &RecordArgs, common: &Common, output: &Output) -> Result<(Recording, u32)> {
-    let policy = policy::open(&args.policy.parse::<Spec>()?)?;
-    let workload = open_workload(&args.workload)?;
-    let request = RecordRequest {
+fn record_parts<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Result<(Recording, u32)> {
+    let policy = S::open(&args.policy.parse::<Spec>()?)?;
+    let workload = open_workload::<S>(&args.workload)?;
+    let request = RecordRequest::<S> {
         policy_id: &args.policy,
         policy: &*policy,
         workload_id: &args.workload,

@@ -1,9 +1,9 @@
 //! The run directory that `evaluate` and `explain` write into and `report` draws from.
 
-use super::{compare::is_network, evaluate::write_json};
+use super::evaluate::write_json;
 use crate::{
     model::Student,
-    policy,
+    policy::Sort,
     reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
     spec::Spec,
     trace::Trace,
@@ -154,7 +154,7 @@ fn title(teacher: &str) -> String {
 /// What a reader must know of a teacher that is no network.
 fn notes(teacher: &str) -> Vec<String> {
     let Ok(spec) = teacher.parse::<Spec>() else { return Vec::new() };
-    if is_network(&spec.name) || !policy::open(&spec).is_ok_and(|policy| policy.files().is_empty()) {
+    if Sort::of(&spec.name) != Some(Sort::Heuristic) {
         return Vec::new();
     }
     vec![match spec.params.contains_key("temperature") {

@@ -5,6 +5,7 @@ use super::{
     compare::{Contender, EpisodeArgs, WorkloadArgs, closed_loops},
     output::Output,
 };
+use crate::policy::Policies;
 use anyhow::Result;
 use clap::Args;
 
@@ -26,9 +27,10 @@ pub(super) struct SimulateArgs {
     episodes: EpisodeArgs,
 }
 
-pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let contenders: Vec<Contender> = args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    for result in closed_loops(&contenders, &args.workloads.ids()?, args.episodes, common, output)?.0 {
+pub(super) fn run<S: Policies>(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let contenders: Vec<Contender<S>> =
+        args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
+    for result in closed_loops(&contenders, &args.workloads.ids::<S>()?, args.episodes, common, output)?.0 {
         output.json("closed_loop", &result)?;
     }
     Ok(Verdict::Done)

@@ -6,8 +6,9 @@ use super::{
 use crate::{
     level::sha256_hex,
     policy::{self, neural::Tensors},
-    recorder::source,
+    recorder::{policy_source, workload_source},
     reporter::{CurvePoint, LearningCurve, learning_curve},
+    scenario::Dag,
     spec::Spec,
     trace::{difference, write_atomically},
     trainer::{
@@ -220,16 +221,17 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
     let NetworkArg::Decima = args.network;
     let params = args.params(common.seed);
     params.check()?;
-    let workloads = args.workload.iter().map(|text| open_workload(text)).collect::<Result<Vec<_>>>()?;
-    let reference = policy::open(&args.reference.parse::<Spec>()?)?;
+    let workloads = args.workload.iter().map(|text| open_workload::<Dag>(text)).collect::<Result<Vec<_>>>()?;
+    let reference = policy::dag::open(&args.reference.parse::<Spec>()?)?;
     let lessons = args.warm_start.as_deref().map(lessons).transpose()?;
     let weights = match &args.init {
         Some(path) => Weights::from_tensors(&Tensors::load(path)?, &path.display().to_string())?,
         None => Weights::random(common.seed),
     };
-    let sources = args.workload.iter().zip(&workloads).map(|(text, workload)| source(text, &workload.files()));
+    let sources =
+        args.workload.iter().zip(&workloads).map(|(text, workload)| workload_source::<Dag>(text, &**workload));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
-    let reference_source = source(&args.reference, &reference.files())?;
+    let reference_source = policy_source(&args.reference, &*reference)?;
     let plan = json!({
         "version": env!("CARGO_PKG_VERSION"), "network": "decima", "workloads": sources,
         "reference": reference_source, "warm_start": args.warm_start.as_deref().map(plan_of).transpose()?,
@@ -288,7 +290,7 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
 fn lessons(text: &str) -> Result<Lessons> {
     Ok(match Path::new(text).is_dir() {
         true => Lessons::Trace(RecordedLessons::open(Path::new(text))?),
-        false => Lessons::Policy(policy::open(&text.parse::<Spec>()?)?),
+        false => Lessons::Policy(policy::dag::open(&text.parse::<Spec>()?)?),
     })
 }
 
@@ -297,7 +299,7 @@ fn plan_of(text: &str) -> Result<Value> {
     if Path::new(text).is_dir() {
         return Ok(json!({"trace": crate::trace::Trace::open(Path::new(text))?.hash}));
     }
-    Ok(json!(source(text, &policy::open(&text.parse::<Spec>()?)?.files())?))
+    Ok(json!(policy_source(text, &*policy::dag::open(&text.parse::<Spec>()?)?)?))
 }
 
 /// Makes the folder ready; the state of the training that it holds, if it is this one.

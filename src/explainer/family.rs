@@ -25,9 +25,9 @@ pub(super) fn base_name(feature: &FeatureSpec) -> &str {
 /// The families of a level in order of their first column. Every column is in one of them.
 ///
 /// ```
-/// use sched_distill::{explainer::families, feature::dag_feature_set};
+/// use sched_distill::{explainer::families, feature::dag::feature_set};
 ///
-/// let level = dag_feature_set().levels.remove(1);
+/// let level = feature_set().levels.remove(1);
 /// let first = &families(&level)[0];
 /// assert_eq!(first.name, "remaining_tasks");
 /// assert_eq!(first.columns, [0, 1, 2]); // the quantity, its rank, its ratio

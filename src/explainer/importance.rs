@@ -102,12 +102,12 @@ mod tests {
     use super::*;
     use crate::{
         distiller::{Targets, TreeData, TreeParams, fit_tree},
-        feature::dag_feature_set,
+        feature::dag::feature_set,
     };
 
     #[test]
     fn an_interaction_counts_half_for_each_of_its_features() {
-        let mut level = dag_feature_set().levels.remove(2);
+        let mut level = feature_set().levels[2].clone();
         level.features.truncate(3);
         let logit = ChoiceLogit {
             coefficient: vec![-1.0, 0.0, 0.0, 2.0],
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_feature_that_explains_most_comes_first_and_shares_add_up() {
-        let level = dag_feature_set().levels.remove(2);
+        let level = feature_set().levels[2].clone();
         let width = level.features.len();
         let x: Vec<f32> = (0..500).flat_map(|i| (0..width).map(move |f| ((i * (f + 3)) % (7 + f)) as f32)).collect();
         let y: Vec<f64> = x.chunks(width).map(|r| f64::from(10.0 * r[4] + r[1])).collect();

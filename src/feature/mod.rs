@@ -1,73 +1,7 @@
-//! Interpretable features of the `dag` scenario: what a candidate looks like to a person.
+//! Interpretable features: what a candidate looks like to a person, one module per scenario.
 //!
 //! Each level has a table of *base* quantities; ranks and ratios within the choice are derived from them, because they
-//! carry over between loads and cluster sizes and say most of what a scheduler goes by. No feature sees the future: work
-//! is tasks not yet launched × the most recent task duration.
+//! carry over between loads and cluster sizes and say most of what a scheduler goes by. No feature sees the future.
 
-mod amount;
 mod column;
-mod job;
-mod snapshot;
-mod stage;
-
-pub use snapshot::Snapshot;
-
-use crate::level::{FeatureSet, LevelSpec};
-use column::Columns;
-
-/// Marks the candidate "give nothing" among the jobs.
-pub const NO_JOB: u32 = u32::MAX;
-
-/// The levels of the `dag` scenario with their features in column order.
-#[must_use]
-pub fn dag_feature_set() -> FeatureSet {
-    let level = |name: &str, question: &str, entities: &[&str], columns: &Columns| LevelSpec {
-        name: name.to_owned(),
-        question: question.to_owned(),
-        entities: entities.iter().map(|&e| e.to_owned()).collect(),
-        features: columns.specs(),
-    };
-    FeatureSet {
-        scenario: "dag".to_owned(),
-        levels: vec![
-            level("job", "Which job gets executors?", &["job"], &Columns::new(job::BASE)),
-            level("stage", "Which stage of that job?", &["job", "stage"], &Columns::new(stage::BASE)),
-            level("cluster", "How many executors?", &["job", "stage", "amount"], &Columns::new(amount::BASE)),
-        ],
-    }
-}
-
-/// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
-pub struct Extractor {
-    snapshot: Snapshot,
-    job: Columns,
-    stage: Columns,
-    amount: Columns,
-}
-
-impl Default for Extractor {
-    fn default() -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            job: Columns::new(job::BASE),
-            stage: Columns::new(stage::BASE),
-            amount: Columns::new(amount::BASE),
-        }
-    }
-}
-
-impl Extractor {
-    /// An extractor for who reads only some columns: per level in the order of the feature set, which ones. The others are 0
-    /// or not, as it comes.
-    #[must_use]
-    pub fn limited(wanted: [&[bool]; 3]) -> Self {
-        let mut extractor = Self::default();
-        for (columns, wanted) in
-            [&mut extractor.job, &mut extractor.stage, &mut extractor.amount].into_iter().zip(wanted)
-        {
-            columns.limit(wanted);
-        }
-        extractor
-    }
-}
+pub mod dag;

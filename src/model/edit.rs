@@ -370,13 +370,13 @@ fn parts(name: &str) -> Result<Vec<(&str, Option<&str>)>, String> {
 mod tests {
     use super::*;
     use crate::{
-        feature::dag_feature_set,
+        feature::dag::feature_set,
         model::{ChoiceLogit, Guard, LevelModels, NamedModel, Provenance, Tree},
     };
 
     /// A stump at the job level, a logit with a product at the stage level, one leaf at the cluster level, a guard.
     fn student() -> Student {
-        let set = dag_feature_set();
+        let set = feature_set();
         let column =
             |level: &str, name: &str| set.level(level).unwrap().features.iter().position(|f| f.name == name).unwrap();
         let mut tree = Tree::empty(1);

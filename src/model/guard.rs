@@ -10,8 +10,8 @@ use std::fmt;
 /// `held_after_of_fair_share > 1.5 never`.
 ///
 /// ```
-/// use sched_distill::{feature::dag_feature_set, model::{Action, Guard}};
-/// let set = dag_feature_set();
+/// use sched_distill::{feature::dag::feature_set, model::{Action, Guard}};
+/// let set = feature_set();
 /// let guard = Guard::parse("age > 5min and jobs_in_system > 3 first", &set)?;
 /// assert_eq!((guard.level.as_str(), guard.when[0].value, guard.action), ("job", 300_000.0, Action::First));
 /// assert_eq!(guard.to_string(), "job: age > 300000 and jobs_in_system > 3 first");
@@ -385,11 +385,11 @@ impl CompiledGuards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feature::dag_feature_set;
+    use crate::feature::dag::feature_set;
 
     #[test]
     fn sentences_become_guards_and_back() {
-        let set = dag_feature_set();
+        let set = feature_set();
         for (text, expected) in [
             ("age>300s first", "job: age > 300000 first"),
             ("is_source first", "job: is_source > 0.5 first"),
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_said() {
-        let set = dag_feature_set();
+        let set = feature_set();
         for (text, expected) in [
             ("first", "one word is too few"),
             ("age > 300s soon", "does not end with first, last or never"),
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn to_give_nothing_is_no_candidate_like_others() {
         const OUT: f64 = f64::NEG_INFINITY;
-        let set = dag_feature_set();
+        let set = feature_set();
         let level = set.level("job").unwrap();
         let width = level.features.len();
         let column = |name: &str| level.features.iter().position(|f| f.name == name).unwrap();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     fn applied(text: &str, ages: &[f32], scores: &[f64]) -> Vec<f64> {
-        let set = dag_feature_set();
+        let set = feature_set();
         let level = set.level("job").unwrap();
         let guard = Guard::parse(text, &set).unwrap();
         let guards = CompiledGuards::new(&[guard], level);

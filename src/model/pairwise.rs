@@ -75,7 +75,7 @@ impl ScoreCandidates for Pairwise {
 mod tests {
     use super::*;
     use crate::{
-        feature::dag_feature_set,
+        feature::dag::feature_set,
         model::{LEAF, Model},
         rng::Stream,
     };
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn columns_of_a_pair_have_names() {
-        let level = Pairwise::level(&dag_feature_set().levels[0]);
+        let level = Pairwise::level(&feature_set().levels[0]);
         let width = level.features.len() / 2;
         assert_eq!(level.features[width + 2].name, "Δremaining_work");
         assert_eq!((level.features[width + 1].unit.as_str(), level.features[1].unit.as_str()), ("1", "0/1"));

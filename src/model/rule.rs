@@ -7,8 +7,8 @@ use crate::level::{FeatureSet, LevelSpec, Scope};
 /// one before; the first of equals wins.
 ///
 /// ```
-/// use sched_distill::{feature::dag_feature_set, model::Rule};
-/// let set = dag_feature_set();
+/// use sched_distill::{feature::dag::feature_set, model::Rule};
+/// let set = feature_set();
 /// let rule = Rule::parse("sjf", "job: is_source first, smallest remaining_work_rank", &set)?;
 /// assert_eq!((rule.guards.len(), rule.order[0].feature.as_str()), (1, "remaining_work_rank"));
 /// # Ok::<(), sched_distill::model::RuleError>(())
@@ -124,11 +124,11 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{feature::dag_feature_set, model::ScoreCandidates};
+    use crate::{feature::dag::feature_set, model::ScoreCandidates};
 
     #[test]
     fn orders_are_exact_whatever_the_later_features_say() {
-        let set = dag_feature_set();
+        let set = feature_set();
         let spec = set.level("job").unwrap();
         let text = "job: largest is_source, smallest remaining_work_rank, largest age_rank, smallest room_rank";
         let rule = Rule::parse("r", text, &set).unwrap();
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_said() {
-        let set = dag_feature_set();
+        let set = feature_set();
         for (text, expected) in [
             ("smallest age", "it names no level"),
             ("node: smallest age", "no level `node`"),

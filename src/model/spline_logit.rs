@@ -150,7 +150,7 @@ impl ScoreCandidates for SplineLogit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{feature::dag_feature_set, model::Model};
+    use crate::{feature::dag::feature_set, model::Model};
 
     fn factor(feature: u32, shape: Shape, threshold: Option<f32>) -> Factor {
         Factor { feature, shape, threshold }
@@ -190,7 +190,7 @@ mod tests {
             r#"{"type":"spline_logit","terms":[{"coefficient":2.0,"factors":[{"feature":0,"shape":"log"}],"sd":1.0}"#;
         assert!(text.starts_with(first), "{text}");
         assert_eq!(serde_json::from_str::<Model>(&text)?, Model::SplineLogit(spline()));
-        let level = &dag_feature_set().levels[0];
+        let level = &feature_set().levels[0];
         let words: Vec<String> = spline().terms.iter().map(|t| t.words(level)).collect();
         assert_eq!(words, ["ln(1 + is_none)", "[is_none > 1] * (is_source - 0.5)+", "is_source"]);
         Ok(())

@@ -370,16 +370,16 @@ impl LevelModels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{feature::dag_feature_set, model::Tree};
+    use crate::{feature::dag::feature_set, model::Tree};
 
     fn student() -> Student {
-        let features = dag_feature_set();
+        let features = feature_set();
         let models = |level: &str| {
             let model = Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0));
             LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 0.1, model }])
         };
         let levels = ["job", "stage", "cluster"].map(models).to_vec();
-        Student::new(features, false, levels, Provenance::default())
+        Student::new(features.clone(), false, levels, Provenance::default())
     }
 
     #[test]
@@ -408,7 +408,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("student.json");
         let text = student().to_json();
-        let hash = dag_feature_set().hash();
+        let hash = feature_set().hash();
         for (from, to, expected) in [
             ("\"format_version\": 1", "\"format_version\": 9", "version 9 is not supported"),
             ("\"format_version\": 1,", "", "`format_version` is missing"),

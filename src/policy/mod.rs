@@ -1,26 +1,25 @@
 //! Who decides: heuristics, neural teachers, schedulers of others, distilled students.
 
+pub mod dag;
 pub mod foreign;
-mod heuristic;
 pub mod neural;
 mod pick;
-mod soft;
 mod student;
 
 pub use student::StudentPolicy;
 
 use crate::{
-    simulator::dag::{Decision, Observation, StageRef},
+    scenario::{Dag, Decision, Observation, Scenario},
     spec::{Spec, SpecError},
 };
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-/// A scheduler.
+/// A scheduler of a scenario.
 ///
 /// A policy may keep buffers and a random stream, so it is `&mut`; parallel episodes each take a [`Policy::fresh`] copy.
-pub trait Policy: Send + Sync {
+pub trait Policy<S: Scenario = Dag>: Send + Sync {
     /// A copy for another thread, without the state of a running episode. Weights are shared.
-    fn fresh(&self) -> Box<dyn Policy>;
+    fn fresh(&self) -> Box<dyn Policy<S>>;
 
     /// Called before each episode; randomised policies draw from a stream that this seed fixes.
     fn reset(&mut self, _episode_seed: u64) {}
@@ -31,19 +30,29 @@ pub trait Policy: Send + Sync {
     /// # Errors
     ///
     /// If the policy cannot answer, e.g. because a network gave no finite number.
-    fn decide(&mut self, seen: &Observation<'_>, probabilities: &mut Probabilities) -> Result<Decision, PolicyError>;
+    fn decide(
+        &mut self,
+        seen: &Observation<'_, S>,
+        probabilities: &mut S::Probabilities,
+    ) -> Result<Decision<S>, PolicyError>;
 
-    /// Appends the log-probabilities of `1, 2, ...` executors for any schedulable stage of the question that
-    /// [`Policy::decide`] has just answered; appends nothing if the policy does not say.
+    /// Makes probabilities that [`Policy::decide`] has just named speak of another decision, where a part of them is conditional
+    /// on what was decided (`dag`: amounts are those for the decision's stage). That part becomes empty if the policy does not
+    /// say.
     ///
     /// # Errors
     ///
     /// As for [`Policy::decide`].
-    fn amounts(&mut self, _seen: &Observation<'_>, _stage: StageRef, _out: &mut Vec<f32>) -> Result<(), PolicyError> {
+    fn given(
+        &mut self,
+        _seen: &Observation<'_, S>,
+        _decision: Decision<S>,
+        _probabilities: &mut S::Probabilities,
+    ) -> Result<(), PolicyError> {
         Ok(())
     }
 
-    /// Whether it may answer [`Decision::Abstain`].
+    /// Whether it may give nothing where others must give something.
     fn abstains(&self) -> bool {
         false
     }
@@ -52,23 +61,28 @@ pub trait Policy: Send + Sync {
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
-}
 
-/// Log-probabilities of an answer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probabilities {
-    /// One per schedulable stage, in order; empty for deterministic policies.
-    pub stage: Vec<f32>,
-    /// Of `1, 2, ...` executors for the stage that was chosen; larger amounts than there are entries have probability 0.
-    pub amount: Vec<f32>,
-}
-
-impl Probabilities {
-    /// Empties both lists.
-    pub fn clear(&mut self) {
-        self.stage.clear();
-        self.amount.clear();
+    /// What defines it without being a file, such as weights that are part of the program: a name for it and its SHA-256.
+    fn fingerprint(&self) -> Option<(String, String)> {
+        None
     }
+}
+
+/// A scenario for which there are policies by name.
+pub trait Policies: Scenario {
+    /// All of them.
+    const POLICIES: &'static [PolicyInfo];
+    /// The policy to explain where the user names none.
+    const TEACHER: &'static str;
+    /// Heuristics to compare it with; the first is the one that all others are measured against.
+    const BASELINES: &'static [&'static str];
+
+    /// Opens the policy that a spec names.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    fn open(spec: &Spec) -> Result<Box<dyn Policy<Self>>, PolicyError>;
 }
 
 /// Why a policy cannot be used, or cannot answer.
@@ -116,139 +130,46 @@ pub enum PolicyError {
 pub struct PolicyInfo {
     /// Its name.
     pub name: &'static str,
+    /// What sort of policy it is.
+    pub sort: Sort,
     /// How it is written.
     pub usage: &'static str,
     /// What it does.
     pub meaning: &'static str,
 }
 
-/// All policies there are.
-pub const POLICIES: [PolicyInfo; 12] = [
-    PolicyInfo {
-        name: "random",
-        usage: "random",
-        meaning: "a random active job, a stage of it by the common rule, a random number of executors",
-    },
-    PolicyInfo {
-        name: "fifo",
-        usage: "fifo",
-        meaning: "the source's job first, then jobs in order of arrival, as many executors as there are",
-    },
-    PolicyInfo {
-        name: "fair",
-        usage: "fair",
-        meaning: "as fifo, but no job gets more than its fair share, ceil(executors / active jobs)",
-    },
-    PolicyInfo {
-        name: "weighted-fair",
-        usage: "weighted-fair[,alpha=-1]",
-        meaning: "as fair, with shares in proportion to remaining work^alpha",
-    },
-    PolicyInfo {
-        name: "sjf",
-        usage: "sjf[,source=any|first][,temperature=T][,mode=greedy|sample]",
-        meaning: "the job with least remaining work (source=first: after the source's), all executors; temperature makes it soft",
-    },
-    PolicyInfo {
-        name: "sjf-cp",
-        usage: "sjf-cp[,temperature=T][,mode=greedy|sample]",
-        meaning: "as sjf, and within the job the stage with the longest remaining critical path; temperature makes it soft",
-    },
-    PolicyInfo {
-        name: "srpt-fair",
-        usage: "srpt-fair[,cap=1][,temperature=T][,mode=greedy|sample]",
-        meaning: "the source's job first, then least remaining work below cap × fair share; temperature makes it soft",
-    },
-    PolicyInfo {
-        name: "decima",
-        usage: "decima[:FILE][,mode=greedy|sample]",
-        meaning: "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
-    },
-    PolicyInfo {
-        name: "script",
-        usage: "script:COMMAND[,timeout=60][,mode=greedy|sample]",
-        meaning: "a process that answers questions with scores, one JSON line each (docs/foreign-policies.md)",
-    },
-    PolicyInfo {
-        name: "onnx",
-        usage: "onnx:FILE[,mode=greedy|sample]",
-        meaning: "a network in an ONNX file (docs/foreign-policies.md; cargo feature `onnx`)",
-    },
-    PolicyInfo {
-        name: "torchscript",
-        usage: "torchscript:FILE[,mode=greedy|sample]",
-        meaning: "a network in a TorchScript file (docs/foreign-policies.md; cargo feature `torch`)",
-    },
-    PolicyInfo {
-        name: "student",
-        usage: "student:FILE[,model=NAME]",
-        meaning: "a distilled student as the scheduler; model chooses one of several per level (tree, linear)",
-    },
-];
+/// Sorts of policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A rule that somebody wrote.
+    Heuristic,
+    /// A network, or what may be one.
+    Network,
+    /// A distilled student.
+    Student,
+}
 
-/// Opens the policy that a spec names.
-///
-/// # Errors
-///
-/// An unknown name or parameter, or a file that cannot be used.
-pub fn open(spec: &Spec) -> Result<Box<dyn Policy>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "decima" | "student" | "script" | "onnx" | "torchscript");
-    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
-        spec.refuse_file()?;
+impl Sort {
+    /// The sort of the policies of that name, in whatever scenario.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Dag::POLICIES.iter().find(|p| p.name == name).map(|p| p.sort)
     }
+}
+
+/// A student in a list of policies, the same in every scenario.
+const STUDENT: PolicyInfo = PolicyInfo {
+    name: "student",
+    sort: Sort::Student,
+    usage: "student:FILE[,model=NAME]",
+    meaning: "a distilled student as the scheduler; model chooses one of several per level (tree, linear)",
+};
+
+/// Opens a student.
+fn open_student<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    let path = spec.require_file("a student written by `distill fit`")?;
     let mut args = spec.args();
-    let policy: Box<dyn Policy> = match spec.name.as_str() {
-        "random" => Box::new(heuristic::Random::default()),
-        "fifo" => Box::new(heuristic::Capped::Fifo),
-        "fair" => Box::new(heuristic::Capped::Fair),
-        "weighted-fair" => Box::new(heuristic::Capped::Weighted { alpha: args.number("alpha", -1.0, -10.0..=10.0)? }),
-        "sjf" => {
-            let source_first = args.word("source", &["any", "first"])? == "first";
-            let softness = soft::Softness::from_args(&mut args)?;
-            Box::new(soft::Soft::new(soft::Rule::Sjf { source_first }, softness))
-        }
-        "sjf-cp" => {
-            let softness = soft::Softness::from_args(&mut args)?;
-            Box::new(soft::Soft::new(soft::Rule::SjfCp, softness))
-        }
-        "srpt-fair" => {
-            let cap = args.number("cap", 1.0, 0.01..=1000.0)?;
-            let softness = soft::Softness::from_args(&mut args)?;
-            Box::new(soft::Soft::new(soft::Rule::SrptFair { cap }, softness))
-        }
-        "decima" => {
-            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-            Box::new(match &spec.file {
-                Some(path) => neural::DecimaPolicy::load(path, sample)?,
-                None => neural::DecimaPolicy::builtin(sample)?,
-            })
-        }
-        "script" => {
-            let command =
-                spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
-            let seconds = args.number("timeout", 60.0, 0.001..=1e6)?;
-            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-            let timeout = Duration::from_secs_f64(seconds);
-            let network = foreign::ScriptNetwork::new(&command.to_string_lossy(), timeout)?;
-            Box::new(foreign::ForeignPolicy::new(Box::new(network), sample))
-        }
-        "onnx" => {
-            let path = spec.require_file("an ONNX model as in docs/foreign-policies.md")?;
-            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-            Box::new(foreign::ForeignPolicy::new(foreign::open_onnx(path)?, sample))
-        }
-        "torchscript" => {
-            let path = spec.require_file("a TorchScript module as in docs/foreign-policies.md")?;
-            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-            Box::new(foreign::ForeignPolicy::new(foreign::open_torchscript(path)?, sample))
-        }
-        "student" => {
-            let path = spec.require_file("a student written by `distill fit`")?;
-            let model = args.text("model");
-            Box::new(StudentPolicy::load(path, model.as_deref())?)
-        }
-        _ => return Err(spec.unknown_name("policy", "policies", &POLICIES.map(|p| p.name)).into()),
-    };
+    let model = args.text("model");
     args.finish()?;
-    Ok(policy)
+    Ok(Box::new(StudentPolicy::load(path, model.as_deref())?))
 }

@@ -1,34 +1,36 @@
 //! A distilled student as the scheduler.
 
-use super::{Policy, PolicyError, Probabilities};
+use super::{Policy, PolicyError};
 use crate::{
-    feature::{Extractor, NO_JOB},
-    level::log_sum_exp,
+    level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
-    scenario::dag,
-    simulator::dag::{Decision, Observation, StageRef},
+    scenario::{Dag, Decision, Observation, Questions, Scenario},
 };
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-/// One model per level, asked in turn (the best job, its best stage, the best amount) or, of a flat student, the first two
-/// at once (the best stage of all jobs); the first of equals among those that the student's guards leave.
-pub struct StudentPolicy {
+/// One model per level, asked in turn (the best job, its best stage, the best amount) or, of a flat student, those above the
+/// amount at once (the best stage of all jobs); the first of equals among those that the student's guards leave.
+pub struct StudentPolicy<S: Scenario = Dag> {
     models: Arc<Models>,
-    extractor: Extractor,
+    questions: S::Questions,
     x: Vec<f32>,
-    scores: Vec<f64>,
-    /// The jobs' scores of a flat student, while its stages have theirs.
-    job_scores: Vec<f64>,
+    /// Candidates taken so far, level by level.
+    path: Vec<usize>,
+    /// Scores of the candidates, by level.
+    scores: Vec<Vec<f64>>,
+    /// The most probable path found so far.
+    best: Vec<usize>,
 }
 
 struct Models {
-    job: Scorer,
-    stage: Scorer,
-    amount: Scorer,
+    /// In the order of the questions.
+    levels: Vec<Scorer>,
     structure: Structure,
+    /// Levels above the amount.
+    above: usize,
     path: PathBuf,
     abstains: bool,
 }
@@ -43,7 +45,7 @@ struct Scorer {
     columns: Vec<bool>,
 }
 
-impl StudentPolicy {
+impl<S: Scenario> StudentPolicy<S> {
     /// Loads a student file; `model` chooses one of several models per level by name.
     ///
     /// # Errors
@@ -55,8 +57,12 @@ impl StudentPolicy {
     }
 
     /// Uses a student already in memory; `path` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// One fitted on other features than this build extracts, or without that model.
     pub fn new(student: &Student, path: &Path, model: Option<&str>) -> Result<Self, PolicyError> {
-        let here = dag::feature_set();
+        let here = (S::INFO.feature_set)();
         if let Some(difference) = student.feature_set.difference(here) {
             return Err(PolicyError::FeatureSet {
                 path: path.to_owned(),
@@ -65,26 +71,24 @@ impl StudentPolicy {
                 difference,
             });
         }
-        let level = |name: &str| -> Result<Scorer, PolicyError> {
-            let NamedModel { model, temperature, .. } = student.model(name, model)?;
-            let spec = student.feature_set.level(name);
-            let guards = spec.map(|s| CompiledGuards::new(&student.guards, s)).unwrap_or_default();
-            let mut columns = vec![false; spec.map_or(0, |s| s.features.len())];
+        let level = |spec: &LevelSpec| -> Result<Scorer, PolicyError> {
+            let NamedModel { model, temperature, .. } = student.model(&spec.name, model)?;
+            let guards = CompiledGuards::new(&student.guards, spec);
+            let mut columns = vec![false; spec.features.len()];
             model.mark_columns(&mut columns);
             guards.mark_columns(&mut columns);
             Ok(Scorer {
                 model: CompiledModel::new(model),
                 temperature: *temperature,
-                pick: student.level(name).map(|l| l.pick).unwrap_or_default(),
+                pick: student.level(&spec.name).map(|l| l.pick).unwrap_or_default(),
                 guards,
                 columns,
             })
         };
         let models = Models {
-            job: level("job")?,
-            stage: level("stage")?,
-            amount: level("cluster")?,
+            levels: here.levels.iter().map(level).collect::<Result<_, _>>()?,
             structure: student.structure,
+            above: here.levels.iter().take_while(|spec| !spec.is_amount()).count(),
             path: path.to_owned(),
             abstains: student.abstains,
         };
@@ -92,101 +96,82 @@ impl StudentPolicy {
     }
 
     fn with(models: Arc<Models>) -> Self {
-        let extractor = Extractor::limited([&models.job, &models.stage, &models.amount].map(|s| &s.columns[..]));
-        Self { models, extractor, x: Vec::new(), scores: Vec::new(), job_scores: Vec::new() }
-    }
-}
-
-/// Index of the best of `n` candidates whose rows are in `x`, among those that the guards leave; all their scores in `scores`.
-fn best(scorer: &Scorer, x: &[f32], n: usize, scores: &mut Vec<f64>) -> usize {
-    scores.clear();
-    scores.resize(n, 0.0);
-    if n <= 1 {
-        return 0;
-    }
-    let width = x.len() / n;
-    scorer.model.score_choice(x, width, scores);
-    (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, x, width, scores));
-    scorer.pick.of(scores, scorer.temperature)
-}
-
-impl StudentPolicy {
-    /// The best of the candidate jobs, in order of arrival, and perhaps of "none" behind them; their scores in `scores`.
-    fn best_job(&mut self, seen: &Observation<'_>) -> usize {
-        let Self { models, extractor, x, scores, .. } = self;
-        x.clear();
-        extractor.job_rows(seen, models.abstains, x);
-        let n = extractor.snapshot().candidate_jobs().len() + usize::from(models.abstains);
-        best(&models.job, x, n, scores)
+        let columns: Vec<&[bool]> = models.levels.iter().map(|s| &s.columns[..]).collect();
+        let (questions, scores) = (S::Questions::limited(&columns), vec![Vec::new(); models.levels.len()]);
+        Self { models, questions, x: Vec::new(), path: Vec::new(), scores, best: Vec::new() }
     }
 
-    /// The best stage of a candidate job; the scores of all of them in `scores`.
-    fn best_stage(&mut self, seen: &Observation<'_>, candidate: usize) -> StageRef {
-        let Self { models, extractor, x, scores, .. } = self;
-        x.clear();
-        extractor.stage_rows(seen, candidate, x);
-        let stages = extractor.snapshot().candidate_stages(candidate);
-        stages[best(&models.stage, x, stages.len(), scores)]
+    /// Scores the candidates at the present path; their number, 0 if the path is a whole decision.
+    fn score(&mut self, seen: &Observation<'_, S>) -> usize {
+        let level = self.path.len();
+        let Some(scorer) = self.models.levels.get(level) else { return 0 };
+        self.x.clear();
+        let n = self.questions.rows(seen, &self.path, self.models.abstains, &mut self.x);
+        let scores = &mut self.scores[level];
+        scores.clear();
+        scores.resize(n, 0.0);
+        if n > 1 {
+            let width = self.x.len() / n;
+            scorer.model.score_choice(&self.x, width, scores);
+            (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, &self.x, width, scores));
+        }
+        n
     }
 
-    /// The stage that a hierarchical student takes: the best one of the best job; `None` if that is to give nothing.
-    fn stage_of_best_job(&mut self, seen: &Observation<'_>) -> Option<StageRef> {
-        let job = self.best_job(seen);
-        let gives_nothing = job == self.extractor.snapshot().candidate_jobs().len();
-        (!gives_nothing).then(|| self.best_stage(seen, job))
+    /// Extends the path by the best candidate, level after level.
+    fn descend(&mut self, seen: &Observation<'_, S>) {
+        while self.score(seen) > 0 {
+            let level = self.path.len();
+            let scorer = &self.models.levels[level];
+            self.path.push(scorer.pick.of(&self.scores[level], scorer.temperature));
+        }
     }
 
-    /// The stage that a flat student takes: the most probable one of all jobs; `None` if to give nothing is more probable.
-    fn best_stage_of_all_jobs(&mut self, seen: &Observation<'_>) -> Option<StageRef> {
-        let mut job = self.best_job(seen);
-        std::mem::swap(&mut self.scores, &mut self.job_scores);
-        let (mut most, mut stage) = self.path(seen, job);
-        for other in 0..self.job_scores.len() {
-            // No stage is more probable than its job: having begun with the best job, few are left whose stages must be looked at.
-            if other == job || self.job_scores[other] / self.models.job.temperature < most {
-                continue;
+    /// Finds the most probable continuation of the path through the levels above the amount, the first of equals, and leaves it in
+    /// `best`; `so_far` is the path's log-probability and `most` that of the best found elsewhere, which is returned if none is better.
+    fn search(&mut self, seen: &Observation<'_, S>, so_far: f64, mut most: f64) -> f64 {
+        let level = self.path.len();
+        let n = if level < self.models.above { self.score(seen) } else { 0 };
+        if n == 0 {
+            if so_far > most || (so_far == most && self.path < self.best) {
+                self.best.clone_from(&self.path);
+                return so_far;
             }
-            let (log_prob, its_stage) = self.path(seen, other);
-            if log_prob > most || (log_prob == most && other < job) {
-                (most, job, stage) = (log_prob, other, its_stage);
+            return most;
+        }
+        let temperature = self.models.levels[level].temperature;
+        self.scores[level].iter_mut().for_each(|score| *score /= temperature);
+        let total = log_sum_exp(&self.scores[level]);
+        let best = first_max(self.scores[level].iter().copied());
+        // Having begun with the best candidate, few are left whose own candidates must be looked at: no path is more probable
+        // than its beginning.
+        for candidate in std::iter::once(best).chain((0..n).filter(|&c| c != best)) {
+            let with = so_far + (self.scores[level][candidate] - total);
+            if with >= most {
+                self.path.push(candidate);
+                most = self.search(seen, with, most);
+                self.path.pop();
             }
         }
-        stage
-    }
-
-    /// The best stage of a job, `None` for giving nothing, and its log-probability up to what all jobs have in common; the jobs'
-    /// scores are in `job_scores`.
-    fn path(&mut self, seen: &Observation<'_>, job: usize) -> (f64, Option<StageRef>) {
-        let of_job = self.job_scores[job] / self.models.job.temperature;
-        if job == self.extractor.snapshot().candidate_jobs().len() {
-            return (of_job, None);
-        }
-        let stage = self.best_stage(seen, job);
-        self.scores.iter_mut().for_each(|score| *score /= self.models.stage.temperature);
-        let most = self.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        (of_job - (log_sum_exp(&self.scores) - most), Some(stage))
+        most
     }
 }
 
-impl Policy for StudentPolicy {
-    fn fresh(&self) -> Box<dyn Policy> {
+impl<S: Scenario> Policy<S> for StudentPolicy<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self::with(Arc::clone(&self.models)))
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-        self.extractor.update(seen);
-        let stage = match self.models.structure {
-            Structure::Hierarchical => self.stage_of_best_job(seen),
-            Structure::Flat => self.best_stage_of_all_jobs(seen),
-        };
-        let Some(stage) = stage else { return Ok(Decision::Abstain) };
-        debug_assert_ne!(stage.job, NO_JOB);
-        let Self { models, extractor, x, scores, .. } = self;
-        x.clear();
-        extractor.amount_rows(seen, stage, x);
-        let cap = Extractor::amount_cap(seen, stage);
-        let executors = 1 + best(&models.amount, x, cap as usize, scores) as u32;
-        Ok(Decision::Assign { stage, executors })
+    fn decide(&mut self, seen: &Observation<'_, S>, _: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
+        self.questions.update(seen);
+        self.path.clear();
+        if self.models.structure == Structure::Flat {
+            self.best.clear();
+            self.search(seen, 0.0, f64::NEG_INFINITY);
+            std::mem::swap(&mut self.path, &mut self.best);
+        }
+        self.descend(seen);
+        Ok(self.questions.decision(seen, &self.path))
     }
 
     fn abstains(&self) -> bool {
@@ -202,16 +187,17 @@ impl Policy for StudentPolicy {
 mod tests {
     use super::*;
     use crate::{
-        level::first_max,
+        feature::dag::{Extractor, feature_set},
         model::{Guard, LevelModels, Linear, Model, Provenance},
         rng::Stream,
-        simulator::dag::Simulator,
+        scenario::dag::Probabilities,
+        simulator::dag::{Decision, Simulator},
         workload,
     };
 
     /// A student of random linear scores.
     fn student(seed: u64, abstains: bool) -> Student {
-        let set = dag::feature_set().clone();
+        let set = feature_set().clone();
         let mut stream = Stream::new(seed, "student");
         let mut level = |name: &str| {
             let width = set.level(name).unwrap().features.len();
@@ -254,9 +240,9 @@ mod tests {
                     student.guards.push(Guard::parse(text, &student.feature_set).unwrap());
                 }
             }
-            let mut policy = StudentPolicy::new(&student, Path::new("student.json"), None).unwrap();
+            let mut policy = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
             let spec = "builtin,jobs=20,executors=8,rate=1e-4".parse().unwrap();
-            let workload = workload::open(&spec).unwrap();
+            let workload = workload::dag::open(&spec).unwrap();
             let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
             let mut extractor = Extractor::default();
             while let Some(seen) = sim.observation() {

@@ -2,7 +2,10 @@
 
 use crate::{
     spec::Spec,
-    workload::{self, Cluster, JobArrival, JobTemplate, Workload, WorkloadError},
+    workload::{
+        self, WorkloadError,
+        dag::{Cluster, JobArrival, JobTemplate, Workload},
+    },
 };
 use std::sync::Arc;
 
@@ -30,9 +33,9 @@ pub fn battery() -> Result<Vec<Named>, WorkloadError> {
         ("long chains", "builtin,jobs=6,executors=5,edge=chains"),
         ("many stages at once", "builtin,jobs=6,executors=30,edge=wide"),
     ] {
-        all.push(Named { name: name.to_owned(), workload: workload::open(&spec.parse::<Spec>()?)? });
+        all.push(Named { name: name.to_owned(), workload: workload::dag::open(&spec.parse::<Spec>()?)? });
     }
-    let linked = workload::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
+    let linked = workload::dag::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
     all.push(Named { name: "no edges".to_owned(), workload: Box::new(WithoutEdges(linked)) });
     Ok(all)
 }

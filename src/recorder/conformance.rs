@@ -5,9 +5,10 @@ use super::{
     likeness::{Likeness, Side},
 };
 use crate::{
-    policy::{Policy, Probabilities},
+    policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    simulator::dag::{Decision, Observation, Simulator},
+    scenario::dag::Probabilities,
+    simulator::dag::{Decision, Observation, Simulator, StageRef},
 };
 use serde::Serialize;
 use std::{
@@ -99,7 +100,7 @@ const RULES: [&str; 7] = [
     "decisions are legal",
     "a probability per stage, all finite, summing to 1",
     "probabilities of amounts, all finite, summing to 1",
-    "`amounts` works for every stage and agrees with `decide`",
+    "`given` names amounts for every stage and agrees with `decide`",
     "a second copy decides the same",
     "a copy decides the same again after `reset`",
 ];
@@ -157,6 +158,17 @@ pub fn check_policy(
 
 /// An answer as it is kept for later comparison.
 type Answer = (Decision, Probabilities);
+
+/// What a policy says of amounts for a stage of the question that it has just answered.
+pub(super) fn amounts(
+    policy: &mut dyn Policy,
+    seen: &Observation<'_>,
+    stage: StageRef,
+) -> Result<Vec<f32>, PolicyError> {
+    let mut p = Probabilities::default();
+    policy.given(seen, Decision::Assign { stage, executors: 1 }, &mut p)?;
+    Ok(p.amount)
+}
 
 impl Checker<'_> {
     /// Counts a check; `found` says what is wrong.
@@ -261,11 +273,9 @@ impl Checker<'_> {
             };
             self.test(Rule::Amounts, found);
         }
-        let mut amounts = Vec::new();
         for &other in seen.schedulable().iter().take(ASKED_STAGES).chain([&stage]) {
-            amounts.clear();
-            let asked = policy.amounts(seen, other, &mut amounts).map_err(|e| chain(&e));
-            let found = asked.and_then(|()| match (amounts.is_empty(), p.amount.is_empty()) {
+            let asked = amounts(policy, seen, other).map_err(|e| chain(&e));
+            let found = asked.and_then(|amounts| match (amounts.is_empty(), p.amount.is_empty()) {
                 (true, true) => Ok(()),
                 (true, false) => Err("no amounts, but `decide` named some".to_owned()),
                 // Who names them only here was deterministic in deciding.

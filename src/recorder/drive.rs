@@ -2,17 +2,15 @@
 
 use super::{
     EpisodeCause, EpisodeError, Progress, RecordError, RecordRequest,
-    record::{Driving, record_driven, source},
+    record::{Driving, policy_source, record_driven, workload_source},
 };
 use crate::{
-    feature::Extractor,
     model::Student,
-    policy::{Policy, PolicyError, Probabilities, StudentPolicy},
+    policy::{Policy, PolicyError, StudentPolicy},
     rng::{Split, Stream, episode_seed, hash},
-    scenario::dag::LEAST_LOG_PROB,
-    simulator::dag::{Decision, Observation, Simulator},
+    scenario::{Dag, Decision, Observation, Scenario},
+    simulator::Simulation,
     trace::{Drive, Regret, Rollouts, Shard, Source, Trace, WhatIf},
-    workload::Workload,
 };
 use rayon::prelude::*;
 use std::{
@@ -22,43 +20,39 @@ use std::{
 
 /// A driver with a labeller beside it: the driver's decisions, the labeller's probabilities.
 ///
-/// A labeller without probabilities counts as sure of its decision. Of the amount it is asked for the driver's stage; if it
-/// decides on another stage and says nothing about this one, the amount has no label.
-struct Labelled {
-    driver: Box<dyn Policy>,
-    labeller: Box<dyn Policy>,
-    own: Probabilities,
+/// A labeller without probabilities counts as sure of its decision. Where a part of them is conditional on what was decided, it
+/// is asked about the driver's decision; if it says nothing about that, the part has no label.
+struct Labelled<S: Scenario> {
+    driver: Box<dyn Policy<S>>,
+    labeller: Box<dyn Policy<S>>,
+    own: S::Probabilities,
 }
 
-impl Labelled {
-    fn new(driver: Box<dyn Policy>, labeller: Box<dyn Policy>) -> Self {
-        Self { driver, labeller, own: Probabilities::default() }
+impl<S: Scenario> Labelled<S> {
+    fn new(driver: Box<dyn Policy<S>>, labeller: Box<dyn Policy<S>>) -> Self {
+        Self { driver, labeller, own: S::Probabilities::default() }
     }
 
     /// The driver's decision and the labeller's, whose probabilities go to `p`.
-    fn both(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<(Decision, Decision), PolicyError> {
+    fn both(
+        &mut self,
+        seen: &Observation<'_, S>,
+        p: &mut S::Probabilities,
+    ) -> Result<(Decision<S>, Decision<S>), PolicyError> {
         let label = self.labeller.decide(seen, p)?;
-        self.own.clear();
+        S::clear(&mut self.own);
         let decision = self.driver.decide(seen, &mut self.own)?;
-        let Decision::Assign { stage: labelled, executors } = label else { return Ok((decision, label)) };
-        if p.stage.is_empty() {
-            let sure = |is: bool| if is { 0.0 } else { LEAST_LOG_PROB };
-            p.stage.extend(seen.schedulable().iter().map(|&s| sure(s == labelled)));
-            p.amount.extend((1..=executors).map(|amount| sure(amount == executors)));
-        }
-        match decision {
-            Decision::Assign { stage, .. } if stage != labelled => {
-                p.amount.clear();
-                self.labeller.amounts(seen, stage, &mut p.amount)?;
-            }
-            _ => {}
+        if S::is_silent(p) {
+            S::certain(seen, label, decision, p);
+        } else if decision != label {
+            self.labeller.given(seen, decision, p)?;
         }
         Ok((decision, label))
     }
 }
 
-impl Policy for Labelled {
-    fn fresh(&self) -> Box<dyn Policy> {
+impl<S: Scenario> Policy<S> for Labelled<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self::new(self.driver.fresh(), self.labeller.fresh()))
     }
 
@@ -67,22 +61,22 @@ impl Policy for Labelled {
         self.labeller.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &Observation<'_, S>, p: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
         self.both(seen, p).map(|(decision, _)| decision)
     }
 }
 
 /// Runs students on a workload and has a teacher label what they visit. The bytes written and the regrets do not depend on
 /// the number of threads, nor on interruptions.
-pub struct LabelledRollouts<'a> {
+pub struct LabelledRollouts<'a, S: Scenario = Dag> {
     /// Teacher as named by the user.
     pub teacher_id: &'a str,
     /// The teacher. It must not abstain.
-    pub teacher: &'a dyn Policy,
+    pub teacher: &'a dyn Policy<S>,
     /// Workload as named by the user.
     pub workload_id: &'a str,
     /// The workload.
-    pub workload: &'a dyn Workload,
+    pub workload: &'a S::Workload,
     /// The user's seed.
     pub seed: u64,
     /// Hears of every episode that has ended.
@@ -91,18 +85,18 @@ pub struct LabelledRollouts<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl LabelledRollouts<'_> {
+impl<S: Scenario> LabelledRollouts<'_, S> {
     /// Teacher and workload with the hashes of their files.
     ///
     /// # Errors
     ///
     /// A file that cannot be read.
     pub fn sources(&self) -> Result<(Source, Source), RecordError> {
-        let teacher = source(self.teacher_id, &self.teacher.files())?;
-        Ok((teacher, source(self.workload_id, &self.workload.files())?))
+        let teacher = policy_source(self.teacher_id, self.teacher)?;
+        Ok((teacher, workload_source::<S>(self.workload_id, self.workload)?))
     }
 
-    fn student(&self, (id, student): (&str, &Student)) -> Result<StudentPolicy, RecordError> {
+    fn student(&self, (id, student): (&str, &Student)) -> Result<StudentPolicy<S>, RecordError> {
         let path = Path::new(id.strip_prefix("student:").unwrap_or(id));
         StudentPolicy::new(student, path, None).map_err(|source| self.failed(id, 0, 0, source.into()))
     }
@@ -132,24 +126,24 @@ impl LabelledRollouts<'_> {
     /// The regrets of one episode.
     fn episode_regrets(
         &self,
-        student: &dyn Policy,
+        student: &dyn Policy<S>,
         (split, episode): (Split, u32),
         quota: usize,
         horizon_ms: f64,
     ) -> Result<Vec<Regret>, RecordError> {
         let seed = episode_seed(self.seed, split, u64::from(episode));
-        let mut sim = Simulator::new(self.workload.cluster(), self.workload.jobs(seed), seed);
+        let mut sim = S::start(self.workload, seed);
         let mut policy = Labelled::new(student.fresh(), self.teacher.fresh());
         policy.reset(seed);
         let fail = |step, cause| self.failed("what if", episode, step, cause);
         let mut stream = Stream::new(seed, "what-if states");
-        let (mut p, mut found, mut step) = (Probabilities::default(), Vec::new(), 0);
-        let mut kept: Vec<(usize, Simulator, [Decision; 2])> = Vec::new();
+        let (mut p, mut found, mut step) = (S::Probabilities::default(), Vec::new(), 0);
+        let mut kept: Vec<(usize, S::Simulator, [Decision<S>; 2])> = Vec::new();
         while let Some(seen) = sim.observation() {
             self.check_stop()?;
-            p.clear();
+            S::clear(&mut p);
             let (decision, label) = policy.both(&seen, &mut p).map_err(|e| fail(step, e.into()))?;
-            if !same(&seen, decision, label) {
+            if !S::same(&seen, decision, label) {
                 // Reservoir sampling: each of the states found so far is kept with the same probability.
                 let place = if kept.len() < quota { kept.len() } else { stream.below(found.len() + 1) };
                 if place < quota {
@@ -161,7 +155,7 @@ impl LabelledRollouts<'_> {
                 }
                 found.push(Regret { episode, step, regret_ms: None });
             }
-            sim.step(decision).map_err(|e| fail(step, e.into()))?;
+            sim.step(decision).map_err(|e| fail(step, EpisodeCause::illegal(e)))?;
             step += 1;
         }
         let mut teacher = self.teacher.fresh();
@@ -171,7 +165,8 @@ impl LabelledRollouts<'_> {
             let [own, label] = decisions.map(|decision| {
                 // The same seed, so that a teacher that samples has the same luck in both.
                 teacher.reset(hash(&[seed, u64::from(step)]));
-                job_time_after(state.clone(), decision, &mut *teacher, horizon_ms).map_err(|cause| fail(step, cause))
+                job_time_after::<S>(state.clone(), decision, &mut *teacher, horizon_ms)
+                    .map_err(|cause| fail(step, cause))
             });
             found[index].regret_ms = Some(own? - label?);
         }
@@ -186,7 +181,7 @@ impl LabelledRollouts<'_> {
     }
 }
 
-impl Rollouts for LabelledRollouts<'_> {
+impl<S: Scenario> Rollouts for LabelledRollouts<'_, S> {
     type Error = RecordError;
 
     fn record(&self, dir: &Path, drive: &Drive<'_>) -> Result<Trace, RecordError> {
@@ -202,7 +197,7 @@ impl Rollouts for LabelledRollouts<'_> {
             force: false,
         };
         let student = drive.student.map(|s| self.student(s).map(|policy| (s.0, policy))).transpose()?;
-        let policy = |place: u32| -> (Box<dyn Policy>, String) {
+        let policy = |place: u32| -> (Box<dyn Policy<S>>, String) {
             match &student {
                 Some((id, student)) if !drive.by_teacher(place) => {
                     (Box::new(Labelled::new(student.fresh(), self.teacher.fresh())), (*id).to_owned())
@@ -236,32 +231,21 @@ impl Rollouts for LabelledRollouts<'_> {
     }
 }
 
-/// Whether two decisions come to the same: an amount beyond what the stage can use counts like the largest usable one.
-fn same(seen: &Observation<'_>, a: Decision, b: Decision) -> bool {
-    match (a, b) {
-        (Decision::Assign { stage, executors }, Decision::Assign { stage: other, executors: others }) => {
-            let cap = || Extractor::amount_cap(seen, stage);
-            stage == other && (executors == others || executors.min(cap()) == others.min(cap()))
-        }
-        _ => a == b,
-    }
-}
-
 /// Job-time from now to the horizon if `decision` is carried out and `policy` then goes on, ms.
-fn job_time_after(
-    mut sim: Simulator,
-    decision: Decision,
-    policy: &mut dyn Policy,
+fn job_time_after<S: Scenario>(
+    mut sim: S::Simulator,
+    decision: Decision<S>,
+    policy: &mut dyn Policy<S>,
     horizon_ms: f64,
 ) -> Result<f64, EpisodeCause> {
-    let from_ms = sim.observation().map_or(0.0, |seen| seen.time_ms());
+    let from_ms = sim.observation().map_or(0.0, |seen| S::time_ms(&seen));
     let to_ms = from_ms + horizon_ms;
-    let mut p = Probabilities::default();
-    sim.step(decision)?;
-    while let Some(seen) = sim.observation().filter(|seen| seen.time_ms() < to_ms) {
-        p.clear();
+    let mut p = S::Probabilities::default();
+    sim.step(decision).map_err(EpisodeCause::illegal)?;
+    while let Some(seen) = sim.observation().filter(|seen| S::time_ms(seen) < to_ms) {
+        S::clear(&mut p);
         let decision = policy.decide(&seen, &mut p)?;
-        sim.step(decision)?;
+        sim.step(decision).map_err(EpisodeCause::illegal)?;
     }
     Ok(sim.job_time_ms(from_ms, to_ms))
 }
@@ -271,9 +255,11 @@ mod tests {
     use super::*;
     use crate::{
         distiller::{FitParams, fit_student},
+        feature::dag::feature_set,
         policy,
         recorder::{ChoiceLog, EpisodeId, record, run_episode},
-        scenario::dag::feature_set,
+        scenario::dag::Probabilities,
+        simulator::dag::{Decision, Simulator},
         trace::{Choice, LevelTable},
         workload,
     };
@@ -284,12 +270,12 @@ mod tests {
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
     fn rule(name: &str) -> Box<dyn Policy> {
-        policy::open(&name.parse().unwrap()).unwrap()
+        policy::dag::open(&name.parse().unwrap()).unwrap()
     }
 
     /// Calls `check` with the rollouts of a teacher.
     fn with_teacher(name: &str, check: impl FnOnce(&LabelledRollouts<'_>) -> Outcome) -> Outcome {
-        let (teacher, workload) = (rule(name), workload::open(&WORKLOAD.parse()?)?);
+        let (teacher, workload) = (rule(name), workload::dag::open(&WORKLOAD.parse()?)?);
         check(&LabelledRollouts {
             teacher_id: name,
             teacher: &*teacher,
@@ -316,8 +302,7 @@ mod tests {
                 };
                 if stage != labelled {
                     other += 1;
-                    asked.amount.clear();
-                    teacher.amounts(seen, stage, &mut asked.amount).unwrap();
+                    teacher.given(seen, decision, &mut asked).unwrap();
                 }
                 assert_eq!(*p, asked);
                 assert!((p.amount.iter().map(|p| f64::from(*p).exp()).sum::<f64>() - 1.0).abs() < 1e-5);
@@ -332,7 +317,7 @@ mod tests {
         with_teacher("sjf", |rollouts| {
             let mut policy = Labelled::new(rule("random"), rule("sjf"));
             let mut teacher = rule("sjf");
-            let mut log = ChoiceLog::new(false);
+            let mut log = ChoiceLog::<Dag>::new(false);
             let (mut step, mut labels, mut agreed) = (0, Vec::new(), 0);
             let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
             run_episode(rollouts.workload, &mut policy, id, false, |seen, decision, p| {
@@ -345,7 +330,8 @@ mod tests {
                 log.push(0, step, seen, decision, p);
                 step += 1;
             })?;
-            let [jobs, _, amounts] = log.into_tables();
+            let tables = log.into_tables();
+            let (jobs, amounts) = (&tables[0], &tables[2]);
             assert!(jobs.iter().all(|c| c.has_probabilities()));
             let targets: Vec<u32> = jobs.iter().map(|c| c.entity[c.target()]).collect();
             assert_eq!(targets, labels, "the label is the teacher's decision, not the driver's");
@@ -389,16 +375,14 @@ mod tests {
             assert_eq!(trace.manifest.first_episode, 6);
 
             // By hand: the student drives episode 8, the teacher is asked at every state.
-            let (mut driver, mut teacher) = (StudentPolicy::new(&student, Path::new("s"), None)?, rule(TEACHER));
-            let mut log = ChoiceLog::new(false);
+            let (mut driver, mut teacher) = (StudentPolicy::<Dag>::new(&student, Path::new("s"), None)?, rule(TEACHER));
+            let mut log = ChoiceLog::<Dag>::new(false);
             let mut step = 0;
             let which = EpisodeId { seed: 5, split: Split::Train, episode: 8 };
             run_episode(rollouts.workload, &mut driver, which, false, |seen, decision, _| {
                 let mut p = Probabilities::default();
                 teacher.decide(seen, &mut p).unwrap();
-                let Decision::Assign { stage, .. } = decision else { panic!("it never abstains") };
-                p.amount.clear();
-                teacher.amounts(seen, stage, &mut p.amount).unwrap();
+                teacher.given(seen, decision, &mut p).unwrap();
                 log.push(8, step, seen, decision, &p);
                 step += 1;
             })?;

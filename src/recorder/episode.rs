@@ -1,16 +1,14 @@
 //! One episode: run a policy, and write down what it was asked and what it answered.
 
 use crate::{
-    feature::Extractor,
     level::LevelSpec,
-    policy::{Policy, PolicyError, Probabilities},
+    policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::dag::{self, ChoiceRows, KINDS},
-    simulator::dag::{Decision, Observation, Outcome, SimError, Simulator, TaskRun},
+    scenario::{Answer, ChoiceRows, Dag, Decision, Observation, Questions, Scenario},
+    simulator::{Outcome, Simulation, TaskRun},
     trace::{ChoiceHeader, LevelTable},
-    workload::Workload,
 };
-use std::convert::Infallible;
+use std::{convert::Infallible, error::Error};
 
 /// Why an episode could not be run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +34,13 @@ pub enum EpisodeCause {
     Policy(#[from] PolicyError),
     /// The policy answered something illegal.
     #[error("illegal decision")]
-    Illegal(#[from] SimError),
+    Illegal(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl EpisodeCause {
+    pub(super) fn illegal(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Illegal(Box::new(error))
+    }
 }
 
 /// What an episode left behind.
@@ -50,6 +54,8 @@ pub struct EpisodeRun {
     pub outcome: Outcome,
     /// Arrival time by job, ms.
     pub arrivals_ms: Vec<f64>,
+    /// Number of lanes on which tasks run side by side.
+    pub lanes: u32,
     /// Task runs, if asked for.
     pub timeline: Vec<TaskRun>,
 }
@@ -70,12 +76,12 @@ pub struct EpisodeId {
 /// # Errors
 ///
 /// A policy that cannot answer or answers something illegal. A stranded cluster is no error but an outcome.
-pub fn run_episode(
-    workload: &dyn Workload,
-    policy: &mut dyn Policy,
+pub fn run_episode<S: Scenario>(
+    workload: &S::Workload,
+    policy: &mut dyn Policy<S>,
     id: EpisodeId,
     timeline: bool,
-    mut on_decision: impl FnMut(&Observation<'_>, Decision, &Probabilities),
+    mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities),
 ) -> Result<EpisodeRun, EpisodeError> {
     let run = try_episode(workload, policy, id, timeline, |seen, decision, p| {
         on_decision(seen, decision, p);
@@ -85,115 +91,125 @@ pub fn run_episode(
 }
 
 /// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
-pub(super) fn try_episode<E>(
-    workload: &dyn Workload,
-    policy: &mut dyn Policy,
+pub(super) fn try_episode<S: Scenario, E>(
+    workload: &S::Workload,
+    policy: &mut dyn Policy<S>,
     id: EpisodeId,
     timeline: bool,
-    mut on_decision: impl FnMut(&Observation<'_>, Decision, &Probabilities) -> Result<(), E>,
+    mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut sim = S::start(workload, seed);
     if timeline {
         sim.record_timeline();
     }
     policy.reset(seed);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = S::Probabilities::default();
     let mut step = 0;
     let fail = |step, cause| EpisodeError { episode: id.episode, seed, step, source: Box::new(cause) };
+    let illegal = |step, e| fail(step, EpisodeCause::illegal(e));
     while let Some(seen) = sim.observation() {
-        probabilities.clear();
+        S::clear(&mut probabilities);
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
-        sim.validate(decision).map_err(|e| fail(step, e.into()))?;
+        sim.check(decision).map_err(|e| illegal(step, e))?;
         if let Err(error) = on_decision(&seen, decision, &probabilities) {
             return Ok(Err(error));
         }
-        sim.step(decision).map_err(|e| fail(step, e.into()))?;
+        sim.step(decision).map_err(|e| illegal(step, e))?;
         step += 1;
     }
     Ok(Ok(EpisodeRun {
         episode: id.episode,
         seed,
         outcome: sim.outcome().expect("no question is open, so the episode has ended"),
-        arrivals_ms: sim.arrivals_ms().collect(),
+        arrivals_ms: sim.arrivals_ms(),
+        lanes: sim.lanes(),
         timeline: sim.task_runs().to_vec(),
     }))
 }
 
 /// Collects the choices of episodes, level by level, until they are flushed.
 #[derive(Clone, Debug)]
-pub struct ChoiceLog {
+pub struct ChoiceLog<S: Scenario = Dag> {
     abstains: bool,
-    extractor: Extractor,
-    rows: ChoiceRows,
-    tables: [LevelTable; 3],
+    questions: S::Questions,
+    /// Places of the candidates that lead to the choice at hand.
+    path: Vec<usize>,
+    /// Buffers by level.
+    rows: Vec<ChoiceRows>,
+    tables: Vec<LevelTable>,
     /// The id that the next choice of each level has if it is of the same episode.
-    next_id: [u64; 3],
+    next_id: Vec<u64>,
 }
 
-impl ChoiceLog {
+impl<S: Scenario> ChoiceLog<S> {
     /// An empty log for a policy that may or may not abstain.
     #[must_use]
     pub fn new(abstains: bool) -> Self {
-        let levels = &dag::feature_set().levels;
-        let table = |spec: &LevelSpec| LevelTable::new(spec.clone(), KINDS.map(str::to_owned).to_vec());
+        let levels = &(S::INFO.feature_set)().levels;
+        let kinds: Vec<String> = S::INFO.kinds.iter().map(|&k| k.to_owned()).collect();
+        let table = |spec: &LevelSpec| LevelTable::new(spec.clone(), kinds.clone());
         Self {
             abstains,
-            extractor: Extractor::default(),
-            rows: ChoiceRows::default(),
-            tables: [table(&levels[0]), table(&levels[1]), table(&levels[2])],
-            next_id: [0; 3],
+            questions: S::Questions::default(),
+            path: Vec::new(),
+            rows: vec![ChoiceRows::default(); levels.len()],
+            tables: levels.iter().map(table).collect(),
+            next_id: vec![0; levels.len()],
         }
     }
 
     /// Appends the choices of one decision. Per level the choices of an episode must come in order.
-    pub fn push(&mut self, episode: u32, step: u32, seen: &Observation<'_>, decision: Decision, p: &Probabilities) {
-        let Self { abstains, extractor, rows, tables: [jobs, stages, amounts], next_id } = self;
-        extractor.update(seen);
-        if next_id[0] >> 32 != u64::from(episode) {
-            *next_id = [u64::from(episode) << 32; 3];
+    pub fn push(
+        &mut self,
+        episode: u32,
+        step: u32,
+        seen: &Observation<'_, S>,
+        decision: Decision<S>,
+        probabilities: &S::Probabilities,
+    ) {
+        self.questions.update(seen);
+        if self.next_id[0] >> 32 != u64::from(episode) {
+            self.next_id.fill(u64::from(episode) << 32);
         }
-        let [job_id, stage_id, amount_id] = next_id;
-        let (time_ms, kind) = (seen.time_ms(), dag::kind(seen) as u8);
-        let append = |table: &mut LevelTable, id: &mut u64, parent, weight, rows: &ChoiceRows| {
-            let first_row = table.rows();
-            table.choices.push(ChoiceHeader { id: *id, episode, step, time_ms, kind, parent, weight, first_row });
+        let (time_ms, kind) = (S::time_ms(seen), S::kind(seen));
+        let header = ChoiceHeader { id: 0, episode, step, time_ms, kind, parent: None, weight: 1.0, first_row: 0 };
+        self.path.clear();
+        self.descend(seen, &Answer { decision, probabilities }, header);
+    }
+
+    /// Appends the choice at the present path, and those that follow each of its candidates.
+    fn descend(&mut self, seen: &Observation<'_, S>, answer: &Answer<'_, S>, mut header: ChoiceHeader) {
+        let level = self.path.len();
+        let Some(mut rows) = self.rows.get_mut(level).map(std::mem::take) else { return };
+        if self.questions.choice(seen, &self.path, answer, self.abstains, &mut rows) {
+            let (table, id) = (&mut self.tables[level], &mut self.next_id[level]);
+            (header.id, header.first_row) = (*id, table.rows());
             *id += 1;
+            if rows.came_about {
+                header.weight = 1.0;
+            }
+            table.choices.push(header);
             table.entity.extend_from_slice(&rows.entity);
             table.log_prob.extend_from_slice(&rows.log_prob);
             table.chosen.resize(table.log_prob.len(), false);
             if let Some(chosen) = rows.chosen {
-                table.chosen[first_row + chosen] = true;
+                table.chosen[header.first_row + chosen] = true;
             }
-        };
-        dag::job_choice(extractor, decision, &p.stage, *abstains, rows);
-        append(jobs, job_id, None, 1.0, rows);
-        extractor.job_rows(seen, *abstains, &mut jobs.x);
-        let (chosen_job, candidates) = (rows.chosen, extractor.snapshot().candidate_jobs().len());
-        let job_log_prob = &jobs.log_prob[jobs.log_prob.len() - rows.log_prob.len()..];
-        let mut first = 0;
-        for (candidate, &log_prob) in job_log_prob.iter().enumerate().take(candidates) {
-            dag::stage_choice(extractor, decision, &p.stage, candidate, first, rows);
-            first += rows.log_prob.len();
-            // Importance: how likely the teacher is to get there. A deterministic one gets there or does not.
-            let weight =
-                if log_prob.is_nan() { f32::from(u8::from(chosen_job == Some(candidate))) } else { log_prob.exp() };
-            // A deterministic policy says nothing about jobs it did not choose.
-            if weight > 0.0 {
-                append(stages, stage_id, Some(candidate as u32), weight, rows);
-                extractor.stage_rows(seen, candidate, &mut stages.x);
+            self.questions.rows(seen, &self.path, self.abstains, &mut table.x);
+            for (candidate, &log_prob) in rows.log_prob.iter().enumerate() {
+                // Importance: how likely the teacher is to get there. A deterministic one gets there or does not, and says nothing
+                // about where it does not.
+                let sure = || f32::from(u8::from(rows.chosen == Some(candidate)));
+                let weight = header.weight * if log_prob.is_nan() { sure() } else { log_prob.exp() };
+                if weight > 0.0 {
+                    self.path.push(candidate);
+                    self.descend(seen, answer, ChoiceHeader { parent: Some(candidate as u32), weight, ..header });
+                    self.path.pop();
+                }
             }
         }
-        // Who names probabilities of stages but none of amounts was not asked about this stage.
-        if let Decision::Assign { stage, executors } = decision
-            && (p.stage.is_empty() || !p.amount.is_empty())
-        {
-            dag::amount_choice(seen, stage, executors, &p.amount, rows);
-            let place = extractor.snapshot().candidate_stages(chosen_job.unwrap_or(0)).iter().position(|&s| s == stage);
-            // The choice is conditional on what was executed, which already came about with its probability.
-            append(amounts, amount_id, place.map(|p| p as u32), 1.0, rows);
-            extractor.amount_rows(seen, stage, &mut amounts.x);
-        }
+        self.rows[level] = rows;
     }
 
     /// Hands over the choices of each level that has at least so many rows, with the level's number, and forgets them.
@@ -215,7 +231,7 @@ impl ChoiceLog {
 
     /// The tables of all levels, first question first.
     #[must_use]
-    pub fn into_tables(self) -> [LevelTable; 3] {
+    pub fn into_tables(self) -> Vec<LevelTable> {
         self.tables
     }
 }
@@ -228,16 +244,18 @@ mod tests {
     #[test]
     fn what_is_flushed_is_bounded_and_nothing_is_lost() -> Result<(), Box<dyn std::error::Error>> {
         const ROWS: usize = 40;
-        let (policy, workload) =
-            (policy::open(&"sjf,temperature=1".parse()?)?, workload::open(&"builtin,jobs=6,rate=1e-3".parse()?)?);
-        let (mut kept, mut flushed) = (ChoiceLog::new(false), ChoiceLog::new(false));
-        let mut groups = ChoiceLog::new(false).into_tables();
+        let (policy, workload) = (
+            policy::dag::open(&"sjf,temperature=1".parse()?)?,
+            workload::dag::open(&"builtin,jobs=6,rate=1e-3".parse()?)?,
+        );
+        let (mut kept, mut flushed) = (ChoiceLog::<Dag>::new(false), ChoiceLog::<Dag>::new(false));
+        let mut groups = ChoiceLog::<Dag>::new(false).into_tables();
         let mut sizes: [Vec<usize>; 3] = Default::default();
         let mut decision_rows = [0; 3];
         for episode in 0..3 {
             let (id, mut step) = (EpisodeId { seed: 1, split: Split::Train, episode }, 0);
             run_episode(&*workload, &mut *policy.fresh(), id, false, |seen, decision, p| {
-                let before = kept.tables.each_ref().map(LevelTable::rows);
+                let before = kept.tables.iter().map(LevelTable::rows).collect::<Vec<_>>();
                 kept.push(episode, step, seen, decision, p);
                 flushed.push(episode, step, seen, decision, p);
                 step += 1;

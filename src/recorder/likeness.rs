@@ -1,9 +1,10 @@
 //! Whether two policies decide alike: the same questions, put to both.
 
-use super::conformance::apart;
+use super::conformance::{amounts, apart};
 use crate::{
     level::first_max,
-    policy::{Policy, Probabilities},
+    policy::Policy,
+    scenario::dag::Probabilities,
     simulator::dag::{Decision, Observation},
 };
 use serde::Serialize;
@@ -77,10 +78,10 @@ impl Likeness {
             (format!("most probable is {}, for the other {}", name(x), name(y)), near)
         });
         let Decision::Assign { stage, .. } = *mine else { return of_stage };
-        let (mut amounts, mut others) = (Vec::new(), Vec::new());
-        let asked =
-            a.policy.amounts(seen, stage, &mut amounts).and_then(|()| b.policy.amounts(seen, stage, &mut others));
-        if asked.is_err() || amounts.is_empty() || others.is_empty() {
+        let (Ok(amounts), Ok(others)) = (amounts(a.policy, seen, stage), amounts(b.policy, seen, stage)) else {
+            return of_stage;
+        };
+        if amounts.is_empty() || others.is_empty() {
             return of_stage;
         }
         let largest = self.amount_log_prob.get_or_insert(0.0);

@@ -14,5 +14,5 @@ pub use conformance::{Check, Conformance, ConformanceRequest, check_policy};
 pub use drive::LabelledRollouts;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
 pub use likeness::Likeness;
-pub use record::{RecordError, RecordRequest, Recording, record, source};
+pub use record::{RecordError, RecordRequest, Recording, policy_source, record, workload_source};
 pub use rollout::{Progress, RolloutError, rollouts};

@@ -8,11 +8,10 @@ use crate::{
     level::sha256_hex,
     policy::Policy,
     rng::Split,
-    scenario::dag::{KINDS, feature_set},
+    scenario::{Dag, Scenario},
     trace::{
         EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, Shard, Source, TimelineRow, TraceError, TraceWriter,
     },
-    workload::Workload,
 };
 use rayon::prelude::*;
 use std::{
@@ -29,15 +28,15 @@ const EPISODES_PER_PART: u32 = 4;
 const ROWS_PER_GROUP: usize = 1 << 15;
 
 /// What to record.
-pub struct RecordRequest<'a> {
+pub struct RecordRequest<'a, S: Scenario = Dag> {
     /// Policy as named by the user.
     pub policy_id: &'a str,
     /// The policy.
-    pub policy: &'a dyn Policy,
+    pub policy: &'a dyn Policy<S>,
     /// Workload as named by the user.
     pub workload_id: &'a str,
     /// The workload.
-    pub workload: &'a dyn Workload,
+    pub workload: &'a S::Workload,
     /// The user's seed.
     pub seed: u64,
     /// What the episodes are for.
@@ -50,7 +49,7 @@ pub struct RecordRequest<'a> {
     pub force: bool,
 }
 
-impl RecordRequest<'_> {
+impl<S: Scenario> RecordRequest<'_, S> {
     /// Number of episodes of the shard.
     #[must_use]
     pub fn shard_episodes(&self) -> u32 {
@@ -84,13 +83,13 @@ pub struct Recording {
 }
 
 /// Who drives, where that is not simply the request's policy.
-pub(super) struct Driving<'a> {
+pub(super) struct Driving<'a, S: Scenario> {
     /// Number of the first episode.
     pub(super) first_episode: u32,
     /// What the manifest says.
     pub(super) source: Source,
     /// By place of the episode: its driver, which answers with the labeller's probabilities, and the driver's name.
-    pub(super) policy: &'a (dyn Fn(u32) -> (Box<dyn Policy>, String) + Sync),
+    pub(super) policy: &'a (dyn Fn(u32) -> (Box<dyn Policy<S>>, String) + Sync),
 }
 
 /// Why nothing, or not everything, was recorded. Finished parts are kept; the same request goes on from there.
@@ -129,38 +128,38 @@ pub enum RecordError {
 /// # Errors
 ///
 /// See [`RecordError`].
-pub fn record(
+pub fn record<S: Scenario>(
     dir: &Path,
-    request: &RecordRequest<'_>,
+    request: &RecordRequest<'_, S>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
     let driving = Driving {
         first_episode: 0,
-        source: source(request.policy_id, &request.policy.files())?,
+        source: policy_source(request.policy_id, request.policy)?,
         policy: &|_| (request.policy.fresh(), request.policy_id.to_owned()),
     };
     record_driven(dir, request, &driving, progress, stop)
 }
 
 /// The same, driven by other policies.
-pub(super) fn record_driven(
+pub(super) fn record_driven<S: Scenario>(
     dir: &Path,
-    request: &RecordRequest<'_>,
-    driving: &Driving<'_>,
+    request: &RecordRequest<'_, S>,
+    driving: &Driving<'_, S>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
-    let policy = source(request.policy_id, &request.policy.files())?;
-    let workload = source(request.workload_id, &request.workload.files())?;
+    let policy = policy_source(request.policy_id, request.policy)?;
+    let workload = workload_source::<S>(request.workload_id, request.workload)?;
     let manifest = Manifest {
         seed: request.seed,
         split: request.split,
         episodes: request.episodes,
         first_episode: driving.first_episode,
-        kinds: KINDS.map(str::to_owned).to_vec(),
+        kinds: S::INFO.kinds.iter().map(|&kind| kind.to_owned()).collect(),
         abstains: request.policy.abstains(),
-        ..Manifest::new(feature_set().clone(), driving.source.clone(), policy, workload)
+        ..Manifest::new((S::INFO.feature_set)().clone(), driving.source.clone(), policy, workload)
     };
     let planned = request.parts();
     let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned }, request.force)?;
@@ -197,15 +196,15 @@ pub(super) fn record_driven(
     Ok(Recording { parts, planned, missing, manifest })
 }
 
-fn record_part(
+fn record_part<S: Scenario>(
     writer: &TraceWriter,
     part: u32,
-    request: &RecordRequest<'_>,
-    driving: &Driving<'_>,
+    request: &RecordRequest<'_, S>,
+    driving: &Driving<'_, S>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(), RecordError> {
-    let mut log = ChoiceLog::new(request.policy.abstains());
+    let mut log = ChoiceLog::<S>::new(request.policy.abstains());
     let mut file = writer.part(part)?;
     for place in request.part(part) {
         let episode = driving.first_episode + place;
@@ -229,7 +228,7 @@ fn record_part(
     Ok(file.finish()?)
 }
 
-fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, driver: &str, run: &EpisodeRun) {
+fn add_episode<S: Scenario>(file: &mut PartWriter<'_>, request: &RecordRequest<'_, S>, driver: &str, run: &EpisodeRun) {
     let (episode, outcome) = (run.episode, &run.outcome);
     let row = EpisodeRow {
         episode,
@@ -253,21 +252,36 @@ fn add_episode(file: &mut PartWriter<'_>, request: &RecordRequest<'_>, driver: &
     });
     let timeline = run.timeline.iter().map(|r| TimelineRow {
         episode,
-        lane: r.executor,
-        item: r.stage.job,
-        part: r.stage.stage,
+        lane: r.lane,
+        item: r.job,
+        part: r.part,
         start_ms: r.start_ms,
         end_ms: r.end_ms,
     });
     file.add_episode(row, items, timeline);
 }
 
-/// A policy or workload with the hashes of its files.
+/// A policy with the hashes of what defines it.
 ///
 /// # Errors
 ///
 /// A file that cannot be read.
-pub fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
+pub fn policy_source<S: Scenario>(id: &str, policy: &dyn Policy<S>) -> Result<Source, RecordError> {
+    let mut source = source(id, &policy.files())?;
+    source.files.extend(policy.fingerprint());
+    Ok(source)
+}
+
+/// A workload with the hashes of its files.
+///
+/// # Errors
+///
+/// A file that cannot be read.
+pub fn workload_source<S: Scenario>(id: &str, workload: &S::Workload) -> Result<Source, RecordError> {
+    source(id, &S::workload_files(workload))
+}
+
+fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
     let hash = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|source| RecordError::Io { path: path.clone(), source })?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))
@@ -279,7 +293,8 @@ pub fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
 mod tests {
     use super::*;
     use crate::{
-        policy::{self, PolicyError, Probabilities},
+        policy::{self, PolicyError},
+        scenario::dag::Probabilities,
         simulator::dag::{Decision, Observation},
         workload,
     };
@@ -304,7 +319,7 @@ mod tests {
     fn a_worker_has_one_part_in_memory_at_a_time() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let (policy, workload) =
-            (policy::open(&"fifo".parse()?)?, workload::open(&"builtin,jobs=2,executors=2".parse()?)?);
+            (policy::dag::open(&"fifo".parse()?)?, workload::dag::open(&"builtin,jobs=2,executors=2".parse()?)?);
         let request = RecordRequest {
             policy_id: "fifo",
             policy: &*policy,
@@ -348,9 +363,9 @@ mod tests {
     fn an_interruption_ends_the_running_episode_and_leaves_no_part() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let (decisions, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let rule = policy::open(&"fifo".parse()?)?;
+        let rule = policy::dag::open(&"fifo".parse()?)?;
         let policy = Interrupting { rule, decisions: Arc::clone(&decisions), stop: Arc::clone(&stop) };
-        let workload = workload::open(&"builtin,jobs=50".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=50".parse()?)?;
         let request = RecordRequest {
             policy_id: "fifo",
             policy: &policy,
@@ -375,7 +390,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         // Jobs that arrive at once and stay long: many candidates per decision.
         let (name, workload_id) = ("sjf,temperature=1", "builtin,jobs=120,executors=4,rate=1e-2");
-        let (policy, workload) = (policy::open(&name.parse()?)?, workload::open(&workload_id.parse()?)?);
+        let (policy, workload) = (policy::dag::open(&name.parse()?)?, workload::dag::open(&workload_id.parse()?)?);
         let request = RecordRequest {
             policy_id: name,
             policy: &*policy,

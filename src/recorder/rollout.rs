@@ -1,7 +1,7 @@
 //! Episodes in parallel, results in order.
 
 use super::episode::{EpisodeError, EpisodeId, EpisodeRun, try_episode};
-use crate::{policy::Policy, rng::Split, workload::Workload};
+use crate::{policy::Policy, rng::Split, scenario::Scenario};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,9 +40,9 @@ pub enum RolloutError {
 /// # Errors
 ///
 /// A failing episode, or an interruption through `stop`.
-pub fn rollouts(
-    workload: &dyn Workload,
-    (name, policy): (&str, &dyn Policy),
+pub fn rollouts<S: Scenario>(
+    workload: &S::Workload,
+    (name, policy): (&str, &dyn Policy<S>),
     (seed, split, episodes): (u64, Split, u32),
     timelines: u32,
     progress: &dyn Progress,

@@ -148,11 +148,11 @@ fn unit(term: &SplineTerm, spec: &LevelSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feature::dag_feature_set;
+    use crate::feature::dag::feature_set;
 
     #[test]
     fn a_logit_shows_intervals_and_products_with_their_units() {
-        let mut spec = dag_feature_set().levels.remove(0);
+        let mut spec = feature_set().levels[0].clone();
         spec.features.truncate(2);
         spec.features[0].unit = "ms".to_owned();
         let model = Model::ChoiceLogit(ChoiceLogit {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_step_has_no_unit_and_an_excess_that_of_its_feature() {
-        let mut spec = dag_feature_set().levels.remove(0);
+        let mut spec = feature_set().levels[0].clone();
         spec.features[2].unit = "ms".to_owned();
         let factor = |shape| Factor { feature: 2, shape, threshold: Some(5.0) };
         let term = |factors| SplineTerm { factors, coefficient: 1.0, sd: 1.0, standard_error: None };

@@ -3,7 +3,7 @@
 use crate::level::{LevelSpec, first_max};
 
 /// What the rows of one choice have in common.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChoiceHeader {
     /// `episode · 2³² + ordinal in the episode`, unique within a level whatever the sharding.
     pub id: u64,

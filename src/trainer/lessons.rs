@@ -2,12 +2,13 @@
 
 use super::TrainError;
 use crate::{
-    policy::{Policy, PolicyError, Probabilities},
-    recorder::source,
+    policy::{Policy, PolicyError},
+    recorder::workload_source,
+    scenario::{Dag, dag::Probabilities},
     simulator::dag::{Decision, Observation, StageRef},
     spec::Spec,
     trace::Trace,
-    workload::{self, Workload},
+    workload::{self, dag::Workload},
 };
 use std::{path::Path, sync::Arc};
 
@@ -46,8 +47,8 @@ impl RecordedLessons {
         let trace = Trace::open(dir)?;
         let recorded = &trace.manifest.workload;
         let spec: Spec = recorded.id.parse().map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
-        let workload = workload::open(&spec).map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
-        if source(&recorded.id, &workload.files())? != *recorded {
+        let workload = workload::dag::open(&spec).map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
+        if workload_source::<Dag>(&recorded.id, &*workload)? != *recorded {
             let reason = format!("the files of its workload `{}` have changed since; record it again", recorded.id);
             return Err(fail(reason));
         }

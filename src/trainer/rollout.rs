@@ -5,10 +5,11 @@ use super::{
     params::Returns,
 };
 use crate::{
-    policy::{Policy, Probabilities, neural::DecimaPolicy},
+    policy::{Policy, neural::DecimaPolicy},
     recorder::{EpisodeCause, EpisodeError},
+    scenario::dag::Probabilities,
     simulator::dag::{Decision, Observation, Outcome, Simulator},
-    workload::Workload,
+    workload::dag::Workload,
 };
 
 /// One rollout.
@@ -163,7 +164,7 @@ mod tests {
     /// Without a discount the costs of an episode add up to what the jobs waited.
     #[test]
     fn costs_add_up_to_the_completion_times() -> Result<(), Box<dyn std::error::Error>> {
-        let workload = workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=6,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
         let rollout = play(&*workload, &mut network()?, Lead::Own, id, returns)?;
@@ -197,7 +198,7 @@ mod tests {
                 })
             }
         }
-        let workload = workload::open(&"builtin,jobs=5,executors=4".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=5,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
         let mut idle = Idle;
@@ -212,11 +213,11 @@ mod tests {
     /// What a teacher decides is learned; where it abstains there is nothing to learn.
     #[test]
     fn lessons_are_the_teachers() -> Result<(), Box<dyn std::error::Error>> {
-        let workload = workload::open(&"builtin,jobs=8,executors=4".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=8,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         for schedules in [true, false] {
-            let mut teacher = policy::open(&"fair".parse()?)?;
+            let mut teacher = policy::dag::open(&"fair".parse()?)?;
             let lead = Lead::Taught { teacher: &mut *teacher, schedules };
             let rollout = play(&*workload, &mut network()?, lead, id, returns)?;
             let steps = &rollout.experience.steps;

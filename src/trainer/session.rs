@@ -16,7 +16,7 @@ use crate::{
         neural::{DecimaPolicy, DecimaWeights},
     },
     rng::{Split, Stream, episode_seed, hash},
-    workload::Workload,
+    workload::dag::Workload,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -136,7 +136,7 @@ fn gradients_are_those_of_differences() -> Outcome {
 /// States of jobs that decisions share are embedded once.
 #[test]
 fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
-    let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
+    let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(1);
     let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
     let id = rollout::RolloutId { episode: 0, seed: 1, draws: 1 };
@@ -159,7 +159,7 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
 /// An update makes decisions with an advantage more probable and others less.
 #[test]
 fn updates_follow_the_advantage() -> Outcome {
-    let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
+    let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     for (algorithm, rate) in [(Algorithm::Ppo, 1e-3), (Algorithm::Reinforce, 1e-3)] {
         let mut weights = weights(2);
         let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
@@ -191,7 +191,7 @@ fn updates_follow_the_advantage() -> Outcome {
 /// Attributions add up to the difference that they explain, and inputs that play no part have none.
 #[test]
 fn attributions_add_up() -> Outcome {
-    let workload = workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
+    let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(3);
     let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, false);
     let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Test, episode: 0 };
@@ -230,10 +230,10 @@ fn small(seed: u64) -> TrainParams {
 /// Runs a training to its end, in one go or saved and read back before every iteration.
 fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Checkpoint, Box<dyn std::error::Error>> {
     let workloads = ["builtin,jobs=8,executors=5", "builtin,jobs=6,executors=4,rate=1e-5"];
-    let workloads = workloads.map(|w| Ok::<_, Box<dyn std::error::Error>>(workload::open(&w.parse()?)?));
+    let workloads = workloads.map(|w| Ok::<_, Box<dyn std::error::Error>>(workload::dag::open(&w.parse()?)?));
     let workloads = workloads.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let fair = policy::open(&"fair".parse()?)?;
-    let lessons = Lessons::Policy(policy::open(&"srpt-fair".parse()?)?);
+    let fair = policy::dag::open(&"fair".parse()?)?;
+    let lessons = Lessons::Policy(policy::dag::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(Weights::random(params.seed));
@@ -276,9 +276,9 @@ fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -
 #[test]
 fn the_last_network_is_looked_at() -> Outcome {
     let params = small(6);
-    let workloads = [workload::open(&"builtin,jobs=5,executors=4".parse()?)?];
-    let fair = policy::open(&"fair".parse()?)?;
-    let lessons = Lessons::Policy(policy::open(&"srpt-fair".parse()?)?);
+    let workloads = [workload::dag::open(&"builtin,jobs=5,executors=4".parse()?)?];
+    let fair = policy::dag::open(&"fair".parse()?)?;
+    let lessons = Lessons::Policy(policy::dag::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
     let checkpoint = Checkpoint::new(Weights::random(6));
     let mut session =

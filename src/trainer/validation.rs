@@ -5,7 +5,7 @@ use crate::{
     policy::{Policy, neural::DecimaPolicy},
     recorder::{EpisodeRun, rollouts},
     rng::Split,
-    workload::Workload,
+    workload::dag::Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;

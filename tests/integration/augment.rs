@@ -2,21 +2,21 @@
 
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
-    feature::dag_feature_set,
+    feature::dag::feature_set,
     model::{
         Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student,
         Tree,
     },
     recorder::Progress,
     rng::Split,
-    scenario::{BORDERS, GUARDS, ORDERS, TERMS},
-    workload::{self, Workload},
+    scenario::{Dag, Scenario},
+    workload::{self, dag::Workload},
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Longest job first: as bad as a readable rule gets.
 fn longest_first() -> Student {
-    let set = dag_feature_set();
+    let set = feature_set();
     let job = set.level("job").unwrap();
     let column = job.features.iter().position(|f| f.name == "remaining_work_rank").unwrap();
     let mut coefficient = vec![0.0; job.features.len()];
@@ -31,12 +31,11 @@ fn longest_first() -> Student {
 }
 
 fn small_cluster() -> Box<dyn Workload> {
-    workload::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
+    workload::dag::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
 }
 
 fn repertoire() -> Repertoire {
-    let guards = GUARDS.iter().flat_map(|t| t.guards().unwrap()).collect();
-    Repertoire { guards, orders: ORDERS.to_vec(), borders: BORDERS.to_vec(), terms: TERMS.to_vec() }
+    Repertoire::new(&Dag::INFO.catalogue, feature_set()).unwrap()
 }
 
 const PARAMS: AugmentParams = AugmentParams {
@@ -59,7 +58,7 @@ fn search(arena: &mut Arena<'_>) -> Result<(Student, Vec<Step>), AugmentError> {
 fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), Box<dyn std::error::Error>> {
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
+    let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let (student, steps) = search(&mut arena)?;
     assert!(steps.iter().any(|s| s.kept) && arena.spent() < PARAMS.budget * 2);
     assert!(student.guards.len() <= 3 && student.size() <= 16);
@@ -75,7 +74,7 @@ fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), B
 
 #[test]
 fn a_spline_logit_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<dyn std::error::Error>> {
-    let set = dag_feature_set();
+    let set = feature_set();
     let mut student = longest_first();
     let Model::Linear(linear) = &student.levels[0].models[0].model else { unreachable!() };
     let feature = linear.coefficient.iter().position(|c| *c != 0.0).unwrap() as u32;
@@ -84,7 +83,7 @@ fn a_spline_logit_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<
     student.levels[0].models[0].model = Model::SplineLogit(SplineLogit { terms });
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
+    let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, ..PARAMS };
     let (augmented, _) = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
     let Model::SplineLogit(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
@@ -126,13 +125,14 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let journal = dir.path().join("evaluations.jsonl");
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let never = AtomicBool::new(false);
-    let whole = pool(1)?.install(|| search(&mut Arena::new(std::slice::from_ref(&workload), 5, &(), &never)))?;
+    let whole = pool(1)?.install(|| search(&mut Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never)))?;
 
     // Among the first guards, then in a generation of the direct search.
     for episodes in [300, 900] {
         let stop = AtomicBool::new(false);
         let progress = StopAfter { left: AtomicU64::new(episodes), stop: &stop };
-        let mut arena = Arena::new(std::slice::from_ref(&workload), 5, &progress, &stop).with_journal(&journal)?;
+        let mut arena =
+            Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &progress, &stop).with_journal(&journal)?;
         let first = pool(2)?.install(|| search(&mut arena));
         assert!(matches!(first, Err(AugmentError::Interrupted)), "{first:?}");
     }
@@ -140,13 +140,14 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let mut text = std::fs::read(&journal)?;
     text.extend_from_slice(b"{\"student\":\"00");
     std::fs::write(&journal, &text)?;
-    let again = pool(2)?
-        .install(|| search(&mut Arena::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal)?))?;
+    let again = pool(2)?.install(|| {
+        search(&mut Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal)?)
+    })?;
     assert_eq!((again.0.to_json(), again.1), (whole.0.to_json(), whole.1));
 
     let broken = [text.as_slice(), b"\n"].concat();
     std::fs::write(&journal, broken)?;
-    let message = Arena::new(std::slice::from_ref(&workload), 5, &(), &never)
+    let message = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never)
         .with_journal(&journal)
         .map(|_| ())
         .unwrap_err()
@@ -159,7 +160,7 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
 fn departures_are_counted_on_the_states_that_the_student_visits() -> Result<(), Box<dyn std::error::Error>> {
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let arena = Arena::new(std::slice::from_ref(&workload), 5, &(), &stop);
+    let arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let plain = longest_first();
     let mut guarded = plain.clone();
     guarded.guards.push(Guard::parse("job: remaining_work_rank <= 0 first", &plain.feature_set)?);
@@ -170,11 +171,11 @@ fn departures_are_counted_on_the_states_that_the_student_visits() -> Result<(), 
 
 #[test]
 fn several_workloads_take_turns() -> Result<(), Box<dyn std::error::Error>> {
-    let wide = workload::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
+    let wide = workload::dag::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
     let (workloads, stop) = ([small_cluster(), wide], AtomicBool::new(false));
     let student = longest_first();
     let run = |workloads: &[Box<dyn Workload>]| {
-        Arena::new(workloads, 5, &(), &stop).run(&[&student], Split::Train, 0..7).map(|scores| scores[0].clone())
+        Arena::<Dag>::new(workloads, 5, &(), &stop).run(&[&student], Split::Train, 0..7).map(|scores| scores[0].clone())
     };
     let (mixed, plain, wide) = (run(&workloads)?, run(&workloads[..1])?, run(&workloads[1..])?);
     for (i, score) in mixed.iter().enumerate() {

@@ -6,12 +6,13 @@ use sched_distill::{
     explainer::{
         ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Decider, Goal, choice_counterfactual, counterfactual,
     },
+    feature::dag,
     level::{FeatureSpec, LevelSpec, Scope, first_max},
     model::{LEAF, ScoreCandidates, Tree},
     policy,
     recorder::{ChoiceLog, EpisodeId, run_episode},
     rng::{Split, Stream},
-    scenario::dag,
+    scenario::Dag,
     workload,
 };
 
@@ -305,12 +306,12 @@ proptest! {
 
 #[test]
 fn ranks_and_ratios_are_those_that_were_recorded() {
-    let workload = workload::open(&"builtin,jobs=12,executors=5".parse().unwrap()).unwrap();
+    let workload = workload::dag::open(&"builtin,jobs=12,executors=5".parse().unwrap()).unwrap();
     // The second may also give nothing: a candidate of its own.
     for (name, abstains) in [("sjf,temperature=0.5,mode=sample", false), ("fair", true)] {
-        let mut policy = policy::open(&name.parse().unwrap()).unwrap();
+        let mut policy = policy::dag::open(&name.parse().unwrap()).unwrap();
         assert_eq!(policy.abstains(), abstains, "{name}");
-        let mut log = ChoiceLog::new(abstains);
+        let mut log = ChoiceLog::<Dag>::new(abstains);
         let mut step = 0;
         let id = EpisodeId { seed: 1, split: Split::Train, episode: 0 };
         run_episode(&*workload, &mut *policy, id, false, |seen, decision, p| {

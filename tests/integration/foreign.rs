@@ -19,7 +19,8 @@ mod script;
 mod torchscript_file;
 
 use sched_distill::{
-    policy::{self, Policy, PolicyError, Probabilities},
+    policy::{self, Policy, PolicyError},
+    scenario::dag::Probabilities,
     simulator::dag::Simulator,
     workload,
 };
@@ -32,12 +33,12 @@ fn python(fault: &str) -> String {
 }
 
 fn open(spec: &str) -> Result<Box<dyn Policy>, PolicyError> {
-    policy::open(&spec.parse().unwrap())
+    policy::dag::open(&spec.parse().unwrap())
 }
 
 /// Runs an episode of a few jobs; what stopped it, if anything.
 fn episode(policy: &mut dyn Policy, seed: u64) -> Result<u32, PolicyError> {
-    let workload = workload::open(&"builtin,jobs=5,executors=6,rate=1e-3".parse().unwrap()).unwrap();
+    let workload = workload::dag::open(&"builtin,jobs=5,executors=6,rate=1e-3".parse().unwrap()).unwrap();
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
     let (mut p, mut decisions) = (Probabilities::default(), 0);
     policy.reset(seed);

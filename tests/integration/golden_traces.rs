@@ -2,9 +2,10 @@
 
 use crate::common::reference;
 use sched_distill::{
-    policy::{self, Policy, Probabilities},
+    policy::{self, Policy},
+    scenario::dag::Probabilities,
     simulator::dag::{Decision, Observation, Simulator, Source, StageRef},
-    workload::{JsonWorkload, Workload},
+    workload::dag::{JsonWorkload, Workload},
 };
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ fn own_policy(name: &str) -> Option<Box<dyn Policy>> {
         "decima" => format!("decima:{},mode=greedy", reference("decima-model/model.pt").display()),
         _ => return None,
     };
-    Some(policy::open(&spec.parse().unwrap()).unwrap())
+    Some(policy::dag::open(&spec.parse().unwrap()).unwrap())
 }
 
 /// Replays the recorded actions and compares everything that was recorded.

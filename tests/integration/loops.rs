@@ -35,7 +35,7 @@ impl Progress for Patience<'_> {
 
 /// Runs a loop that is interrupted after some episodes.
 fn run(dir: &Path, weighting: Weighting, seed: u64, force: bool, episodes: u32) -> Result<LoopResult, Box<dyn Error>> {
-    let (teacher, workload) = (policy::open(&TEACHER.parse()?)?, workload::open(&WORKLOAD.parse()?)?);
+    let (teacher, workload) = (policy::dag::open(&TEACHER.parse()?)?, workload::dag::open(&WORKLOAD.parse()?)?);
     let stop = AtomicBool::new(false);
     let rollouts = LabelledRollouts {
         teacher_id: TEACHER,

@@ -9,7 +9,7 @@ use sched_distill::policy::{self, Policy};
 use sched_distill::recorder::{Progress, RecordError, RecordRequest, Recording, record};
 use sched_distill::rng::Split;
 use sched_distill::trace::{Shard, Trace, TraceError, inspect};
-use sched_distill::workload::{self, Workload};
+use sched_distill::workload::{self, dag::Workload};
 
 use crate::common::files;
 
@@ -37,7 +37,7 @@ impl Progress for Run {
 
 impl Fixture {
     fn new() -> Result<Self, Box<dyn Error>> {
-        Ok(Self { policy: policy::open(&POLICY.parse()?)?, workload: workload::open(&WORKLOAD.parse()?)? })
+        Ok(Self { policy: policy::dag::open(&POLICY.parse()?)?, workload: workload::dag::open(&WORKLOAD.parse()?)? })
     }
 
     /// Records a shard with some seed; also returns the number of episodes that were run for it.

@@ -1,14 +1,18 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    policy::{self, Probabilities},
-    simulator::dag::{Decision, Outcome, SimError, Simulator, StageRef},
+    policy,
+    scenario::dag::Probabilities,
+    simulator::{
+        Outcome, Simulation,
+        dag::{Decision, SimError, Simulator, StageRef},
+    },
     spec::Spec,
-    workload::{self, Workload},
+    workload::{self, dag::Workload},
 };
 
 fn open(spec: &str) -> Box<dyn Workload> {
-    workload::open(&spec.parse::<Spec>().unwrap()).unwrap()
+    workload::dag::open(&spec.parse::<Spec>().unwrap()).unwrap()
 }
 
 fn start(workload: &dyn Workload, seed: u64) -> Simulator {
@@ -16,7 +20,7 @@ fn start(workload: &dyn Workload, seed: u64) -> Simulator {
 }
 
 fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
-    let mut policy = policy::open(&policy.parse().unwrap()).unwrap();
+    let mut policy = policy::dag::open(&policy.parse().unwrap()).unwrap();
     policy.reset(seed);
     while let Some(seen) = sim.observation() {
         let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
@@ -101,7 +105,7 @@ fn two_policies_meet_the_same_luck() {
         let (sim, _) = run(sim, policy, 4);
         let mut by_stage = std::collections::BTreeMap::new();
         for r in sim.task_runs() {
-            *by_stage.entry(r.stage).or_insert(0.0) += r.end_ms - r.start_ms;
+            *by_stage.entry((r.job, r.part)).or_insert(0.0) += r.end_ms - r.start_ms;
         }
         by_stage
     };

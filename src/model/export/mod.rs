@@ -177,10 +177,10 @@ pub fn parts<'a>(
 ///
 /// ```
 /// use sched_distill::model::export::{export, parts, Target};
-/// # use sched_distill::{feature::dag_feature_set, model::*};
+/// # use sched_distill::{feature::dag::feature_set, model::*};
 /// # let models = LevelModels::new("job", "tree", vec![NamedModel {
 /// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }]);
-/// # let student = Student::new(dag_feature_set(), false, vec![models], Provenance::default());
+/// # let student = Student::new(feature_set().clone(), false, vec![models], Provenance::default());
 /// let text = export(&student, &parts(&student, Some("job"), None)?, Target::Rules)?;
 /// assert!(String::from_utf8(text)?.ends_with("leaf 0: always score 0.5 # weight 100 %, 1 row\n"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -313,14 +313,14 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
 mod tests {
     use super::*;
     use crate::{
-        feature::dag_feature_set,
+        feature::dag::feature_set,
         model::{ChoiceLogit, Guard, LEAF, LevelModels, Provenance},
     };
 
     fn exported(model: Model, target: Target) -> Result<String, ExportError> {
         let models = vec![NamedModel { name: "model".to_owned(), temperature: 0.5, model }];
         let level = LevelModels::new("job", "model", models);
-        let student = Student::new(dag_feature_set(), false, vec![level], Provenance::default());
+        let student = Student::new(feature_set().clone(), false, vec![level], Provenance::default());
         let parts = parts(&student, None, None).unwrap();
         export(&student, &parts, target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -332,7 +332,7 @@ mod tests {
             LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 1.0, model }])
         };
         let levels = vec![models("job"), models("stage")];
-        let mut student = Student::new(dag_feature_set(), false, levels, Provenance::default());
+        let mut student = Student::new(feature_set().clone(), false, levels, Provenance::default());
         student.guards.push(Guard::parse("age > 300s first", &student.feature_set).unwrap());
         student.edit("job.node[0].value=0.25", "by hand").unwrap();
         let of = |level: &str, target| export(&student, &parts(&student, Some(level), None).unwrap(), target);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     fn width() -> usize {
-        dag_feature_set().level("job").unwrap().features.len()
+        feature_set().level("job").unwrap().features.len()
     }
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
         tree.push_test(0, 0.0, [LEAF; 2], true);
         (tree.value, tree.impurity) = (vec![0.5, 0.25, 0.75], vec![0.0; 3]);
         (tree.n_samples, tree.weight) = (vec![2, 1, 1], vec![2.0, 1.0, 1.0]);
-        let name = format!("Δ{}", dag_feature_set().level("job").unwrap().features[2].name);
+        let name = format!("Δ{}", feature_set().level("job").unwrap().features[2].name);
         for (target, expected) in [
             (Target::Rules, "compares two candidates".to_owned()),
             (Target::Rules, format!("{name} <= 1.5")),

@@ -226,13 +226,13 @@ impl Inputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{policy, policy::Probabilities, simulator::dag::Simulator, workload};
+    use crate::{policy, scenario::dag::Probabilities, simulator::dag::Simulator, workload};
 
     #[test]
     fn the_tables_say_what_the_observation_says() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(JOB_COLUMNS[ROOM].name, "room");
-        let workload = workload::open(&"builtin,jobs=25,executors=8,rate=1e-3".parse()?)?;
-        let mut policy = policy::open(&"random".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=25,executors=8,rate=1e-3".parse()?)?;
+        let mut policy = policy::dag::open(&"random".parse()?)?;
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(3), 3);
         let (mut inputs, mut edges, mut without) = (Inputs::default(), 0, 0);
         while let Some(seen) = sim.observation() {

@@ -33,7 +33,7 @@
 //! }
 //!
 //! # use sched_distill::{simulator::dag::{Decision, Simulator}, workload};
-//! let workload = workload::open(&"builtin,jobs=3".parse()?)?;
+//! let workload = workload::dag::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
 //! let mut policy = ForeignPolicy::new(Box::new(FewTasks), false);
 //! let mut probabilities = Probabilities::default();
@@ -63,10 +63,13 @@ pub use script::{PROTOCOL, ScriptNetwork, kill_processes};
 pub use torchscript::TorchScriptNetwork;
 
 use super::{
-    Policy, PolicyError, Probabilities,
+    Policy, PolicyError,
     pick::{Picker, log_softmax},
 };
-use crate::simulator::dag::{Decision, Observation, StageRef};
+use crate::{
+    scenario::dag::Probabilities,
+    simulator::dag::{Decision, Observation, StageRef},
+};
 use std::path::{Path, PathBuf};
 
 /// Names of the outputs.
@@ -120,6 +123,16 @@ impl ForeignPolicy {
         Self { network, picker, inputs: Inputs::default(), scores: Scores::default(), logits: Vec::new() }
     }
 
+    /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
+        // A schedulable stage belongs to an active job.
+        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+        match log_softmax(self.scores.amounts(&self.inputs, job), out) {
+            true => Ok(()),
+            false => Err(self.not_finite(seen)),
+        }
+    }
+
     fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
         PolicyError::NotFinite { policy: self.network.name(), time_ms: seen.time_ms() }
     }
@@ -153,12 +166,11 @@ impl Policy for ForeignPolicy {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
-        // A schedulable stage belongs to an active job.
-        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        match log_softmax(self.scores.amounts(&self.inputs, job), out) {
-            true => Ok(()),
-            false => Err(self.not_finite(seen)),
+    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+        p.amount.clear();
+        match decision {
+            Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),
+            Decision::Abstain => Ok(()),
         }
     }
 

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn wrong_shapes_and_missing_numbers_are_named() -> Result<(), Box<dyn std::error::Error>> {
-        let workload = workload::open(&"builtin,jobs=3,executors=6,rate=1".parse()?)?;
+        let workload = workload::dag::open(&"builtin,jobs=3,executors=6,rate=1".parse()?)?;
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
         let mut inputs = Inputs::default();
         let stage = sim.observation().ok_or("a question")?.schedulable()[0];

@@ -3,9 +3,10 @@
 use super::{Decima, DecimaInput, DecimaWeights, NeuralError, Tensors};
 use crate::{
     policy::{
-        Policy, PolicyError, Probabilities,
+        Policy, PolicyError,
         pick::{Picker, log_softmax},
     },
+    scenario::dag::Probabilities,
     simulator::dag::{Decision, Observation, StageRef},
 };
 use std::{
@@ -19,6 +20,8 @@ pub struct DecimaPolicy {
     weights: Arc<DecimaWeights>,
     /// `None` for weights in memory.
     path: Option<PathBuf>,
+    /// SHA-256 of weights that are part of the program.
+    builtin: Option<String>,
     picker: Picker,
     input: DecimaInput,
     /// Node index by stage id of the job at hand; `u32::MAX` for completed stages.
@@ -43,8 +46,9 @@ impl DecimaPolicy {
     ///
     /// A program that was built with a damaged network.
     pub fn builtin(sample: bool) -> Result<Self, NeuralError> {
-        let weights = DecimaWeights::from_tensors(&Tensors::builtin()?, "built in")?;
-        Ok(Self::new(Arc::new(weights), sample))
+        let tensors = Tensors::builtin()?;
+        let weights = DecimaWeights::from_tensors(&tensors, "built in")?;
+        Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..Self::new(Arc::new(weights), sample) })
     }
 
     /// A scheduler with weights in memory.
@@ -58,6 +62,7 @@ impl DecimaPolicy {
             network: Decima::new(Arc::clone(&weights)),
             weights,
             path,
+            builtin: None,
             picker,
             input: DecimaInput::default(),
             node_of_stage: Vec::new(),
@@ -68,6 +73,16 @@ impl DecimaPolicy {
     #[must_use]
     pub fn seen(&self) -> (&DecimaInput, &Decima) {
         (&self.input, &self.network)
+    }
+
+    /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
+        // A schedulable stage belongs to an active job.
+        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+        match log_softmax(self.network.amount_scores(job), out) {
+            true => Ok(()),
+            false => Err(self.not_finite(seen)),
+        }
     }
 
     fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
@@ -112,7 +127,8 @@ impl DecimaPolicy {
 
 impl Policy for DecimaPolicy {
     fn fresh(&self) -> Box<dyn Policy> {
-        Box::new(Self::with(Arc::clone(&self.weights), self.path.clone(), self.picker.fresh()))
+        let fresh = Self::with(Arc::clone(&self.weights), self.path.clone(), self.picker.fresh());
+        Box::new(Self { builtin: self.builtin.clone(), ..fresh })
     }
 
     fn reset(&mut self, episode_seed: u64) {
@@ -131,16 +147,19 @@ impl Policy for DecimaPolicy {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
-        // A schedulable stage belongs to an active job.
-        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        match log_softmax(self.network.amount_scores(job), out) {
-            true => Ok(()),
-            false => Err(self.not_finite(seen)),
+    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+        p.amount.clear();
+        match decision {
+            Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),
+            Decision::Abstain => Ok(()),
         }
     }
 
     fn files(&self) -> Vec<PathBuf> {
         self.path.iter().cloned().collect()
+    }
+
+    fn fingerprint(&self) -> Option<(String, String)> {
+        self.builtin.clone().map(|hash| ("built-in weights".to_owned(), hash))
     }
 }

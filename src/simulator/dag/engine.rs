@@ -1,7 +1,7 @@
 //! Rounds and events: what happens at a step, and between two questions.
 
 use super::state::{Decision, NONE, SimError, Simulator, StageRef, StepResult};
-use crate::workload::Wave;
+use crate::workload::dag::Wave;
 
 impl Simulator {
     /// Handles the arrivals at time 0 and runs on to the first question.

@@ -9,7 +9,7 @@ use super::{
     pools::Destination,
     state::{NONE, Simulator},
 };
-use crate::workload::Wave;
+use crate::workload::dag::Wave;
 
 impl Simulator {
     /// Promises `count` executors of the source to a destination.

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use sched_distill::{simulator::dag::{Decision, Simulator}, spec::Spec, workload};
-//! let workload = workload::open(&"builtin,jobs=3".parse::<Spec>()?)?;
+//! let workload = workload::dag::open(&"builtin,jobs=3".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster(), workload.jobs(7), 7);
 //! while let Some(observation) = sim.observation() {
 //!     let stage = observation.schedulable()[0];
@@ -32,5 +32,5 @@ mod pools;
 mod state;
 
 pub use observation::{JobView, Observation, StageView, Stamp};
-pub use outcome::{Outcome, StageRecord, TaskRun};
+pub use outcome::StageRecord;
 pub use state::{Decision, SimError, Simulator, Source, StageRef, StepResult};

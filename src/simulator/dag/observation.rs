@@ -1,7 +1,7 @@
 //! What a scheduler may see: the cluster at one question. Nothing here tells the future.
 
 use super::state::{Job, Simulator, Source, Stage, StageRef};
-use crate::workload::JobTemplate;
+use crate::workload::dag::JobTemplate;
 
 /// The cluster at an open question. Borrows from the simulator; copying it is free.
 #[derive(Clone, Copy, Debug)]

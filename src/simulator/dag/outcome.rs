@@ -1,33 +1,10 @@
 //! What an episode leaves behind.
 
-use super::state::{NONE, Simulator, StageRef};
-
-/// How an episode ended, and its figures.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// Whether all jobs were completed; otherwise the policy stranded the cluster.
-    pub completed: bool,
-    /// Jobs that were not completed.
-    pub unfinished: usize,
-    /// Completion time by job, ms; NaN for unfinished jobs.
-    pub completion_ms: Vec<f64>,
-    /// Mean of completion − arrival over all jobs, ms; `None` if a job is unfinished.
-    pub mean_jct_ms: Option<f64>,
-    /// From the first arrival to the last completion (to the end, if jobs are unfinished), ms.
-    pub makespan_ms: f64,
-    /// Clock when the event queue ran empty: late travellers may arrive after the last completion.
-    pub final_time_ms: f64,
-    /// Sum of all rewards.
-    pub total_reward: f64,
-    /// Events handled.
-    pub events: u64,
-    /// Questions asked.
-    pub decisions: u64,
-    /// Share of executor time, up to the makespan, spent on tasks.
-    pub utilisation: f64,
-    /// Mean number of jobs in the system up to the makespan.
-    pub jobs_in_system: f64,
-}
+use super::{
+    observation::Observation,
+    state::{Decision, SimError, Simulator, StageRef},
+};
+use crate::simulator::{Outcome, Simulation, TaskRun, outcome::Timeline};
 
 /// What happened to one stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,19 +17,6 @@ pub struct StageRecord {
     pub completion_ms: f64,
     /// Launches by wave: fresh, first, rest.
     pub launches: [u32; 3],
-}
-
-/// An uninterrupted run of tasks of one stage on one executor, for schedule pictures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TaskRun {
-    /// The executor.
-    pub executor: u32,
-    /// The stage.
-    pub stage: StageRef,
-    /// Start of the first task, ms.
-    pub start_ms: f64,
-    /// End of the last task, ms.
-    pub end_ms: f64,
 }
 
 impl Simulator {
@@ -88,19 +52,6 @@ impl Simulator {
         })
     }
 
-    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
-    /// taken to find unfinished jobs unfinished.
-    #[must_use]
-    pub fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
-        // `min` takes the other number where a job has no completion time yet.
-        self.jobs.iter().map(|j| (j.completion_ms.min(to_ms) - j.arrival_ms.max(from_ms)).max(0.0)).sum()
-    }
-
-    /// Arrival time by job, ms.
-    pub fn arrivals_ms(&self) -> impl ExactSizeIterator<Item = f64> {
-        self.jobs.iter().map(|j| j.arrival_ms)
-    }
-
     /// What happened to each stage, by job and stage.
     #[must_use]
     pub fn stage_records(&self) -> Vec<StageRecord> {
@@ -119,40 +70,47 @@ impl Simulator {
             .map(|(job, stage)| record(job, stage))
             .collect()
     }
+}
 
-    /// Keeps the task runs of the rest of the episode for [`Simulator::task_runs`].
-    pub fn record_timeline(&mut self) {
+impl Simulation for Simulator {
+    type Observation<'a> = Observation<'a>;
+    type Decision = Decision;
+    type Error = SimError;
+
+    fn observation(&self) -> Option<Observation<'_>> {
+        self.observation()
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), SimError> {
+        self.validate(decision).map(|_| ())
+    }
+
+    fn step(&mut self, decision: Decision) -> Result<(), SimError> {
+        self.step(decision).map(|_| ())
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.outcome()
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.jobs.iter().map(|j| j.arrival_ms).collect()
+    }
+
+    fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
+        // `min` takes the other number where a job has no completion time yet.
+        self.jobs.iter().map(|j| (j.completion_ms.min(to_ms) - j.arrival_ms.max(from_ms)).max(0.0)).sum()
+    }
+
+    fn lanes(&self) -> u32 {
+        self.cluster.num_executors
+    }
+
+    fn record_timeline(&mut self) {
         self.timeline.get_or_insert_default();
     }
 
-    /// Task runs in order of their start, if [`Simulator::record_timeline`] was called.
-    #[must_use]
-    pub fn task_runs(&self) -> &[TaskRun] {
-        self.timeline.as_ref().map_or(&[], |t| &t.runs)
-    }
-}
-
-/// Task runs, and per executor the one that a following task may prolong.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Timeline {
-    runs: Vec<TaskRun>,
-    latest: Vec<u32>,
-}
-
-impl Timeline {
-    pub(super) fn push(&mut self, run: TaskRun) {
-        let executor = run.executor as usize;
-        if self.latest.len() <= executor {
-            self.latest.resize(executor + 1, NONE);
-        }
-        if let Some(latest) = self.runs.get_mut(self.latest[executor] as usize)
-            && latest.stage == run.stage
-            && latest.end_ms == run.start_ms
-        {
-            latest.end_ms = run.end_ms;
-            return;
-        }
-        self.latest[executor] = self.runs.len() as u32;
-        self.runs.push(run);
+    fn task_runs(&self) -> &[TaskRun] {
+        self.timeline.as_ref().map_or(&[], Timeline::runs)
     }
 }

@@ -1,14 +1,10 @@
 //! The simulator's state, and the interface to whoever decides.
 
-use super::{
-    observation::Observation,
-    outcome::{TaskRun, Timeline},
-    pools::Pools,
-};
+use super::{observation::Observation, pools::Pools};
 use crate::{
     rng::hash,
-    simulator::EventQueue,
-    workload::{Cluster, JobArrival, JobTemplate, Luck},
+    simulator::{EventQueue, TaskRun, outcome::Timeline},
+    workload::dag::{Cluster, JobArrival, JobTemplate, Luck},
 };
 use std::{
     fmt,
@@ -267,7 +263,7 @@ pub(super) struct Scratch {
 impl Simulator {
     /// A cluster before its first question. `seed` fixes the luck of the task durations.
     ///
-    /// Jobs must be in order of arrival, as [`crate::workload::Workload::jobs`] gives them. Rewards are not discounted; see
+    /// Jobs must be in order of arrival, as [`crate::workload::dag::Workload::jobs`] gives them. Rewards are not discounted; see
     /// [`Simulator::with_discount`].
     ///
     /// # Panics
@@ -414,9 +410,9 @@ impl Simulator {
     }
 
     pub(super) fn log_run(&mut self, executor: u32, stage: u32, end_ms: f64) {
-        let stage = self.stage_ref(stage);
+        let StageRef { job, stage } = self.stage_ref(stage);
         if let Some(timeline) = &mut self.timeline {
-            timeline.push(TaskRun { executor, stage, start_ms: self.time_ms, end_ms });
+            timeline.push(TaskRun { lane: executor, job, part: stage, start_ms: self.time_ms, end_ms });
         }
     }
 }

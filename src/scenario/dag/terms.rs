@@ -1,16 +1,14 @@
 //! Terms of the `dag` scenario that a direct search may add to a student: what scheduling theory would weigh, whether or not the
 //! teacher does.
 
-use crate::model::Shape;
-
-/// A term: its level, and the features whose functions are multiplied.
-pub type TermTemplate = (&'static str, &'static [(&'static str, Shape)]);
-
-use Shape::{Linear, Log};
+use crate::{
+    model::Shape::{Linear, Log},
+    scenario::TermTemplate,
+};
 
 /// All terms, the more important ones of each level first. Logarithms turn the products and ratios of index policies (work ÷ weight,
 /// tasks ÷ executors) into sums.
-pub const TERMS: [TermTemplate; 28] = [
+pub(super) const TERMS: [TermTemplate; 28] = [
     ("job", &[("remaining_work", Log)]),
     ("stage", &[("remaining_work", Log)]),
     ("cluster", &[("amount_of_cap", Linear)]),
@@ -40,19 +38,3 @@ pub const TERMS: [TermTemplate; 28] = [
     ("job", &[("smallest_ready_stage", Log)]),
     ("job", &[("age", Log)]),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::feature::dag_feature_set;
-
-    #[test]
-    fn terms_are_of_features_that_there_are() {
-        let set = dag_feature_set();
-        for (i, (level, factors)) in TERMS.iter().enumerate() {
-            let spec = set.level(level).unwrap();
-            assert!(factors.iter().all(|(name, _)| spec.features.iter().any(|f| f.name == *name)), "{factors:?}");
-            assert!(TERMS[..i].iter().all(|t| t != &(*level, *factors)), "{factors:?} stands there twice");
-        }
-    }
-}

@@ -1,7 +1,10 @@
 //! Cluster level: how many executors for the chosen stage?
 
-use super::{Extractor, column::Base};
-use crate::simulator::dag::{Observation, StageRef};
+use super::Extractor;
+use crate::{
+    feature::column::Base,
+    simulator::dag::{Observation, StageRef},
+};
 
 /// Length of the window over which the arrival rate is taken, ms.
 const RATE_WINDOW_MS: f64 = 100_000.0;

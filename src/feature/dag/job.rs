@@ -1,10 +1,10 @@
 //! Job level: which job gets executors?
 
-use super::{
-    Extractor, Snapshot,
-    column::{Base, Ratio},
+use super::{Extractor, Snapshot};
+use crate::{
+    feature::column::{Base, Ratio},
+    simulator::dag::Observation,
 };
-use crate::simulator::dag::Observation;
 
 pub(super) const BASE: &[Base] = &[
     Base::absolute("is_none", "0/1", "Whether the candidate is to give nothing; all its other features are 0."),

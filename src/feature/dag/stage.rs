@@ -1,10 +1,10 @@
 //! Stage level: which stage of the chosen job?
 
-use super::{
-    Extractor,
-    column::{Base, Ratio},
+use super::Extractor;
+use crate::{
+    feature::column::{Base, Ratio},
+    simulator::dag::Observation,
 };
-use crate::simulator::dag::Observation;
 
 pub(super) const BASE: &[Base] = &[
     Base::absolute("remaining_tasks", "tasks", "Tasks not launched.").ranked().with_ratio(Ratio::Count),

@@ -122,7 +122,7 @@ fn stage(stream: &mut Stream, size: f64, warmup_ms: f64) -> StageTemplate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Luck, Wave};
+    use crate::workload::dag::{Luck, Wave};
 
     #[test]
     fn jobs_are_varied_heavy_tailed_and_reproducible() {

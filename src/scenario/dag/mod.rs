@@ -4,15 +4,25 @@
 //! The teacher's probabilities are split the same way: a job's is the sum over its stages, a stage's is conditional on its
 //! job, and amounts beyond what the stage can use count for the largest usable one.
 
-use crate::{
-    feature::{Extractor, NO_JOB, dag_feature_set},
-    level::FeatureSet,
-    simulator::dag::{Decision, Observation, StageRef},
-};
-use std::sync::LazyLock;
+mod guards;
+mod rules;
+mod terms;
 
-/// Names of the kinds of decision, by [`Kind`].
-pub const KINDS: [&str; 2] = ["affinity", "free"];
+use super::{Answer, Catalogue, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum};
+use crate::{
+    feature::dag::{Extractor, NO_JOB, feature_set},
+    simulator::dag::{Decision, Observation, Simulator, StageRef},
+    spec::Spec,
+    workload::{
+        WorkloadError,
+        dag::{self, EDGE_CASES, WORKLOADS, Workload},
+    },
+};
+use std::path::PathBuf;
+
+/// Spark-like jobs of stages on executors.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dag;
 
 /// Why a choice was open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +33,104 @@ pub enum Kind {
     Free = 1,
 }
 
-/// Levels and features, computed once.
-pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(dag_feature_set);
-    &SET
+/// Log-probabilities of an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probabilities {
+    /// One per schedulable stage, in order; empty for deterministic policies.
+    pub stage: Vec<f32>,
+    /// Of `1, 2, ...` executors for the stage that was chosen; larger amounts than there are entries have probability 0.
+    pub amount: Vec<f32>,
 }
+
+impl Probabilities {
+    /// Empties both lists.
+    pub fn clear(&mut self) {
+        self.stage.clear();
+        self.amount.clear();
+    }
+}
+
+impl Scenario for Dag {
+    const INFO: ScenarioInfo = ScenarioInfo {
+        name: "dag",
+        meaning: "jobs of stages on executors, as in Spark",
+        kinds: &["affinity", "free"],
+        feature_set,
+        catalogue: Catalogue {
+            guards: &guards::GUARDS,
+            orders: &guards::ORDERS,
+            borders: &guards::BORDERS,
+            terms: &terms::TERMS,
+            rules: &rules::RULES,
+        },
+        workloads: &WORKLOADS,
+        edge_cases: &EDGE_CASE_NAMES,
+    };
+
+    type Workload = dyn Workload;
+    type Simulator = Simulator;
+    type Probabilities = Probabilities;
+    type Questions = Extractor;
+
+    fn open_workload(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
+        dag::open(spec)
+    }
+
+    fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
+        workload.files()
+    }
+
+    fn start(workload: &dyn Workload, seed: u64) -> Simulator {
+        Simulator::new(workload.cluster(), workload.jobs(seed), seed)
+    }
+
+    fn time_ms(seen: &Observation<'_>) -> f64 {
+        seen.time_ms()
+    }
+
+    fn kind(seen: &Observation<'_>) -> u8 {
+        kind(seen) as u8
+    }
+
+    fn clear(probabilities: &mut Probabilities) {
+        probabilities.clear();
+    }
+
+    fn is_silent(probabilities: &Probabilities) -> bool {
+        probabilities.stage.is_empty()
+    }
+
+    fn certain(seen: &Observation<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
+        out.clear();
+        let Decision::Assign { stage, executors } = sure_of else { return };
+        let sure = |is: bool| if is { 0.0 } else { LEAST_LOG_PROB };
+        out.stage.extend(seen.schedulable().iter().map(|&s| sure(s == stage)));
+        if matches!(carried_out, Decision::Assign { stage: other, .. } if other == stage) {
+            out.amount.extend((1..=executors).map(|amount| sure(amount == executors)));
+        }
+    }
+
+    /// An amount beyond what the stage can use counts like the largest usable one.
+    fn same(seen: &Observation<'_>, a: Decision, b: Decision) -> bool {
+        match (a, b) {
+            (Decision::Assign { stage, executors }, Decision::Assign { stage: other, executors: others }) => {
+                let cap = || Extractor::amount_cap(seen, stage);
+                stage == other && (executors == others || executors.min(cap()) == others.min(cap()))
+            }
+            _ => a == b,
+        }
+    }
+}
+
+const EDGE_CASE_NAMES: [(&str, &str); EDGE_CASES.len()] = {
+    let mut names = [("", ""); EDGE_CASES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = (EDGE_CASES[i].name, EDGE_CASES[i].meaning);
+        i += 1;
+    }
+    names
+};
 
 /// The kind of a question.
 #[must_use]
@@ -39,38 +142,75 @@ pub fn kind(seen: &Observation<'_>) -> Kind {
     }
 }
 
-/// One choice of one level: candidates with entities and the teacher's log-probabilities. The features are appended by
-/// the [`Extractor`] in the same candidate order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ChoiceRows {
-    /// Entity columns, row-major.
-    pub entity: Vec<u32>,
-    /// Log-probabilities within the choice, NaN where unknown.
-    pub log_prob: Vec<f32>,
-    /// Executed candidate, if it is one of these.
-    pub chosen: Option<usize>,
-}
+impl Questions<Dag> for Extractor {
+    fn limited(columns: &[&[bool]]) -> Self {
+        Extractor::limited(columns)
+    }
 
-impl ChoiceRows {
-    fn clear(&mut self) {
-        self.entity.clear();
-        self.log_prob.clear();
-        self.chosen = None;
+    fn update(&mut self, seen: &Observation<'_>) {
+        self.update(seen);
+    }
+
+    fn rows(&mut self, seen: &Observation<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize {
+        let jobs = self.snapshot().candidate_jobs().len();
+        match *path {
+            [] => {
+                self.job_rows(seen, abstains, out);
+                jobs + usize::from(abstains)
+            }
+            [job] if job < jobs => {
+                self.stage_rows(seen, job, out);
+                self.snapshot().candidate_stages(job).len()
+            }
+            [job, stage] => {
+                let stage = self.snapshot().candidate_stages(job)[stage];
+                self.amount_rows(seen, stage, out);
+                Extractor::amount_cap(seen, stage) as usize
+            }
+            _ => 0,
+        }
+    }
+
+    fn decision(&self, _seen: &Observation<'_>, path: &[usize]) -> Decision {
+        match *path {
+            [job, stage, amount] => {
+                let stage = self.snapshot().candidate_stages(job)[stage];
+                Decision::Assign { stage, executors: 1 + amount as u32 }
+            }
+            _ => Decision::Abstain,
+        }
+    }
+
+    fn choice(
+        &self,
+        seen: &Observation<'_>,
+        path: &[usize],
+        answer: &Answer<'_, Dag>,
+        abstains: bool,
+        out: &mut ChoiceRows,
+    ) -> bool {
+        let (decision, p) = (answer.decision, answer.probabilities);
+        match *path {
+            [] => job_choice(self, decision, &p.stage, abstains, out),
+            [job] if job < self.snapshot().candidate_jobs().len() => stage_choice(self, decision, &p.stage, job, out),
+            [job, stage] => match decision {
+                // Who names probabilities of stages but none of amounts was not asked about this stage.
+                Decision::Assign { stage: chosen, executors }
+                    if self.snapshot().candidate_stages(job)[stage] == chosen
+                        && (p.stage.is_empty() || !p.amount.is_empty()) =>
+                {
+                    amount_choice(seen, chosen, executors, &p.amount, out);
+                }
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
     }
 }
 
-/// Smallest log-probability that is written: a candidate that the teacher rules out (an amount above its cap, say) still
-/// needs a number.
-pub const LEAST_LOG_PROB: f32 = -50.0;
-
 /// The job level of a decision. `stage_log_prob` has one entry per schedulable stage, or is empty.
-pub fn job_choice(
-    extractor: &Extractor,
-    decision: Decision,
-    stage_log_prob: &[f32],
-    abstains: bool,
-    out: &mut ChoiceRows,
-) {
+fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f32], abstains: bool, out: &mut ChoiceRows) {
     out.clear();
     let snapshot = extractor.snapshot();
     let chosen_job = match decision {
@@ -97,19 +237,17 @@ pub fn job_choice(
     }
 }
 
-/// The stage level of a decision for candidate job number `candidate`, chosen or not. `first` is where the job's stages
-/// begin in `stage_log_prob`.
-pub fn stage_choice(
+/// The stage level of a decision for candidate job number `candidate`, chosen or not.
+fn stage_choice(
     extractor: &Extractor,
     decision: Decision,
     stage_log_prob: &[f32],
     candidate: usize,
-    first: usize,
     out: &mut ChoiceRows,
 ) {
     out.clear();
     let stages = extractor.snapshot().candidate_stages(candidate);
-    let of_job = stage_log_prob.get(first..first + stages.len());
+    let of_job = stage_log_prob.get(extractor.snapshot().candidate_places(candidate));
     let total = of_job.map_or(f32::NAN, log_sum);
     for (i, &stage) in stages.iter().enumerate() {
         out.entity.extend([stage.job, stage.stage]);
@@ -122,7 +260,7 @@ pub fn stage_choice(
 
 /// The cluster level: amounts `1..=cap` for the executed stage. `amount_log_prob` may be longer than that (the rest is
 /// added to the last) or shorter (the rest is ruled out).
-pub fn amount_choice(
+fn amount_choice(
     seen: &Observation<'_>,
     stage: StageRef,
     executors: u32,
@@ -141,24 +279,17 @@ pub fn amount_choice(
         });
     }
     out.chosen = Some((executors as usize).min(cap) - 1);
-}
-
-/// ln Σ exp.
-fn log_sum(values: &[f32]) -> f32 {
-    let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = values.iter().map(|v| f64::from(v - most).exp()).sum();
-    (f64::from(most) + sum.ln()) as f32
+    out.came_about = true;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{simulator::dag::Simulator, workload};
 
     /// Runs a policy that takes the first stage and calls `check` at every question.
     fn each_question(check: impl Fn(&Observation<'_>, &mut Extractor)) {
-        let workload = workload::open(&"builtin,jobs=8,rate=1e-3".parse().unwrap()).unwrap();
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(3), 3);
+        let workload = dag::open(&"builtin,jobs=8,rate=1e-3".parse().unwrap()).unwrap();
+        let mut sim = Dag::start(&*workload, 3);
         let mut extractor = Extractor::default();
         while let Some(seen) = sim.observation() {
             extractor.update(&seen);
@@ -182,7 +313,7 @@ mod tests {
             assert_eq!(jobs.entity[jobs.chosen.unwrap()], chosen.job);
             let mut first = 0;
             for (candidate, job) in jobs.entity.iter().enumerate() {
-                stage_choice(extractor, decision, &joint, candidate, first, &mut stages);
+                stage_choice(extractor, decision, &joint, candidate, &mut stages);
                 for (i, p) in stages.log_prob.iter().enumerate() {
                     assert!((jobs.log_prob[candidate] + p - joint[first + i]).abs() < 1e-5);
                 }

@@ -202,7 +202,7 @@ fn build(name: String, stages: Vec<StageTemplate>, edges: &[[u32; 2]]) -> Arc<Jo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Arrivals, Builtin, JobArrival, Workload};
+    use crate::workload::dag::{Arrivals, Builtin, JobArrival, Workload};
 
     fn workload(edge: Option<EdgeCase>) -> Builtin {
         Builtin::new(Arrivals { edge, ..Arrivals::default() })

@@ -6,10 +6,10 @@
 use super::{
     Policy, PolicyError, Probabilities,
     heuristic::{find, remaining_work_ms, stages_of},
-    pick::draw,
 };
 use crate::{
     level::{first_max, log_sum_exp},
+    policy::pick::draw,
     rng::Stream,
     simulator::dag::{Decision, Observation, StageRef},
     spec::{Args, SpecError},
@@ -164,9 +164,10 @@ impl Policy for Soft {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
-        if let Some(t) = self.softness.temperature {
-            self.soft_amounts(seen, stage.job, t, out);
+    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+        p.amount.clear();
+        if let (Some(t), Decision::Assign { stage, .. }) = (self.softness.temperature, decision) {
+            self.soft_amounts(seen, stage.job, t, &mut p.amount);
         }
         Ok(())
     }

@@ -1,27 +1,11 @@
 //! Guards that a search may try in the `dag` scenario, each with the range of its number.
 
-use crate::{
-    feature::dag_feature_set,
-    model::{Guard, GuardError},
-};
-
-/// A guard with a number left open.
-#[derive(Clone, Copy, Debug)]
-pub struct GuardTemplate {
-    /// What it is called.
-    pub name: &'static str,
-    /// The guard, with `{}` where the number belongs.
-    pub text: &'static str,
-    /// Numbers to try, ascending; empty if the guard has none.
-    pub values: &'static [f64],
-    /// What it is for.
-    pub meaning: &'static str,
-}
+use crate::scenario::GuardTemplate;
 
 const SHARES: &[f64] = &[0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0];
 
 /// All templates.
-pub const GUARDS: [GuardTemplate; 14] = [
+pub(super) const GUARDS: [GuardTemplate; 14] = [
     GuardTemplate {
         name: "affinity",
         text: "job: is_source first",
@@ -109,7 +93,7 @@ pub const GUARDS: [GuardTemplate; 14] = [
 ];
 
 /// Orders by one feature that named heuristics go by: level, feature, and whether the largest comes first.
-pub const ORDERS: [(&str, &str, bool); 7] = [
+pub(super) const ORDERS: [(&str, &str, bool); 7] = [
     ("job", "remaining_work_rank", false),
     ("job", "held_of_fair_share", false),
     ("job", "critical_path_rank", true),
@@ -120,56 +104,10 @@ pub const ORDERS: [(&str, &str, bool); 7] = [
 ];
 
 /// Where a search may pass from one model to another: level, a feature that all candidates of a choice share, and values.
-pub const BORDERS: [(&str, &str, &[f32]); 5] = [
+pub(super) const BORDERS: [(&str, &str, &[f32]); 5] = [
     ("job", "jobs_in_system", &[2.0, 4.0, 8.0]),
     ("job", "offered", &[1.0, 4.0]),
     ("stage", "offered", &[1.0, 4.0]),
     ("stage", "job_is_source", &[0.5]),
     ("cluster", "jobs_in_system", &[2.0, 4.0, 8.0]),
 ];
-
-impl GuardTemplate {
-    /// The guards that the template stands for, one per value.
-    ///
-    /// # Errors
-    ///
-    /// None for the templates above: they are about features of this build.
-    pub fn guards(&self) -> Result<Vec<Guard>, GuardError> {
-        let set = dag_feature_set();
-        let texts: Vec<String> = match self.values {
-            [] => vec![self.text.to_owned()],
-            values => values.iter().map(|v| self.text.replace("{}", &v.to_string())).collect(),
-        };
-        let with_reason = |text: &String| {
-            let mut guard = Guard::parse(text, &set)?;
-            guard.evidence.reason = format!("{}: {}", self.name, self.meaning);
-            Ok(guard)
-        };
-        texts.iter().map(with_reason).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_and_borders_are_by_features_that_there_are() {
-        let set = dag_feature_set();
-        let orders = ORDERS.map(|(level, feature, _)| (level, feature));
-        let borders = BORDERS.map(|(level, feature, _)| (level, feature));
-        for (level, feature) in orders.into_iter().chain(borders) {
-            assert!(set.level(level).unwrap().features.iter().any(|f| f.name == feature), "{level} {feature}");
-        }
-    }
-
-    #[test]
-    fn every_template_gives_guards_of_its_values() {
-        for template in GUARDS {
-            let guards = template.guards().unwrap();
-            assert_eq!(guards.len(), template.values.len().max(1), "{}", template.name);
-            assert_eq!(template.text.contains("{}"), !template.values.is_empty(), "{}", template.name);
-            assert!(template.values.is_sorted());
-        }
-    }
-}

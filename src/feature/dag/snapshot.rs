@@ -203,8 +203,14 @@ impl Snapshot {
     /// Schedulable stages of candidate job number `candidate` (its place in [`Snapshot::candidate_jobs`]).
     #[must_use]
     pub fn candidate_stages(&self, candidate: usize) -> &[StageRef] {
+        &self.ready[self.candidate_places(candidate)]
+    }
+
+    /// Where they stand among all schedulable stages.
+    #[must_use]
+    pub fn candidate_places(&self, candidate: usize) -> std::ops::Range<usize> {
         let (start, end) = self.candidate(candidate).ready;
-        &self.ready[start as usize..end as usize]
+        start as usize..end as usize
     }
 
     pub(super) fn candidates(&self) -> impl ExactSizeIterator<Item = &JobFigures> {

@@ -1,29 +1,11 @@
 //! Heuristics of the `dag` scenario by name, as rules over features: a teacher can be compared with them on any trace that
 //! has the features.
 
-use crate::{
-    level::{FeatureSet, NONE_FLAG},
-    model::{OrderKey, Rule},
-};
-
-/// A heuristic with its meaning.
-#[derive(Clone, Copy, Debug)]
-pub struct RuleTemplate {
-    /// What it is called.
-    pub name: &'static str,
-    /// The rule, as [`Rule::parse`] reads it.
-    pub text: &'static str,
-    /// What it does.
-    pub meaning: &'static str,
-}
-
-const fn rule(name: &'static str, text: &'static str, meaning: &'static str) -> RuleTemplate {
-    RuleTemplate { name, text, meaning }
-}
+use crate::scenario::catalogue::{RuleTemplate, rule};
 
 /// All heuristics. Those of the job level let executors stay with the job that releases them if it can use them; where it
 /// cannot, the rest of the rule decides.
-pub const RULES: [RuleTemplate; 23] = [
+pub(super) const RULES: [RuleTemplate; 23] = [
     rule("first-come", "job: is_source first, smallest arrival_order_rank", "the oldest job first"),
     rule("newest-first", "job: is_source first, largest arrival_order_rank", "the newest job first"),
     rule(
@@ -96,37 +78,3 @@ pub const RULES: [RuleTemplate; 23] = [
         "as many executors as lift the job to its fair share",
     ),
 ];
-
-/// The heuristics that a trace has the features for. Where the policy may give nothing, they do so only if nothing else is
-/// left.
-#[must_use]
-pub fn rules(set: &FeatureSet, abstains: bool) -> Vec<(Rule, &'static str)> {
-    let known = |t: &RuleTemplate| {
-        let mut rule = Rule::parse(t.name, t.text, set).ok()?;
-        if abstains && set.level(&rule.level)?.features.iter().any(|f| f.name == NONE_FLAG) {
-            rule.order.insert(0, OrderKey { feature: NONE_FLAG.to_owned(), largest: false });
-        }
-        Some((rule, t.meaning))
-    };
-    RULES.iter().filter_map(known).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::feature::dag_feature_set;
-
-    #[test]
-    fn rules_are_about_features_that_there_are_and_their_names_differ() {
-        let set = dag_feature_set();
-        for abstains in [false, true] {
-            let rules = rules(&set, abstains);
-            assert_eq!(rules.len(), RULES.len());
-            for (rule, _) in rules {
-                assert!(rule.model(set.level(&rule.level).unwrap()).is_ok(), "{}", rule.name);
-            }
-        }
-        let names: std::collections::BTreeSet<&str> = RULES.iter().map(|r| r.name).collect();
-        assert_eq!(names.len(), RULES.len());
-    }
-}

@@ -1,0 +1,75 @@
+//! Which kind of cluster a command is about.
+
+use super::Common;
+use crate::{
+    model::Student,
+    scenario::{SCENARIOS, ScenarioInfo},
+};
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+/// Scenarios as values of `--scenario`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ScenarioName {
+    /// Jobs of stages on executors, as in Spark
+    Dag,
+}
+
+impl ScenarioName {
+    pub(super) fn info(self) -> &'static ScenarioInfo {
+        &SCENARIOS[self as usize]
+    }
+}
+
+impl Common {
+    /// The scenario that the user names, or the first one.
+    pub(super) fn scenario(&self) -> ScenarioName {
+        self.scenario.unwrap_or(ScenarioName::Dag)
+    }
+
+    /// The scenario of a student.
+    ///
+    /// # Errors
+    ///
+    /// A student of a scenario that this build does not have, or another one than the user names.
+    pub(super) fn scenario_of(&self, student: &Student) -> Result<ScenarioName> {
+        let found = &student.feature_set.scenario;
+        let Some(&name) = ScenarioName::value_variants().iter().find(|name| name.info().name == found) else {
+            let known: Vec<&str> = SCENARIOS.iter().map(|info| info.name).collect();
+            bail!("the student is of the scenario `{found}`; this program has {}", known.join(" and "));
+        };
+        match self.scenario {
+            Some(asked) if asked != name => {
+                bail!("--scenario {}: the student is of the scenario `{found}`", asked.info().name)
+            }
+            _ => Ok(name),
+        }
+    }
+}
+
+/// Evaluates an expression with the type `$scenario` standing for the scenario of a name.
+macro_rules! with_scenario {
+    ($name:expr, $scenario:ident => $call:expr) => {
+        match $name {
+            $crate::cli::scenario::ScenarioName::Dag => {
+                type $scenario = $crate::scenario::Dag;
+                $call
+            }
+        }
+    };
+}
+pub(super) use with_scenario;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_on_the_command_line_are_those_of_the_scenarios() {
+        let names: Vec<String> = ScenarioName::value_variants()
+            .iter()
+            .filter_map(|name| Some(name.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        assert_eq!(names, SCENARIOS.map(|info| info.name));
+    }
+}
