@@ -69,7 +69,7 @@ impl<S: Scenario> Runner<'_, S> {
 
 /// Episodes go round the workloads.
 fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
-    &*workloads[episode as usize % workloads.len()]
+    &workloads[episode as usize % workloads.len()]
 }
 
 impl<'a, S: Scenario> Arena<'a, S> {

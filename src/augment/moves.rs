@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_guard_goes_in_front_or_behind_where_the_level_has_one() {
         let set = feature_set();
-        let parse = |text| Guard::parse(text, &set).unwrap();
+        let parse = |text| Guard::parse(text, set).unwrap();
         let mut student = student();
         student.guards.push(parse("age > 60s first"));
         let all = [parse("room <= 2 last"), parse("stage: depth > 1 last"), parse("age > 60s first")];

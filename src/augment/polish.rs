@@ -221,7 +221,7 @@ mod tests {
             "job: held_of_fair_share >= 2 last",
             "job: age > 60s first",
         ];
-        student.guards = guards.iter().map(|text| Guard::parse(text, &set).unwrap()).collect();
+        student.guards = guards.iter().map(|text| Guard::parse(text, set).unwrap()).collect();
         let coordinates = coordinates(&student);
         let text = |point: [f64; 5]| -> Vec<String> {
             at(&student, &coordinates, &point, "test").guards.iter().map(ToString::to_string).collect()

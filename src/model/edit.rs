@@ -397,7 +397,7 @@ mod tests {
         };
         let levels = ["job", "stage", "cluster"].into_iter().zip(models).map(level).collect();
         let mut student = Student::new(set.clone(), false, levels, Provenance::default());
-        student.guards.push(Guard::parse("age > 60s and offered > 1 first", &set).unwrap());
+        student.guards.push(Guard::parse("age > 60s and offered > 1 first", set).unwrap());
         student
     }
 

@@ -397,10 +397,10 @@ mod tests {
             ("held_of_cluster > 50% never", "job: held_of_cluster > 0.5 never"),
             ("  job :  room <= 2 executors never ", "job: room <= 2 never"),
         ] {
-            let guard = Guard::parse(text, &set).unwrap();
+            let guard = Guard::parse(text, set).unwrap();
             assert_eq!(guard.to_string(), expected);
-            assert_eq!(Guard::parse(&guard.to_string(), &set).unwrap(), guard);
-            assert_eq!(guard.check(&set), Ok(()));
+            assert_eq!(Guard::parse(&guard.to_string(), set).unwrap(), guard);
+            assert_eq!(guard.check(set), Ok(()));
         }
     }
 
@@ -420,7 +420,7 @@ mod tests {
             ("node: age > 3 first", "there is no level `node`, only job, stage, cluster"),
             ("age > 1e38h first", "not a finite number"),
         ] {
-            let message = Guard::parse(text, &set).unwrap_err().to_string();
+            let message = Guard::parse(text, set).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
         }
     }
@@ -441,7 +441,7 @@ mod tests {
             ("age > 5 never", [1.0, OUT, 3.0]),
             ("is_none last", [1.0, 2.0, OUT]),
         ] {
-            let guards = CompiledGuards::new(&[Guard::parse(text, &set).unwrap()], level);
+            let guards = CompiledGuards::new(&[Guard::parse(text, set).unwrap()], level);
             let mut scores = [1.0, 2.0, 3.0];
             guards.apply(0, &x, width, &mut scores);
             assert_eq!(scores, expected, "{text}");
@@ -451,7 +451,7 @@ mod tests {
     fn applied(text: &str, ages: &[f32], scores: &[f64]) -> Vec<f64> {
         let set = feature_set();
         let level = set.level("job").unwrap();
-        let guard = Guard::parse(text, &set).unwrap();
+        let guard = Guard::parse(text, set).unwrap();
         let guards = CompiledGuards::new(&[guard], level);
         let (width, age) = (level.features.len(), level.features.iter().position(|f| f.name == "age").unwrap());
         let mut x = vec![0.0; width * ages.len()];

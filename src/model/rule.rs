@@ -131,7 +131,7 @@ mod tests {
         let set = feature_set();
         let spec = set.level("job").unwrap();
         let text = "job: largest is_source, smallest remaining_work_rank, largest age_rank, smallest room_rank";
-        let rule = Rule::parse("r", text, &set).unwrap();
+        let rule = Rule::parse("r", text, set).unwrap();
         let model = rule.model(spec).unwrap().model;
         let columns: Vec<usize> =
             rule.order.iter().map(|k| spec.features.iter().position(|f| f.name == k.feature).unwrap()).collect();
@@ -165,7 +165,7 @@ mod tests {
                 "too many",
             ),
         ] {
-            let message = Rule::parse("r", text, &set).unwrap_err().to_string();
+            let message = Rule::parse("r", text, set).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
         }
     }

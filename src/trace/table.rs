@@ -113,7 +113,7 @@ impl LevelTable {
 
     /// Adds a choice of a table of the same level.
     pub fn push(&mut self, choice: &Choice<'_>) {
-        self.choices.push(ChoiceHeader { first_row: self.rows(), ..choice.header.clone() });
+        self.choices.push(ChoiceHeader { first_row: self.rows(), ..*choice.header });
         self.entity.extend_from_slice(choice.entity);
         self.log_prob.extend_from_slice(choice.log_prob);
         self.chosen.extend_from_slice(choice.chosen);

@@ -104,13 +104,13 @@ fn part(seed: u64, episodes: Range<u32>, labelled: bool) -> Part {
                 weight: 1.0,
                 first_row: 0,
             };
-            add_choice(&mut part.tables[0], random, header.clone(), n, labelled);
+            add_choice(&mut part.tables[0], random, header, n, labelled);
             for parent in 0..n as u32 {
                 let header = ChoiceHeader {
                     id: (u64::from(episode) << 32) + stages,
                     parent: Some(parent),
                     weight: 0.25,
-                    ..header.clone()
+                    ..header
                 };
                 stages += 1;
                 let n = 1 + random.below(3);
@@ -153,7 +153,7 @@ fn groups(table: &LevelTable, rows: usize) -> Vec<LevelTable> {
             groups.push(LevelTable::new(table.spec.clone(), table.kinds.clone()));
         }
         let group = groups.last_mut().unwrap();
-        group.choices.push(ChoiceHeader { first_row: group.rows(), ..choice.header.clone() });
+        group.choices.push(ChoiceHeader { first_row: group.rows(), ..*choice.header });
         group.entity.extend_from_slice(choice.entity);
         group.log_prob.extend_from_slice(choice.log_prob);
         group.chosen.extend_from_slice(choice.chosen);

@@ -1,0 +1,64 @@
+//! Cluster level: go on, or close the slot?
+
+use super::Extractor;
+use crate::{feature::column::Base, simulator::training::Observation};
+
+pub(super) const BASE: &[Base] = &[
+    Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot; all its other features are 0."),
+    Base::absolute("best_time_saved", "ms", "Time that the best further task would save its job."),
+    Base::absolute("best_speedup", "1", "Share by which the best further task would speed its job up."),
+    Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
+    Base::absolute("candidate_jobs", "jobs", "Jobs that could get something now."),
+    Base::absolute("idle_jobs", "jobs", "Jobs without a worker or without a server."),
+    Base::share("tasks_per_job", "Workers and servers placed in this slot, per job."),
+    Base::absolute("fewest_tasks", "tasks", "Workers and servers of the job that has fewest."),
+    Base::absolute("most_tasks", "tasks", "Workers and servers of the job that has most."),
+    Base::share("free_cpu", "Share of the cluster's CPU slots that is free."),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
+    Base::share("free_cpu_per_job", "Free CPU slots per job."),
+    Base::share("free_gpu_per_job", "Free GPU slots per job."),
+    Base::absolute("head_cpu", "slots", "CPU slots free on the node that comes next."),
+    Base::absolute("head_gpu", "slots", "GPU slots free on the node that comes next."),
+    Base::absolute("outstanding_time", "ms", "Time that all jobs would still need, each at its best."),
+];
+
+impl Extractor {
+    /// Takes in a new question; the row functions then refer to it.
+    pub fn update(&mut self, seen: &Observation<'_>) {
+        self.snapshot.update(seen);
+    }
+
+    /// Appends a row for going on, if any job could get something, and one for closing the slot; returns their number.
+    pub fn cluster_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
+        let s = &self.snapshot;
+        self.cluster.clear();
+        let goes_on = !s.candidates().is_empty();
+        if goes_on {
+            let jobs = seen.live_jobs().len() as f64;
+            let best = |of: fn(&super::Candidate) -> f64| s.candidates().iter().map(of).fold(f64::MIN, f64::max);
+            let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
+            let head = seen.node_free(seen.head());
+            self.cluster.push([
+                0.0,
+                best(|c| c.best().saved_ms),
+                best(|c| c.best().speedup),
+                jobs,
+                s.candidates().len() as f64,
+                f64::from(s.idle),
+                f64::from(s.tasks) / jobs,
+                f64::from(s.fewest),
+                f64::from(s.most),
+                free[0] / capacity[0].max(1.0),
+                free[1] / capacity[1].max(1.0),
+                free[0] / jobs,
+                free[1] / jobs,
+                f64::from(head[0]),
+                f64::from(head[1]),
+                s.work_ms,
+            ]);
+        }
+        self.cluster.write(out);
+        self.cluster.write_flag_row(out);
+        1 + usize::from(goes_on)
+    }
+}

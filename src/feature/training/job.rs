@@ -1,0 +1,107 @@
+//! Job level: which job gets more?
+
+use super::{Extractor, snapshot::best_ms};
+use crate::{
+    feature::column::{Base, Ratio},
+    simulator::training::{JobView, Observation, Task},
+    workload::training::JOB_TYPES,
+};
+
+pub(super) const BASE: &[Base] = &[
+    Base::absolute("idle", "0/1", "Whether it lacks a worker or a server, so that it does not train in this slot."),
+    Base::absolute("time_saved", "ms", "Time that the best of a worker, a server or both would save it.")
+        .ranked()
+        .with_ratio(Ratio::Time),
+    Base::absolute("time_saved_by_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
+    Base::absolute("time_saved_by_worker", "ms", "Time that a further worker would save it; 0 if it can get none.").ranked(),
+    Base::absolute("time_saved_by_server", "ms", "Time that a further server would save it; 0 if it can get none.").ranked(),
+    Base::absolute("time_saved_by_both", "ms", "Time that a worker and a server more would save it; 0 if it can get none.")
+        .ranked(),
+    Base::absolute("speedup", "1", "Share by which the best of a worker, a server or both would speed it up.").ranked(),
+    Base::absolute("time_left", "ms", "Time that it still needs with the tasks it has, at most 1e9 ms.")
+        .ranked()
+        .with_ratio(Ratio::Time),
+    Base::absolute("shortest_time", "ms", "Time that it still needs at its best.").ranked().with_ratio(Ratio::Time),
+    Base::share("remaining_share", "Share of its epochs that is left.").ranked(),
+    Base::absolute("workers", "workers", "Workers that it has in this slot.").ranked().with_ratio(Ratio::Count),
+    Base::absolute("servers", "servers", "Parameter servers that it has in this slot.").ranked().with_ratio(Ratio::Count),
+    Base::absolute("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
+    Base::absolute("servers_per_worker", "1", "Servers ÷ workers, of each at least 1.").ranked(),
+    Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),
+    Base::absolute("stay", "slots", "Slots since it arrived.").ranked(),
+    Base::absolute("arrival_order", "1", "Place among the jobs by arrival, 0 is the oldest.").ranked(),
+    Base::absolute("worker_gpu", "slots", "GPU slots that a worker of it takes."),
+    Base::absolute("is_resnet_50", "0/1", "Whether it trains resnet-50."),
+    Base::absolute("is_vgg_16", "0/1", "Whether it trains vgg-16."),
+    Base::absolute("is_resnext_110", "0/1", "Whether it trains resnext-110."),
+    Base::absolute("is_inception_bn", "0/1", "Whether it trains inception-bn."),
+    Base::absolute("is_seq2seq", "0/1", "Whether it trains seq2seq."),
+    Base::absolute("is_cnn_text", "0/1", "Whether it trains cnn-text-classification."),
+    Base::absolute("is_dssm", "0/1", "Whether it trains dssm."),
+    Base::absolute("is_wlm", "0/1", "Whether it trains wlm."),
+    Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
+    Base::absolute("idle_jobs", "jobs", "Jobs without a worker or without a server."),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
+];
+
+/// One flag per built-in type: whether the job is of it.
+pub(super) fn type_flags(job: &JobView<'_>) -> [f64; 8] {
+    let (kind, name) = (job.kind() as usize, &job.job_type().name);
+    // Built-in types stand at their own places; those of a file may stand anywhere.
+    let at_its_place = JOB_TYPES.get(kind).filter(|t| t.name == *name).map(|_| kind);
+    let found = at_its_place.or_else(|| JOB_TYPES.iter().position(|t| t.name == *name));
+    std::array::from_fn(|i| f64::from(u8::from(found == Some(i))))
+}
+
+/// Servers ÷ workers, of each at least 1.
+pub(super) fn servers_per_worker(workers: u32, servers: u32) -> f64 {
+    f64::from(servers.max(1)) / f64::from(workers.max(1))
+}
+
+impl Extractor {
+    /// Appends one row per candidate job, in order of arrival; returns their number.
+    pub fn job_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
+        let s = &self.snapshot;
+        self.job.clear();
+        let (free, capacity) = (f64::from(seen.free()[1]), f64::from(seen.cluster().capacity()[1]));
+        for candidate in s.candidates() {
+            let job = seen.job(candidate.job);
+            let (workers, servers) = (job.workers(), job.servers());
+            let best = candidate.best();
+            let [resnet, vgg, resnext, inception, seq2seq, cnn, dssm, wlm] = type_flags(&job);
+            self.job.push([
+                f64::from(u8::from(workers == 0 || servers == 0)),
+                best.saved_ms,
+                candidate.gain(Task::Worker).saved_ms.max(candidate.gain(Task::Server).saved_ms),
+                candidate.gain(Task::Worker).saved_ms,
+                candidate.gain(Task::Server).saved_ms,
+                candidate.gain(Task::Both).saved_ms,
+                best.speedup,
+                candidate.left_ms,
+                best_ms(seen, &job),
+                job.remaining_share().max(0.0),
+                f64::from(workers),
+                f64::from(servers),
+                f64::from(workers + servers),
+                servers_per_worker(workers, servers),
+                job.dominant_share(),
+                f64::from(job.stay()),
+                candidate.place as f64,
+                f64::from(job.request(Task::Worker)[1]),
+                resnet,
+                vgg,
+                resnext,
+                inception,
+                seq2seq,
+                cnn,
+                dssm,
+                wlm,
+                seen.live_jobs().len() as f64,
+                f64::from(s.idle),
+                free / capacity.max(1.0),
+            ]);
+        }
+        self.job.write(out);
+        s.candidates().len()
+    }
+}

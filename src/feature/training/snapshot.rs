@@ -1,0 +1,121 @@
+//! One pass over the cluster at a question: what the features of all levels are made of.
+
+use crate::simulator::training::{JobView, Observation, Task};
+
+/// Longest time that a job is said to need still, ms: jobs without a worker or a server would need for ever.
+const LONGEST_MS: f64 = 1e9;
+
+/// What one task more would do for a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Gain {
+    /// Time that the job would need less, ms.
+    pub(super) saved_ms: f64,
+    /// Speed afterwards ÷ speed before, less 1. A job that does not train yet counts as one that trains at its best.
+    pub(super) speedup: f64,
+}
+
+/// A job that could get something now.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Its number.
+    pub job: u32,
+    /// Its place among the live jobs.
+    pub place: usize,
+    /// Whether it may have each of [`Task::ALL`]: it is below its maxima, and the head node has room.
+    pub legal: [bool; 3],
+    /// What each would do.
+    pub(super) gains: [Gain; 3],
+    /// Time that it would still need with the tasks it has, ms.
+    pub(super) left_ms: f64,
+}
+
+impl Candidate {
+    /// The tasks that it may have.
+    pub fn tasks(&self) -> impl Iterator<Item = Task> + Clone {
+        let legal = self.legal;
+        Task::ALL.into_iter().zip(legal).filter(|(_, legal)| *legal).map(|(task, _)| task)
+    }
+
+    pub(super) fn gain(&self, task: Task) -> Gain {
+        self.gains[task as usize]
+    }
+
+    /// The best that any of its tasks would do.
+    pub(super) fn best(&self) -> Gain {
+        self.tasks().map(|task| self.gain(task)).fold(Gain { saved_ms: f64::MIN, speedup: f64::MIN }, |best, gain| Gain {
+            saved_ms: best.saved_ms.max(gain.saved_ms),
+            speedup: best.speedup.max(gain.speedup),
+        })
+    }
+}
+
+/// The cluster at a question, summed up.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    candidates: Vec<Candidate>,
+    /// Live jobs that lack a worker or a server.
+    pub(super) idle: u32,
+    /// Workers and servers of all jobs.
+    pub(super) tasks: u32,
+    /// Smallest and largest number of workers and servers of a live job.
+    pub(super) fewest: u32,
+    pub(super) most: u32,
+    /// Time that all live jobs would still need at their best, ms.
+    pub(super) work_ms: f64,
+}
+
+impl Snapshot {
+    /// Takes in the cluster at a question.
+    pub fn update(&mut self, seen: &Observation<'_>) {
+        self.candidates.clear();
+        (self.idle, self.tasks, self.fewest, self.most, self.work_ms) = (0, 0, u32::MAX, 0, 0.0);
+        for (place, &id) in seen.live_jobs().iter().enumerate() {
+            let job = seen.job(id);
+            let (workers, servers) = (job.workers(), job.servers());
+            self.idle += u32::from(workers == 0 || servers == 0);
+            self.tasks += workers + servers;
+            self.fewest = self.fewest.min(workers + servers);
+            self.most = self.most.max(workers + servers);
+            self.work_ms += best_ms(seen, &job);
+            let legal = Task::ALL.map(|task| job.can_take(task) && seen.fits(id, task));
+            if legal.contains(&true) {
+                self.candidates.push(candidate(seen, &job, place, legal));
+            }
+        }
+    }
+
+    /// Jobs that could get something, in order of arrival: the candidates of the job level.
+    #[must_use]
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+}
+
+fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bool; 3]) -> Candidate {
+    let speed = job.speed();
+    let left_ms = time_ms(seen, job, speed);
+    let gain = |task: Task| {
+        let then = job.speed_with(task);
+        let base = if speed > 0.0 { speed } else { job.best_speed() };
+        Gain { saved_ms: left_ms - time_ms(seen, job, then), speedup: (then - speed) / base.max(f64::MIN_POSITIVE) }
+    };
+    let mut gains = [Gain::default(); 3];
+    for task in Task::ALL {
+        if legal[task as usize] {
+            gains[task as usize] = gain(task);
+        }
+    }
+    Candidate { job: job.id(), place, legal, gains, left_ms }
+}
+
+/// Time that a job needs still at some speed, ms; at most [`LONGEST_MS`].
+fn time_ms(seen: &Observation<'_>, job: &JobView<'_>, speed: f64) -> f64 {
+    // A job that takes longer than was believed is about to end, as far as one can know.
+    let epochs = job.remaining_epochs().max(0.0);
+    if speed > 0.0 { (epochs / speed * seen.cluster().slot_ms()).min(LONGEST_MS) } else { LONGEST_MS }
+}
+
+/// Time that a job needs still at its best, ms.
+pub(super) fn best_ms(seen: &Observation<'_>, job: &JobView<'_>) -> f64 {
+    time_ms(seen, job, job.best_speed())
+}

@@ -1,0 +1,90 @@
+//! Task level: a worker, a parameter server, or both?
+
+use super::{
+    Extractor,
+    job::{servers_per_worker, type_flags},
+};
+use crate::{
+    feature::column::Base,
+    simulator::training::{Observation, Task},
+};
+
+pub(super) const BASE: &[Base] = &[
+    Base::absolute("is_worker", "0/1", "Whether the candidate is a worker alone."),
+    Base::absolute("is_server", "0/1", "Whether the candidate is a parameter server alone."),
+    Base::absolute("is_both", "0/1", "Whether the candidate is a worker and a server."),
+    Base::absolute("time_saved", "ms", "Time that it would save the job.").ranked(),
+    Base::absolute("time_saved_per_slot", "ms", "Time that it would save the job, per CPU and GPU slot that it takes.").ranked(),
+    Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
+    Base::absolute("workers_then", "workers", "Workers that the job would have."),
+    Base::absolute("servers_then", "servers", "Parameter servers that the job would have."),
+    Base::absolute("servers_per_worker_then", "1", "Servers ÷ workers that the job would have, of each at least 1.").ranked(),
+    Base::absolute("slots_taken", "slots", "CPU and GPU slots that it takes.").ranked(),
+    Base::absolute("starts_job", "0/1", "Whether the job could train with it and could not without."),
+    Base::absolute("workers", "workers", "Workers that the job has in this slot."),
+    Base::absolute("servers", "servers", "Parameter servers that the job has in this slot."),
+    Base::absolute("servers_per_worker", "1", "Servers ÷ workers of the job, of each at least 1."),
+    Base::absolute("time_left", "ms", "Time that the job still needs with the tasks it has, at most 1e9 ms."),
+    Base::absolute("is_resnet_50", "0/1", "Whether the job trains resnet-50."),
+    Base::absolute("is_vgg_16", "0/1", "Whether the job trains vgg-16."),
+    Base::absolute("is_resnext_110", "0/1", "Whether the job trains resnext-110."),
+    Base::absolute("is_inception_bn", "0/1", "Whether the job trains inception-bn."),
+    Base::absolute("is_seq2seq", "0/1", "Whether the job trains seq2seq."),
+    Base::absolute("is_cnn_text", "0/1", "Whether the job trains cnn-text-classification."),
+    Base::absolute("is_dssm", "0/1", "Whether the job trains dssm."),
+    Base::absolute("is_wlm", "0/1", "Whether the job trains wlm."),
+    Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
+    Base::share("free_cpu", "Share of the cluster's CPU slots that is free."),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
+];
+
+impl Extractor {
+    /// Appends one row per task that candidate job number `candidate` may have, in the order of [`Task::ALL`]; returns their
+    /// number.
+    pub fn task_rows(&mut self, seen: &Observation<'_>, candidate: usize, out: &mut Vec<f32>) -> usize {
+        let candidate = &self.snapshot.candidates()[candidate];
+        let job = seen.job(candidate.job);
+        let (workers, servers) = (job.workers(), job.servers());
+        let [resnet, vgg, resnext, inception, seq2seq, cnn, dssm, wlm] = type_flags(&job);
+        let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
+        let flag = |is: bool| f64::from(u8::from(is));
+        self.task.clear();
+        for task in candidate.tasks() {
+            let [more_workers, more_servers] = task.counts();
+            let (workers_then, servers_then) = (workers + more_workers, servers + more_servers);
+            let gain = candidate.gain(task);
+            let taken = f64::from(job.request(task).iter().sum::<u32>());
+            let trains = |workers: u32, servers: u32| workers > 0 && servers > 0;
+            self.task.push([
+                flag(task == Task::Worker),
+                flag(task == Task::Server),
+                flag(task == Task::Both),
+                gain.saved_ms,
+                gain.saved_ms / taken.max(1.0),
+                gain.speedup,
+                f64::from(workers_then),
+                f64::from(servers_then),
+                servers_per_worker(workers_then, servers_then),
+                taken,
+                flag(trains(workers_then, servers_then) && !trains(workers, servers)),
+                f64::from(workers),
+                f64::from(servers),
+                servers_per_worker(workers, servers),
+                candidate.left_ms,
+                resnet,
+                vgg,
+                resnext,
+                inception,
+                seq2seq,
+                cnn,
+                dssm,
+                wlm,
+                seen.live_jobs().len() as f64,
+                free[0] / capacity[0].max(1.0),
+                free[1] / capacity[1].max(1.0),
+            ]);
+        }
+        self.task.write(out);
+        candidate.tasks().count()
+    }
+}

@@ -1,0 +1,159 @@
+//! Guards, orders, borders, terms and heuristics of the `training` scenario by name.
+
+use crate::{
+    model::Shape::{Linear, Log},
+    scenario::{
+        Catalogue, GuardTemplate, TermTemplate,
+        catalogue::{RuleTemplate, rule},
+    },
+};
+
+pub(super) const CATALOGUE: Catalogue =
+    Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
+
+const GUARDS: [GuardTemplate; 13] = [
+    GuardTemplate {
+        name: "worth-it",
+        text: "cluster: best_time_saved <= {} never",
+        values: &[0.0, 1e3, 1e4, 3e4, 1e5, 3e5],
+        meaning: "the slot is closed when no further task would save its job more than this",
+    },
+    GuardTemplate {
+        name: "speedup",
+        text: "cluster: best_speedup <= {} never",
+        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        meaning: "the slot is closed when no further task would speed its job up by more than this share",
+    },
+    GuardTemplate {
+        name: "go-on",
+        text: "cluster: best_speedup > {} first",
+        values: &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
+        meaning: "the slot is not closed while a task would speed its job up by more than this share",
+    },
+    GuardTemplate {
+        name: "start-all",
+        text: "cluster: idle_jobs > 0 first",
+        values: &[],
+        meaning: "the slot is not closed while a job has no worker or no server",
+    },
+    GuardTemplate {
+        name: "idle-first",
+        text: "job: idle first",
+        values: &[],
+        meaning: "jobs without a worker or without a server come first",
+    },
+    GuardTemplate {
+        name: "gain",
+        text: "job: speedup <= {} last",
+        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        meaning: "jobs that a further task would speed up by no more than this wait for the others",
+    },
+    GuardTemplate {
+        name: "short",
+        text: "job: shortest_time_ratio <= {} first",
+        values: &[1.0, 1.25, 1.5, 2.0, 3.0],
+        meaning: "jobs with about the least time left come first",
+    },
+    GuardTemplate {
+        name: "largest-gain",
+        text: "job: time_saved_rank >= {} first",
+        values: &[2.0, 4.0, 8.0, 16.0],
+        meaning: "jobs that save more time by a task than so many others come first",
+    },
+    GuardTemplate {
+        name: "fair",
+        text: "job: dominant_share_rank > {} last",
+        values: &[1.0, 2.0, 4.0, 8.0],
+        meaning: "jobs with a larger share of the cluster than so many others wait for them",
+    },
+    GuardTemplate {
+        name: "starvation",
+        text: "job: stay > {} first",
+        values: &[4.0, 8.0, 16.0, 32.0, 64.0],
+        meaning: "jobs that have been there for more slots than this come first",
+    },
+    GuardTemplate {
+        name: "worker-cap",
+        text: "job: workers >= {} last",
+        values: &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0],
+        meaning: "jobs with so many workers wait for the others",
+    },
+    GuardTemplate {
+        name: "balance",
+        text: "task: servers_per_worker_then > {} last",
+        values: &[1.0, 2.0, 3.0, 5.0, 8.0],
+        meaning: "no more servers per worker than this while another task can be had",
+    },
+    GuardTemplate {
+        name: "no-loss",
+        text: "task: speedup <= {} last",
+        values: &[0.0, 0.01, 0.02, 0.05],
+        meaning: "tasks that speed the job up by no more than this come last",
+    },
+];
+
+const ORDERS: [(&str, &str, bool); 8] = [
+    ("cluster", "best_speedup", true),
+    ("job", "dominant_share_rank", false),
+    ("job", "time_saved_rank", true),
+    ("job", "speedup_rank", true),
+    ("job", "shortest_time_rank", false),
+    ("task", "time_saved_rank", true),
+    ("task", "time_saved_per_slot_rank", true),
+    ("task", "servers_per_worker_then_rank", false),
+];
+
+const BORDERS: [(&str, &str, &[f32]); 4] = [
+    ("job", "jobs_in_system", &[5.0, 10.0, 20.0]),
+    ("job", "free_gpu", &[0.25, 0.5, 0.75]),
+    ("task", "jobs_in_system", &[5.0, 10.0, 20.0]),
+    ("task", "free_gpu", &[0.25, 0.5, 0.75]),
+];
+
+const TERMS: [TermTemplate; 17] = [
+    ("cluster", &[("best_time_saved", Log)]),
+    ("job", &[("time_saved", Log)]),
+    ("task", &[("time_saved", Log)]),
+    ("cluster", &[("best_speedup", Log)]),
+    ("job", &[("speedup", Log)]),
+    ("task", &[("speedup", Log)]),
+    ("job", &[("shortest_time", Log)]),
+    ("task", &[("servers_per_worker_then", Log)]),
+    ("cluster", &[("free_gpu_per_job", Log)]),
+    ("job", &[("dominant_share", Linear)]),
+    ("task", &[("slots_taken", Linear)]),
+    ("job", &[("idle", Linear)]),
+    ("job", &[("workers", Log)]),
+    ("job", &[("servers", Log)]),
+    ("job", &[("time_left", Log)]),
+    ("task", &[("time_saved_per_slot", Log)]),
+    ("job", &[("servers_per_worker", Log)]),
+];
+
+const RULES: [RuleTemplate; 17] = [
+    rule("never-close", "cluster: smallest is_none", "go on as long as anything fits"),
+    rule("start-only", "cluster: idle_jobs > 0 first, largest is_none", "close the slot once every job has begun"),
+    rule(
+        "while-it-helps",
+        "cluster: best_time_saved <= 0 never, smallest is_none",
+        "go on as long as a further task would save its job time",
+    ),
+    rule("first-come", "job: smallest arrival_order_rank", "the oldest job first"),
+    rule("newest-first", "job: largest arrival_order_rank", "the newest job first"),
+    rule("fair", "job: smallest dominant_share_rank", "the job with the smallest dominant share first"),
+    rule("fewest-tasks", "job: smallest tasks_rank", "the job with fewest workers and servers first"),
+    rule("smallest-share-left", "job: smallest remaining_share_rank", "the job with the smallest share of its epochs left first"),
+    rule("shortest-job", "job: smallest shortest_time_rank", "the job with least time left at its best first"),
+    rule("shortest-now", "job: smallest time_left_rank", "the job with least time left with what it has first"),
+    rule("largest-gain", "job: largest time_saved_rank", "the job that a task more would save most time first"),
+    rule(
+        "marginal-gain",
+        "job: idle first, largest time_saved_by_one_rank",
+        "jobs without a worker or server first, then the one that a worker or a server more would save most time",
+    ),
+    rule("fastest-growth", "job: largest speedup_rank", "the job that a task more would speed up most first"),
+    rule("both", "task: largest is_both", "a worker and a server together"),
+    rule("largest-time-saved", "task: largest time_saved_rank", "what saves the job most time"),
+    rule("best-value", "task: largest time_saved_per_slot_rank", "what saves the job most time per slot of CPU and GPU"),
+    rule("balanced", "task: smallest servers_per_worker_then_rank", "what leaves fewest servers per worker"),
+];

@@ -1,0 +1,255 @@
+//! The `training` scenario as levels and choices.
+//!
+//! A slot is filled by many decisions, and each answers up to three questions: go on or close the slot, which job gets more, and
+//! whether that is a worker, a server or both. Candidates are what could really be carried out on the node that comes next. A
+//! policy names a probability for every task of every live job; what it gives to tasks that do not fit counts for closing the
+//! slot, because that is what comes of choosing them (DL2, Peng et al., arXiv 1909.06040, and its simulator).
+
+mod catalogue;
+
+use super::{Answer, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum};
+use crate::{
+    feature::training::{Candidate, Extractor, feature_set},
+    simulator::training::{Decision, Observation, Simulator, Task},
+    spec::Spec,
+    workload::{
+        WorkloadError,
+        training::{TRAINING_WORKLOADS, TrainingWorkload},
+    },
+};
+use std::path::PathBuf;
+
+/// Deep-learning jobs that receive workers and parameter servers, slot by slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Training;
+
+/// Why a choice was open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A job lacks a worker or a server and could get what it lacks.
+    Start = 0,
+    /// All that could be started has been.
+    Grow = 1,
+}
+
+/// Log-probabilities of an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probabilities {
+    /// Three per live job, in order ([`Task::ALL`]), and last that of closing the slot; empty for deterministic policies. What
+    /// a policy rules out is −∞ or a very small number.
+    pub action: Vec<f32>,
+}
+
+impl Scenario for Training {
+    const INFO: ScenarioInfo = ScenarioInfo {
+        name: "training",
+        meaning: "deep-learning jobs with workers and parameter servers on nodes of CPUs and GPUs, as in DL2",
+        kinds: &["start", "grow"],
+        feature_set,
+        catalogue: catalogue::CATALOGUE,
+        workloads: &TRAINING_WORKLOADS,
+        edge_cases: &[],
+    };
+
+    type Workload = TrainingWorkload;
+    type Simulator = Simulator;
+    type Probabilities = Probabilities;
+    type Questions = Extractor;
+
+    fn open_workload(spec: &Spec) -> Result<Box<TrainingWorkload>, WorkloadError> {
+        Ok(Box::new(TrainingWorkload::open(spec)?))
+    }
+
+    fn workload_files(workload: &TrainingWorkload) -> Vec<PathBuf> {
+        workload.files()
+    }
+
+    fn start(workload: &TrainingWorkload, seed: u64) -> Simulator {
+        Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed)
+    }
+
+    fn time_ms(seen: &Observation<'_>) -> f64 {
+        seen.time_ms()
+    }
+
+    fn kind(seen: &Observation<'_>) -> u8 {
+        kind(seen) as u8
+    }
+
+    fn clear(probabilities: &mut Probabilities) {
+        probabilities.action.clear();
+    }
+
+    fn is_silent(probabilities: &Probabilities) -> bool {
+        probabilities.action.is_empty()
+    }
+
+    fn certain(seen: &Observation<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
+        certain(seen, sure_of, &mut out.action);
+    }
+
+    /// Where a task is placed makes no difference.
+    fn same(_: &Observation<'_>, a: Decision, b: Decision) -> bool {
+        match (a, b) {
+            (Decision::Add { job, task, .. }, Decision::Add { job: other, task: others, .. }) => {
+                (job, task) == (other, others)
+            }
+            _ => a == b,
+        }
+    }
+}
+
+/// Log-probabilities of a policy that is sure of its decision.
+pub fn certain(seen: &Observation<'_>, sure_of: Decision, out: &mut Vec<f32>) {
+    let live = seen.live_jobs();
+    out.clear();
+    out.resize(3 * live.len() + 1, LEAST_LOG_PROB);
+    let place = match sure_of {
+        Decision::Add { job, task, .. } => live.binary_search(&job).map_or(3 * live.len(), |i| 3 * i + task as usize),
+        Decision::Close => 3 * live.len(),
+    };
+    out[place] = 0.0;
+}
+
+/// The kind of a question.
+#[must_use]
+pub fn kind(seen: &Observation<'_>) -> Kind {
+    let could_start = |&id: &u32| {
+        let job = seen.job(id);
+        let lacks = match (job.workers(), job.servers()) {
+            (0, 0) => Task::Both,
+            (0, _) => Task::Worker,
+            (_, 0) => Task::Server,
+            _ => return false,
+        };
+        seen.fits(id, lacks)
+    };
+    if seen.live_jobs().iter().any(could_start) { Kind::Start } else { Kind::Grow }
+}
+
+/// Entity of the candidate that goes on, and of the one that closes the slot.
+const GO_ON: u32 = 0;
+const CLOSE: u32 = 1;
+
+impl Questions<Training> for Extractor {
+    fn limited(columns: &[&[bool]]) -> Self {
+        Extractor::limited(columns)
+    }
+
+    fn update(&mut self, seen: &Observation<'_>) {
+        self.update(seen);
+    }
+
+    fn rows(&mut self, seen: &Observation<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
+        match *path {
+            [] => self.cluster_rows(seen, out),
+            // Where nothing can be added, the only candidate is to close the slot.
+            [0] if !self.snapshot().candidates().is_empty() => self.job_rows(seen, out),
+            [0, job] => self.task_rows(seen, job, out),
+            _ => 0,
+        }
+    }
+
+    fn decision(&self, _: &Observation<'_>, path: &[usize]) -> Decision {
+        match *path {
+            [0, job, task] => {
+                let candidate = &self.snapshot().candidates()[job];
+                match candidate.tasks().nth(task) {
+                    Some(task) => Decision::Add { job: candidate.job, task, node: None },
+                    None => Decision::Close,
+                }
+            }
+            _ => Decision::Close,
+        }
+    }
+
+    fn choice(
+        &self,
+        seen: &Observation<'_>,
+        path: &[usize],
+        answer: &Answer<'_, Training>,
+        _: bool,
+        out: &mut ChoiceRows,
+    ) -> bool {
+        let candidates = self.snapshot().candidates();
+        let p = &answer.probabilities.action[..];
+        out.clear();
+        match *path {
+            [] => cluster_choice(candidates, answer.decision, p, out),
+            [0] if !candidates.is_empty() => job_choice(candidates, answer.decision, p, out),
+            [0, job] => task_choice(&candidates[job], answer.decision, p, out),
+            _ => return false,
+        }
+        // The level has its question in any case; a path that leads elsewhere was answered above.
+        debug_assert!(p.is_empty() || p.len() == 3 * seen.live_jobs().len() + 1);
+        true
+    }
+}
+
+/// ln of the summed probability of the tasks that a job may have; −∞ if there are none.
+fn of_job(candidate: &Candidate, p: &[f32]) -> f32 {
+    let mut logs = [f32::NEG_INFINITY; 3];
+    for task in candidate.tasks() {
+        logs[task as usize] = p[3 * candidate.place + task as usize];
+    }
+    log_sum(&logs)
+}
+
+/// What is written of a log-probability, given that of what it is conditional on.
+fn within(log_prob: f32, total: f32) -> f32 {
+    // Nothing is known of what follows something impossible: (−∞) − (−∞).
+    let conditional = log_prob - total;
+    if conditional.is_nan() { LEAST_LOG_PROB } else { conditional.clamp(LEAST_LOG_PROB, 0.0) }
+}
+
+/// Go on or close.
+fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: &mut ChoiceRows) {
+    let closes = decision == Decision::Close;
+    if candidates.is_empty() {
+        out.entity.push(CLOSE);
+        out.log_prob.push(if p.is_empty() { f32::NAN } else { 0.0 });
+        out.chosen = closes.then_some(0);
+        return;
+    }
+    out.entity.extend([GO_ON, CLOSE]);
+    if p.is_empty() {
+        out.log_prob.extend([f32::NAN; 2]);
+    } else {
+        let goes_on: f64 = candidates.iter().map(|c| f64::from(of_job(c, p)).exp()).sum();
+        // What is left is the probability of closing, and that of all that does not fit.
+        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| within(x.max(0.0).ln() as f32, 0.0)));
+    }
+    out.chosen = Some(usize::from(closes));
+}
+
+/// Which job.
+fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: &mut ChoiceRows) {
+    let chosen = match decision {
+        Decision::Add { job, .. } => Some(job),
+        Decision::Close => None,
+    };
+    let total: f64 = match p.is_empty() {
+        true => f64::NAN,
+        false => candidates.iter().map(|c| f64::from(of_job(c, p)).exp()).sum(),
+    };
+    for (i, candidate) in candidates.iter().enumerate() {
+        out.entity.push(candidate.job);
+        out.log_prob.push(if p.is_empty() { f32::NAN } else { within(of_job(candidate, p), total.ln() as f32) });
+        if chosen == Some(candidate.job) {
+            out.chosen = Some(i);
+        }
+    }
+}
+
+/// Which task for a job.
+fn task_choice(candidate: &Candidate, decision: Decision, p: &[f32], out: &mut ChoiceRows) {
+    let total = if p.is_empty() { f32::NAN } else { of_job(candidate, p) };
+    for (i, task) in candidate.tasks().enumerate() {
+        out.entity.extend([candidate.job, task as u32]);
+        let log_prob = p.get(3 * candidate.place + task as usize);
+        out.log_prob.push(log_prob.map_or(f32::NAN, |&log_prob| within(log_prob, total)));
+        if matches!(decision, Decision::Add { job, task: chosen, .. } if (job, chosen) == (candidate.job, task)) {
+            out.chosen = Some(i);
+        }
+    }
+}
