@@ -6,6 +6,7 @@ pub mod neural;
 mod pick;
 mod soft;
 mod student;
+pub mod training;
 
 pub use student::StudentPolicy;
 

@@ -5,5 +5,6 @@
 
 pub mod dag;
 mod queue;
+pub mod training;
 
 pub use queue::EventQueue;

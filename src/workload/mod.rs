@@ -11,6 +11,7 @@ mod error;
 mod job;
 mod json;
 mod tpch;
+pub mod training;
 
 pub use arrivals::Arrivals;
 pub use builtin::Builtin;
