@@ -5,3 +5,4 @@
 
 mod column;
 pub mod dag;
+pub mod training;

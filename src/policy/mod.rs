@@ -5,6 +5,7 @@ pub mod foreign;
 pub mod neural;
 mod pick;
 mod student;
+pub mod training;
 
 pub use student::StudentPolicy;
 

@@ -2,9 +2,11 @@
 
 mod catalogue;
 pub mod dag;
+pub mod training;
 
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate};
 pub use dag::Dag;
+pub use training::Training;
 
 use crate::{
     level::FeatureSet,
@@ -92,7 +94,7 @@ pub struct ScenarioInfo {
 }
 
 /// All scenarios there are.
-pub static SCENARIOS: [ScenarioInfo; 1] = [Dag::INFO];
+pub static SCENARIOS: [ScenarioInfo; 2] = [Dag::INFO, Training::INFO];
 
 /// The scenario of that name.
 #[must_use]

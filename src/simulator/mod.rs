@@ -4,6 +4,7 @@
 pub mod dag;
 mod outcome;
 mod queue;
+pub mod training;
 
 pub use outcome::{Outcome, TaskRun};
 pub use queue::EventQueue;

@@ -2,6 +2,7 @@
 
 pub mod dag;
 mod error;
+pub mod training;
 
 pub use error::WorkloadError;
 

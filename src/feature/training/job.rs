@@ -13,10 +13,16 @@ pub(super) const BASE: &[Base] = &[
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("time_saved_by_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
-    Base::absolute("time_saved_by_worker", "ms", "Time that a further worker would save it; 0 if it can get none.").ranked(),
-    Base::absolute("time_saved_by_server", "ms", "Time that a further server would save it; 0 if it can get none.").ranked(),
-    Base::absolute("time_saved_by_both", "ms", "Time that a worker and a server more would save it; 0 if it can get none.")
+    Base::absolute("time_saved_by_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
         .ranked(),
+    Base::absolute("time_saved_by_server", "ms", "Time that a further server would save it; 0 if it can get none.")
+        .ranked(),
+    Base::absolute(
+        "time_saved_by_both",
+        "ms",
+        "Time that a worker and a server more would save it; 0 if it can get none.",
+    )
+    .ranked(),
     Base::absolute("speedup", "1", "Share by which the best of a worker, a server or both would speed it up.").ranked(),
     Base::absolute("time_left", "ms", "Time that it still needs with the tasks it has, at most 1e9 ms.")
         .ranked()
@@ -24,7 +30,9 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("shortest_time", "ms", "Time that it still needs at its best.").ranked().with_ratio(Ratio::Time),
     Base::share("remaining_share", "Share of its epochs that is left.").ranked(),
     Base::absolute("workers", "workers", "Workers that it has in this slot.").ranked().with_ratio(Ratio::Count),
-    Base::absolute("servers", "servers", "Parameter servers that it has in this slot.").ranked().with_ratio(Ratio::Count),
+    Base::absolute("servers", "servers", "Parameter servers that it has in this slot.")
+        .ranked()
+        .with_ratio(Ratio::Count),
     Base::absolute("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
     Base::absolute("servers_per_worker", "1", "Servers ÷ workers, of each at least 1.").ranked(),
     Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),

@@ -42,9 +42,8 @@ impl Candidate {
 
     /// The best that any of its tasks would do.
     pub(super) fn best(&self) -> Gain {
-        self.tasks().map(|task| self.gain(task)).fold(Gain { saved_ms: f64::MIN, speedup: f64::MIN }, |best, gain| Gain {
-            saved_ms: best.saved_ms.max(gain.saved_ms),
-            speedup: best.speedup.max(gain.speedup),
+        self.tasks().map(|task| self.gain(task)).fold(Gain { saved_ms: f64::MIN, speedup: f64::MIN }, |best, gain| {
+            Gain { saved_ms: best.saved_ms.max(gain.saved_ms), speedup: best.speedup.max(gain.speedup) }
         })
     }
 }

@@ -14,11 +14,13 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("is_server", "0/1", "Whether the candidate is a parameter server alone."),
     Base::absolute("is_both", "0/1", "Whether the candidate is a worker and a server."),
     Base::absolute("time_saved", "ms", "Time that it would save the job.").ranked(),
-    Base::absolute("time_saved_per_slot", "ms", "Time that it would save the job, per CPU and GPU slot that it takes.").ranked(),
+    Base::absolute("time_saved_per_slot", "ms", "Time that it would save the job, per CPU and GPU slot that it takes.")
+        .ranked(),
     Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
     Base::absolute("workers_then", "workers", "Workers that the job would have."),
     Base::absolute("servers_then", "servers", "Parameter servers that the job would have."),
-    Base::absolute("servers_per_worker_then", "1", "Servers ÷ workers that the job would have, of each at least 1.").ranked(),
+    Base::absolute("servers_per_worker_then", "1", "Servers ÷ workers that the job would have, of each at least 1.")
+        .ranked(),
     Base::absolute("slots_taken", "slots", "CPU and GPU slots that it takes.").ranked(),
     Base::absolute("starts_job", "0/1", "Whether the job could train with it and could not without."),
     Base::absolute("workers", "workers", "Workers that the job has in this slot."),

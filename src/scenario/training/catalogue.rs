@@ -142,7 +142,11 @@ const RULES: [RuleTemplate; 17] = [
     rule("newest-first", "job: largest arrival_order_rank", "the newest job first"),
     rule("fair", "job: smallest dominant_share_rank", "the job with the smallest dominant share first"),
     rule("fewest-tasks", "job: smallest tasks_rank", "the job with fewest workers and servers first"),
-    rule("smallest-share-left", "job: smallest remaining_share_rank", "the job with the smallest share of its epochs left first"),
+    rule(
+        "smallest-share-left",
+        "job: smallest remaining_share_rank",
+        "the job with the smallest share of its epochs left first",
+    ),
     rule("shortest-job", "job: smallest shortest_time_rank", "the job with least time left at its best first"),
     rule("shortest-now", "job: smallest time_left_rank", "the job with least time left with what it has first"),
     rule("largest-gain", "job: largest time_saved_rank", "the job that a task more would save most time first"),
@@ -154,6 +158,10 @@ const RULES: [RuleTemplate; 17] = [
     rule("fastest-growth", "job: largest speedup_rank", "the job that a task more would speed up most first"),
     rule("both", "task: largest is_both", "a worker and a server together"),
     rule("largest-time-saved", "task: largest time_saved_rank", "what saves the job most time"),
-    rule("best-value", "task: largest time_saved_per_slot_rank", "what saves the job most time per slot of CPU and GPU"),
+    rule(
+        "best-value",
+        "task: largest time_saved_per_slot_rank",
+        "what saves the job most time per slot of CPU and GPU",
+    ),
     rule("balanced", "task: smallest servers_per_worker_then_rank", "what leaves fewest servers per worker"),
 ];

@@ -1,0 +1,203 @@
+//! How many epochs a job does in a slot with so many workers and parameter servers.
+
+use super::{AnalyticFacts, JobType, NodeShare, SpeedGrid};
+
+/// The formula of Optimus (Peng et al., EuroSys 2018) for a type: with `w` workers and `p` parameter servers, a sample takes
+/// `a/w + b + c·w/p + d·w + e·p` seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeedFormula {
+    /// Samples per batch, over all workers.
+    pub batch: f64,
+    /// `a` to `e`, s.
+    pub coefficients: [f64; 5],
+}
+
+impl SpeedFormula {
+    /// Samples per second of all workers together. Both counts must be positive.
+    #[must_use]
+    pub fn samples_per_s(&self, workers: u32, servers: u32) -> f64 {
+        let ([a, b, c, d, e], w, p) = (self.coefficients, f64::from(workers), f64::from(servers));
+        1.0 / (a / w + b + c * w / p + d * w + e * p)
+    }
+}
+
+/// Where speeds come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpeedLaw {
+    /// [`SpeedFormula`]: epochs per slot = samples/s · slot / (epoch size · batch).
+    Formula,
+    /// A [`SpeedGrid`]: epochs per slot = samples/s · slot / epoch size. As in the reference, this takes an epoch for so many
+    /// samples rather than batches, so jobs need a great many epochs.
+    Grid,
+    /// [`AnalyticFacts`]: epochs per slot = steps/s of all workers · slot / epoch size, by placement.
+    Analytic,
+}
+
+/// Epochs per slot, by type and counts or placement.
+#[derive(Clone, Debug)]
+pub struct Speed {
+    law: SpeedLaw,
+    /// Epochs per slot by type, parameter servers, workers, each from 0 to one beyond the maximum. Empty if placement counts.
+    table: Vec<f64>,
+    /// Workers and parameter servers in the table: the maxima + 2.
+    sides: [usize; 2],
+    /// By type: facts, and the factor from steps/s to epochs per slot. Empty if placement does not count.
+    facts: Vec<(AnalyticFacts, f64)>,
+    /// By type.
+    best: Vec<f64>,
+}
+
+impl Speed {
+    /// Speeds by [`SpeedLaw::Formula`]. `limits` are the most workers and parameter servers of a job.
+    ///
+    /// # Errors
+    ///
+    /// A type without a formula, named.
+    pub fn formula(types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
+        Self::tabulate(SpeedLaw::Formula, types, limits, |job_type| {
+            let formula = job_type.formula.ok_or_else(|| missing(job_type, "formula"))?;
+            let factor = slot_s / (job_type.epoch_size * formula.batch);
+            Ok(move |workers, servers| formula.samples_per_s(workers, servers) * factor)
+        })
+    }
+
+    /// Speeds by [`SpeedLaw::Grid`].
+    ///
+    /// # Errors
+    ///
+    /// A type that the grid does not have, or limits not below the grid's sides.
+    pub fn grid(grid: &SpeedGrid, types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
+        Self::tabulate(SpeedLaw::Grid, types, limits, |job_type| {
+            let rows = grid.rows(&job_type.name, limits)?;
+            let epoch_size = job_type.epoch_size;
+            Ok(move |workers: u32, servers: u32| rows[servers as usize - 1][workers as usize - 1] * slot_s / epoch_size)
+        })
+    }
+
+    /// Speeds by [`SpeedLaw::Analytic`]. `nodes` counts for [`Speed::best`] only.
+    ///
+    /// # Errors
+    ///
+    /// A type without the facts needed, named.
+    pub fn analytic(types: &[JobType], slot_s: f64, limits: [u32; 2], nodes: u32) -> Result<Self, String> {
+        let facts: Vec<(AnalyticFacts, f64)> = types
+            .iter()
+            .map(|t| Ok((t.analytic.ok_or_else(|| missing(t, "analytic"))?, slot_s / t.epoch_size)))
+            .collect::<Result<_, String>>()?;
+        let bundles = limits[0].min(limits[1]);
+        let best = facts.iter().map(|(facts, factor)| facts.best_steps_per_s(bundles, nodes) * factor).collect();
+        Ok(Self { law: SpeedLaw::Analytic, table: Vec::new(), sides: [0; 2], facts, best })
+    }
+
+    fn tabulate<'a, F: Fn(u32, u32) -> f64>(
+        law: SpeedLaw,
+        types: &'a [JobType],
+        limits: [u32; 2],
+        speed_of: impl Fn(&'a JobType) -> Result<F, String>,
+    ) -> Result<Self, String> {
+        let sides = limits.map(|limit| limit as usize + 2);
+        let (mut table, mut best) = (Vec::with_capacity(types.len() * sides[0] * sides[1]), Vec::new());
+        for job_type in types {
+            let (speed, mut most) = (speed_of(job_type)?, 0.0_f64);
+            for servers in 0..=limits[1] + 1 {
+                for workers in 0..=limits[0] + 1 {
+                    let value = if workers == 0 || servers == 0 { 0.0 } else { speed(workers, servers) };
+                    if workers <= limits[0] && servers <= limits[1] {
+                        most = most.max(value);
+                    }
+                    table.push(value);
+                }
+            }
+            best.push(most);
+        }
+        Ok(Self { law, table, sides, facts: Vec::new(), best })
+    }
+
+    /// Where the speeds come from.
+    #[must_use]
+    pub fn law(&self) -> SpeedLaw {
+        self.law
+    }
+
+    /// Whether it matters on which nodes tasks are.
+    #[inline]
+    #[must_use]
+    pub fn by_placement(&self) -> bool {
+        self.law == SpeedLaw::Analytic
+    }
+
+    /// Epochs per slot by counts, of which each may be one beyond its limit; 0 if either count is 0.
+    ///
+    /// # Panics
+    ///
+    /// If a count is further beyond, if there is no such type, or if placement counts ([`Speed::by_placement`]).
+    #[inline]
+    #[must_use]
+    pub fn by_count(&self, kind: u8, workers: u32, servers: u32) -> f64 {
+        debug_assert!((workers as usize) < self.sides[0] && (servers as usize) < self.sides[1]);
+        self.table[(kind as usize * self.sides[1] + servers as usize) * self.sides[0] + workers as usize]
+    }
+
+    /// Epochs per slot by nodes, each with at least one task and named once.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such type, or if placement does not count.
+    #[must_use]
+    pub fn by_nodes(&self, kind: u8, shares: impl Iterator<Item = NodeShare> + Clone) -> f64 {
+        let (facts, factor) = &self.facts[kind as usize];
+        facts.steps_per_s(shares) * factor
+    }
+
+    /// The most epochs per slot that a job of this type can do: with the best counts within the limits or, where placement
+    /// counts, the best number of bundles of worker and parameter server, spread evenly over all nodes.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such type.
+    #[inline]
+    #[must_use]
+    pub fn best(&self, kind: u8) -> f64 {
+        self.best[kind as usize]
+    }
+}
+
+fn missing(job_type: &JobType, what: &str) -> String {
+    format!("type `{}` has no `{what}`, which this way to find speeds needs", job_type.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::JOB_TYPES, *};
+
+    #[test]
+    fn the_table_holds_what_the_formula_gives() {
+        let speed = Speed::formula(&JOB_TYPES, 1200.0, [5, 7]).unwrap();
+        for (kind, job_type) in (0..).zip(&JOB_TYPES) {
+            let formula = job_type.formula.unwrap();
+            let mut best = 0.0_f64;
+            for (workers, servers) in (0..=6).flat_map(|w| (0..=8).map(move |s| (w, s))) {
+                let found = speed.by_count(kind, workers, servers);
+                if workers == 0 || servers == 0 {
+                    assert_eq!(found, 0.0);
+                    continue;
+                }
+                let expected = formula.samples_per_s(workers, servers) * 1200.0 / (job_type.epoch_size * formula.batch);
+                assert!((found / expected - 1.0).abs() < 1e-12, "{} {workers} {servers}", job_type.name);
+                if workers <= 5 && servers <= 7 {
+                    best = best.max(found);
+                }
+            }
+            assert_eq!(speed.best(kind), best);
+        }
+    }
+
+    #[test]
+    fn a_type_without_the_facts_is_named() {
+        let mut job_type = JOB_TYPES[1].clone();
+        (job_type.formula, job_type.analytic) = (None, None);
+        let types = [JOB_TYPES[0].clone(), job_type];
+        assert!(Speed::formula(&types, 1.0, [2, 2]).unwrap_err().contains("`vgg-16` has no `formula`"));
+        assert!(Speed::analytic(&types, 1.0, [2, 2], 3).unwrap_err().contains("`vgg-16` has no `analytic`"));
+    }
+}
