@@ -13,6 +13,8 @@ use clap::ValueEnum;
 pub(super) enum ScenarioName {
     /// Jobs of stages on executors, as in Spark
     Dag,
+    /// Deep-learning jobs with workers and parameter servers, as in DL2
+    Training,
 }
 
 impl ScenarioName {
@@ -55,6 +57,10 @@ macro_rules! with_scenario {
                 type $scenario = $crate::scenario::Dag;
                 $call
             }
+            $crate::cli::scenario::ScenarioName::Training => {
+                type $scenario = $crate::scenario::Training;
+                $call
+            }
         }
     };
 }
@@ -70,6 +76,6 @@ mod tests {
             .iter()
             .filter_map(|name| Some(name.to_possible_value()?.get_name().to_owned()))
             .collect();
-        assert_eq!(names, SCENARIOS.map(|info| info.name));
+        assert!(names.iter().map(String::as_str).eq(SCENARIOS.iter().map(|info| info.name)));
     }
 }

@@ -10,7 +10,7 @@ pub mod training;
 pub use student::StudentPolicy;
 
 use crate::{
-    scenario::{Dag, Decision, Observation, Scenario},
+    scenario::{Dag, Decision, Observation, Scenario, Training},
     spec::{Spec, SpecError},
 };
 use std::path::PathBuf;
@@ -154,7 +154,7 @@ impl Sort {
     /// The sort of the policies of that name, in whatever scenario.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Dag::POLICIES.iter().find(|p| p.name == name).map(|p| p.sort)
+        Dag::POLICIES.iter().chain(Training::POLICIES).find(|p| p.name == name).map(|p| p.sort)
     }
 }
 

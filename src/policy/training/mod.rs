@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod named;
 mod optimus;
 mod queue;
 mod tetris;
@@ -29,6 +30,7 @@ mod golden_tests;
 #[cfg(test)]
 mod tests;
 
+pub use named::{POLICIES, open};
 pub use optimus::Optimus;
 pub use queue::{Drf, Fifo, Srtf, TrueSrtf};
 pub use tetris::Tetris;
