@@ -5,6 +5,7 @@ use super::{
     window::{ROWS, Window, next_bundle},
 };
 use crate::{
+    simulator::Simulation as _,
     simulator::training::{Decision, JobSlot, Observation, SimError, Simulator, Task},
     workload::training::{TrainingCluster, TrainingWorkload},
 };
