@@ -90,10 +90,10 @@ fn actions_and_decisions_answer_each_other() {
     assert_eq!((mask.len(), state.len()), (window.actions(), 24));
     assert_eq!(mask[3..6], [false, true, false]);
     assert_eq!(state[16..20], [1.0, 2.0, 1.0, 1.0]);
-    for action in 0..window.actions() {
+    for (action, &allowed) in mask.iter().enumerate() {
         let decision = window.decision(action).unwrap();
         assert_eq!(window.action(decision), Some(action));
-        assert_eq!(sim.validate(decision).is_ok(), mask[action]);
+        assert_eq!(sim.validate(decision).is_ok(), allowed);
     }
     assert_eq!(window.decision(13), None);
     assert_eq!(window.action(Decision::Add { job: 1, task: Task::Both, node: None }), None);
@@ -104,10 +104,30 @@ fn actions_and_decisions_answer_each_other() {
     assert_eq!((wide.jobs().len(), wide.decision(24), mask[24]), (8, None, false));
 }
 
-/// The grid of measured speeds, if it is there.
-fn grid() -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/dl2-golden/speed-grid-24.json");
+/// A file of the reference data, if it is there.
+fn reference(file: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(file);
     path.exists().then(|| path.display().to_string())
+}
+
+fn grid() -> Option<String> {
+    reference("dl2-golden/speed-grid-24.json")
+}
+
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn jobs_may_arrive_as_recorded() {
+    let path = reference("traces/philly-2017-oct/jobs.csv").expect("CI has the reference data");
+    let workload = open(&format!("builtin,arrivals={path},rate=4"));
+    assert_eq!(workload.files(), [Path::new(&path)]);
+    let slots = |seed| workload.jobs(seed).iter().map(|j| j.arrival_slot).collect::<Vec<u32>>();
+    for seed in 0..20 {
+        let slots = slots(seed);
+        assert!(slots.len() == 60 && slots.chunk_by(|a, b| a == b).all(|same| same.len() <= 4));
+    }
+    assert_ne!(slots(1), slots(2));
+    let outcome = run(&workload, 1, &mut |seen| Drf.decide(seen));
+    assert!(outcome.completed);
 }
 
 #[test]
