@@ -1,1 +1,183 @@
+//! Properties of the heuristics, and figures to look at: `cargo test --release --lib training -- --ignored --nocapture`.
 
+use super::{
+    Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf,
+    window::{Window, next_bundle},
+};
+use crate::{
+    simulator::{
+        dag::Outcome,
+        training::{Decision, Observation, Simulator, Task},
+    },
+    workload::training::TrainingWorkload,
+};
+use std::{path::Path, time::Instant};
+
+fn open(spec: &str) -> TrainingWorkload {
+    TrainingWorkload::open(&spec.parse().unwrap()).unwrap()
+}
+
+fn run(workload: &TrainingWorkload, seed: u64, decide: &mut dyn FnMut(&Observation<'_>) -> Decision) -> Outcome {
+    let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
+    while let Some(seen) = sim.observation() {
+        let decision = decide(&seen);
+        sim.step(decision).unwrap();
+    }
+    sim.outcome().unwrap()
+}
+
+type Heuristic = (&'static str, Box<dyn FnMut(&Observation<'_>) -> Decision>);
+
+fn heuristics() -> Vec<Heuristic> {
+    let (mut tetris, mut optimus) = (Tetris::default(), Optimus::default());
+    vec![
+        ("DRF", Box::new(|seen| Drf.decide(seen))),
+        ("FIFO", Box::new(|seen| Fifo.decide(seen))),
+        ("SRTF", Box::new(|seen| Srtf.decide(seen))),
+        ("true SRTF", Box::new(|seen| TrueSrtf.decide(seen))),
+        ("Tetris", Box::new(move |seen| tetris.decide(seen))),
+        ("Optimus", Box::new(move |seen| optimus.decide(seen))),
+    ]
+}
+
+/// Each decision is legal and each episode ends with all jobs done, also where estimates are wrong, and the second of two
+/// equal runs is equal although the heuristic has run before.
+#[test]
+fn heuristics_complete_all_jobs_and_repeat_themselves() {
+    for spec in [
+        "builtin,nodes=4,jobs=15",
+        "builtin,nodes=1,jobs=6,rate=1,max=3,speed=analytic",
+        "builtin,nodes=9,jobs=20,epoch-error=0.5,speed-error=0.5,length-spread=1,arrivals=bursty",
+        "builtin,nodes=9,jobs=20,arrivals=poisson,rate=0.3,max=40",
+    ] {
+        let workload = open(spec);
+        for (name, mut decide) in heuristics() {
+            let (first, again) = (run(&workload, 3, &mut decide), run(&workload, 3, &mut decide));
+            assert!(first.completed, "{spec}, {name}");
+            assert_eq!(first, again, "{spec}, {name}");
+        }
+    }
+}
+
+#[test]
+fn true_srtf_serves_the_job_that_can_be_done_first() {
+    let workload = open("builtin,nodes=4,jobs=8,rate=8");
+    let sim = Simulator::new(workload.cluster().clone(), workload.jobs(2), 2);
+    let seen = sim.observation().unwrap();
+    let slots = |job: u32| seen.job(job).epochs() / seen.job(job).best_speed();
+    let first = (0..8).min_by(|&a, &b| slots(a).total_cmp(&slots(b))).unwrap();
+    assert_eq!(TrueSrtf.decide(&seen), Decision::Add { job: first, task: Task::Both, node: None });
+}
+
+#[test]
+fn actions_and_decisions_answer_each_other() {
+    let workload = open("builtin,nodes=30,jobs=9,rate=9,max=2");
+    let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
+    let mut visited = 0;
+    while let Some(bundle) = next_bundle(&sim.observation().unwrap(), &mut visited) {
+        sim.step(bundle).unwrap();
+    }
+    assert_eq!(visited, 9);
+    // Job 1 has all it may have, job 2 its workers.
+    sim.step(Decision::Add { job: 1, task: Task::Both, node: None }).unwrap();
+    sim.step(Decision::Add { job: 2, task: Task::Worker, node: None }).unwrap();
+    let seen = sim.observation().unwrap();
+    let (mut window, mut mask, mut state) = (Window::new(4), Vec::new(), Vec::new());
+    window.look(&seen);
+    assert_eq!(window.jobs(), [0, 2, 3, 4]);
+    window.write_mask(&seen, &mut mask);
+    window.write_state(&seen, &mut state);
+    assert_eq!((mask.len(), state.len()), (window.actions(), 24));
+    assert_eq!(mask[3..6], [false, true, false]);
+    assert_eq!(state[16..20], [1.0, 2.0, 1.0, 1.0]);
+    for (action, &allowed) in mask.iter().enumerate() {
+        let decision = window.decision(action).unwrap();
+        assert_eq!(window.action(decision), Some(action));
+        assert_eq!(sim.validate(decision).is_ok(), allowed);
+    }
+    assert_eq!(window.decision(13), None);
+    assert_eq!(window.action(Decision::Add { job: 1, task: Task::Both, node: None }), None);
+    // A window wider than the jobs has empty columns.
+    let mut wide = Window::new(20);
+    wide.look(&seen);
+    wide.write_mask(&seen, &mut mask);
+    assert_eq!((wide.jobs().len(), wide.decision(24), mask[24]), (8, None, false));
+}
+
+/// A file of the reference data, if it is there.
+fn reference(file: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(file);
+    path.exists().then(|| path.display().to_string())
+}
+
+fn grid() -> Option<String> {
+    reference("dl2-golden/speed-grid-24.json")
+}
+
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn jobs_may_arrive_as_recorded() {
+    let path = reference("traces/philly-2017-oct/jobs.csv").expect("CI has the reference data");
+    let workload = open(&format!("builtin,arrivals={path},rate=4"));
+    assert_eq!(workload.files(), [Path::new(&path)]);
+    let slots = |seed| workload.jobs(seed).iter().map(|j| j.arrival_slot).collect::<Vec<u32>>();
+    for seed in 0..20 {
+        let slots = slots(seed);
+        assert!(slots.len() == 60 && slots.chunk_by(|a, b| a == b).all(|same| same.len() <= 4));
+    }
+    assert_ne!(slots(1), slots(2));
+    let outcome = run(&workload, 1, &mut |seen| Drf.decide(seen));
+    assert!(outcome.completed);
+}
+
+#[test]
+#[ignore = "prints figures over 20 seeds; needs the reference data for the measured speeds"]
+fn mean_jct_of_the_heuristics() {
+    let measured = grid().map(|path| format!(",speed={path}")).unwrap_or_default();
+    for (title, arrivals, speed) in [
+        ("measured, uniform", "uniform", measured.as_str()),
+        ("measured, poisson", "poisson", &measured),
+        ("formula, uniform", "uniform", ""),
+        ("formula, bursty", "bursty", ""),
+        ("analytic, uniform", "uniform", ",speed=analytic"),
+    ] {
+        let workload = open(&format!("builtin,arrivals={arrivals}{speed}"));
+        for (name, mut decide) in heuristics() {
+            let outcomes: Vec<Outcome> = (0..20).map(|seed| run(&workload, seed, &mut decide)).collect();
+            let mean = |value: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(value).sum::<f64>() / 20.0;
+            let jct = |o: &Outcome| o.mean_jct_ms.unwrap_or(f64::NAN) / 1.2e6;
+            let average = mean(&jct);
+            let deviation = mean(&|o| (jct(o) - average).powi(2)).sqrt();
+            let makespan = mean(&|o| o.makespan_ms / 1.2e6);
+            let reward = mean(&|o| o.total_reward / o.events as f64);
+            let utilisation = mean(&|o| o.utilisation);
+            println!(
+                "{title}, {name}: JCT {average:.2} ± {deviation:.2}, makespan {makespan:.1}, reward {reward:.2}, utilisation {utilisation:.2}"
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "prints times; needs a release build to mean anything"]
+fn time_of_an_episode() {
+    let measured = grid().map(|path| format!(",speed={path}")).unwrap_or_default();
+    for (title, spec) in [
+        ("measured", format!("builtin{measured}")),
+        ("formula", "builtin".to_owned()),
+        ("analytic", "builtin,speed=analytic".to_owned()),
+        ("500 nodes, 600 jobs", "builtin,nodes=500,jobs=600,rate=30,max=50".to_owned()),
+    ] {
+        let workload = open(&spec);
+        for (name, mut decide) in heuristics() {
+            let seeds = if workload.jobs(0).len() > 60 { 2 } else { 20 };
+            let (start, mut decisions) = (Instant::now(), 0);
+            for seed in 0..seeds {
+                decisions += run(&workload, seed, &mut decide).decisions;
+            }
+            let ms = start.elapsed().as_secs_f64() * 1000.0;
+            let (each, ns) = (ms / seeds as f64, ms * 1e6 / decisions as f64);
+            println!("{title}, {name}: {each:.3} ms per episode of {} decisions, {ns:.0} ns each", decisions / seeds);
+        }
+    }
+}
