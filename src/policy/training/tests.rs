@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     simulator::{
-        dag::Outcome,
+        Outcome,
         training::{Decision, Observation, Simulator, Task},
     },
     workload::training::TrainingWorkload,

@@ -1,6 +1,7 @@
 //! Properties that hold whatever is decided.
 
 use super::{Decision, Observation, SimError, Simulator, Task};
+use crate::simulator::Simulation as _;
 use crate::{rng::Stream, workload::training::TrainingWorkload};
 
 fn open(spec: &str) -> TrainingWorkload {
@@ -213,8 +214,9 @@ fn task_runs_cover_the_slots() {
     assert!(runs.iter().any(|r| r.end_ms - r.start_ms > slot_ms));
     assert!(runs.is_sorted_by_key(|r| r.start_ms));
     for run in runs {
-        let goes_on =
-            |r: &&super::TaskRun| (r.lane, r.job, r.part, r.start_ms) == (run.lane, run.job, run.part, run.end_ms);
+        let goes_on = |r: &&crate::simulator::TaskRun| {
+            (r.lane, r.job, r.part, r.start_ms) == (run.lane, run.job, run.part, run.end_ms)
+        };
         assert!(!runs.iter().any(|r| goes_on(&r)));
     }
 }
