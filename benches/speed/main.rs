@@ -12,6 +12,7 @@ mod simulator;
 #[path = "../../tests/support/synthetic.rs"]
 mod synthetic;
 mod teacher;
+mod training;
 
 use criterion::criterion_main;
 use sched_distill::{
@@ -46,4 +47,12 @@ fn decima() -> Option<Box<dyn Policy>> {
     Some(policy(&format!("decima:{}", reference("decima-model/model.pt")?.display())))
 }
 
-criterion_main!(queue::group, simulator::group, teacher::group, features::group, recording::group, learner::group);
+criterion_main!(
+    queue::group,
+    simulator::group,
+    training::group,
+    teacher::group,
+    features::group,
+    recording::group,
+    learner::group
+);

@@ -89,7 +89,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         seed: common.seed,
     };
     params.check(&student)?;
-    with_scenario!(common.scenario_of(&student)?, S => search::<S>(args, &student, &params, common, output))
+    with_scenario!(common.scenario_of(&student.feature_set)?, S => search::<S>(args, &student, &params, common, output))
 }
 
 /// Searches, and compares what was found with what there was.

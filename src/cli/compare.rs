@@ -72,8 +72,10 @@ impl WorkloadArgs {
             }
             let known = S::INFO.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name);
             if !known.clone().any(|name| name == spec.name) || spec.params.contains_key("edge") {
-                let known: Vec<&str> = known.collect();
-                bail!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and "));
+                match known.collect::<Vec<&str>>()[..] {
+                    [] => bail!("--edge-cases: the scenario {} has none", S::INFO.name),
+                    ref known => bail!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
+                }
             }
             for (case, _) in S::INFO.edge_cases {
                 spec.params.insert("edge".to_owned(), (*case).to_owned());

@@ -50,7 +50,7 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
     let workload_id = args.workload.clone().unwrap_or_else(|| a.provenance.workload.clone());
-    let scenario = common.scenario_of(&a)?;
+    let scenario = common.scenario_of(&a.feature_set)?;
     with_scenario!(scenario, S => compared::<S>(args, [&a, &b], &workload_id, common, output))
 }
 

@@ -47,8 +47,8 @@ pub(super) struct EvaluateArgs {
     /// Teacher to compare with in closed loop
     #[arg(short, long, value_name = "POLICY")]
     teacher: Option<String>,
-    /// More policies to compare with, repeatable
-    #[arg(short, long = "policy", value_name = "POLICY", default_values_t = ["fair".to_owned()])]
+    /// More policies to compare with, repeatable [default: fair; drf for training clusters]
+    #[arg(short, long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
     #[command(flatten)]
     workloads: WorkloadArgs,
@@ -119,7 +119,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         if !evaluation.fidelity.is_empty() {
             output.text("")?;
         }
-        let scenario = common.scenario_of(&student)?;
+        let scenario = common.scenario_of(&student.feature_set)?;
         let (results, schedules) = with_scenario!(scenario, S => in_closed_loops::<S>(args, teacher, common, output))?;
         let mut results = results.into_iter();
         evaluation.closed_loop = results.next();
@@ -148,7 +148,9 @@ fn in_closed_loops<S: Policies>(
     output: &mut Output,
 ) -> Result<(Vec<ClosedLoop>, Vec<Schedule>)> {
     let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
-    for id in args.policies.iter().filter(|&id| id != teacher) {
+    let usual = [S::BASELINES[0].to_owned()];
+    let others = if args.policies.is_empty() { &usual[..] } else { &args.policies };
+    for id in others.iter().filter(|&id| id != teacher) {
         contenders.push(Contender::open(id, None)?);
     }
     let split = if args.closing { SplitArg::Final } else { SplitArg::Test };

@@ -178,7 +178,7 @@ pub(super) fn explain(
         let sample = trace.sample(&level.level, params.choices, seed)?;
         // Without heuristics there is nothing to divide.
         if i == 0 && !known.is_empty() {
-            regimes = terciles(&sample.table, params.regime, manifest.abstains, output);
+            regimes = terciles(&sample.table, params.regime, output);
         }
         let scorer = Scorer::student(student, level, "student");
         let rules: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.level).collect();

@@ -8,6 +8,7 @@ use super::{
     output::Output,
     progress::StepBar,
     run_dir,
+    scenario::with_scenario,
     table::{Table, interval},
 };
 use crate::{
@@ -233,7 +234,7 @@ struct Total {
     jct: Option<Estimate>,
 }
 
-pub(super) fn run<S: Policies>(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let params = FitParams {
         learners: args.learners.clone(),
         used: args.learners[0].name().to_owned(),
@@ -263,16 +264,8 @@ pub(super) fn run<S: Policies>(args: &FrontArgs, common: &Common, output: &mut O
         bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
     }
     if let Some(teacher) = &args.teacher {
-        let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?];
-        for total in &totals {
-            contenders.push(Contender::student(&total.path)?);
-        }
-        let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
-        let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
-        for (total, contender) in totals.iter_mut().zip(&contenders[1..]) {
-            let ratio = found.ratios.iter().find(|r| r.policy == contender.id && r.baseline == contenders[0].id);
-            total.jct = ratio.and_then(|r| r.jct);
-        }
+        let scenario = common.scenario_of(&trace.manifest.feature_set)?;
+        with_scenario!(scenario, S => schedule::<S>(&mut totals, teacher, args, common, output))?;
     }
     print(&front, &totals, args, output)?;
     let total = |t: &Total| FrontTotal {
@@ -293,6 +286,27 @@ pub(super) fn run<S: Policies>(args: &FrontArgs, common: &Common, output: &mut O
     run_dir::note_command(&args.output)?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)
+}
+
+/// Lets the students of all sizes schedule, beside their teacher.
+fn schedule<S: Policies>(
+    totals: &mut [Total],
+    teacher: &str,
+    args: &FrontArgs,
+    common: &Common,
+    output: &Output,
+) -> Result<()> {
+    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?];
+    for total in totals.iter() {
+        contenders.push(Contender::student(&total.path)?);
+    }
+    let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
+    let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
+    for (total, contender) in totals.iter_mut().zip(&contenders[1..]) {
+        let ratio = found.ratios.iter().find(|r| r.policy == contender.id && r.baseline == contenders[0].id);
+        total.jct = ratio.and_then(|r| r.jct);
+    }
+    Ok(())
 }
 
 /// The fronts of all levels, and the totals.

@@ -122,8 +122,8 @@ pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> 
 }
 
 /// Regimes by a feature of the cluster, or a note that it is none.
-pub(super) fn terciles(table: &LevelTable, feature: &str, abstains: bool, output: &Output) -> Option<Regimes> {
-    let regimes = Regimes::terciles(table, feature, abstains);
+pub(super) fn terciles(table: &LevelTable, feature: &str, output: &Output) -> Option<Regimes> {
+    let regimes = Regimes::terciles(table, feature);
     if regimes.is_none() {
         output.note(format!(
             "note: no regimes: level `{}` has no feature `{feature}` that is the same for all candidates of a choice",
@@ -165,7 +165,7 @@ fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, outp
         bar.begin(level.name.clone());
         let mut table = trace.level(&level.name)?;
         if i == 0 {
-            regimes = terciles(&table, &args.regime, trace.manifest.abstains, output);
+            regimes = terciles(&table, &args.regime, output);
         }
         let of_level: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.name).collect();
         let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();

@@ -145,7 +145,7 @@ pub fn main() -> ExitCode {
         Command::Record(args) => with_scenario!(scenario, S => record::run::<S>(&args, &cli.common, &mut output)),
         Command::Fit(args) => fit::run(&args, &cli.common, &mut output),
         Command::Features(args) => features::run(&args, &mut output),
-        Command::Front(args) => with_scenario!(scenario, S => front::run::<S>(&args, &cli.common, &mut output)),
+        Command::Front(args) => front::run(&args, &cli.common, &mut output),
         Command::Loop(args) => with_scenario!(scenario, S => loop_::run::<S>(&args, &cli.common, &mut output)),
         Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
         Command::Patch(args) => patch::run(&args, &cli.common, &mut output),

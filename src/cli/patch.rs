@@ -75,7 +75,7 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     let before = Student::load(&args.student)?;
     let after = edited(&before, args)?;
     let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
-    let scenario = common.scenario_of(&before)?;
+    let scenario = common.scenario_of(&before.feature_set)?;
     with_scenario!(scenario, S => priced::<S>(args, [&before, &after], &workload_id, common, output))
 }
 

@@ -2,7 +2,7 @@
 
 use super::Common;
 use crate::{
-    model::Student,
+    level::FeatureSet,
     scenario::{SCENARIOS, ScenarioInfo},
 };
 use anyhow::{Result, bail};
@@ -29,20 +29,20 @@ impl Common {
         self.scenario.unwrap_or(ScenarioName::Dag)
     }
 
-    /// The scenario of a student.
+    /// The scenario of a student or trace.
     ///
     /// # Errors
     ///
-    /// A student of a scenario that this build does not have, or another one than the user names.
-    pub(super) fn scenario_of(&self, student: &Student) -> Result<ScenarioName> {
-        let found = &student.feature_set.scenario;
+    /// One that this program does not have, or another one than the user names.
+    pub(super) fn scenario_of(&self, set: &FeatureSet) -> Result<ScenarioName> {
+        let found = &set.scenario;
         let Some(&name) = ScenarioName::value_variants().iter().find(|name| name.info().name == found) else {
             let known: Vec<&str> = SCENARIOS.iter().map(|info| info.name).collect();
-            bail!("the student is of the scenario `{found}`; this program has {}", known.join(" and "));
+            bail!("the file is of the scenario `{found}`; this program has {}", known.join(" and "));
         };
         match self.scenario {
             Some(asked) if asked != name => {
-                bail!("--scenario {}: the student is of the scenario `{found}`", asked.info().name)
+                bail!("--scenario {}: the file is of the scenario `{found}`", asked.info().name)
             }
             _ => Ok(name),
         }

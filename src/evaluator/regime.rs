@@ -1,6 +1,6 @@
 //! Regimes: decisions told apart by the state of the cluster, cut at the terciles of one feature.
 
-use crate::trace::LevelTable;
+use crate::{level::NONE_FLAG, trace::LevelTable};
 use std::collections::BTreeMap;
 
 /// Regimes of decisions.
@@ -15,13 +15,18 @@ pub struct Regimes {
 impl Regimes {
     /// Cuts the decisions of a table into three parts of about the same number by one feature; two or one where its values
     /// do not allow more. `None` if the table lacks the feature or candidates of one choice differ in it. The last candidate
-    /// does not count where it stands for giving nothing (`last_is_none`).
+    /// does not count where its flag says that it stands for giving nothing.
     #[must_use]
-    pub fn terciles(table: &LevelTable, feature: &str, last_is_none: bool) -> Option<Self> {
-        let column = table.spec.features.iter().position(|f| f.name == feature)?;
+    pub fn terciles(table: &LevelTable, feature: &str) -> Option<Self> {
+        let at = |name: &str| table.spec.features.iter().position(|f| f.name == name);
+        let (column, flag) = (at(feature)?, at(NONE_FLAG));
         let mut values = Vec::with_capacity(table.choices.len());
         for choice in table.iter() {
-            let counted = if last_is_none { (choice.len() - 1).max(1) } else { choice.len() };
+            let last_is_none = flag.is_some_and(|flag| choice.row(choice.len() - 1)[flag] > 0.0);
+            let counted = choice.len() - usize::from(last_is_none);
+            if counted == 0 {
+                continue;
+            }
             let first = choice.row(0)[column];
             if (1..counted).any(|i| choice.row(i)[column] != first) {
                 return None;
@@ -68,20 +73,28 @@ mod tests {
         // Feature `b` is 0, 1, ..., 8 in nine decisions of two candidates each.
         let choices: Vec<_> = (0..9).map(|i| (0, 0, vec![[0.0, i as f32], [1.0, i as f32]], 0)).collect();
         let mut table = tiny::table("job", &choices);
-        let regimes = Regimes::terciles(&table, "b", false).unwrap();
+        let regimes = Regimes::terciles(&table, "b").unwrap();
         assert_eq!(regimes.names, ["b <= 2", "2 < b <= 5", "b > 5"]);
-        assert_eq!(Regimes::terciles(&table, "a", false), None, "it differs within choices");
-        assert!(Regimes::terciles(&table, "a", true).is_some(), "but for the last candidate");
-        assert_eq!(Regimes::terciles(&table, "c", false), None, "there is no such feature");
+        assert_eq!(Regimes::terciles(&table, "a"), None, "it differs within choices");
+        assert_eq!(Regimes::terciles(&table, "c"), None, "there is no such feature");
         regimes.divide(&mut table);
         assert_eq!(table.choices.iter().map(|c| c.kind).collect::<Vec<_>>(), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
         assert_eq!((table.kinds.len(), table.kinds[1].as_str()), (6, "x, 2 < b <= 5"));
     }
 
     #[test]
+    fn a_candidate_that_gives_nothing_does_not_count() {
+        let choices: Vec<_> = (0..9).map(|i| (0, 0, vec![[0.0, i as f32], [1.0, 0.0]], 0)).collect();
+        let mut table = tiny::table("job", &choices);
+        assert_eq!(Regimes::terciles(&table, "b"), None);
+        table.spec.features[0].name = NONE_FLAG.to_owned();
+        assert_eq!(Regimes::terciles(&table, "b").map(|r| r.names.len()), Some(3));
+    }
+
+    #[test]
     fn equal_values_are_not_cut() {
         let choices: Vec<_> = (0..6).map(|i| (0, 0, vec![[0.0, f32::from(u8::from(i == 5))]; 2], 0)).collect();
-        let regimes = Regimes::terciles(&tiny::table("job", &choices), "b", false).unwrap();
+        let regimes = Regimes::terciles(&tiny::table("job", &choices), "b").unwrap();
         assert_eq!(regimes.names, ["b <= 0", "b > 0"]);
     }
 }

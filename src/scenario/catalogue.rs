@@ -78,7 +78,8 @@ impl Catalogue {
     pub fn rules(&self, set: &FeatureSet, abstains: bool) -> Vec<(Rule, &'static str)> {
         let known = |t: &RuleTemplate| {
             let mut rule = Rule::parse(t.name, t.text, set).ok()?;
-            if abstains && set.level(&rule.level)?.features.iter().any(|f| f.name == NONE_FLAG) {
+            let named = rule.order.iter().any(|key| key.feature == NONE_FLAG);
+            if abstains && !named && set.level(&rule.level)?.features.iter().any(|f| f.name == NONE_FLAG) {
                 rule.order.insert(0, OrderKey { feature: NONE_FLAG.to_owned(), largest: false });
             }
             Some((rule, t.meaning))

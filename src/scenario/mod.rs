@@ -167,9 +167,12 @@ impl ChoiceRows {
 /// needs a number.
 pub const LEAST_LOG_PROB: f32 = -50.0;
 
-/// ln Σ exp.
+/// ln Σ exp; −∞ of nothing.
 fn log_sum(values: &[f32]) -> f32 {
     let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    if most == f32::NEG_INFINITY {
+        return most;
+    }
     let sum: f64 = values.iter().map(|v| f64::from(v - most).exp()).sum();
     (f64::from(most) + sum.ln()) as f32
 }

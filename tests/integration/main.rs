@@ -8,6 +8,8 @@ mod cli;
 mod cli_edit;
 #[cfg(feature = "cli")]
 mod cli_models;
+#[cfg(feature = "cli")]
+mod cli_training;
 mod common;
 mod compiled_tree;
 mod decima_golden;

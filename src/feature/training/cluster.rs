@@ -6,6 +6,11 @@ use crate::{feature::column::Base, simulator::training::Observation};
 pub(super) const BASE: &[Base] = &[
     Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot; all its other features are 0."),
     Base::absolute("best_time_saved", "ms", "Time that the best further task would save its job."),
+    Base::absolute(
+        "best_time_saved_by_one",
+        "ms",
+        "Time that the best further worker or server alone would save its job.",
+    ),
     Base::absolute("best_speedup", "1", "Share by which the best further task would speed its job up."),
     Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
     Base::absolute("candidate_jobs", "jobs", "Jobs that could get something now."),
@@ -41,6 +46,7 @@ impl Extractor {
             self.cluster.push([
                 0.0,
                 best(|c| c.best().saved_ms),
+                best(super::Candidate::saved_by_one_ms),
                 best(|c| c.best().speedup),
                 jobs,
                 s.candidates().len() as f64,

@@ -1,6 +1,6 @@
 //! Job level: which job gets more?
 
-use super::{Extractor, snapshot::best_ms};
+use super::{Candidate, Extractor, snapshot::best_ms};
 use crate::{
     feature::column::{Base, Ratio},
     simulator::training::{JobView, Observation, Task},
@@ -12,6 +12,11 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("time_saved", "ms", "Time that the best of a worker, a server or both would save it.")
         .ranked()
         .with_ratio(Ratio::Time),
+    Base::absolute("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
+    Base::absolute("saved_behind_best", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
+    Base::absolute("one_behind_best", "ms", "Time that the better of a worker and a server would save it less than the candidate which that would save most.")
+        .ranked(),
+    Base::absolute("speedup_behind_best", "1", "Share by which it would speed up less than the candidate that would most.").ranked(),
     Base::absolute("time_saved_by_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
     Base::absolute("time_saved_by_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
         .ranked(),
@@ -36,6 +41,7 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
     Base::absolute("servers_per_worker", "1", "Servers ÷ workers, of each at least 1.").ranked(),
     Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),
+    Base::absolute("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share."),
     Base::absolute("stay", "slots", "Slots since it arrived.").ranked(),
     Base::absolute("arrival_order", "1", "Place among the jobs by arrival, 0 is the oldest.").ranked(),
     Base::absolute("worker_gpu", "slots", "GPU slots that a worker of it takes."),
@@ -72,6 +78,9 @@ impl Extractor {
         let s = &self.snapshot;
         self.job.clear();
         let (free, capacity) = (f64::from(seen.free()[1]), f64::from(seen.cluster().capacity()[1]));
+        let most = |of: fn(&Candidate) -> f64| s.candidates().iter().map(of).fold(f64::MIN, f64::max);
+        let (most_saved, most_by_one) = (most(|c| c.best().saved_ms), most(Candidate::saved_by_one_ms));
+        let most_speedup = most(|c| c.best().speedup);
         for candidate in s.candidates() {
             let job = seen.job(candidate.job);
             let (workers, servers) = (job.workers(), job.servers());
@@ -80,7 +89,11 @@ impl Extractor {
             self.job.push([
                 f64::from(u8::from(workers == 0 || servers == 0)),
                 best.saved_ms,
-                candidate.gain(Task::Worker).saved_ms.max(candidate.gain(Task::Server).saved_ms),
+                f64::from(candidate.idle_order),
+                most_saved - best.saved_ms,
+                most_by_one - candidate.saved_by_one_ms(),
+                most_speedup - best.speedup,
+                candidate.saved_by_one_ms(),
                 candidate.gain(Task::Worker).saved_ms,
                 candidate.gain(Task::Server).saved_ms,
                 candidate.gain(Task::Both).saved_ms,
@@ -93,6 +106,7 @@ impl Extractor {
                 f64::from(workers + servers),
                 servers_per_worker(workers, servers),
                 job.dominant_share(),
+                f64::from(candidate.fair_order),
                 f64::from(job.stay()),
                 candidate.place as f64,
                 f64::from(job.request(Task::Worker)[1]),

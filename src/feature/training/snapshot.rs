@@ -23,6 +23,10 @@ pub struct Candidate {
     pub place: usize,
     /// Whether it may have each of [`Task::ALL`]: it is below its maxima, and the head node has room.
     pub legal: [bool; 3],
+    /// Jobs before it that lack a worker or a server; for a job that lacks nothing, all jobs that do.
+    pub(super) idle_order: u32,
+    /// Its place among the candidates by dominant share, then by arrival.
+    pub(super) fair_order: u32,
     /// What each would do.
     pub(super) gains: [Gain; 3],
     /// Time that it would still need with the tasks it has, ms.
@@ -40,6 +44,11 @@ impl Candidate {
         self.gains[task as usize]
     }
 
+    /// Time that the better of a worker and a server would save it, ms; 0 if it can get neither.
+    pub(super) fn saved_by_one_ms(&self) -> f64 {
+        self.gain(Task::Worker).saved_ms.max(self.gain(Task::Server).saved_ms)
+    }
+
     /// The best that any of its tasks would do.
     pub(super) fn best(&self) -> Gain {
         self.tasks().map(|task| self.gain(task)).fold(Gain { saved_ms: f64::MIN, speedup: f64::MIN }, |best, gain| {
@@ -52,6 +61,8 @@ impl Candidate {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     candidates: Vec<Candidate>,
+    /// Dominant shares and places of candidates, for a moment.
+    order: Vec<(f64, u32)>,
     /// Live jobs that lack a worker or a server.
     pub(super) idle: u32,
     /// Workers and servers of all jobs.
@@ -71,16 +82,29 @@ impl Snapshot {
         for (place, &id) in seen.live_jobs().iter().enumerate() {
             let job = seen.job(id);
             let (workers, servers) = (job.workers(), job.servers());
-            self.idle += u32::from(workers == 0 || servers == 0);
+            let idle = workers == 0 || servers == 0;
+            let before = self.idle;
+            self.idle += u32::from(idle);
             self.tasks += workers + servers;
             self.fewest = self.fewest.min(workers + servers);
             self.most = self.most.max(workers + servers);
             self.work_ms += best_ms(seen, &job);
             let legal = Task::ALL.map(|task| job.can_take(task) && seen.fits(id, task));
             if legal.contains(&true) {
-                self.candidates.push(candidate(seen, &job, place, legal));
+                let mut candidate = candidate(seen, &job, place, legal);
+                candidate.idle_order = if idle { before } else { u32::MAX };
+                self.candidates.push(candidate);
             }
         }
+        self.order.clear();
+        self.order
+            .extend((0..self.candidates.len()).map(|i| (seen.job(self.candidates[i].job).dominant_share(), i as u32)));
+        self.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (place, &(_, i)) in (0..).zip(&self.order) {
+            self.candidates[i as usize].fair_order = place;
+        }
+        let idle = self.idle;
+        self.candidates.iter_mut().for_each(|c| c.idle_order = c.idle_order.min(idle));
     }
 
     /// Jobs that could get something, in order of arrival: the candidates of the job level.
@@ -104,7 +128,7 @@ fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bo
             gains[task as usize] = gain(task);
         }
     }
-    Candidate { job: job.id(), place, legal, gains, left_ms }
+    Candidate { job: job.id(), place, legal, idle_order: 0, fair_order: 0, gains, left_ms }
 }
 
 /// Time that a job needs still at some speed, ms; at most [`LONGEST_MS`].

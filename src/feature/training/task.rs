@@ -14,6 +14,7 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("is_server", "0/1", "Whether the candidate is a parameter server alone."),
     Base::absolute("is_both", "0/1", "Whether the candidate is a worker and a server."),
     Base::absolute("time_saved", "ms", "Time that it would save the job.").ranked(),
+    Base::absolute("saved_behind_best", "ms", "Time that it would save less than the best of the candidates.").ranked(),
     Base::absolute("time_saved_per_slot", "ms", "Time that it would save the job, per CPU and GPU slot that it takes.")
         .ranked(),
     Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
@@ -51,6 +52,7 @@ impl Extractor {
         let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
         let flag = |is: bool| f64::from(u8::from(is));
         self.task.clear();
+        let most_saved = candidate.best().saved_ms;
         for task in candidate.tasks() {
             let [more_workers, more_servers] = task.counts();
             let (workers_then, servers_then) = (workers + more_workers, servers + more_servers);
@@ -62,6 +64,7 @@ impl Extractor {
                 flag(task == Task::Server),
                 flag(task == Task::Both),
                 gain.saved_ms,
+                most_saved - gain.saved_ms,
                 gain.saved_ms / taken.max(1.0),
                 gain.speedup,
                 f64::from(workers_then),

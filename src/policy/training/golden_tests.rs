@@ -5,8 +5,10 @@ use super::{
     window::{ROWS, Window, next_bundle},
 };
 use crate::{
-    simulator::Simulation as _,
-    simulator::training::{Decision, JobSlot, Observation, SimError, Simulator, Task},
+    simulator::{
+        Simulation as _,
+        training::{Decision, JobSlot, Observation, SimError, Simulator, Task},
+    },
     workload::training::{TrainingCluster, TrainingWorkload},
 };
 use serde_json::{Value, json};
@@ -14,21 +16,16 @@ use std::{path::PathBuf, sync::Arc};
 
 const CASES: [&str; 2] = ["small-uniform-s9973", "testbed-analytic-s11"];
 
-/// A file of the reference data (`../shared`, not part of the repository), which CI must have.
-fn reference(file: &str) -> Option<PathBuf> {
+/// A file of the reference data (`../shared`, not part of the repository).
+fn reference(file: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/dl2-golden").join(file);
-    if path.exists() {
-        return Some(path);
-    }
-    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!in_ci, "{} is missing: the tests in CI need the reference data", path.display());
-    eprintln!("skipped: {} is missing", path.display());
-    None
+    assert!(path.exists(), "{} is missing: the tests in CI need the reference data", path.display());
+    path
 }
 
-fn read(case: &str) -> Option<Value> {
-    let text = std::fs::read_to_string(reference(&format!("{case}.json"))?).unwrap();
-    Some(serde_json::from_str(&text).unwrap())
+fn read(case: &str) -> Value {
+    let text = std::fs::read_to_string(reference(&format!("{case}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
 }
 
 /// The golden file's workload in the documented JSON format, with all facts about types taken from its jobs.
@@ -56,7 +53,7 @@ fn workload(golden: &Value) -> TrainingWorkload {
         *entry =
             json!({"name": known.name, "epoch_size": 1.0, "worker": [2, 0], "server": [2, 0], "analytic": analytic});
     }
-    let grid_path = reference("speed-grid-24.json").unwrap();
+    let grid_path = reference("speed-grid-24.json");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.json");
     let text = json!({
@@ -109,9 +106,10 @@ fn compare_outcome(sim: &Simulator, workload: &TrainingWorkload, run: &Value, na
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn the_table_of_types_is_that_of_the_recorded_jobs() {
     for case in CASES {
-        let Some(golden) = read(case) else { return };
+        let golden = read(case);
         for job in golden["jobs"].as_array().unwrap() {
             let known = &crate::workload::training::JOB_TYPES[job["type"].as_u64().unwrap() as usize - 1];
             let facts = known.analytic.unwrap();
@@ -132,8 +130,9 @@ fn the_table_of_types_is_that_of_the_recorded_jobs() {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn the_grid_is_looked_up_cell_by_cell() {
-    let (Some(golden), Some(path)) = (read(CASES[0]), reference("speed-grid-24.json")) else { return };
+    let (golden, path) = (read(CASES[0]), reference("speed-grid-24.json"));
     let grid: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let workload = workload(&golden);
     let cluster: &Arc<TrainingCluster> = workload.cluster();
@@ -150,9 +149,10 @@ fn the_grid_is_looked_up_cell_by_cell() {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn every_slot_of_every_heuristic_is_reproduced() {
     for case in CASES {
-        let Some(golden) = read(case) else { return };
+        let golden = read(case);
         let workload = workload(&golden);
         for (name, run) in golden["runs"].as_object().unwrap().iter().filter(|(name, _)| *name != "scripted-mdp") {
             let mut decide = heuristic(name);
@@ -224,9 +224,10 @@ fn compare_state(state: &[f32], rows: &Value, at: &str) {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn the_samples_of_the_warm_up_are_reproduced() {
     for case in CASES {
-        let Some(golden) = read(case) else { return };
+        let golden = read(case);
         let workload = workload(&golden);
         let mut samples = golden["runs"]["DRF"]["sl_samples"].as_array().unwrap().iter().enumerate();
         let mut window = Window::new(golden["config"]["SCHED_WINDOW_SIZE"].as_u64().unwrap() as usize);
@@ -257,8 +258,9 @@ fn the_samples_of_the_warm_up_are_reproduced() {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn every_decision_of_the_scripted_run_is_reproduced() {
-    let Some(golden) = read(CASES[0]) else { return };
+    let golden = read(CASES[0]);
     let (workload, run) = (workload(&golden), &golden["runs"]["scripted-mdp"]);
     let (decisions, first) = (run["decisions"].as_array().unwrap(), run["first_decisions"].as_array().unwrap());
     let mut window = Window::new(golden["config"]["SCHED_WINDOW_SIZE"].as_u64().unwrap() as usize);

@@ -62,7 +62,7 @@ const GUARDS: [GuardTemplate; 13] = [
     },
     GuardTemplate {
         name: "fair",
-        text: "job: dominant_share_rank > {} last",
+        text: "job: fair_order > {} last",
         values: &[1.0, 2.0, 4.0, 8.0],
         meaning: "jobs with a larger share of the cluster than so many others wait for them",
     },
@@ -94,7 +94,7 @@ const GUARDS: [GuardTemplate; 13] = [
 
 const ORDERS: [(&str, &str, bool); 8] = [
     ("cluster", "best_speedup", true),
-    ("job", "dominant_share_rank", false),
+    ("job", "fair_order", false),
     ("job", "time_saved_rank", true),
     ("job", "speedup_rank", true),
     ("job", "shortest_time_rank", false),
@@ -140,7 +140,7 @@ const RULES: [RuleTemplate; 17] = [
     ),
     rule("first-come", "job: smallest arrival_order_rank", "the oldest job first"),
     rule("newest-first", "job: largest arrival_order_rank", "the newest job first"),
-    rule("fair", "job: smallest dominant_share_rank", "the job with the smallest dominant share first"),
+    rule("fair", "job: smallest fair_order", "the job with the smallest dominant share first"),
     rule("fewest-tasks", "job: smallest tasks_rank", "the job with fewest workers and servers first"),
     rule(
         "smallest-share-left",

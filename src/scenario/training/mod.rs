@@ -253,3 +253,135 @@ fn task_choice(candidate: &Candidate, decision: Decision, p: &[f32], out: &mut C
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        level::NONE_FLAG,
+        policy::training::{Drf, Optimus},
+        rng::Stream,
+        scenario::SCENARIOS,
+    };
+
+    /// Runs Optimus on a small cluster and calls `check` at every question.
+    fn each_question(mut check: impl FnMut(&Observation<'_>, &mut Extractor)) {
+        for spec in ["builtin,nodes=6,jobs=12,max=4", "builtin,nodes=3,jobs=8,max=3,speed=analytic"] {
+            let workload = TrainingWorkload::open(&spec.parse().unwrap()).unwrap();
+            let mut sim = Training::start(&workload, 3);
+            let (mut extractor, mut policy) = (Extractor::default(), Optimus::default());
+            while let Some(seen) = sim.observation() {
+                extractor.update(&seen);
+                check(&seen, &mut extractor);
+                let decision = policy.decide(&seen);
+                sim.step(decision).unwrap();
+            }
+        }
+    }
+
+    /// Log-probabilities with some actions ruled out.
+    fn random(seen: &Observation<'_>, stream: &mut Stream) -> Probabilities {
+        let weight = |stream: &mut Stream| if stream.uniform() < 0.2 { 0.0 } else { stream.uniform() };
+        let mut weights: Vec<f64> = (0..3 * seen.live_jobs().len()).map(|_| weight(stream)).collect();
+        weights.push(0.1);
+        let total: f64 = weights.iter().sum();
+        Probabilities { action: weights.into_iter().map(|w| (w / total).ln() as f32).collect() }
+    }
+
+    #[test]
+    fn levels_multiply_to_the_joint_probability_and_what_does_not_fit_counts_for_closing() {
+        let (mut stream, mut closed_by_room) = (Stream::new(1, "probabilities"), 0);
+        each_question(|seen, extractor| {
+            let p = random(seen, &mut stream);
+            let answer = Answer { decision: Decision::Close, probabilities: &p };
+            let mut rows = [ChoiceRows::default(), ChoiceRows::default(), ChoiceRows::default()];
+            assert!(extractor.choice(seen, &[], &answer, false, &mut rows[0]));
+            let mut legal = 0.0;
+            if extractor.choice(seen, &[0], &answer, false, &mut rows[1]) {
+                for (i, candidate) in extractor.snapshot().candidates().iter().enumerate() {
+                    assert!(extractor.choice(seen, &[0, i], &answer, false, &mut rows[2]));
+                    for (k, task) in candidate.tasks().enumerate() {
+                        let joint = f64::from(p.action[3 * candidate.place + task as usize]).exp();
+                        legal += joint;
+                        let sum = rows[0].log_prob[0] + rows[1].log_prob[i] + rows[2].log_prob[k];
+                        assert!((f64::from(sum).exp() - joint).abs() < 1e-6, "{joint}");
+                    }
+                }
+            }
+            let close = *rows[0].log_prob.last().unwrap();
+            assert!((f64::from(close).exp() - (1.0 - legal)).abs() < 1e-6);
+            closed_by_room += u32::from(1.0 - legal > f64::from(*p.action.last().unwrap()).exp() + 1e-6);
+            assert!(!extractor.choice(seen, &[1], &answer, false, &mut rows[1]));
+        });
+        assert!(closed_by_room > 50, "{closed_by_room}");
+    }
+
+    #[test]
+    fn every_path_is_a_legal_decision_and_its_rows_are_finite() {
+        let set = feature_set();
+        let width = |level: usize| set.levels[level].features.len();
+        let mut whole = 0;
+        each_question(|seen, extractor| {
+            let mut x = Vec::new();
+            let first = extractor.rows(seen, &[], false, &mut x);
+            assert_eq!(x.len(), first * width(0));
+            assert_eq!(x[(first - 1) * width(0)], 1.0, "{NONE_FLAG} of closing");
+            let mut legal = vec![Decision::Close];
+            let jobs = if first > 1 { extractor.rows(seen, &[0], false, &mut x) } else { 0 };
+            for job in 0..jobs {
+                let tasks = extractor.rows(seen, &[0, job], false, &mut x);
+                legal.extend((0..tasks).map(|task| extractor.decision(seen, &[0, job, task])));
+            }
+            assert!(x.iter().all(|v| v.is_finite()));
+            // Brute force: what the simulator accepts on the head node.
+            let mut expected = vec![Decision::Close];
+            for &job in seen.live_jobs() {
+                for task in Task::ALL {
+                    if seen.job(job).can_take(task) && seen.fits(job, task) {
+                        expected.push(Decision::Add { job, task, node: None });
+                    }
+                }
+            }
+            assert_eq!(legal, expected);
+            whole += legal.len();
+        });
+        assert!(whole > 1000, "{whole}");
+    }
+
+    #[test]
+    fn what_a_sure_policy_does_is_the_target_of_every_level() {
+        let mut drf = Drf;
+        each_question(|seen, extractor| {
+            let decision = drf.decide(seen);
+            let mut p = Probabilities::default();
+            Training::certain(seen, decision, decision, &mut p);
+            for probabilities in [&p, &Probabilities::default()] {
+                let answer = Answer { decision, probabilities };
+                let (mut path, mut rows) = (Vec::new(), ChoiceRows::default());
+                while extractor.choice(seen, &path, &answer, false, &mut rows) {
+                    let chosen = rows.chosen.expect("what was carried out is a candidate");
+                    let sure = rows.log_prob[chosen];
+                    assert!(sure.is_nan() || sure > -1e-6, "{sure}");
+                    path.push(chosen);
+                }
+                assert_eq!(extractor.decision(seen, &path), decision);
+            }
+        });
+    }
+
+    #[test]
+    fn kinds_say_whether_a_job_could_be_started() {
+        each_question(|seen, extractor| {
+            let startable = extractor.snapshot().candidates().iter().any(|c| {
+                let job = seen.job(c.job);
+                c.tasks().any(|task| {
+                    let [workers, servers] = task.counts();
+                    let trains = |w: u32, s: u32| w > 0 && s > 0;
+                    !trains(job.workers(), job.servers()) && trains(job.workers() + workers, job.servers() + servers)
+                })
+            });
+            assert_eq!(kind(seen) == Kind::Start, startable);
+        });
+        assert_eq!(SCENARIOS[1].kinds, ["start", "grow"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! The whole pipeline on a cluster for deep-learning training.
+
+use crate::{
+    cli::{done, refused, text},
+    common::reference,
+};
+use sched_distill::model::Student;
+use serde_json::Value;
+use std::{fs, path::Path};
+
+/// A small cluster and few jobs.
+const SMALL: &str = "builtin,nodes=12,jobs=12,rate=2,max=6";
+
+/// The `closed_loop` or other record of that type that a command prints.
+fn record(dir: &Path, kind: &str, args: &[&str]) -> Value {
+    let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+    let lines = done(dir, &args);
+    let found = lines.lines().map(|l| serde_json::from_str::<Value>(l).unwrap()).find(|v| v["type"] == kind);
+    found.unwrap_or_else(|| panic!("{args:?}: no `{kind}` in {lines}"))
+}
+
+/// Job completion time of a policy relative to the baseline's.
+fn ratio(closed_loop: &Value, policy: &str) -> f64 {
+    let ratios = closed_loop["ratios"].as_array().unwrap();
+    let found = ratios.iter().find(|r| r["policy"].as_str().is_some_and(|p| p.starts_with(policy)));
+    found.unwrap_or_else(|| panic!("{policy}: {closed_loop}"))["jct"]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_rule_is_recorded_distilled_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    done(dir, &["demo", "--scenario", "training", "-t", "drf", "-w", SMALL, "-n", "8", "-o", "run"]);
+    let student = Student::load(&dir.join("run/student.json")).unwrap();
+    assert_eq!(student.feature_set.scenario, "training");
+    let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("run/evaluation.json")).unwrap()).unwrap();
+    // The place in the order of dominant shares is a feature, so a tree has DRF exactly.
+    for row in evaluation["fidelity"].as_array().unwrap().iter().filter(|r| r["role"] == "student") {
+        assert!(row["top1"]["value"].as_f64().unwrap() > 0.98, "{row}");
+    }
+    let student_to_drf = ratio(&evaluation["closed_loop"], "student:");
+    assert!((0.98..1.02).contains(&student_to_drf), "{student_to_drf}");
+    let page = fs::read_to_string(dir.join("run/report/report.html")).unwrap();
+    assert!(page.contains("fair_order"), "the report names what DRF goes by");
+
+    // The student's scenario is known from the student.
+    let test = "run/traces/test";
+    done(dir, &["evaluate", "run/student.json", test, "-t", "drf", "-w", SMALL, "-n", "2"]);
+    done(dir, &["explain", "run/student.json", test]);
+    done(
+        dir,
+        &["patch", "run/student.json", "--guard", "cluster: idle_jobs > 0 first", "-n", "2", "-o", "patched.json"],
+    );
+    let changed = record(dir, "diff", &["diff", "run/student.json", "patched.json", "-n", "2"]);
+    assert!(changed["changed_decisions"].as_f64().is_some_and(|share| share < 0.5), "{changed}");
+    let rules = text(done(dir, &["identify", "run/traces/train"]).as_bytes());
+    assert!(rules.contains("fair"), "{rules}");
+    refused(dir, &["evaluate", "run/student.json", test, "-t", "drf", "--scenario", "dag"], &["training"]);
+}
+
+#[test]
+fn a_student_learns_in_a_loop_and_is_augmented() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    done(
+        dir,
+        &[
+            "loop",
+            "dagger",
+            "--scenario",
+            "training",
+            "-t",
+            "optimus",
+            "-w",
+            SMALL,
+            "--iterations",
+            "2",
+            "--episodes",
+            "4",
+            "--validation-episodes",
+            "2",
+            "-o",
+            "loop",
+        ],
+    );
+    let found = record(
+        dir,
+        "augment",
+        &[
+            "augment",
+            "loop/student.json",
+            "-w",
+            SMALL,
+            "--budget",
+            "300",
+            "--validation",
+            "10",
+            "-n",
+            "10",
+            "-p",
+            "optimus",
+            "-o",
+            "better",
+        ],
+    );
+    let (before, after) = (ratio(&found["closed_loop"], "before"), ratio(&found["closed_loop"], "augmented"));
+    assert!(before > 0.0 && after < before * 1.02, "{before} {after}");
+}
+
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn heuristics_stand_as_in_the_reference_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = format!("builtin,speed={}", reference("dl2-golden/speed-grid-24.json").display());
+    let args = [
+        "simulate",
+        "--scenario",
+        "training",
+        "-p",
+        "drf",
+        "-p",
+        "optimus",
+        "-p",
+        "fifo",
+        "-p",
+        "srtf",
+        "-w",
+        &workload,
+    ];
+    let found = record(folder.path(), "closed_loop", &args);
+    let of = |policy| ratio(&found, policy);
+    assert!((0.65..0.82).contains(&of("optimus")), "{found}");
+    assert!(of("fifo") > 2.0 && (of("srtf") / of("fifo") - 1.0).abs() < 0.05, "{found}");
+}
+
+#[test]
+fn names_of_another_scenario_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    refused(dir, &["simulate", "--scenario", "training", "-p", "fair"], &["unknown policy `fair`", "drf"]);
+    refused(dir, &["simulate", "-p", "optimus"], &["unknown policy `optimus`"]);
+    refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "-w", "tpch:x"], &["unknown workload `tpch`"]);
+    refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "--edge-cases"], &["--edge-cases"]);
+    refused(dir, &["check-policy", "--scenario", "training", "drf"], &["dag"]);
+    let missing = "builtin,speed=missing.json";
+    refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "-w", missing], &["missing.json"]);
+    let listed = done(dir, &["list", "policies", "--scenario", "training"]);
+    assert!(listed.contains("optimus") && !listed.contains("decima"));
+}
