@@ -38,7 +38,8 @@ pub enum EpisodeCause {
 }
 
 impl EpisodeCause {
-    pub(super) fn illegal(error: impl Error + Send + Sync + 'static) -> Self {
+    /// For an error of the simulator.
+    pub fn illegal(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Illegal(Box::new(error))
     }
 }

@@ -8,7 +8,10 @@ use crate::{
     policy::{Policy, neural::DecimaPolicy},
     recorder::{EpisodeCause, EpisodeError},
     scenario::dag::Probabilities,
-    simulator::dag::{Decision, Observation, Outcome, Simulator},
+    simulator::{
+        Outcome, Simulation as _,
+        dag::{Decision, Observation, Simulator},
+    },
     workload::dag::Workload,
 };
 
@@ -77,7 +80,7 @@ pub(super) fn play(
                 (lesson, if *schedules { lesson } else { decision })
             }
         };
-        sim.validate(lesson).map_err(|e| fail(asked, e.into()))?;
+        sim.validate(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
         if let Some(mut step) = step(&seen, lesson) {
             if let Lead::Own = lead {
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
@@ -86,7 +89,7 @@ pub(super) fn play(
             step.backlog = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);
         }
-        sim.step(executed).map_err(|e| fail(asked, e.into()))?;
+        sim.step(executed).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
         asked += 1;
     }
     let outcome = sim.outcome().expect("no question is open, so the episode has ended");

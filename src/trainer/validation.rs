@@ -44,7 +44,7 @@ impl Validation {
 
 /// The episodes, and what the reference needed.
 pub(super) struct Arena<'a> {
-    workload: &'a dyn Workload,
+    workload: &'a (dyn Workload + 'static),
     seed: u64,
     episodes: u32,
     reference: Vec<Option<f64>>,
@@ -53,7 +53,7 @@ pub(super) struct Arena<'a> {
 
 impl<'a> Arena<'a> {
     pub(super) fn new(
-        workload: &'a dyn Workload,
+        workload: &'a (dyn Workload + 'static),
         reference: (&str, &dyn Policy),
         (seed, episodes): (u64, u32),
         stop: &'a AtomicBool,
