@@ -242,6 +242,8 @@ fn schedule<S: Policies>(contender: &Contender<S>, run: &EpisodeRun) -> Schedule
         role: contender.role.to_owned(),
         episode: run.episode,
         lanes: run.lanes,
+        lane: S::INFO.lane.to_owned(),
+        parts: S::INFO.parts.iter().map(|&part| part.to_owned()).collect(),
         runs: run
             .timeline
             .iter()

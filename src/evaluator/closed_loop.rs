@@ -11,7 +11,7 @@ pub struct EpisodeFigures {
     pub jct_ms: Vec<f64>,
     /// Makespan, ms.
     pub makespan_ms: f64,
-    /// Share of executor time spent on tasks.
+    /// Share of the cluster's time spent on tasks.
     pub utilisation: f64,
     /// Mean number of jobs in the system.
     pub jobs_in_system: f64,

@@ -85,7 +85,7 @@ pub struct PolicyOutcome {
     pub mean_jct_ms: Option<Estimate>,
     /// Mean over finished episodes of the makespan, ms; `None` if all stalled.
     pub makespan_ms: Option<Estimate>,
-    /// Mean share of executor time spent on tasks.
+    /// Mean share of the cluster's time spent on tasks.
     pub utilisation: f64,
     /// Mean number of jobs in the system.
     pub jobs_in_system: f64,
@@ -164,23 +164,33 @@ pub struct Schedule {
     pub role: String,
     /// Episode number within its split.
     pub episode: u32,
-    /// Number of lanes (executors).
+    /// Number of lanes.
     pub lanes: u32,
+    /// What a lane is, e.g. `executor`.
+    #[serde(default = "lane")]
+    pub lane: String,
+    /// Names of an item's parts by number, e.g. `worker` and `server`; empty where parts are stages that have numbers only.
+    #[serde(default)]
+    pub parts: Vec<String>,
     /// Uninterrupted stretches of work.
     pub runs: Vec<ScheduleRun>,
     /// Arrival and completion of every item (job), ms, by item number; completion `None` if unfinished.
     pub items: Vec<(f64, Option<f64>)>,
 }
 
+fn lane() -> String {
+    "lane".to_owned()
+}
+
 /// Work on one part of one item in one lane without a break.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleRun {
-    /// Lane (executor).
+    /// Lane.
     pub lane: u32,
     /// Item (job).
     pub item: u32,
-    /// Part (stage) of the item.
+    /// Part of the item.
     pub part: u32,
     /// Start, ms.
     pub start_ms: f64,

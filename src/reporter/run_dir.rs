@@ -129,7 +129,7 @@ impl RunDir {
     }
 }
 
-/// A policy or workload id without the folders of its file: `decima:a/b/model.pt,mode=sample` is `decima:model.pt,mode=sample`.
+/// A policy or workload id without the folders of its file: `net:a/b/model.pt,mode=sample` is `net:model.pt,mode=sample`.
 pub(super) fn brief(id: &str) -> String {
     let Some((name, rest)) = id.split_once(':') else { return id.to_owned() };
     let (file, params) = rest.split_once(',').map_or((rest, String::new()), |(file, p)| (file, format!(",{p}")));

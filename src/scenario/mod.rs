@@ -89,6 +89,10 @@ pub struct ScenarioInfo {
     pub catalogue: Catalogue,
     /// Workloads.
     pub workloads: &'static [WorkloadInfo],
+    /// What a lane of a schedule is.
+    pub lane: &'static str,
+    /// Names of the parts of a job in schedules; empty where parts are stages that have numbers only.
+    pub parts: &'static [&'static str],
     /// Values of `edge=NAME` of those workloads that take it, with their meanings.
     pub edge_cases: &'static [(&'static str, &'static str)],
 }

@@ -57,7 +57,7 @@ impl Constraints {
     }
 
     /// Keeps quantities whole that are whole in all rows, shape `(rows, width)`: counts in units that [`Self::for_level`]
-    /// does not know. Times are left out, whatever they are rounded to.
+    /// does not know. Times are left out, whatever they are rounded to. What is negative in a row may be negative.
     #[must_use]
     pub fn with_counts(mut self, level: &LevelSpec, x: &[f32]) -> Self {
         let width = self.integer.len().max(1);
@@ -66,6 +66,9 @@ impl Constraints {
             let counted = feature.scope == Scope::Absolute && !["ms", "s", "min", "h"].contains(&unit);
             let whole = || x.chunks_exact(width).all(|r| r[column].fract() == 0.0 && r[column].abs() < WHOLE);
             self.integer[column] |= counted && x.len() >= width && whole();
+            if x.chunks_exact(width).any(|r| r[column] < 0.0) {
+                self.range[column].0 = f32::MIN;
+            }
         }
         self
     }

@@ -33,7 +33,7 @@ const JOBS: [(Colour, Colour); 8] = [
 /// All other jobs.
 pub(super) const OTHERS: (Colour, Colour) = (GRID, INK);
 
-/// The jobs that take most of the executors' time in a stretch, at most [`JOBS`] of them, in order of their numbers with the
+/// The jobs that take most of the lanes' time in a stretch, at most [`JOBS`] of them, in order of their numbers with the
 /// colour that each has in all charts.
 pub(super) fn largest_jobs(schedules: &[Schedule], (start, end): (f64, f64)) -> BTreeMap<u32, (Colour, Colour)> {
     let mut work: BTreeMap<u32, f64> = BTreeMap::new();
@@ -59,7 +59,7 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let mut top = 0.0;
     for schedule in schedules {
         let cut = if schedule.lanes > lanes {
-            format!(" (executors 0 to {} of {})", lanes - 1, schedule.lanes)
+            format!(" ({}s 0 to {} of {})", schedule.lane, lanes - 1, schedule.lanes)
         } else {
             String::new()
         };
@@ -80,6 +80,7 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         for run in within(schedule, start, end).filter(|r| r.lane < lanes) {
             let y = first + lane * f64::from(run.lane);
             body += &bar(
+                schedule,
                 run,
                 (x(run.start_ms.max(start)), x(run.end_ms.min(end))),
                 (y, lane),
@@ -100,7 +101,8 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let _ = writeln!(
         body,
         "<text transform=\"translate(14 {middle:.1}) rotate(-90)\" font-size=\"11\" text-anchor=\"middle\" \
-         fill=\"{MUTED}\">executor</text>"
+         fill=\"{MUTED}\">{}</text>",
+        escape(&schedules[0].lane)
     );
 
     let [from, to] = [start, end].map(|ms| words::count((ms / scale).round() as u64));
@@ -114,7 +116,8 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         })
         .collect();
     let description = format!(
-        "One row per executor, a colour for each of the largest jobs, the job's number inside long bars. {each}"
+        "One row per {}, a colour for each of the largest jobs, the job's number inside long bars. {each}",
+        schedules[0].lane
     );
     let data = json!({
         "start_ms": start,
@@ -139,9 +142,17 @@ fn label_lanes(lanes: u32) -> impl Iterator<Item = u32> {
     (0..lanes).step_by(if lanes > 20 { 5 } else { 1 })
 }
 
-fn bar(run: &ScheduleRun, (left, right): (f64, f64), (y, lane): (f64, f64), (fill, ink): (Colour, Colour)) -> String {
+fn bar(
+    schedule: &Schedule,
+    run: &ScheduleRun,
+    (left, right): (f64, f64),
+    (y, lane): (f64, f64),
+    (fill, ink): (Colour, Colour),
+) -> String {
     let [start, end] = [run.start_ms, run.end_ms].map(|ms| ms / 1e3);
-    let title = format!("job {}, stage {}, executor {}: {start:.1} to {end:.1} s", run.item, run.part, run.lane);
+    let stage = || format!("stage {}", run.part);
+    let part = schedule.parts.get(run.part as usize).cloned().unwrap_or_else(stage);
+    let title = format!("job {}, {part}, {} {}: {start:.1} to {end:.1} s", run.item, schedule.lane, run.lane);
     // A hair between neighbours shows where a run ends.
     let wide = (right - left - 0.6).max(0.4);
     let mut drawn = format!(
@@ -240,7 +251,16 @@ mod tests {
     use super::*;
 
     fn schedule(runs: Vec<ScheduleRun>) -> Schedule {
-        Schedule { policy: "p".into(), role: "teacher".into(), episode: 0, lanes: 2, runs, items: Vec::new() }
+        Schedule {
+            policy: "p".into(),
+            role: "teacher".into(),
+            episode: 0,
+            lanes: 2,
+            lane: "executor".into(),
+            parts: Vec::new(),
+            runs,
+            items: Vec::new(),
+        }
     }
 
     fn run(lane: u32, start_ms: f64, end_ms: f64) -> ScheduleRun {

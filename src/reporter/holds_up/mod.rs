@@ -24,8 +24,10 @@ pub(super) struct Section {
     distribution: Option<distribution::Section>,
     paired: Option<paired::Section>,
     schedules: Option<Chart>,
+    /// What a row of the schedules is.
+    lane: String,
     utilisation: Option<Chart>,
-    executors: Option<Chart>,
+    by_job: Option<Chart>,
     workloads: Option<workloads::Section>,
     stability: stability::Section,
     pub(super) support: support::Section,
@@ -43,8 +45,9 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         distribution: own.map(distribution::section).transpose()?.flatten(),
         paired: own.map(paired::section).transpose()?.flatten(),
         schedules: gantt::chart(&run.schedules),
+        lane: run.schedules.first().map(|s| s.lane.clone()).unwrap_or_default(),
         utilisation: timeline::utilisation(&run.schedules)?,
-        executors: timeline::executors(&run.schedules)?,
+        by_job: timeline::by_job(&run.schedules)?,
         workloads: workloads::section(own, &run.evaluation.other_workloads)?,
         stability: stability::section(run)?,
         support: support::section(run)?,
@@ -60,7 +63,7 @@ impl Section {
     /// The charts in the page's order.
     pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
         let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
-        let seen = [self.paired.map(|s| s.chart), self.schedules, self.executors, self.utilisation];
+        let seen = [self.paired.map(|s| s.chart), self.schedules, self.by_job, self.utilisation];
         let elsewhere = [self.workloads.map(|s| s.chart), self.stability.into_chart()];
         compared.into_iter().chain(seen).chain(elsewhere).flatten()
     }

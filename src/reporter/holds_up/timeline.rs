@@ -1,4 +1,4 @@
-//! Schedules over time: how busy the executors are, and which jobs have them.
+//! Schedules over time: how busy the cluster is, and which jobs have it.
 
 use super::gantt::{OTHERS, axis_unit, largest_jobs, nice, window, within};
 use crate::evaluator::{Schedule, ScheduleRun};
@@ -16,7 +16,7 @@ const BINS: f64 = 120.0;
 /// Bins of an episode at most; their length is round.
 const MOST_BINS: f64 = 200.0;
 
-/// Share of busy executors over the whole episode, a line per policy; `None` if nothing ran.
+/// Share of busy lanes over the whole episode, a line per policy; `None` if nothing ran.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
         .iter()
         .map(|s| {
             let lanes = f64::from(s.lanes.max(1));
-            binned(s.runs.iter(), (0.0, last(s)), bin).iter().map(|executors| executors / lanes).collect()
+            binned(s.runs.iter(), (0.0, last(s)), bin).iter().map(|busy| busy / lanes).collect()
         })
         .collect();
     let (scale, unit) = axis_unit(nice(end / 9.0));
@@ -51,7 +51,7 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
     keys.push(Key::Shade("the stretch that the other two charts show"));
     let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };
-    let bins = format!("share of executors at work, means over {}", words::time(bin));
+    let bins = format!("share of {}s at work, means over {}", schedules[0].lane, words::time(bin));
     let plot = Plot {
         series,
         stretch: Some((stretch.0 / scale, stretch.1 / scale)),
@@ -61,10 +61,10 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
             Axis::linear(&bins, (0.0, most), 5, whole_percent),
         )
     };
-    let title = format!("Executors at work in episode {}", schedules[0].episode);
+    let title = format!("{} at work in episode {}", lanes_of(schedules), schedules[0].episode);
     let each = schedules.iter().map(|s| {
         let (share, end) = (percent(mean_busy(s, last(s))), words::time(last(s)));
-        format!("Under {} ({}), {share} of the executors' time up to {end} is work. ", s.policy, s.role)
+        format!("Under {} ({}), {share} of the {}s' time up to {end} is work. ", s.policy, s.role, s.lane)
     });
     let description: String = each.collect();
     let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
@@ -78,12 +78,12 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
     Ok(Some(Chart { name: "utilisation".into(), title, svg, width: size.0, data }))
 }
 
-/// Executors by job over the stretch that the schedules show, one stack per policy; `None` if nothing ran.
+/// Lanes by job over the stretch that the schedules show, one stack per policy; `None` if nothing ran.
 ///
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the chart cannot be drawn.
-pub(super) fn executors(schedules: &[Schedule]) -> Result<Option<Chart>, ReportError> {
+pub(super) fn by_job(schedules: &[Schedule]) -> Result<Option<Chart>, ReportError> {
     let Some(stretch) = window(schedules) else { return Ok(None) };
     svg::register_fonts()?;
     let bin = (stretch.1 - stretch.0) / BINS;
@@ -97,8 +97,7 @@ pub(super) fn executors(schedules: &[Schedule]) -> Result<Option<Chart>, ReportE
     let (mut body, mut top) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let (scale, unit) = axis_unit(nice((stretch.1 - stretch.0) / 9.0));
     let tallest = |stack: &Vec<Layer>| {
-        let sums =
-            (0..stack.first().map_or(0, |l| l.executors.len())).map(|i| stack.iter().map(|l| l.executors[i]).sum());
+        let sums = (0..stack.first().map_or(0, |l| l.busy.len())).map(|i| stack.iter().map(|l| l.busy[i]).sum());
         sums.fold(0.0, f64::max)
     };
     let lanes = schedules.iter().map(|s| f64::from(s.lanes)).fold(1.0, f64::max);
@@ -108,30 +107,39 @@ pub(super) fn executors(schedules: &[Schedule]) -> Result<Option<Chart>, ReportE
         let plot = Plot::new(
             words::with_role(&schedule.role, &schedule.policy),
             Axis::linear(&format!("time in the episode, {unit}"), (stretch.0 / scale, stretch.1 / scale), 10, number),
-            Axis::linear("executors at work", (0.0, most), 5, number),
+            Axis::linear(&format!("{}s at work", schedule.lane), (0.0, most), 5, number),
         );
         body += &draw(&plot, &area);
         body += &stacked(stack, &area, most);
         top = area.bottom() + BELOW;
     }
-    let title = format!("Executors by job in episode {}", schedules[0].episode);
+    let title = format!("{} by job in episode {}", lanes_of(schedules), schedules[0].episode);
     let each = schedules.iter().zip(&stacks).map(|(s, stack)| {
         let of: Vec<String> = stack.iter().map(Layer::words).collect();
-        format!("Under {} ({}), mean executors: {}. ", s.policy, s.role, of.join(", "))
+        format!("Under {} ({}), mean {}s: {}. ", s.policy, s.role, s.lane, of.join(", "))
     });
     let description: String = each.collect();
     let size = (WIDTH as u32, top.ceil() as u32);
-    let svg = frame("executors", "img", size, &title, &description, &body);
+    let svg = frame("by-job", "img", size, &title, &description, &body);
     let data = json!({
         "start_ms": stretch.0,
         "end_ms": stretch.1,
         "bin_ms": bin,
         "schedules": schedules.iter().zip(&stacks).map(|(s, stack)| json!({
             "policy": s.policy, "role": s.role, "episode": s.episode,
-            "jobs": stack.iter().map(|l| json!({"job": l.job, "executors": l.executors})).collect::<Vec<_>>(),
+            "jobs": stack.iter().map(|l| json!({"job": l.job, "busy": l.busy})).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     });
-    Ok(Some(Chart { name: "executors".into(), title, svg, width: size.0, data }))
+    Ok(Some(Chart { name: "by-job".into(), title, svg, width: size.0, data }))
+}
+
+/// What lanes are called, as the first word of a title.
+fn lanes_of(schedules: &[Schedule]) -> String {
+    let mut word = schedules[0].lane.clone() + "s";
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    word
 }
 
 /// What one job, or all other jobs, has bin by bin.
@@ -139,12 +147,12 @@ struct Layer {
     /// `None` for all others.
     job: Option<u32>,
     colour: Colour,
-    executors: Vec<f64>,
+    busy: Vec<f64>,
 }
 
 impl Layer {
     fn words(&self) -> String {
-        let mean = self.executors.iter().sum::<f64>() / self.executors.len().max(1) as f64;
+        let mean = self.busy.iter().sum::<f64>() / self.busy.len().max(1) as f64;
         let name = self.job.map_or("other jobs".to_owned(), |job| format!("job {job}"));
         format!("{name} {}", number(mean))
     }
@@ -157,16 +165,16 @@ fn layers(schedule: &Schedule, jobs: &BTreeMap<u32, (Colour, Colour)>, stretch: 
     };
     let mut layers: Vec<Layer> = jobs
         .iter()
-        .map(|(&job, colour)| Layer { job: Some(job), colour: colour.0, executors: of(&|item| item == job) })
+        .map(|(&job, colour)| Layer { job: Some(job), colour: colour.0, busy: of(&|item| item == job) })
         .collect();
     let others = of(&|item| !jobs.contains_key(&item));
     if others.iter().any(|&n| n > 0.0) {
-        layers.push(Layer { job: None, colour: OTHERS.0, executors: others });
+        layers.push(Layer { job: None, colour: OTHERS.0, busy: others });
     }
     layers
 }
 
-/// Mean number of executors at work in each bin of a stretch of time; the last bin may be shorter.
+/// Mean number of lanes at work in each bin of a stretch of time; the last bin may be shorter.
 fn binned<'a>(runs: impl Iterator<Item = &'a ScheduleRun>, (start, end): (f64, f64), bin: f64) -> Vec<f64> {
     let n = ((end - start) / bin - 1e-9).ceil().max(0.0) as usize;
     let edge = |i: usize| (start + i as f64 * bin).min(end);
@@ -193,12 +201,12 @@ fn mean_busy(schedule: &Schedule, end: f64) -> f64 {
 
 /// The layers of a stack as areas with steps, from below.
 fn stacked(stack: &[Layer], area: &Area, most: f64) -> String {
-    let n = stack.first().map_or(0, |l| l.executors.len());
+    let n = stack.first().map_or(0, |l| l.busy.len());
     let x = |i: usize| area.left + area.width * i as f64 / n.max(1) as f64;
     let y = |v: f64| area.bottom() - area.height * v / most;
     let (mut drawn, mut below) = (String::new(), vec![0.0; n]);
     for layer in stack {
-        let above: Vec<f64> = below.iter().zip(&layer.executors).map(|(b, e)| b + e).collect();
+        let above: Vec<f64> = below.iter().zip(&layer.busy).map(|(b, e)| b + e).collect();
         let forth = above.iter().enumerate().map(|(i, v)| (x(i), y(*v), x(i + 1)));
         let back = below.iter().enumerate().rev().map(|(i, v)| (x(i + 1), y(*v), x(i)));
         let mut d = String::new();
@@ -243,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_hold_the_mean_number_of_executors() {
+    fn bins_hold_the_mean_number_of_lanes() {
         let run = |start_ms, end_ms| ScheduleRun { lane: 0, item: 0, part: 0, start_ms, end_ms };
         let runs = [run(0.0, 15.0), run(10.0, 20.0), run(25.0, 99.0)];
         assert_eq!(binned(runs.iter(), (0.0, 28.0), 10.0), [1.0, 1.5, 3.0 / 8.0]);

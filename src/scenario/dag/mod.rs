@@ -64,6 +64,8 @@ impl Scenario for Dag {
             rules: &rules::RULES,
         },
         workloads: &WORKLOADS,
+        lane: "executor",
+        parts: &[],
         edge_cases: &EDGE_CASE_NAMES,
     };
 

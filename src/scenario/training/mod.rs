@@ -48,6 +48,8 @@ impl Scenario for Training {
         feature_set,
         catalogue: catalogue::CATALOGUE,
         workloads: &TRAINING_WORKLOADS,
+        lane: "place",
+        parts: &["worker", "server"],
         edge_cases: &[],
     };
 

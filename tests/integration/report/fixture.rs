@@ -275,7 +275,16 @@ fn schedule(policy: &str, role: &str, seed: u64) -> Schedule {
         }
     }
     let items = (0..30).map(|i| (f64::from(i) * 30_000.0, Some(f64::from(i) * 30_000.0 + 80_000.0))).collect();
-    Schedule { policy: policy.into(), role: role.into(), episode: 3, lanes: 10, runs, items }
+    Schedule {
+        policy: policy.into(),
+        role: role.into(),
+        episode: 3,
+        lanes: 10,
+        lane: "executor".into(),
+        parts: Vec::new(),
+        runs,
+        items,
+    }
 }
 
 fn info() -> RunInfo {

@@ -65,13 +65,13 @@ fn work_over_time_adds_up() -> Outcome {
         assert!((sum / work - 1.0).abs() < 1e-9, "{sum} {work}");
     }
 
-    let stretch: Value = serde_json::from_slice(&fs::read(dir.path().join("report/data/executors.json"))?)?;
+    let stretch: Value = serde_json::from_slice(&fs::read(dir.path().join("report/data/by-job.json"))?)?;
     let number = |name: &str| stretch[name].as_f64().unwrap_or(f64::NAN);
     let (start, end, bin) = (number("start_ms"), number("end_ms"), number("bin_ms"));
     for (schedule, shown) in schedules.iter().zip(stretch["schedules"].as_array().ok_or("a list")?) {
         let work: f64 = schedule.runs.iter().map(|r| (r.end_ms.min(end) - r.start_ms.max(start)).max(0.0)).sum();
         let jobs = shown["jobs"].as_array().ok_or("a list")?;
-        let all = jobs.iter().flat_map(|j| j["executors"].as_array().into_iter().flatten()).filter_map(Value::as_f64);
+        let all = jobs.iter().flat_map(|j| j["busy"].as_array().into_iter().flatten()).filter_map(Value::as_f64);
         assert!((all.sum::<f64>() * bin / work - 1.0).abs() < 1e-9);
         assert!(jobs.len() <= 9 && jobs.iter().filter(|j| j["job"].is_null()).count() <= 1);
     }
