@@ -12,6 +12,22 @@ pub(super) const BASE: &[Base] = &[
         "Time that the best further worker or server alone would save its job.",
     ),
     Base::absolute("best_speedup", "1", "Share by which the best further task would speed its job up."),
+    Base::absolute(
+        "wished_time_saved",
+        "ms",
+        "Time that the best further worker or server would save its job, if there were room for any.",
+    ),
+    Base::absolute("wish_fits", "0/1", "Whether there is room for that worker or server."),
+    Base::absolute(
+        "fair_fits",
+        "0/1",
+        "Whether there is room for a worker and a server of the job with the smallest dominant share.",
+    ),
+    Base::absolute(
+        "oldest_fits",
+        "0/1",
+        "Whether there is room for a worker and a server of the oldest job below its maxima.",
+    ),
     Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
     Base::absolute("candidate_jobs", "jobs", "Jobs that could get something now."),
     Base::absolute("idle_jobs", "jobs", "Jobs without a worker or without a server."),
@@ -43,11 +59,16 @@ impl Extractor {
             let best = |of: fn(&super::Candidate) -> f64| s.candidates().iter().map(of).fold(f64::MIN, f64::max);
             let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
             let head = seen.node_free(seen.head());
+            let flag = |is: bool| f64::from(u8::from(is));
             self.cluster.push([
                 0.0,
                 best(|c| c.best().saved_ms),
                 best(super::Candidate::saved_by_one_ms),
                 best(|c| c.best().speedup),
+                s.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms),
+                flag(s.wishes.best.is_some_and(|(_, fits)| fits)),
+                flag(s.wishes.fair.is_some_and(|(_, fits)| fits)),
+                flag(s.wishes.oldest.unwrap_or(false)),
                 jobs,
                 s.candidates().len() as f64,
                 f64::from(s.idle),

@@ -85,6 +85,7 @@ impl Extractor {
             let job = seen.job(candidate.job);
             let (workers, servers) = (job.workers(), job.servers());
             let best = candidate.best();
+            let saved = |task: Task| if candidate.legal[task as usize] { candidate.gain(task).saved_ms } else { 0.0 };
             let [resnet, vgg, resnext, inception, seq2seq, cnn, dssm, wlm] = type_flags(&job);
             self.job.push([
                 f64::from(u8::from(workers == 0 || servers == 0)),
@@ -94,9 +95,9 @@ impl Extractor {
                 most_by_one - candidate.saved_by_one_ms(),
                 most_speedup - best.speedup,
                 candidate.saved_by_one_ms(),
-                candidate.gain(Task::Worker).saved_ms,
-                candidate.gain(Task::Server).saved_ms,
-                candidate.gain(Task::Both).saved_ms,
+                saved(Task::Worker),
+                saved(Task::Server),
+                saved(Task::Both),
                 best.speedup,
                 candidate.left_ms,
                 best_ms(seen, &job),

@@ -46,7 +46,8 @@ impl Candidate {
 
     /// Time that the better of a worker and a server would save it, ms; 0 if it can get neither.
     pub(super) fn saved_by_one_ms(&self) -> f64 {
-        self.gain(Task::Worker).saved_ms.max(self.gain(Task::Server).saved_ms)
+        let saved = self.tasks().filter(|&task| task != Task::Both).map(|task| self.gain(task).saved_ms);
+        saved.reduce(f64::max).unwrap_or(0.0)
     }
 
     /// The best that any of its tasks would do.
@@ -72,6 +73,19 @@ pub struct Snapshot {
     pub(super) most: u32,
     /// Time that all live jobs would still need at their best, ms.
     pub(super) work_ms: f64,
+    /// What is wished for, whether or not there is room.
+    pub(super) wishes: Wishes,
+}
+
+/// What schedulers would place next if there were room for it, and whether there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wishes {
+    /// Time that the worker or server which would save most would save, ms, and whether it fits.
+    pub(super) best: Option<(f64, bool)>,
+    /// The smallest dominant share of a job that may have both, and whether they fit.
+    pub(super) fair: Option<(f64, bool)>,
+    /// Whether both fit for the oldest job that may have both.
+    pub(super) oldest: Option<bool>,
 }
 
 impl Snapshot {
@@ -79,6 +93,7 @@ impl Snapshot {
     pub fn update(&mut self, seen: &Observation<'_>) {
         self.candidates.clear();
         (self.idle, self.tasks, self.fewest, self.most, self.work_ms) = (0, 0, u32::MAX, 0, 0.0);
+        self.wishes = Wishes::default();
         for (place, &id) in seen.live_jobs().iter().enumerate() {
             let job = seen.job(id);
             let (workers, servers) = (job.workers(), job.servers());
@@ -89,9 +104,24 @@ impl Snapshot {
             self.fewest = self.fewest.min(workers + servers);
             self.most = self.most.max(workers + servers);
             self.work_ms += best_ms(seen, &job);
-            let legal = Task::ALL.map(|task| job.can_take(task) && seen.fits(id, task));
+            let may = Task::ALL.map(|task| job.can_take(task));
+            let fits = Task::ALL.map(|task| seen.fits(id, task));
+            let legal = std::array::from_fn(|task| may[task] && fits[task]);
+            let mut candidate = candidate(seen, &job, place, legal);
+            for task in [Task::Worker, Task::Server].map(|task| task as usize).into_iter().filter(|&task| may[task]) {
+                let saved_ms = candidate.gains[task].saved_ms;
+                if self.wishes.best.is_none_or(|(most, _)| saved_ms > most) {
+                    self.wishes.best = Some((saved_ms, fits[task]));
+                }
+            }
+            if may[Task::Both as usize] {
+                let (share, fits) = (job.dominant_share(), fits[Task::Both as usize]);
+                if self.wishes.fair.is_none_or(|(least, _)| share < least) {
+                    self.wishes.fair = Some((share, fits));
+                }
+                self.wishes.oldest.get_or_insert(fits);
+            }
             if legal.contains(&true) {
-                let mut candidate = candidate(seen, &job, place, legal);
                 candidate.idle_order = if idle { before } else { u32::MAX };
                 self.candidates.push(candidate);
             }
@@ -122,12 +152,7 @@ fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bo
         let base = if speed > 0.0 { speed } else { job.best_speed() };
         Gain { saved_ms: left_ms - time_ms(seen, job, then), speedup: (then - speed) / base.max(f64::MIN_POSITIVE) }
     };
-    let mut gains = [Gain::default(); 3];
-    for task in Task::ALL {
-        if legal[task as usize] {
-            gains[task as usize] = gain(task);
-        }
-    }
+    let gains = Task::ALL.map(gain);
     Candidate { job: job.id(), place, legal, idle_order: 0, fair_order: 0, gains, left_ms }
 }
 

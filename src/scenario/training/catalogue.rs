@@ -11,7 +11,7 @@ use crate::{
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
-const GUARDS: [GuardTemplate; 13] = [
+const GUARDS: [GuardTemplate; 14] = [
     GuardTemplate {
         name: "worth-it",
         text: "cluster: best_time_saved <= {} never",
@@ -23,6 +23,12 @@ const GUARDS: [GuardTemplate; 13] = [
         text: "cluster: best_speedup <= {} never",
         values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
         meaning: "the slot is closed when no further task would speed its job up by more than this share",
+    },
+    GuardTemplate {
+        name: "wait-for-room",
+        text: "cluster: wish_fits <= 0 never",
+        values: &[],
+        meaning: "the slot is closed when there is no room for the worker or server that would save most time",
     },
     GuardTemplate {
         name: "go-on",
@@ -130,9 +136,19 @@ const TERMS: [TermTemplate; 17] = [
     ("job", &[("servers_per_worker", Log)]),
 ];
 
-const RULES: [RuleTemplate; 17] = [
+const RULES: [RuleTemplate; 19] = [
     rule("never-close", "cluster: smallest is_none", "go on as long as anything fits"),
     rule("start-only", "cluster: idle_jobs > 0 first, largest is_none", "close the slot once every job has begun"),
+    rule(
+        "marginal-stop",
+        "cluster: wished_time_saved <= 0 never, wish_fits <= 0 never, smallest is_none",
+        "go on until no worker or server saves time, or the one that saves most does not fit",
+    ),
+    rule(
+        "fair-stop",
+        "cluster: fair_fits <= 0 never, smallest is_none",
+        "go on until a worker and a server of the job with the smallest dominant share do not fit",
+    ),
     rule(
         "while-it-helps",
         "cluster: best_time_saved <= 0 never, smallest is_none",
