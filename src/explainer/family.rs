@@ -27,8 +27,8 @@ pub(super) fn base_name(feature: &FeatureSpec) -> &str {
 /// ```
 /// use sched_distill::{explainer::families, feature::dag::feature_set};
 ///
-/// let level = feature_set().levels.remove(1);
-/// let first = &families(&level)[0];
+/// let level = &feature_set().levels[1];
+/// let first = &families(level)[0];
 /// assert_eq!(first.name, "remaining_tasks");
 /// assert_eq!(first.columns, [0, 1, 2]); // the quantity, its rank, its ratio
 /// ```

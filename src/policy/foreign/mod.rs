@@ -8,7 +8,9 @@
 //! Whatever implements [`Network`] in Rust is a scheduler too:
 //!
 //! ```
-//! use sched_distill::policy::{Policy, Probabilities, foreign::{ForeignError, ForeignPolicy, Inputs, Network, Scores}};
+//! use sched_distill::{
+//!     policy::{Policy, foreign::{ForeignError, ForeignPolicy, Inputs, Network, Scores}}, scenario::dag::Probabilities,
+//! };
 //! use std::path::PathBuf;
 //!
 //! /// Prefers stages with few tasks left, and many executors.

@@ -14,19 +14,19 @@ pub(super) const CATALOGUE: Catalogue =
 const GUARDS: [GuardTemplate; 14] = [
     GuardTemplate {
         name: "worth-it",
-        text: "cluster: best_time_saved <= {} never",
+        text: "cluster: is_none <= 0 and best_time_saved <= {} never",
         values: &[0.0, 1e3, 1e4, 3e4, 1e5, 3e5],
         meaning: "the slot is closed when no further task would save its job more than this",
     },
     GuardTemplate {
         name: "speedup",
-        text: "cluster: best_speedup <= {} never",
+        text: "cluster: is_none <= 0 and best_speedup <= {} never",
         values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
         meaning: "the slot is closed when no further task would speed its job up by more than this share",
     },
     GuardTemplate {
         name: "wait-for-room",
-        text: "cluster: wish_fits <= 0 never",
+        text: "cluster: is_none <= 0 and wish_fits <= 0 never",
         values: &[],
         meaning: "the slot is closed when there is no room for the worker or server that would save most time",
     },
@@ -141,17 +141,17 @@ const RULES: [RuleTemplate; 19] = [
     rule("start-only", "cluster: idle_jobs > 0 first, largest is_none", "close the slot once every job has begun"),
     rule(
         "marginal-stop",
-        "cluster: wished_time_saved <= 0 never, wish_fits <= 0 never, smallest is_none",
+        "cluster: is_none <= 0 and wished_time_saved <= 0 never, is_none <= 0 and wish_fits <= 0 never, smallest is_none",
         "go on until no worker or server saves time, or the one that saves most does not fit",
     ),
     rule(
         "fair-stop",
-        "cluster: fair_fits <= 0 never, smallest is_none",
+        "cluster: is_none <= 0 and fair_fits <= 0 never, smallest is_none",
         "go on until a worker and a server of the job with the smallest dominant share do not fit",
     ),
     rule(
         "while-it-helps",
-        "cluster: best_time_saved <= 0 never, smallest is_none",
+        "cluster: is_none <= 0 and best_time_saved <= 0 never, smallest is_none",
         "go on as long as a further task would save its job time",
     ),
     rule("first-come", "job: smallest arrival_order_rank", "the oldest job first"),
