@@ -1,10 +1,20 @@
 //! Cluster level: go on, or close the slot?
 
-use super::Extractor;
+use super::{Candidate, Extractor};
 use crate::{feature::column::Base, simulator::training::Observation};
 
 pub(super) const BASE: &[Base] = &[
-    Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot; all its other features are 0."),
+    Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot."),
+    Base::absolute(
+        "time_saved",
+        "ms",
+        "Time that what could be placed next would save its job; 0 for closing the slot.",
+    ),
+    Base::absolute(
+        "speedup",
+        "1",
+        "Share by which what could be placed next would speed its job up; 0 for closing the slot.",
+    ),
     Base::absolute("best_time_saved", "ms", "Time that the best further task would save its job."),
     Base::absolute(
         "best_time_saved_by_one",
@@ -52,19 +62,24 @@ impl Extractor {
     /// Appends a row for going on, if any job could get something, and one for closing the slot; returns their number.
     pub fn cluster_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
+        let jobs = seen.live_jobs().len() as f64;
+        let best = |of: fn(&Candidate) -> f64| s.candidates().iter().map(of).reduce(f64::max).unwrap_or(0.0);
+        let (time_saved, speedup) = (best(|c| c.best().saved_ms), best(|c| c.best().speedup));
+        let saved_by_one = best(Candidate::saved_by_one_ms);
+        let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
+        let head = seen.node_free(seen.head());
+        let flag = |is: bool| f64::from(u8::from(is));
         self.cluster.clear();
-        let goes_on = !s.candidates().is_empty();
-        if goes_on {
-            let jobs = seen.live_jobs().len() as f64;
-            let best = |of: fn(&super::Candidate) -> f64| s.candidates().iter().map(of).fold(f64::MIN, f64::max);
-            let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
-            let head = seen.node_free(seen.head());
-            let flag = |is: bool| f64::from(u8::from(is));
+        // Most of it is the same for both candidates.
+        for closes in if s.candidates().is_empty() { &[true][..] } else { &[false, true] } {
+            let placed = |value: f64| if *closes { 0.0 } else { value };
             self.cluster.push([
-                0.0,
-                best(|c| c.best().saved_ms),
-                best(super::Candidate::saved_by_one_ms),
-                best(|c| c.best().speedup),
+                flag(*closes),
+                placed(time_saved),
+                placed(speedup),
+                time_saved,
+                saved_by_one,
+                speedup,
                 s.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms),
                 flag(s.wishes.best.is_some_and(|(_, fits)| fits)),
                 flag(s.wishes.fair.is_some_and(|(_, fits)| fits)),
@@ -85,7 +100,6 @@ impl Extractor {
             ]);
         }
         self.cluster.write(out);
-        self.cluster.write_flag_row(out);
-        1 + usize::from(goes_on)
+        1 + usize::from(!s.candidates().is_empty())
     }
 }

@@ -5,7 +5,7 @@ use crate::simulator::training::{JobView, Observation, Task};
 /// Longest time that a job is said to need still, ms: jobs without a worker or a server would need for ever.
 const LONGEST_MS: f64 = 1e9;
 
-/// What one task more would do for a job.
+/// What one task more would do for a job. Where the job lacks both a worker and a server, either counts as if it had the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Gain {
     /// Time that the job would need less, ms.
@@ -144,11 +144,18 @@ impl Snapshot {
     }
 }
 
+/// A live job with what each task would do for it, whether or not it may have any.
 fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bool; 3]) -> Candidate {
     let speed = job.speed();
     let left_ms = time_ms(seen, job, speed);
+    let (lacks_worker, lacks_server) = (job.workers() == 0, job.servers() == 0);
     let gain = |task: Task| {
-        let then = job.speed_with(task);
+        let [workers, servers] = task.counts();
+        let then = match (lacks_worker && workers > 0, lacks_server && servers > 0) {
+            // Half of what it lacks.
+            (true, false) | (false, true) if lacks_worker && lacks_server => job.speed_with(Task::Both),
+            _ => job.speed_with(task),
+        };
         let base = if speed > 0.0 { speed } else { job.best_speed() };
         Gain { saved_ms: left_ms - time_ms(seen, job, then), speedup: (then - speed) / base.max(f64::MIN_POSITIVE) }
     };

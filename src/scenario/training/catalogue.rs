@@ -99,7 +99,7 @@ const GUARDS: [GuardTemplate; 14] = [
 ];
 
 const ORDERS: [(&str, &str, bool); 8] = [
-    ("cluster", "best_speedup", true),
+    ("cluster", "speedup", true),
     ("job", "fair_order", false),
     ("job", "time_saved_rank", true),
     ("job", "speedup_rank", true),
@@ -117,15 +117,15 @@ const BORDERS: [(&str, &str, &[f32]); 4] = [
 ];
 
 const TERMS: [TermTemplate; 17] = [
-    ("cluster", &[("best_time_saved", Log)]),
+    ("cluster", &[("time_saved", Log)]),
     ("job", &[("time_saved", Log)]),
     ("task", &[("time_saved", Log)]),
-    ("cluster", &[("best_speedup", Log)]),
+    ("cluster", &[("speedup", Log)]),
     ("job", &[("speedup", Log)]),
     ("task", &[("speedup", Log)]),
     ("job", &[("shortest_time", Log)]),
     ("task", &[("servers_per_worker_then", Log)]),
-    ("cluster", &[("free_gpu_per_job", Log)]),
+    ("cluster", &[("is_none", Linear), ("free_gpu_per_job", Log)]),
     ("job", &[("dominant_share", Linear)]),
     ("task", &[("slots_taken", Linear)]),
     ("job", &[("idle", Linear)]),
