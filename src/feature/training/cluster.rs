@@ -6,24 +6,34 @@ use crate::{feature::column::Base, simulator::training::Observation};
 pub(super) const BASE: &[Base] = &[
     Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot."),
     Base::absolute(
-        "time_saved",
+        "marginal_gain",
         "ms",
-        "Time that what could be placed next would save its job; 0 for closing the slot.",
+        "Marginal gain: the time that the best further task would save its job; 0 for closing the slot.",
     ),
     Base::absolute(
         "speedup",
         "1",
-        "Share by which what could be placed next would speed its job up; 0 for closing the slot.",
+        "Share by which the best further task would speed its job up; 0 for closing the slot.",
     ),
-    Base::absolute("best_time_saved", "ms", "Time that the best further task would save its job."),
     Base::absolute(
-        "best_time_saved_by_one",
-        "ms",
-        "Time that the best further worker or server alone would save its job.",
+        "speedup_in_reach",
+        "1",
+        "Share by which a job that could get something could be sped up at most in this slot; 0 for closing the slot.",
     ),
-    Base::absolute("best_speedup", "1", "Share by which the best further task would speed its job up."),
+    Base::absolute("best_marginal_gain", "ms", "Marginal gain of the best further task, for either candidate."),
+    Base::absolute("best_gain_of_one", "ms", "Time that the best further worker or server alone would save its job."),
     Base::absolute(
-        "wished_time_saved",
+        "best_speedup",
+        "1",
+        "Share by which the best further task would speed its job up, for either candidate.",
+    ),
+    Base::absolute(
+        "best_speedup_in_reach",
+        "1",
+        "Share by which a job that could get something could be sped up at most in this slot.",
+    ),
+    Base::absolute(
+        "wished_gain",
         "ms",
         "Time that the best further worker or server would save its job, if there were room for any.",
     ),
@@ -64,8 +74,8 @@ impl Extractor {
         let s = &self.snapshot;
         let jobs = seen.live_jobs().len() as f64;
         let best = |of: fn(&Candidate) -> f64| s.candidates().iter().map(of).reduce(f64::max).unwrap_or(0.0);
-        let (time_saved, speedup) = (best(|c| c.best().saved_ms), best(|c| c.best().speedup));
-        let saved_by_one = best(Candidate::saved_by_one_ms);
+        let (marginal_gain, speedup) = (best(|c| c.best().saved_ms), best(|c| c.best().speedup));
+        let (saved_by_one, in_reach) = (best(Candidate::saved_by_one_ms), best(|c| c.best().in_reach));
         let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
         let head = seen.node_free(seen.head());
         let flag = |is: bool| f64::from(u8::from(is));
@@ -75,11 +85,13 @@ impl Extractor {
             let placed = |value: f64| if *closes { 0.0 } else { value };
             self.cluster.push([
                 flag(*closes),
-                placed(time_saved),
+                placed(marginal_gain),
                 placed(speedup),
-                time_saved,
+                placed(in_reach),
+                marginal_gain,
                 saved_by_one,
                 speedup,
+                in_reach,
                 s.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms),
                 flag(s.wishes.best.is_some_and(|(_, fits)| fits)),
                 flag(s.wishes.fair.is_some_and(|(_, fits)| fits)),

@@ -9,26 +9,28 @@ use crate::{
 
 pub(super) const BASE: &[Base] = &[
     Base::absolute("idle", "0/1", "Whether it lacks a worker or a server, so that it does not train in this slot."),
-    Base::absolute("time_saved", "ms", "Time that the best of a worker, a server or both would save it.")
+    Base::absolute("marginal_gain", "ms", "Marginal gain: the time that the best of a worker, a server or both would save it; 1e9 ms if it would not train without.")
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
-    Base::absolute("saved_behind_best", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
-    Base::absolute("one_behind_best", "ms", "Time that the better of a worker and a server would save it less than the candidate which that would save most.")
+    Base::absolute("gain_behind_best", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
+    Base::absolute("gain_of_one_behind_best", "ms", "Time that the better of a worker and a server would save it less than the candidate which that would save most.")
         .ranked(),
     Base::absolute("speedup_behind_best", "1", "Share by which it would speed up less than the candidate that would most.").ranked(),
-    Base::absolute("time_saved_by_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
-    Base::absolute("time_saved_by_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
+    Base::absolute("gain_of_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
+    Base::absolute("gain_of_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
         .ranked(),
-    Base::absolute("time_saved_by_server", "ms", "Time that a further server would save it; 0 if it can get none.")
+    Base::absolute("gain_of_server", "ms", "Time that a further server would save it; 0 if it can get none.")
         .ranked(),
     Base::absolute(
-        "time_saved_by_both",
+        "gain_of_both",
         "ms",
         "Time that a worker and a server more would save it; 0 if it can get none.",
     )
     .ranked(),
     Base::absolute("speedup", "1", "Share by which the best of a worker, a server or both would speed it up.").ranked(),
+    Base::absolute("speedup_in_reach", "1", "Share by which it could be sped up at most in this slot, with whatever more it wants.")
+        .ranked(),
     Base::absolute("time_left", "ms", "Time that it still needs with the tasks it has, at most 1e9 ms.")
         .ranked()
         .with_ratio(Ratio::Time),
@@ -39,7 +41,7 @@ pub(super) const BASE: &[Base] = &[
         .ranked()
         .with_ratio(Ratio::Count),
     Base::absolute("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
-    Base::absolute("servers_per_worker", "1", "Servers ÷ workers, of each at least 1.").ranked(),
+    Base::absolute("servers_per_worker", "1", "Balance of servers and workers: servers ÷ workers, of each at least 1.").ranked(),
     Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),
     Base::absolute("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share."),
     Base::absolute("stay", "slots", "Slots since it arrived.").ranked(),
@@ -99,6 +101,7 @@ impl Extractor {
                 saved(Task::Server),
                 saved(Task::Both),
                 best.speedup,
+                best.in_reach,
                 candidate.left_ms,
                 best_ms(seen, &job),
                 job.remaining_share().max(0.0),

@@ -5,13 +5,16 @@ use crate::simulator::training::{JobView, Observation, Task};
 /// Longest time that a job is said to need still, ms: jobs without a worker or a server would need for ever.
 const LONGEST_MS: f64 = 1e9;
 
-/// What one task more would do for a job. Where the job lacks both a worker and a server, either counts as if it had the other.
+/// What one task more would do for a job. Where the job lacks both a worker and a server, either counts as if it had the other:
+/// it goes half the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Gain {
-    /// Time that the job would need less, ms.
+    /// Time that the job would need less, ms; [`LONGEST_MS`] if it does not train without.
     pub(super) saved_ms: f64,
     /// Speed afterwards ÷ speed before, less 1. A job that does not train yet counts as one that trains at its best.
     pub(super) speedup: f64,
+    /// The same with the best that it could come to in this slot by getting this and more.
+    pub(super) in_reach: f64,
 }
 
 /// A job that could get something now.
@@ -52,8 +55,11 @@ impl Candidate {
 
     /// The best that any of its tasks would do.
     pub(super) fn best(&self) -> Gain {
-        self.tasks().map(|task| self.gain(task)).fold(Gain { saved_ms: f64::MIN, speedup: f64::MIN }, |best, gain| {
-            Gain { saved_ms: best.saved_ms.max(gain.saved_ms), speedup: best.speedup.max(gain.speedup) }
+        const NOTHING: Gain = Gain { saved_ms: f64::MIN, speedup: f64::MIN, in_reach: f64::MIN };
+        self.tasks().map(|task| self.gain(task)).fold(NOTHING, |best, gain| Gain {
+            saved_ms: best.saved_ms.max(gain.saved_ms),
+            speedup: best.speedup.max(gain.speedup),
+            in_reach: best.in_reach.max(gain.in_reach),
         })
     }
 }
@@ -152,12 +158,16 @@ fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bo
     let gain = |task: Task| {
         let [workers, servers] = task.counts();
         let then = match (lacks_worker && workers > 0, lacks_server && servers > 0) {
-            // Half of what it lacks.
             (true, false) | (false, true) if lacks_worker && lacks_server => job.speed_with(Task::Both),
             _ => job.speed_with(task),
         };
-        let base = if speed > 0.0 { speed } else { job.best_speed() };
-        Gain { saved_ms: left_ms - time_ms(seen, job, then), speedup: (then - speed) / base.max(f64::MIN_POSITIVE) }
+        let base = if speed > 0.0 { speed } else { job.best_speed() }.max(f64::MIN_POSITIVE);
+        let starts = speed <= 0.0 && then > 0.0;
+        Gain {
+            saved_ms: if starts { LONGEST_MS } else { left_ms - time_ms(seen, job, then) },
+            speedup: (then - speed) / base,
+            in_reach: (job.speed_in_reach(task) - speed) / base,
+        }
     };
     let gains = Task::ALL.map(gain);
     Candidate { job: job.id(), place, legal, idle_order: 0, fair_order: 0, gains, left_ms }

@@ -13,20 +13,43 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("is_worker", "0/1", "Whether the candidate is a worker alone."),
     Base::absolute("is_server", "0/1", "Whether the candidate is a parameter server alone."),
     Base::absolute("is_both", "0/1", "Whether the candidate is a worker and a server."),
-    Base::absolute("time_saved", "ms", "Time that it would save the job.").ranked(),
-    Base::absolute("saved_behind_best", "ms", "Time that it would save less than the best of the candidates.").ranked(),
-    Base::absolute("time_saved_per_slot", "ms", "Time that it would save the job, per CPU and GPU slot that it takes.")
-        .ranked(),
+    Base::absolute(
+        "marginal_gain",
+        "ms",
+        "Marginal gain: the time that it would save the job; 1e9 ms if the job would not train without.",
+    )
+    .ranked(),
+    Base::absolute("gain_behind_best", "ms", "Time that it would save less than the best of the candidates.").ranked(),
+    Base::absolute("gain_per_slot", "ms", "Marginal gain per CPU and GPU slot that it takes.").ranked(),
     Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
+    Base::absolute(
+        "speedup_in_reach",
+        "1",
+        "Share by which the job could be sped up at most in this slot, if it got this and whatever more it wants.",
+    )
+    .ranked(),
+    Base::absolute(
+        "reach_behind_best",
+        "1",
+        "Share of speed that it would put out of reach, against the best of the candidates.",
+    ),
     Base::absolute("workers_then", "workers", "Workers that the job would have."),
     Base::absolute("servers_then", "servers", "Parameter servers that the job would have."),
-    Base::absolute("servers_per_worker_then", "1", "Servers ÷ workers that the job would have, of each at least 1.")
-        .ranked(),
+    Base::absolute(
+        "servers_per_worker_then",
+        "1",
+        "Balance of servers and workers that the job would have: servers ÷ workers, of each at least 1.",
+    )
+    .ranked(),
     Base::absolute("slots_taken", "slots", "CPU and GPU slots that it takes.").ranked(),
     Base::absolute("starts_job", "0/1", "Whether the job could train with it and could not without."),
     Base::absolute("workers", "workers", "Workers that the job has in this slot."),
     Base::absolute("servers", "servers", "Parameter servers that the job has in this slot."),
-    Base::absolute("servers_per_worker", "1", "Servers ÷ workers of the job, of each at least 1."),
+    Base::absolute(
+        "servers_per_worker",
+        "1",
+        "Balance of servers and workers of the job: servers ÷ workers, of each at least 1.",
+    ),
     Base::absolute("time_left", "ms", "Time that the job still needs with the tasks it has, at most 1e9 ms."),
     Base::absolute("is_resnet_50", "0/1", "Whether the job trains resnet-50."),
     Base::absolute("is_vgg_16", "0/1", "Whether the job trains vgg-16."),
@@ -52,7 +75,7 @@ impl Extractor {
         let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
         let flag = |is: bool| f64::from(u8::from(is));
         self.task.clear();
-        let most_saved = candidate.best().saved_ms;
+        let best = candidate.best();
         for task in candidate.tasks() {
             let [more_workers, more_servers] = task.counts();
             let (workers_then, servers_then) = (workers + more_workers, servers + more_servers);
@@ -64,9 +87,11 @@ impl Extractor {
                 flag(task == Task::Server),
                 flag(task == Task::Both),
                 gain.saved_ms,
-                most_saved - gain.saved_ms,
+                best.saved_ms - gain.saved_ms,
                 gain.saved_ms / taken.max(1.0),
                 gain.speedup,
+                gain.in_reach,
+                best.in_reach - gain.in_reach,
                 f64::from(workers_then),
                 f64::from(servers_then),
                 servers_per_worker(workers_then, servers_then),

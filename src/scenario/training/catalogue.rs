@@ -11,10 +11,10 @@ use crate::{
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
-const GUARDS: [GuardTemplate; 14] = [
+const GUARDS: [GuardTemplate; 17] = [
     GuardTemplate {
         name: "worth-it",
-        text: "cluster: is_none <= 0 and best_time_saved <= {} never",
+        text: "cluster: is_none <= 0 and best_marginal_gain <= {} never",
         values: &[0.0, 1e3, 1e4, 3e4, 1e5, 3e5],
         meaning: "the slot is closed when no further task would save its job more than this",
     },
@@ -23,6 +23,12 @@ const GUARDS: [GuardTemplate; 14] = [
         text: "cluster: is_none <= 0 and best_speedup <= {} never",
         values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
         meaning: "the slot is closed when no further task would speed its job up by more than this share",
+    },
+    GuardTemplate {
+        name: "satisfied",
+        text: "cluster: is_none <= 0 and best_speedup_in_reach <= {} never",
+        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        meaning: "the slot is closed when no job could be sped up by more than this, whatever it got",
     },
     GuardTemplate {
         name: "wait-for-room",
@@ -55,6 +61,12 @@ const GUARDS: [GuardTemplate; 14] = [
         meaning: "jobs that a further task would speed up by no more than this wait for the others",
     },
     GuardTemplate {
+        name: "saturated",
+        text: "job: speedup_in_reach <= {} last",
+        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        meaning: "jobs that nothing could speed up by more than this wait for the others",
+    },
+    GuardTemplate {
         name: "short",
         text: "job: shortest_time_ratio <= {} first",
         values: &[1.0, 1.25, 1.5, 2.0, 3.0],
@@ -62,7 +74,7 @@ const GUARDS: [GuardTemplate; 14] = [
     },
     GuardTemplate {
         name: "largest-gain",
-        text: "job: time_saved_rank >= {} first",
+        text: "job: marginal_gain_rank >= {} first",
         values: &[2.0, 4.0, 8.0, 16.0],
         meaning: "jobs that save more time by a task than so many others come first",
     },
@@ -96,17 +108,26 @@ const GUARDS: [GuardTemplate; 14] = [
         values: &[0.0, 0.01, 0.02, 0.05],
         meaning: "tasks that speed the job up by no more than this come last",
     },
+    GuardTemplate {
+        name: "dead-end",
+        text: "task: reach_behind_best > {} last",
+        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        meaning: "tasks that put more than this share of the job's speed out of reach come last",
+    },
 ];
 
-const ORDERS: [(&str, &str, bool); 8] = [
+const ORDERS: [(&str, &str, bool); 11] = [
     ("cluster", "speedup", true),
+    ("cluster", "speedup_in_reach", true),
     ("job", "fair_order", false),
-    ("job", "time_saved_rank", true),
+    ("job", "marginal_gain_rank", true),
     ("job", "speedup_rank", true),
+    ("job", "speedup_in_reach_rank", true),
     ("job", "shortest_time_rank", false),
-    ("task", "time_saved_rank", true),
-    ("task", "time_saved_per_slot_rank", true),
+    ("task", "marginal_gain_rank", true),
+    ("task", "gain_per_slot_rank", true),
     ("task", "servers_per_worker_then_rank", false),
+    ("task", "reach_behind_best", false),
 ];
 
 const BORDERS: [(&str, &str, &[f32]); 4] = [
@@ -116,13 +137,16 @@ const BORDERS: [(&str, &str, &[f32]); 4] = [
     ("task", "free_gpu", &[0.25, 0.5, 0.75]),
 ];
 
-const TERMS: [TermTemplate; 17] = [
-    ("cluster", &[("time_saved", Log)]),
-    ("job", &[("time_saved", Log)]),
-    ("task", &[("time_saved", Log)]),
+const TERMS: [TermTemplate; 20] = [
+    ("cluster", &[("marginal_gain", Log)]),
+    ("job", &[("marginal_gain", Log)]),
+    ("task", &[("marginal_gain", Log)]),
     ("cluster", &[("speedup", Log)]),
     ("job", &[("speedup", Log)]),
     ("task", &[("speedup", Log)]),
+    ("cluster", &[("speedup_in_reach", Log)]),
+    ("job", &[("speedup_in_reach", Log)]),
+    ("task", &[("reach_behind_best", Log)]),
     ("job", &[("shortest_time", Log)]),
     ("task", &[("servers_per_worker_then", Log)]),
     ("cluster", &[("is_none", Linear), ("free_gpu_per_job", Log)]),
@@ -132,16 +156,16 @@ const TERMS: [TermTemplate; 17] = [
     ("job", &[("workers", Log)]),
     ("job", &[("servers", Log)]),
     ("job", &[("time_left", Log)]),
-    ("task", &[("time_saved_per_slot", Log)]),
+    ("task", &[("gain_per_slot", Log)]),
     ("job", &[("servers_per_worker", Log)]),
 ];
 
-const RULES: [RuleTemplate; 19] = [
+const RULES: [RuleTemplate; 22] = [
     rule("never-close", "cluster: smallest is_none", "go on as long as anything fits"),
     rule("start-only", "cluster: idle_jobs > 0 first, largest is_none", "close the slot once every job has begun"),
     rule(
         "marginal-stop",
-        "cluster: is_none <= 0 and wished_time_saved <= 0 never, is_none <= 0 and wish_fits <= 0 never, smallest is_none",
+        "cluster: is_none <= 0 and wished_gain <= 0 never, is_none <= 0 and wish_fits <= 0 never, smallest is_none",
         "go on until no worker or server saves time, or the one that saves most does not fit",
     ),
     rule(
@@ -151,8 +175,13 @@ const RULES: [RuleTemplate; 19] = [
     ),
     rule(
         "while-it-helps",
-        "cluster: is_none <= 0 and best_time_saved <= 0 never, smallest is_none",
+        "cluster: is_none <= 0 and best_marginal_gain <= 0 never, smallest is_none",
         "go on as long as a further task would save its job time",
+    ),
+    rule(
+        "while-in-reach",
+        "cluster: is_none <= 0 and best_speedup_in_reach <= 0 never, smallest is_none",
+        "go on as long as a job could still be sped up, be it by several tasks",
     ),
     rule("first-come", "job: smallest arrival_order_rank", "the oldest job first"),
     rule("newest-first", "job: largest arrival_order_rank", "the newest job first"),
@@ -165,19 +194,21 @@ const RULES: [RuleTemplate; 19] = [
     ),
     rule("shortest-job", "job: smallest shortest_time_rank", "the job with least time left at its best first"),
     rule("shortest-now", "job: smallest time_left_rank", "the job with least time left with what it has first"),
-    rule("largest-gain", "job: largest time_saved_rank", "the job that a task more would save most time first"),
+    rule("largest-gain", "job: largest marginal_gain_rank", "the job that a task more would save most time first"),
     rule(
         "marginal-gain",
-        "job: idle first, largest time_saved_by_one_rank",
+        "job: idle first, largest gain_of_one_rank",
         "jobs without a worker or server first, then the one that a worker or a server more would save most time",
     ),
     rule("fastest-growth", "job: largest speedup_rank", "the job that a task more would speed up most first"),
-    rule("both", "task: largest is_both", "a worker and a server together"),
-    rule("largest-time-saved", "task: largest time_saved_rank", "what saves the job most time"),
     rule(
-        "best-value",
-        "task: largest time_saved_per_slot_rank",
-        "what saves the job most time per slot of CPU and GPU",
+        "most-in-reach",
+        "job: largest speedup_in_reach_rank",
+        "the job that could be sped up most, be it by several tasks",
     ),
+    rule("both", "task: largest is_both", "a worker and a server together"),
+    rule("largest-task-gain", "task: largest marginal_gain_rank", "what saves the job most time"),
+    rule("best-value", "task: largest gain_per_slot_rank", "what saves the job most time per slot of CPU and GPU"),
+    rule("no-dead-end", "task: smallest reach_behind_best", "what keeps the job's best speed in reach"),
     rule("balanced", "task: smallest servers_per_worker_then_rank", "what leaves fewest servers per worker"),
 ];

@@ -227,6 +227,14 @@ impl<'a> JobView<'a> {
         self.sim.speed_with(self.id, task.counts())
     }
 
+    /// The most epochs per slot that it could do in this slot if it got this task and whatever more it wants, see
+    /// [`crate::workload::training::Speed::in_reach`]; 0 beyond the maxima.
+    #[must_use]
+    pub fn speed_in_reach(&self, task: Task) -> f64 {
+        let [workers, servers] = task.counts();
+        self.sim.cluster.speed.in_reach(self.kind(), self.workers() + workers, self.servers() + servers)
+    }
+
     /// The most epochs per slot that the job can do, see [`crate::workload::training::Speed::best`].
     #[must_use]
     pub fn best_speed(&self) -> f64 {

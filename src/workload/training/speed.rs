@@ -39,7 +39,9 @@ pub struct Speed {
     law: SpeedLaw,
     /// Epochs per slot by type, parameter servers, workers, each from 0 to one beyond the maximum. Empty if placement counts.
     table: Vec<f64>,
-    /// Workers and parameter servers in the table: the maxima + 2.
+    /// For each entry of the table the most of it and of all with as many workers and servers or more, within the limits.
+    reach: Vec<f64>,
+    /// Workers and parameter servers in the tables: the maxima + 2.
     sides: [usize; 2],
     /// By type: facts, and the factor from steps/s to epochs per slot. Empty if placement does not count.
     facts: Vec<(AnalyticFacts, f64)>,
@@ -86,7 +88,7 @@ impl Speed {
             .collect::<Result<_, String>>()?;
         let bundles = limits[0].min(limits[1]);
         let best = facts.iter().map(|(facts, factor)| facts.best_steps_per_s(bundles, nodes) * factor).collect();
-        Ok(Self { law: SpeedLaw::Analytic, table: Vec::new(), sides: [0; 2], facts, best })
+        Ok(Self { law: SpeedLaw::Analytic, table: Vec::new(), reach: Vec::new(), sides: [0; 2], facts, best })
     }
 
     fn tabulate<'a, F: Fn(u32, u32) -> f64>(
@@ -97,20 +99,24 @@ impl Speed {
     ) -> Result<Self, String> {
         let sides = limits.map(|limit| limit as usize + 2);
         let (mut table, mut best) = (Vec::with_capacity(types.len() * sides[0] * sides[1]), Vec::new());
+        let mut reach = Vec::with_capacity(table.capacity());
         for job_type in types {
-            let (speed, mut most) = (speed_of(job_type)?, 0.0_f64);
+            let (speed, first) = (speed_of(job_type)?, table.len());
             for servers in 0..=limits[1] + 1 {
                 for workers in 0..=limits[0] + 1 {
-                    let value = if workers == 0 || servers == 0 { 0.0 } else { speed(workers, servers) };
-                    if workers <= limits[0] && servers <= limits[1] {
-                        most = most.max(value);
-                    }
-                    table.push(value);
+                    table.push(if workers == 0 || servers == 0 { 0.0 } else { speed(workers, servers) });
                 }
             }
-            best.push(most);
+            reach.resize(table.len(), 0.0);
+            for (servers, workers) in
+                (0..=limits[1] as usize).rev().flat_map(|s| (0..=limits[0] as usize).rev().map(move |w| (s, w)))
+            {
+                let at = first + servers * sides[0] + workers;
+                reach[at] = f64::max(table[at], f64::max(reach[at + 1], reach[at + sides[0]]));
+            }
+            best.push(reach[first]);
         }
-        Ok(Self { law, table, sides, facts: Vec::new(), best })
+        Ok(Self { law, table, reach, sides, facts: Vec::new(), best })
     }
 
     /// Where the speeds come from.
@@ -136,6 +142,22 @@ impl Speed {
     pub fn by_count(&self, kind: u8, workers: u32, servers: u32) -> f64 {
         debug_assert!((workers as usize) < self.sides[0] && (servers as usize) < self.sides[1]);
         self.table[(kind as usize * self.sides[1] + servers as usize) * self.sides[0] + workers as usize]
+    }
+
+    /// The most epochs per slot with at least so many workers and parameter servers, within the limits; 0 beyond them. Where
+    /// placement counts, [`Speed::best`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Speed::by_count`], but for placement.
+    #[inline]
+    #[must_use]
+    pub fn in_reach(&self, kind: u8, workers: u32, servers: u32) -> f64 {
+        if self.by_placement() {
+            return self.best(kind);
+        }
+        debug_assert!((workers as usize) < self.sides[0] && (servers as usize) < self.sides[1]);
+        self.reach[(kind as usize * self.sides[1] + servers as usize) * self.sides[0] + workers as usize]
     }
 
     /// Epochs per slot by nodes, each with at least one task and named once.
@@ -189,6 +211,11 @@ mod tests {
                 }
             }
             assert_eq!(speed.best(kind), best);
+            for (workers, servers) in (0..=6).flat_map(|w| (0..=8).map(move |s| (w, s))) {
+                let more = (workers..=5).flat_map(|w| (servers..=7).map(move |s| (w, s)));
+                let most = more.map(|(w, s)| speed.by_count(kind, w, s)).fold(0.0, f64::max);
+                assert_eq!(speed.in_reach(kind, workers, servers), most);
+            }
         }
     }
 
