@@ -2,11 +2,11 @@
 
 use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
 use crate::{
-    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare},
+    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare, floor},
     model::Student,
     policy::{Policies, Policy, Sort, StudentPolicy},
     recorder::{EpisodeRun, RolloutError, rollouts},
-    rng::Split,
+    rng::{Split, episode_seed},
     scenario::Scenario,
     spec::Spec,
 };
@@ -225,7 +225,10 @@ pub(super) fn closed_loop<S: Policies>(
     if contenders[0].id != yardstick && contenders.iter().any(|c| c.id == yardstick) {
         baselines.push(yardstick.to_owned());
     }
-    let comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
+    let mut comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
+    let seeds = (0..which.episodes).map(|episode| episode_seed(common.seed, split, u64::from(episode)));
+    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(&workload, seed)).collect();
+    comparison.floor = floors.and_then(|floors| floor(&floors, &figures[0].2, common.seed));
     Ok(Comparison { comparison, schedules })
 }
 
@@ -282,7 +285,14 @@ pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<(
         }
         table.row(row);
     }
-    output.text(table)
+    output.text(table)?;
+    let Some(floor) = &c.floor else { return Ok(()) };
+    let ratio = floor.ratio.as_ref().map(|r| format!(", {} of {}", table::interval(r, 3), c.policies[0].policy));
+    output.text(format!(
+        "each job alone at its best from its arrival on: {}{}",
+        table::seconds(&floor.mean_jct_ms),
+        ratio.unwrap_or_default()
+    ))
 }
 
 /// A policy's ratio to a baseline in words.

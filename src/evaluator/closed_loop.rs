@@ -1,6 +1,6 @@
 //! Paired comparison of policies that ran on the same episodes.
 
-use super::{ClosedLoop, Estimate, PolicyOutcome, Ratio, interval::bootstrap};
+use super::{ClosedLoop, Estimate, Floor, PolicyOutcome, Ratio, interval::bootstrap};
 
 /// What one policy achieved in one episode.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,25 @@ pub fn compare(
         episodes: policies.first().map_or(0, |(_, _, runs)| runs.len()),
         policies: policies.iter().map(outcome).collect(),
         ratios,
+        floor: None,
     }
+}
+
+/// What no scheduler can be better than, from its mean completion time in each episode and the first policy's figures.
+#[must_use]
+pub fn floor(mean_jct_ms: &[f64], first: &[EpisodeFigures], seed: u64) -> Option<Floor> {
+    if mean_jct_ms.is_empty() {
+        return None;
+    }
+    let logs: Option<Vec<f64>> = mean_jct_ms.iter().zip(first).map(|(a, b)| Some((a / b.mean_jct_ms?).ln())).collect();
+    let over_episodes =
+        |values: &[f64]| bootstrap(values.len(), seed, |counts| weighted_mean(values.iter().copied(), counts));
+    Some(Floor {
+        mean_jct_ms: over_episodes(mean_jct_ms),
+        ratio: logs
+            .filter(|l| l.iter().all(|v| v.is_finite()))
+            .map(|logs| bootstrap(logs.len(), seed, |counts| weighted_mean(logs.iter().copied(), counts).exp())),
+    })
 }
 
 /// The quantiles 0, 1/100, ..., 1, interpolated between neighbours: quantile q of n values in order is the one at place
@@ -111,6 +129,16 @@ mod tests {
             jobs_in_system: 2.0,
         };
         jct.iter().map(figure).collect()
+    }
+
+    #[test]
+    fn a_floor_is_compared_episode_by_episode() {
+        let first = figures(&[Some(10.0), Some(40.0)]);
+        let found = floor(&[5.0, 10.0], &first, 1).expect("two episodes");
+        assert_eq!(found.mean_jct_ms.value, 7.5);
+        assert!((found.ratio.expect("completed").value - 0.125_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(floor(&[5.0, 10.0], &figures(&[Some(1.0), None]), 1).and_then(|f| f.ratio), None);
+        assert_eq!(floor(&[], &[], 1), None);
     }
 
     #[test]

@@ -14,10 +14,12 @@ pub(crate) mod tiny;
 
 pub use agreement::{AgreementRow, agreement};
 pub use budget::{Budget, BudgetRow, BudgetTally, FORCED, budget};
-pub use closed_loop::{EpisodeFigures, compare};
+pub use closed_loop::{EpisodeFigures, compare, floor};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
-pub use report::{ClosedLoop, Estimate, Evaluation, FidelityRow, Lead, PolicyOutcome, Ratio, Schedule, ScheduleRun};
+pub use report::{
+    ClosedLoop, Estimate, Evaluation, FidelityRow, Floor, Lead, PolicyOutcome, Ratio, Schedule, ScheduleRun,
+};
 pub use scorer::{Scorer, best_single_features};

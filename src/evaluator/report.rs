@@ -125,8 +125,21 @@ pub struct ClosedLoop {
     pub episodes: usize,
     /// One entry per policy, teacher first.
     pub policies: Vec<PolicyOutcome>,
-    /// Ratios to the teacher and to `fair`.
+    /// Ratios to the teacher and to the scenario's first baseline.
     pub ratios: Vec<Ratio>,
+    /// What no scheduler can be better than, where the scenario knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
+}
+
+/// Completion times if every job had the cluster to itself, at its best, from its arrival on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Floor {
+    /// Mean over jobs and episodes, ms.
+    pub mean_jct_ms: Estimate,
+    /// Relative to the first policy, geometric mean over episodes; `None` if that policy stranded the cluster.
+    pub ratio: Option<Estimate>,
 }
 
 /// Everything that `distill evaluate` measures.

@@ -49,6 +49,12 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// The episode with this seed, before its first question.
     fn start(workload: &Self::Workload, seed: u64) -> Self::Simulator;
 
+    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
+    /// the scenario does not know.
+    fn floor_ms(_workload: &Self::Workload, _seed: u64) -> Option<f64> {
+        None
+    }
+
     /// Simulated time of a question, ms.
     fn time_ms(seen: &Observation<'_, Self>) -> f64;
 

@@ -70,6 +70,13 @@ impl Scenario for Training {
         Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed)
     }
 
+    fn floor_ms(workload: &TrainingWorkload, seed: u64) -> Option<f64> {
+        let (cluster, jobs) = (workload.cluster(), workload.jobs(seed));
+        let slots: f64 = jobs.iter().map(|job| job.real_epochs / cluster.speed.best(job.kind)).sum();
+        // Speeds that depend on placement have a best that is only an estimate.
+        (!cluster.speed.by_placement()).then(|| slots / jobs.len() as f64 * cluster.slot_ms())
+    }
+
     fn time_ms(seen: &Observation<'_>) -> f64 {
         seen.time_ms()
     }

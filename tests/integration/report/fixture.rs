@@ -256,6 +256,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
         episodes: 20,
         policies: policies.into_iter().map(outcome).collect(),
         ratios,
+        floor: None,
     }
 }
 
