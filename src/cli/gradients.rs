@@ -12,7 +12,10 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
         policy::{self, neural::Tensors},
         recorder::policy_source,
         spec::Spec,
-        trainer::{RecordedLessons, TrainError, Weights, teacher_gradients},
+        trainer::{
+            RecordedLessons, TrainError, Weights,
+            decima::{layout, teacher_gradients},
+        },
     };
     let (driver, labeller) = (&trace.manifest.driver, &trace.manifest.labeller);
     let spec: Spec = labeller.id.parse()?;
@@ -26,7 +29,7 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
     let tensors = spec.file.as_ref().map_or_else(Tensors::builtin, Tensors::load)?;
-    let weights = Weights::from_tensors(&tensors, &labeller.id)?;
+    let weights = Weights::from_tensors(layout(), &tensors, &labeller.id)?;
     let recorded = RecordedLessons::open(&trace.dir)?;
     match teacher_gradients(&weights, &recorded, decisions, &STOP) {
         Err(TrainError::Interrupted) => Err(Interrupted.into()),

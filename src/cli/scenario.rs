@@ -29,6 +29,21 @@ impl Common {
         self.scenario.unwrap_or(ScenarioName::Dag)
     }
 
+    /// Refuses a scenario that is not the one of `what`.
+    ///
+    /// # Errors
+    ///
+    /// Another scenario that the user names.
+    #[cfg(feature = "torch")]
+    pub(super) fn require<S: crate::scenario::Scenario>(&self, what: &str) -> Result<()> {
+        match self.scenario.map(ScenarioName::info) {
+            Some(asked) if asked.name != S::INFO.name => {
+                bail!("--scenario {}: {what} is of the scenario `{}`", asked.name, S::INFO.name)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The scenario of a student or trace.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 /// State of Adam (D. P. Kingma, J. Ba, *Adam: A Method for Stochastic Optimization*, ICLR 2015).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Adam {
+pub struct Adam {
     /// Running mean of the gradient.
     pub(super) mean: Vec<f32>,
     /// Running mean of its square.

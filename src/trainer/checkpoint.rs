@@ -1,6 +1,6 @@
 //! The state of a training as one file, so that it is whole or not there.
 
-use super::{Phase, TrainError, UpdateStats, Validation, Weights, adam::Adam};
+use super::{Phase, TrainError, UpdateStats, Validation, Weights, adam::Adam, weights::Layout};
 use crate::policy::neural::{Tensor, Tensors};
 use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct IterationRow {
     pub mean_jct_s: Option<f64>,
     /// Rollouts that stranded the cluster.
     pub stalled: u32,
-    /// Share of the variance of costs that the backlog explains.
+    /// Share of the variance of what decisions came to that was expected: from the backlog (Decima), by the value network (DL2).
     pub explained: f64,
     /// What the update saw.
     pub update: UpdateStats,
@@ -78,7 +78,7 @@ impl Checkpoint {
     /// A training that has not begun.
     #[must_use]
     pub fn new(weights: Weights) -> Self {
-        let adam = Adam::new(weights.0.len());
+        let adam = Adam::new(weights.data.len());
         Self { weights, adam, best: None, rows: Vec::new(), seconds: Vec::new() }
     }
 
@@ -96,12 +96,12 @@ impl Checkpoint {
     pub fn to_bytes(&self) -> Result<Vec<u8>, TrainError> {
         let flat = |data: &[f32]| Tensor { shape: vec![data.len()], data: data.to_vec() };
         let mut entries = BTreeMap::from([
-            ("weights".to_owned(), flat(&self.weights.0)),
+            ("weights".to_owned(), flat(&self.weights.data)),
             ("adam.mean".to_owned(), flat(&self.adam.mean)),
             ("adam.square".to_owned(), flat(&self.adam.square)),
         ]);
         if let Some(best) = &self.best {
-            entries.insert("best".to_owned(), flat(&best.weights.0));
+            entries.insert("best".to_owned(), flat(&best.weights.data));
         }
         let progress = Progress {
             format: FORMAT,
@@ -120,7 +120,7 @@ impl Checkpoint {
     /// # Errors
     ///
     /// A file that is damaged, of another version or of another network.
-    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, TrainError> {
+    pub fn from_bytes(bytes: &[u8], layout: &Layout, path: &Path) -> Result<Self, TrainError> {
         let fail = |reason: String| TrainError::State { path: path.to_owned(), reason };
         let tensors = Tensors::from_bytes(bytes, &path.display().to_string()).map_err(|e| fail(e.to_string()))?;
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| fail(e.to_string()))?;
@@ -130,23 +130,17 @@ impl Checkpoint {
         if progress.format != FORMAT {
             return Err(fail(format!("has format {}, this program reads {FORMAT}", progress.format)));
         }
-        let len = Weights::random(0).0.len();
-        let flat = |name: &str| match tensors.get(name) {
-            Some(t) if t.data.len() == len => Ok(t.data.clone()),
-            Some(t) => Err(fail(format!("`{name}` has {} numbers, expected {len}", t.data.len()))),
-            None => Err(fail(format!("`{name}` is missing"))),
+        let row = |name: &str| {
+            let found = tensors.get(name).ok_or_else(|| fail(format!("`{name}` is missing")))?;
+            let wrong = || fail(format!("`{name}` has {} numbers, which is another network", found.data.len()));
+            Weights::with(layout, found.data.clone()).ok_or_else(wrong)
         };
         let best = match progress.best {
-            Some((iteration, score)) => Some(Best { iteration, score, weights: Weights(flat("best")?) }),
+            Some((iteration, score)) => Some(Best { iteration, score, weights: row("best")? }),
             None => None,
         };
-        Ok(Self {
-            weights: Weights(flat("weights")?),
-            adam: Adam { mean: flat("adam.mean")?, square: flat("adam.square")?, steps: progress.adam_steps },
-            best,
-            rows: progress.rows,
-            seconds: progress.seconds,
-        })
+        let adam = Adam { mean: row("adam.mean")?.data, square: row("adam.square")?.data, steps: progress.adam_steps };
+        Ok(Self { weights: row("weights")?, adam, best, rows: progress.rows, seconds: progress.seconds })
     }
 }
 
@@ -157,13 +151,17 @@ mod tests {
     #[test]
     fn damaged_states_are_refused_with_a_reason() -> Result<(), TrainError> {
         let path = Path::new("state.safetensors");
-        let checkpoint = Checkpoint::new(Weights::random(2));
+        let layout: Layout = [("a".to_owned(), vec![4, 3])].into();
+        let weights = |seed| Weights::random(layout.clone(), seed, |_| 1.0);
+        let checkpoint = Checkpoint::new(weights(2));
         let bytes = checkpoint.to_bytes()?;
-        assert_eq!(Checkpoint::from_bytes(&bytes, path)?, checkpoint);
-        let reason = |bytes: &[u8]| Checkpoint::from_bytes(bytes, path).unwrap_err().to_string();
+        assert_eq!(Checkpoint::from_bytes(&bytes, &layout, path)?, checkpoint);
+        let reason = |bytes: &[u8]| Checkpoint::from_bytes(bytes, &layout, path).unwrap_err().to_string();
         assert!(reason(&bytes[..bytes.len() - 9]).contains("state.safetensors"));
         assert!(reason(b"nothing").contains("--force"));
-        let other = Weights::random(1).to_tensors().to_safetensors(None)?;
+        let wider = Checkpoint::from_bytes(&bytes, &[("a".to_owned(), vec![5, 3])].into(), path);
+        assert!(wider.unwrap_err().to_string().contains("12 numbers, which is another network"));
+        let other = weights(1).to_tensors().to_safetensors(None)?;
         assert!(reason(&other).contains("not the state of a training"));
         Ok(())
     }

@@ -4,40 +4,38 @@ use super::TrainError;
 use crate::{
     policy::{Policy, PolicyError},
     recorder::workload_source,
-    scenario::{Dag, dag::Probabilities},
-    simulator::dag::{Decision, Observation, StageRef},
+    scenario::{Decision, Observation, Questions, Scenario},
+    simulator::Simulation,
     spec::Spec,
     trace::Trace,
-    workload::{self, dag::Workload},
 };
 use std::{path::Path, sync::Arc};
 
 /// A teacher.
-pub enum Lessons {
+pub enum Lessons<S: Scenario> {
     /// A policy. Half of the rollouts are its own; in the others the network schedules and the policy says what it would
     /// have done (S. Ross et al., *A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
     /// Learning*, AISTATS 2011).
-    Policy(Box<dyn Policy>),
+    Policy(Box<dyn Policy<S>>),
     /// The episodes of a trace, played again, as DL2 begins from the logs of the scheduler at work.
-    Trace(RecordedLessons),
+    Trace(RecordedLessons<S>),
 }
 
 /// The decisions of a trace.
-pub struct RecordedLessons {
-    pub(super) workload: Box<dyn Workload>,
-    pub(super) episodes: Vec<RecordedEpisode>,
+pub struct RecordedLessons<S: Scenario> {
+    pub(super) workload: Box<S::Workload>,
+    pub(super) episodes: Vec<RecordedEpisode<S>>,
 }
 
 /// One episode of a trace.
-#[derive(Clone, Debug)]
-pub(super) struct RecordedEpisode {
+pub(super) struct RecordedEpisode<S: Scenario> {
     pub(super) episode: u32,
     pub(super) seed: u64,
-    pub(super) decisions: Arc<[Decision]>,
+    pub(super) decisions: Arc<[Decision<S>]>,
 }
 
-impl RecordedLessons {
-    /// Reads a trace that this program recorded on a workload that can be opened again.
+impl<S: Scenario> RecordedLessons<S> {
+    /// Reads a trace that this program recorded on a workload that can be opened again, and plays its decisions once.
     ///
     /// # Errors
     ///
@@ -45,69 +43,99 @@ impl RecordedLessons {
     pub fn open(dir: &Path) -> Result<Self, TrainError> {
         let fail = |reason: String| TrainError::Lessons { path: dir.to_owned(), reason };
         let trace = Trace::open(dir)?;
+        let found = &trace.manifest.feature_set.scenario;
+        if found != S::INFO.name {
+            return Err(fail(format!("a trace of the scenario {found}, this network is for {}", S::INFO.name)));
+        }
         let recorded = &trace.manifest.workload;
         let spec: Spec = recorded.id.parse().map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
-        let workload = workload::dag::open(&spec).map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
-        if workload_source::<Dag>(&recorded.id, &*workload)? != *recorded {
+        let workload = S::open_workload(&spec).map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
+        if workload_source::<S>(&recorded.id, &*workload)? != *recorded {
             let reason = format!("the files of its workload `{}` have changed since; record it again", recorded.id);
             return Err(fail(reason));
         }
-        let mut episodes: Vec<(u32, u64, Vec<Decision>)> = Vec::new();
+        // Per episode and decision, the places of what was chosen, level by level.
+        let mut paths: Vec<(u32, u64, Vec<Vec<usize>>)> = Vec::new();
         for row in trace.episodes()? {
-            episodes.push((row.episode, row.seed, vec![Decision::Abstain; row.decisions as usize]));
+            paths.push((row.episode, row.seed, vec![Vec::new(); row.decisions as usize]));
         }
-        // A row of the last level says it all: job, stage, amount.
-        let level = trace.manifest.feature_set.levels.last().map(|l| l.name.clone()).unwrap_or_default();
-        let amounts = trace.level(&level)?;
-        for choice in amounts.iter() {
-            let Some(chosen) = choice.chosen.iter().position(|&c| c) else { continue };
-            let (episode, step) = (choice.header.episode, choice.header.step as usize);
-            let row = choice.entity.chunks(amounts.spec.entities.len()).nth(chosen);
-            let place = episodes.binary_search_by_key(&episode, |e| e.0).ok();
-            let decision = place.and_then(|place| episodes[place].2.get_mut(step));
-            match (row, decision) {
-                (Some(&[job, stage, executors]), Some(decision)) => {
-                    *decision = Decision::Assign { stage: StageRef { job, stage }, executors };
+        for level in &trace.manifest.feature_set.levels {
+            for choice in trace.level(&level.name)?.iter() {
+                let Some(chosen) = choice.chosen.iter().position(|&c| c) else { continue };
+                let (episode, step) = (choice.header.episode, choice.header.step as usize);
+                let place = paths.binary_search_by_key(&episode, |e| e.0).ok();
+                match place.and_then(|place| paths[place].2.get_mut(step)) {
+                    Some(path) => path.push(chosen),
+                    None => {
+                        return Err(fail(format!(
+                            "level {} has a decision {step} of episode {episode}, which the trace has not",
+                            level.name
+                        )));
+                    }
                 }
-                _ => return Err(fail(format!("decision {step} of episode {episode} of level {level} does not fit"))),
             }
         }
-        let incomplete = |e: &&(u32, u64, Vec<Decision>)| e.2.contains(&Decision::Abstain);
-        if let Some((episode, ..)) = episodes.iter().find(incomplete).filter(|_| !trace.manifest.abstains) {
-            return Err(fail(format!(
-                "episode {episode} lacks decisions of level {level}, so it cannot be played again"
-            )));
+        let mut episodes = Vec::new();
+        for (episode, seed, paths) in paths {
+            let decisions = decisions::<S>(&workload, seed, &paths, trace.manifest.abstains);
+            let decisions =
+                decisions.map_err(|reason| fail(format!("episode {episode} cannot be played again: {reason}")))?;
+            episodes.push(RecordedEpisode { episode, seed, decisions: decisions.into() });
         }
-        let episodes = episodes.into_iter().map(|(episode, seed, decisions)| RecordedEpisode {
-            episode,
-            seed,
-            decisions: decisions.into(),
-        });
-        Ok(Self { workload, episodes: episodes.collect() })
+        match episodes.is_empty() {
+            true => Err(fail("it has no episodes".to_owned())),
+            false => Ok(Self { workload, episodes }),
+        }
+    }
+}
+
+/// What the paths of an episode's decisions come to.
+fn decisions<S: Scenario>(
+    workload: &S::Workload,
+    seed: u64,
+    paths: &[Vec<usize>],
+    abstains: bool,
+) -> Result<Vec<Decision<S>>, String> {
+    let levels = (S::INFO.feature_set)().levels.len();
+    let (mut sim, mut questions, mut rows) = (S::start(workload, seed), S::Questions::default(), Vec::new());
+    let mut decisions = Vec::new();
+    for (step, path) in paths.iter().enumerate() {
+        let seen = sim.observation().ok_or_else(|| format!("it ends after {step} of {} decisions", paths.len()))?;
+        questions.update(&seen);
+        rows.clear();
+        if path.len() < levels && questions.rows(&seen, path, abstains, &mut rows) > 0 {
+            return Err(format!("decision {step} lacks its choice at level {}", path.len() + 1));
+        }
+        let decision = questions.decision(&seen, path);
+        sim.step(decision).map_err(|e| format!("decision {step}: {e}"))?;
+        decisions.push(decision);
+    }
+    match sim.observation() {
+        None => Ok(decisions),
+        Some(_) => Err(format!("it goes on after its {} decisions", paths.len())),
     }
 }
 
 /// Does again what was recorded.
-pub(super) struct Replay {
-    decisions: Arc<[Decision]>,
+pub(super) struct Replay<S: Scenario> {
+    decisions: Arc<[Decision<S>]>,
     next: usize,
 }
 
-impl Replay {
-    pub(super) fn new(episode: &RecordedEpisode) -> Self {
+impl<S: Scenario> Replay<S> {
+    pub(super) fn new(episode: &RecordedEpisode<S>) -> Self {
         Self { decisions: Arc::clone(&episode.decisions), next: 0 }
     }
 }
 
-impl Policy for Replay {
-    fn fresh(&self) -> Box<dyn Policy> {
+impl<S: Scenario> Policy<S> for Replay<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self { decisions: Arc::clone(&self.decisions), next: 0 })
     }
 
-    fn decide(&mut self, _: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, _: &Observation<'_, S>, _: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
         self.next += 1;
-        // An episode that is longer than the recorded one is another; the next decision that is illegal says so.
-        Ok(self.decisions.get(self.next - 1).copied().unwrap_or(Decision::Abstain))
+        Ok(*self.decisions.get(self.next - 1).expect("the episode was played to its end when the trace was opened"))
     }
 
     fn abstains(&self) -> bool {

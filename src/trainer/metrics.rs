@@ -18,7 +18,7 @@ pub fn metrics(rows: &[IterationRow]) -> Result<Vec<u8>, PolarsError> {
         ("decisions", |r| Some(r.decisions as f64)),
         ("rollout_jct_s", |r| r.mean_jct_s),
         ("rollout_stalled", |r| Some(f64::from(r.stalled))),
-        ("backlog_explains", |r| (r.phase == Phase::Reinforcement).then_some(r.explained)),
+        ("explained", |r| (r.phase == Phase::Reinforcement).then_some(r.explained)),
         ("loss", |r| Some(r.update.loss)),
         ("entropy", |r| Some(r.update.entropy)),
         ("kl", |r| Some(r.update.kl)),

@@ -1,39 +1,32 @@
-//! Training of the Decima network: reinforcement learning in the simulator, from random weights, from a checkpoint, or
-//! from what a heuristic does (cargo feature `torch`).
+//! Training of neural schedulers: reinforcement learning in the simulator, from random weights, from a checkpoint, or
+//! from what a heuristic does (cargo feature `torch`). [`decima`] and [`dl2`] teach the two networks, [`Session`] is what they
+//! have in common.
 //!
 //! Rollouts run the forward pass in plain Rust on all threads; libtorch computes gradients only. The same parameters, seed
 //! and files give the same bits on one machine, for any number of threads and across interruptions, unless training is
-//! limited by time. Sources: H. Mao et al., *Learning Scheduling Algorithms for Data Processing Clusters*, SIGCOMM 2019,
-//! for the network and its training; J. Schulman et al., *Proximal Policy Optimization Algorithms*, 2017, for the update.
+//! limited by time.
 
 mod adam;
-mod batch;
 mod checkpoint;
-mod experience;
-mod gradients;
+pub mod decima;
+pub mod dl2;
 mod lessons;
 mod metrics;
-mod network;
-mod params;
-mod returns;
-mod rollout;
+mod schedule;
 mod session;
 mod update;
 mod validation;
 mod weights;
 
-#[cfg(test)]
-mod tests;
-
+pub use adam::Adam;
 pub use checkpoint::{Best, Checkpoint, IterationRow};
-pub use gradients::teacher_gradients;
 pub use lessons::{Lessons, RecordedLessons};
 pub use metrics::metrics;
-pub use params::{Algorithm, Judge, ParamError, Ramp, Returns, TrainParams};
-pub use session::{End, Phase, Session};
+pub use schedule::{Judge, ParamError, Ramp, Schedule};
+pub use session::{End, Learner, Phase, Session};
 pub use update::UpdateStats;
 pub use validation::{ModeResult, Validation};
-pub use weights::Weights;
+pub use weights::{Layout, Weights};
 
 use crate::{
     policy::neural::NeuralError,

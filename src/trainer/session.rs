@@ -1,30 +1,18 @@
-//! A training, iteration by iteration.
+//! A training, iteration by iteration, whatever network it is of.
 
 use super::{
-    Checkpoint, IterationRow, Lessons, TrainError, TrainParams, UpdateStats, Weights,
-    checkpoint::Best,
-    lessons::Replay,
-    params::ParamError,
-    returns::advantages,
-    rollout::{Lead, Rollout, RolloutId, play},
-    update::{Goal, Learner},
+    Checkpoint, IterationRow, Schedule, TrainError, UpdateStats, Weights, adam::Adam, checkpoint::Best,
     validation::Arena,
 };
 use crate::{
-    policy::{
-        Policy,
-        neural::{DecimaPolicy, DecimaWeights},
-    },
-    rng::{Split, Stream, episode_seed, hash},
-    workload::dag::Workload,
+    policy::{Policy, neural::NeuralError},
+    rng::{Split, episode_seed, hash},
+    scenario::Scenario,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 use tch::Device;
@@ -51,51 +39,67 @@ pub enum End {
     Patience,
 }
 
+/// A network that can be trained.
+pub trait Learner: Sync {
+    /// The kind of cluster that it schedules.
+    type Scenario: Scenario;
+
+    /// How long, and how it is looked at.
+    fn schedule(&self) -> &Schedule;
+
+    /// Where validations are held.
+    fn arena(&self) -> &<Self::Scenario as Scenario>::Workload;
+
+    /// The network as a scheduler, greedy or sampling.
+    ///
+    /// # Errors
+    ///
+    /// [`NeuralError::NotFinite`] if training has gone astray.
+    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Self::Scenario>>, NeuralError>;
+
+    /// Does one iteration: rollouts and update. It may leave half-moved weights behind if it fails.
+    ///
+    /// # Errors
+    ///
+    /// A rollout or libtorch that fails, or an interruption.
+    fn iterate(
+        &self,
+        which: (u32, Phase),
+        moving: (&mut Weights, &mut Adam),
+        stop: &AtomicBool,
+    ) -> Result<IterationRow, TrainError>;
+}
+
 /// A training that goes on step by step. What it needs to go on later is in its [`Checkpoint`].
-pub struct Session<'a> {
-    workloads: &'a [Box<dyn Workload>],
-    lessons: Option<&'a Lessons>,
-    params: &'a TrainParams,
-    arena: Arena<'a>,
-    device: Device,
+pub struct Session<'a, L: Learner> {
+    learner: &'a L,
+    arena: Arena<'a, L::Scenario>,
     stop: &'a AtomicBool,
     checkpoint: Checkpoint,
 }
 
-impl<'a> Session<'a> {
-    /// A training that goes on from `checkpoint`. Job sequences come from the workloads in turn, those of validations from
-    /// the first. `reference` is the policy that validations compare with. Runs the reference, and looks at the network if
-    /// nothing has been done yet.
+impl<'a, L: Learner> Session<'a, L> {
+    /// A training that goes on from `checkpoint`. `reference` is the policy that validations compare with. Runs the reference,
+    /// and looks at the network if nothing has been done yet.
     ///
     /// # Errors
     ///
-    /// No workload, parameters out of range, imitation without lessons, a device that is not there, a policy that fails, or an
-    /// interruption.
+    /// A schedule out of range, a policy that fails, or an interruption.
     pub fn new(
-        workloads: &'a [Box<dyn Workload>],
-        reference: (&str, &dyn Policy),
-        lessons: Option<&'a Lessons>,
-        params: &'a TrainParams,
+        learner: &'a L,
+        reference: (&str, &dyn Policy<L::Scenario>),
         checkpoint: Checkpoint,
-        device: Device,
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
-        params.check()?;
+        let schedule = learner.schedule();
+        schedule.check()?;
         // One thread per shard of a step is faster than several within it, and keeps sums in order.
         tch::set_num_threads(1);
-        if let Device::Cuda(asked) = device {
-            let found = tch::Cuda::device_count();
-            if asked as i64 >= found {
-                return Err(TrainError::Device { asked, found });
-            }
-        }
-        let none = ParamError { name: "workloads", found: "none".to_owned(), allowed: "at least one" };
-        let first = workloads.first().ok_or(none)?;
-        let arena = Arena::new(&**first, reference, (params.seed, params.validation), stop)?;
-        let mut session = Self { workloads, lessons, params, arena, device, stop, checkpoint };
+        let arena = Arena::new(learner.arena(), reference, (schedule.seed, schedule.validation), stop)?;
+        let mut session = Self { learner, arena, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {
             let begin = Instant::now();
-            let mut row = session.row(0, Phase::Start, &[]);
+            let mut row = IterationRow::new(0, Phase::Start);
             session.validate(&mut row)?;
             session.finish(row, begin);
         }
@@ -111,14 +115,15 @@ impl<'a> Session<'a> {
     /// Whether there is nothing left to do.
     #[must_use]
     pub fn end(&self) -> Option<End> {
+        let schedule = self.learner.schedule();
         let done = self.checkpoint.iteration().unwrap_or(0);
-        if done >= self.params.imitation + self.params.iterations {
+        if done >= schedule.imitation + schedule.iterations {
             return Some(End::Iterations);
         }
         let best = self.checkpoint.best.as_ref().map_or(0, |b| b.iteration);
         let looks = self.checkpoint.rows.iter().filter(|r| r.iteration > best && r.validation.is_some());
         let looks = looks.filter(|r| r.phase == Phase::Reinforcement).count();
-        (self.params.patience > 0 && looks >= self.params.patience as usize).then_some(End::Patience)
+        (schedule.patience > 0 && looks >= schedule.patience as usize).then_some(End::Patience)
     }
 
     /// Does the next iteration.
@@ -129,54 +134,37 @@ impl<'a> Session<'a> {
     /// be saved.
     pub fn step(&mut self) -> Result<&IterationRow, TrainError> {
         let begin = Instant::now();
-        let params = self.params;
+        let schedule = *self.learner.schedule();
         let iteration = 1 + self.checkpoint.iteration().unwrap_or(0);
-        let lessons = self.lessons.filter(|_| iteration <= params.imitation);
-        let phase = if lessons.is_some() { Phase::Imitation } else { Phase::Reinforcement };
-        let (rollouts, groups) = match lessons {
-            Some(lessons) => (self.taught(iteration, lessons)?, Vec::new()),
-            None => self.own(iteration)?,
-        };
-        let mut row = self.row(iteration, phase, &rollouts);
-        let experience: Vec<_> = rollouts.into_iter().map(|r| r.experience).collect();
-        let share = f64::from(iteration - 1 - params.imitation.min(iteration - 1)) / f64::from(params.anneal);
-        let (goal, advantage) = match phase {
-            Phase::Reinforcement => {
-                let found = advantages(&experience, &groups, params.returns);
-                row.explained = found.explained;
-                row.entropy_weight = params.entropy.at(share);
-                row.learning_rate = params.learning_rate.at(share);
-                let goal =
-                    Goal::Reinforce { algorithm: params.algorithm, clip: params.clip, entropy: row.entropy_weight };
-                (goal, found.scaled)
-            }
-            Phase::Start | Phase::Imitation => {
-                row.learning_rate = params.imitation_rate;
-                (Goal::Imitate, experience.iter().map(|e| vec![0.0; e.steps.len()]).collect())
-            }
-        };
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TrainError::Interrupted);
-        }
+        let phase = if iteration <= schedule.imitation { Phase::Imitation } else { Phase::Reinforcement };
         let before = (self.checkpoint.weights.clone(), self.checkpoint.adam.clone());
-        if iteration == params.imitation + 1 {
+        if iteration == schedule.imitation + 1 {
             // What imitation has learned of gradients says nothing about those to come.
-            self.checkpoint.adam = super::adam::Adam::new(self.checkpoint.weights.0.len());
+            self.checkpoint.adam = Adam::new(self.checkpoint.weights.data.len());
         }
+        match self.iterate(iteration, phase) {
+            Ok(row) => {
+                self.finish(row, begin);
+                Ok(&self.checkpoint.rows[self.checkpoint.rows.len() - 1])
+            }
+            Err(error) => {
+                (self.checkpoint.weights, self.checkpoint.adam) = before;
+                Err(error)
+            }
+        }
+    }
+
+    fn iterate(&mut self, iteration: u32, phase: Phase) -> Result<IterationRow, TrainError> {
+        let schedule = self.learner.schedule();
         let Checkpoint { weights, adam, .. } = &mut self.checkpoint;
-        let mut learner = Learner { weights, adam, device: self.device };
-        let mut stream = Stream::new(hash(&[params.seed, u64::from(iteration)]), "update");
-        row.update = learner.update((&experience, &advantage), (goal, row.learning_rate), params, &mut stream)?;
-        let last = params.imitation + params.iterations;
+        let mut row = self.learner.iterate((iteration, phase), (weights, adam), self.stop)?;
+        let last = schedule.imitation + schedule.iterations;
         // Iterations of reinforcement are counted by themselves.
-        let count = if phase == Phase::Reinforcement { iteration - params.imitation } else { iteration };
-        let due = count.is_multiple_of(params.validate_every) || iteration == params.imitation || iteration == last;
-        if due && let Err(error) = self.validate(&mut row) {
-            (self.checkpoint.weights, self.checkpoint.adam) = before;
-            return Err(error);
+        let count = if phase == Phase::Reinforcement { iteration - schedule.imitation } else { iteration };
+        if count.is_multiple_of(schedule.validate_every) || iteration == schedule.imitation || iteration == last {
+            self.validate(&mut row)?;
         }
-        self.finish(row, begin);
-        Ok(&self.checkpoint.rows[self.checkpoint.rows.len() - 1])
+        Ok(row)
     }
 
     /// Looks at the network of the last iteration, if that has not been done: for a training that ends before its time.
@@ -193,101 +181,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Rollouts of the network, and which of them are of one job sequence.
-    fn own(&self, iteration: u32) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
-        let (sequences, each) = (self.params.sequences, self.params.rollouts);
-        let weights = self.checkpoint.weights.network()?;
-        let rollouts = self.parallel(sequences * each, |i| {
-            let id = self.id(iteration, i / each, i);
-            let workload = self.workload((iteration - 1) * sequences + i / each);
-            Ok(play(workload, &mut sampling(&weights), Lead::Own, id, self.params.returns)?)
-        })?;
-        let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
-        Ok((rollouts, groups.collect()))
-    }
-
-    /// Rollouts that a teacher comments on.
-    fn taught(&self, iteration: u32, lessons: &Lessons) -> Result<Vec<Rollout>, TrainError> {
-        let count = self.params.sequences * self.params.rollouts;
-        let weights = self.checkpoint.weights.network()?;
-        self.parallel(count, |i| {
-            let mut network = sampling(&weights);
-            Ok(match lessons {
-                Lessons::Policy(teacher) => {
-                    let mut teacher = teacher.fresh();
-                    // At first the network would only show states that nobody gets into.
-                    let schedules = i % 2 == 0 || iteration == 1;
-                    let lead = Lead::Taught { teacher: &mut *teacher, schedules };
-                    let workload = self.workload((iteration - 1) * count + i);
-                    play(workload, &mut network, lead, self.id(iteration, i, i), self.params.returns)?
-                }
-                Lessons::Trace(recorded) => {
-                    let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len().max(1);
-                    let episode = recorded.episodes.get(place).ok_or_else(|| TrainError::Lessons {
-                        path: "the trace".into(),
-                        reason: "it has no episodes".to_owned(),
-                    })?;
-                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
-                    let mut replay = Replay::new(episode);
-                    let lead = Lead::Taught { teacher: &mut replay, schedules: true };
-                    play(&*recorded.workload, &mut network, lead, id, self.params.returns)?
-                }
-            })
-        })
-    }
-
-    /// Where the job sequence of a number comes from.
-    fn workload(&self, sequence: u32) -> &dyn Workload {
-        &*self.workloads[sequence as usize % self.workloads.len()]
-    }
-
-    fn id(&self, iteration: u32, sequence: u32, rollout: u32) -> RolloutId {
-        let per_iteration = self.params.sequences * self.params.rollouts;
-        // As many numbers for an iteration as it may have sequences, whether it imitates or not.
-        let episode = (iteration - 1).wrapping_mul(per_iteration).wrapping_add(sequence);
-        RolloutId {
-            episode,
-            seed: episode_seed(self.params.seed, Split::Train, u64::from(episode)),
-            draws: hash(&[self.params.seed, u64::from(iteration), u64::from(rollout)]),
-        }
-    }
-
-    fn parallel(
-        &self,
-        count: u32,
-        one: impl Fn(u32) -> Result<Rollout, TrainError> + Sync,
-    ) -> Result<Vec<Rollout>, TrainError> {
-        let all: Vec<Result<Rollout, TrainError>> = (0..count)
-            .into_par_iter()
-            .map(|i| if self.stop.load(Ordering::Relaxed) { Err(TrainError::Interrupted) } else { one(i) })
-            .collect();
-        all.into_iter().collect()
-    }
-
-    fn row(&self, iteration: u32, phase: Phase, rollouts: &[Rollout]) -> IterationRow {
-        let times: Vec<f64> = rollouts.iter().filter_map(|r| r.outcome.mean_jct_ms).collect();
-        IterationRow {
-            iteration,
-            phase,
-            decisions: rollouts.iter().map(|r| r.experience.steps.len() as u64).sum(),
-            mean_jct_s: (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64 / 1e3),
-            stalled: rollouts.iter().filter(|r| !r.outcome.completed).count() as u32,
-            explained: 0.0,
-            update: UpdateStats::default(),
-            learning_rate: 0.0,
-            entropy_weight: 0.0,
-            validation: None,
-        }
-    }
-
     /// Looks at the network on validation episodes and keeps it if it is the best.
     fn validate(&mut self, row: &mut IterationRow) -> Result<(), TrainError> {
-        let validation = self.arena.judge(&self.checkpoint.weights)?;
+        let weights = &self.checkpoint.weights;
+        let validation = self.arena.judge(|sample| self.learner.policy(weights, sample))?;
         row.validation = Some(validation);
         let best = self.checkpoint.best.as_ref().map_or(f64::INFINITY, |b| b.score);
-        if let Some(score) = validation.score(self.params.judge).filter(|&score| score < best) {
-            let weights: Weights = self.checkpoint.weights.clone();
-            self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights });
+        if let Some(score) = validation.score(self.learner.schedule().judge).filter(|&score| score < best) {
+            self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights: weights.clone() });
         }
         Ok(())
     }
@@ -298,7 +199,80 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The network as it explores.
-fn sampling(weights: &Arc<DecimaWeights>) -> DecimaPolicy {
-    DecimaPolicy::new(Arc::clone(weights), true)
+impl IterationRow {
+    /// An iteration in which nothing has happened yet.
+    pub(super) fn new(iteration: u32, phase: Phase) -> Self {
+        Self {
+            iteration,
+            phase,
+            decisions: 0,
+            mean_jct_s: None,
+            stalled: 0,
+            explained: 0.0,
+            update: UpdateStats::default(),
+            learning_rate: 0.0,
+            entropy_weight: 0.0,
+            validation: None,
+        }
+    }
+
+    /// The same with what came of its rollouts: for each its decisions, and its outcome.
+    pub(super) fn with_rollouts<'a>(
+        mut self,
+        rollouts: impl Iterator<Item = (usize, &'a crate::simulator::Outcome)>,
+    ) -> Self {
+        let (mut sum, mut completed) = (0.0, 0.0);
+        for (decisions, outcome) in rollouts {
+            self.decisions += decisions as u64;
+            self.stalled += u32::from(!outcome.completed);
+            if let Some(jct_ms) = outcome.mean_jct_ms {
+                (sum, completed) = (sum + jct_ms / 1e3, completed + 1.0);
+            }
+        }
+        self.mean_jct_s = (completed > 0.0).then(|| sum / completed);
+        self
+    }
+}
+
+/// Which rollout: number and seed of the episode, and the seed of the network's draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RolloutId {
+    pub(super) episode: u32,
+    pub(super) seed: u64,
+    pub(super) draws: u64,
+}
+
+impl RolloutId {
+    /// A rollout of an iteration on an episode of the training split.
+    pub(super) fn new(seed: u64, episode: u32, iteration: u32, rollout: u32) -> Self {
+        Self {
+            episode,
+            seed: episode_seed(seed, Split::Train, u64::from(episode)),
+            draws: hash(&[seed, u64::from(iteration), u64::from(rollout)]),
+        }
+    }
+}
+
+/// Rollouts in parallel, results in order.
+pub(super) fn parallel<T: Send>(
+    count: u32,
+    stop: &AtomicBool,
+    one: impl Fn(u32) -> Result<T, TrainError> + Sync,
+) -> Result<Vec<T>, TrainError> {
+    let all: Vec<Result<T, TrainError>> = (0..count)
+        .into_par_iter()
+        .map(|i| if stop.load(Ordering::Relaxed) { Err(TrainError::Interrupted) } else { one(i) })
+        .collect();
+    all.into_iter().collect()
+}
+
+/// Whether libtorch has a device.
+pub(super) fn check_device(device: Device) -> Result<(), TrainError> {
+    if let Device::Cuda(asked) = device {
+        let found = tch::Cuda::device_count();
+        if asked as i64 >= found {
+            return Err(TrainError::Device { asked, found });
+        }
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
 //! How good a network is on episodes that it does not learn from.
 
-use super::{TrainError, Weights, params::Judge};
+use super::{TrainError, schedule::Judge};
 use crate::{
-    policy::{Policy, neural::DecimaPolicy},
+    policy::{Policy, neural::NeuralError},
     recorder::{EpisodeRun, rollouts},
     rng::Split,
-    workload::dag::Workload,
+    scenario::Scenario,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -43,18 +43,18 @@ impl Validation {
 }
 
 /// The episodes, and what the reference needed.
-pub(super) struct Arena<'a> {
-    workload: &'a (dyn Workload + 'static),
+pub(super) struct Arena<'a, S: Scenario> {
+    workload: &'a S::Workload,
     seed: u64,
     episodes: u32,
     reference: Vec<Option<f64>>,
     stop: &'a AtomicBool,
 }
 
-impl<'a> Arena<'a> {
+impl<'a, S: Scenario> Arena<'a, S> {
     pub(super) fn new(
-        workload: &'a (dyn Workload + 'static),
-        reference: (&str, &dyn Policy),
+        workload: &'a S::Workload,
+        reference: (&str, &dyn Policy<S>),
         (seed, episodes): (u64, u32),
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
@@ -63,11 +63,13 @@ impl<'a> Arena<'a> {
         Ok(arena)
     }
 
-    pub(super) fn judge(&self, weights: &Weights) -> Result<Validation, TrainError> {
-        let weights = weights.network()?;
+    /// Both modes of the network that `policy` opens, greedy or sampling.
+    pub(super) fn judge(
+        &self,
+        policy: impl Fn(bool) -> Result<Box<dyn Policy<S>>, NeuralError>,
+    ) -> Result<Validation, TrainError> {
         let mode = |sample: bool| -> Result<ModeResult, TrainError> {
-            let policy = DecimaPolicy::new(weights.clone(), sample);
-            let runs = self.run(("the network", &policy))?;
+            let runs = self.run(("the network", &*policy(sample)?))?;
             let pairs = runs.iter().zip(&self.reference);
             let ratios: Vec<f64> = pairs.filter_map(|(run, r)| Some((run.outcome.mean_jct_ms? / (*r)?).ln())).collect();
             let mean = (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp());
@@ -76,7 +78,7 @@ impl<'a> Arena<'a> {
         Ok(Validation { greedy: mode(false)?, sampled: mode(true)? })
     }
 
-    fn run(&self, policy: (&str, &dyn Policy)) -> Result<Vec<EpisodeRun>, TrainError> {
+    fn run(&self, policy: (&str, &dyn Policy<S>)) -> Result<Vec<EpisodeRun>, TrainError> {
         let which = (self.seed, Split::Validation, self.episodes);
         match rollouts(self.workload, policy, which, 0, &(), self.stop) {
             Err(crate::recorder::RolloutError::Interrupted) => Err(TrainError::Interrupted),

@@ -107,6 +107,24 @@ fn a_student_learns_in_a_loop_and_is_augmented() {
     assert!(before > 0.0 && after < before * 1.02, "{before} {after}");
 }
 
+/// The network that comes with the program, and what is distilled from it.
+#[test]
+fn the_built_in_network_is_as_good_as_the_best_heuristic_and_so_is_its_student() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    done(dir, &["record", "--scenario", "training", "-p", "dl2", "-n", "12", "--split", "train", "-o", "trace"]);
+    done(dir, &["fit", "trace", "--max-leaves", "21", "-o", "student.json"]);
+    assert!(Student::load(&dir.join("student.json")).unwrap().size() <= 64);
+    let policies = ["-p", "dl2", "-p", "optimus", "-p", "drf", "-p", "student:student.json"];
+    let found =
+        record(dir, "closed_loop", &[&["simulate", "--scenario", "training", "-n", "20"][..], &policies].concat());
+    let (optimus, drf, student) = (ratio(&found, "optimus"), ratio(&found, "drf"), ratio(&found, "student:"));
+    assert!(1.0 / optimus <= 1.02 && 1.0 / drf <= 0.65, "optimus {optimus}, drf {drf} of the network's time");
+    assert!(student <= 1.03, "{student}");
+    // Nothing is faster than each job alone at its best.
+    assert!(found["floor"]["ratio"]["value"].as_f64().is_some_and(|floor| floor < 1.0 && floor > 0.5), "{found}");
+}
+
 #[test]
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn heuristics_stand_as_in_the_reference_study() {

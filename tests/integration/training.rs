@@ -130,3 +130,56 @@ fn what_cannot_be_trained_is_refused_with_a_reason() {
     fs::write(dir.join("other.safetensors"), b"\x02\0\0\0\0\0\0\0{}").unwrap();
     refuse(&["--init", "other.safetensors"], &["other.safetensors", "missing"]);
 }
+
+/// A training of DL2 of a few seconds.
+const SHORT_DL2: [&str; 10] = [
+    "train",
+    "dl2",
+    "-w",
+    "builtin,nodes=6,jobs=12,max=4",
+    "--traces",
+    "3",
+    "--validate-every",
+    "2",
+    "--validation",
+    "2",
+];
+
+#[test]
+fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let train_for = |iterations, more: &[&str]| {
+        done(dir, &[&SHORT_DL2[..], &["--hidden", "16", "--iterations", iterations], more].concat())
+    };
+    let train = |more: &[&str]| train_for("2", more);
+    let said = train(&["-o", "whole", "-j", "1"]);
+    assert!(said.contains("2 iterations") && said.contains("÷ drf's"), "{said}");
+    // Stopped by the clock before the first iteration, then gone on with: the same bytes, for another number of threads.
+    train(&["-o", "parts", "-j", "2", "--time-limit", "0s"]);
+    train(&["-o", "parts", "-j", "2"]);
+    assert_eq!(timeless(&dir.join("whole")), timeless(&dir.join("parts")));
+    let policies =
+        ["-p", "drf", "-p", "dl2:whole/best.safetensors", "-p", "dl2:whole/last.safetensors,mode=sample,window=5"];
+    let simulate = ["simulate", "--scenario", "training", "-w", SHORT_DL2[3], "-n", "2"];
+    let schedule = done(dir, &[&simulate[..], &policies].concat());
+    assert!(schedule.contains("window=5") && schedule.contains("each job alone at its best"), "{schedule}");
+
+    let warm = |more: &[&str]| train_for("0", &[&["--warm-start-iterations", "2"], more].concat());
+    warm(&["-o", "warm", "--warm-start", "optimus"]);
+    let record =
+        ["record", "--scenario", "training", "-p", "optimus", "-w", SHORT_DL2[3], "-n", "3", "--split", "train"];
+    done(dir, &[&record[..], &["-o", "trace"]].concat());
+    warm(&["-o", "traced", "--warm-start", "trace"]);
+    train(&["-o", "tuned", "--init", "traced/best.safetensors", "--reference", "optimus"]);
+    // A trace of a slot-by-slot cluster is none of jobs of stages.
+    let other = [&SHORT[..], &["-o", "x", "--warm-start", "trace"]].concat();
+    refused(dir, &other, &["trace", "of the scenario training", "this network is for dag"]);
+
+    let refuse = |more: &[&str], words: &[&str]| refused(dir, &[&SHORT_DL2[..], &["-o", "x"], more].concat(), words);
+    refuse(&["--scenario", "dag"], &["--scenario dag", "dl2 is of the scenario `training`"]);
+    refuse(&["--hidden", "40"], &["--hidden 40", "multiples of 16"]);
+    refuse(&["--discount", "1.5"], &["discount must be within 0 to 1, got 1.5"]);
+    refuse(&["--init", "tuned/state.safetensors"], &["tuned/state.safetensors", "policy.job.weight", "missing"]);
+    refuse(&["--init", "whole/best.safetensors", "--hidden", "32"], &["has shape [16, 13], expected [32, 13]"]);
+}

@@ -19,6 +19,8 @@ pub(super) trait Activation {
 pub(super) struct Identity;
 /// `v` if `v >= 0`, else `0.2 v`.
 pub(super) struct Leaky;
+/// `v` if `v > 0`, else 0.
+pub(super) struct Relu;
 /// Hyperbolic tangent, see [`tanh`].
 pub(super) struct Tanh;
 
@@ -33,6 +35,13 @@ impl Activation for Leaky {
     #[inline(always)]
     fn apply(v: f32) -> f32 {
         if v >= 0.0 { v } else { 0.2 * v }
+    }
+}
+
+impl Activation for Relu {
+    #[inline(always)]
+    fn apply(v: f32) -> f32 {
+        if v > 0.0 { v } else { 0.0 }
     }
 }
 

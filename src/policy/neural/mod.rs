@@ -7,6 +7,7 @@
 mod archive;
 mod decima;
 mod dense;
+mod dl2;
 mod pickle;
 mod scheduler;
 mod state_dict;
@@ -17,6 +18,9 @@ pub(crate) use decima::tests::observation;
 pub use decima::{Decima, DecimaInput, DecimaWeights};
 #[cfg(feature = "torch")]
 pub(crate) use decima::{FEATURES, Graph, WIDTH, shapes};
+pub use dl2::{Dl2, Dl2Policy, Dl2Shape, Dl2Weights};
+#[cfg(feature = "torch")]
+pub(crate) use dl2::{POOL, TRUNKS};
 pub use scheduler::DecimaPolicy;
 pub use weights::{Tensor, Tensors};
 
@@ -99,8 +103,10 @@ pub enum NeuralError {
     },
 
     /// An observation that no cluster can be in. The evaluator stays usable.
-    #[error("decima input: {reason}")]
+    #[error("{network} input: {reason}")]
     Input {
+        /// The network.
+        network: &'static str,
         /// What was found and what was allowed.
         reason: String,
     },

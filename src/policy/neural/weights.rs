@@ -118,6 +118,48 @@ impl Tensors {
         self.entries.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }
 
+    /// Checks that these are the tensors of a network: all of them, no other, each of the right shape and finite. `origin` names
+    /// the checkpoint in errors.
+    ///
+    /// # Errors
+    ///
+    /// [`NeuralError::Missing`], [`NeuralError::Shape`], [`NeuralError::NotFinite`] or [`NeuralError::Extra`], naming the first
+    /// offending tensor.
+    pub fn expect(&self, network: &[(String, Vec<usize>)], origin: &str) -> Result<(), NeuralError> {
+        for (name, shape) in network {
+            let tensor = self.get(name).ok_or_else(|| NeuralError::Missing {
+                origin: origin.to_owned(),
+                tensor: name.clone(),
+                expected: shape.clone(),
+            })?;
+            if tensor.shape != *shape {
+                return Err(NeuralError::Shape {
+                    origin: origin.to_owned(),
+                    tensor: name.clone(),
+                    expected: shape.clone(),
+                    found: tensor.shape.clone(),
+                });
+            }
+            if let Some(index) = tensor.data.iter().position(|v| !v.is_finite()) {
+                return Err(NeuralError::NotFinite {
+                    origin: origin.to_owned(),
+                    tensor: name.clone(),
+                    index,
+                    value: tensor.data[index],
+                });
+            }
+        }
+        if let Some((name, tensor)) = self.iter().find(|(name, _)| network.iter().all(|(n, _)| n != name)) {
+            return Err(NeuralError::Extra {
+                origin: origin.to_owned(),
+                tensor: name.to_owned(),
+                found: tensor.shape.clone(),
+                expected: network.len(),
+            });
+        }
+        Ok(())
+    }
+
     /// SHA-256 of the whole file as lower-case hex.
     #[must_use]
     pub fn sha256(&self) -> &str {

@@ -2,14 +2,14 @@
 
 use super::{Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf};
 use crate::{
-    policy::{Policies, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    policy::{Policies, Policy, PolicyError, PolicyInfo, STUDENT, Sort, neural::Dl2Policy, open_student},
     scenario::{Training, training::Probabilities},
     simulator::training::{Decision, Observation},
     spec::Spec,
 };
 
 /// All policies there are.
-pub const POLICIES: [PolicyInfo; 7] = [
+pub const POLICIES: [PolicyInfo; 8] = [
     heuristic("drf", "dominant resource fairness: a worker and a server for the job with the smallest dominant share"),
     heuristic("fifo", "jobs in order of arrival, each as many workers and servers as allowed"),
     heuristic(
@@ -22,6 +22,12 @@ pub const POLICIES: [PolicyInfo; 7] = [
         "optimus",
         "one worker or server at a time, where it saves most remaining time; closes the slot when none saves any",
     ),
+    PolicyInfo {
+        name: "dl2",
+        sort: Sort::Network,
+        usage: "dl2[:FILE][,window=20][,mode=greedy|sample]",
+        meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
+    },
     STUDENT,
 ];
 
@@ -31,7 +37,7 @@ const fn heuristic(name: &'static str, meaning: &'static str) -> PolicyInfo {
 
 impl Policies for Training {
     const POLICIES: &'static [PolicyInfo] = &POLICIES;
-    const TEACHER: &'static str = "optimus";
+    const TEACHER: &'static str = "dl2";
     const BASELINES: &'static [&'static str] = &["drf", "fifo", "srtf-time", "tetris", "optimus"];
 
     fn open(spec: &Spec) -> Result<Box<dyn Policy<Self>>, PolicyError> {
@@ -45,9 +51,11 @@ impl Policies for Training {
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
-    if spec.name == STUDENT.name {
-        return open_student(spec);
+    let takes_file = matches!(spec.name.as_str(), "dl2" | "student");
+    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
+        spec.refuse_file()?;
     }
+    let mut args = spec.args();
     let policy: Box<dyn Policy<Training>> = match spec.name.as_str() {
         "drf" => Box::new(Drf),
         "fifo" => Box::new(Fifo),
@@ -55,10 +63,18 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
         "srtf-time" => Box::new(TrueSrtf),
         "tetris" => Box::new(Tetris::default()),
         "optimus" => Box::new(Optimus::default()),
+        "dl2" => {
+            let window = args.count("window", Dl2Policy::WINDOW as u32, 1..=10_000)? as usize;
+            let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+            Box::new(match &spec.file {
+                Some(path) => Dl2Policy::load(path, window, sample)?,
+                None => Dl2Policy::builtin(window, sample)?,
+            })
+        }
+        "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &POLICIES.map(|p| p.name)).into()),
     };
-    spec.refuse_file()?;
-    spec.args().finish()?;
+    args.finish()?;
     Ok(policy)
 }
 

@@ -77,18 +77,10 @@ impl Window {
     pub fn write_state_with(&self, seen: &Observation<'_>, share: impl Fn(JobView<'_>) -> f64, out: &mut Vec<f32>) {
         out.clear();
         out.resize(ROWS * self.width, 0.0);
-        for (column, &job) in self.jobs.iter().enumerate() {
+        for (place, &job) in self.jobs.iter().enumerate() {
             let view = seen.job(job);
-            let values = [
-                f64::from(view.kind()) + 1.0,
-                f64::from(view.stay()),
-                view.remaining_share(),
-                share(view),
-                f64::from(view.workers()),
-                f64::from(view.servers()),
-            ];
-            for (row, value) in values.into_iter().enumerate() {
-                out[row * self.width + column] = value as f32;
+            for (row, value) in column(view, share(view)).into_iter().enumerate() {
+                out[row * self.width + place] = value;
             }
         }
     }
@@ -122,6 +114,20 @@ impl Window {
             }
         }
     }
+}
+
+/// The state's column of a job whose dominant share is taken to be `share`.
+#[must_use]
+pub fn column(job: JobView<'_>, share: f64) -> [f32; ROWS] {
+    [
+        f64::from(job.kind()) + 1.0,
+        f64::from(job.stay()),
+        job.remaining_share(),
+        share,
+        f64::from(job.workers()),
+        f64::from(job.servers()),
+    ]
+    .map(|value| value as f32)
 }
 
 /// The next decision of the round of bundles at the start of a slot, against starvation: every live job in order of arrival

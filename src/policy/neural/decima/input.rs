@@ -103,7 +103,7 @@ impl DecimaInput {
         } else {
             return Ok(());
         };
-        Err(NeuralError::Input { reason })
+        Err(NeuralError::Input { network: "decima", reason })
     }
 
     /// What is wrong with the first edge that is.

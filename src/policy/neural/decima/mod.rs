@@ -140,7 +140,7 @@ impl Decima {
             let at = if i < self.h_dag.len() { format!("job {}", i / WIDTH) } else { "the cluster".to_owned() };
             self.forget();
             let reason = format!("the embedding of {at} is not finite; task counts or durations are too large");
-            return Err(NeuralError::Input { reason });
+            return Err(NeuralError::Input { network: "decima", reason });
         }
         Ok(())
     }
@@ -260,7 +260,10 @@ impl Decima {
             // A node of the batch; the observation counts others before it.
             let at = batch.ptr.partition_point(|&first| first <= node) - 1;
             let node = unknown[at].nodes.start + (node - batch.ptr[at]) as usize;
-            NeuralError::Input { reason: format!("node {node} is on or below a cycle; a job's stages must form a DAG") }
+            NeuralError::Input {
+                network: "decima",
+                reason: format!("node {node} is on or below a cycle; a job's stages must form a DAG"),
+            }
         })?;
         for (i, Unknown { job, nodes, edges, place }) in unknown.drain(..).enumerate() {
             let rows = batch.ptr[i] as usize * WIDTH..batch.ptr[i + 1] as usize * WIDTH;

@@ -48,38 +48,7 @@ impl DecimaWeights {
     /// [`NeuralError::Missing`], [`NeuralError::Shape`], [`NeuralError::NotFinite`] or [`NeuralError::Extra`], naming the
     /// first offending tensor.
     pub fn from_tensors(tensors: &Tensors, origin: &str) -> Result<Self, NeuralError> {
-        let expected = shapes();
-        for (name, shape) in &expected {
-            let tensor = tensors.get(name).ok_or_else(|| NeuralError::Missing {
-                origin: origin.to_owned(),
-                tensor: name.clone(),
-                expected: shape.clone(),
-            })?;
-            if tensor.shape != *shape {
-                return Err(NeuralError::Shape {
-                    origin: origin.to_owned(),
-                    tensor: name.clone(),
-                    expected: shape.clone(),
-                    found: tensor.shape.clone(),
-                });
-            }
-            if let Some(index) = tensor.data.iter().position(|v| !v.is_finite()) {
-                return Err(NeuralError::NotFinite {
-                    origin: origin.to_owned(),
-                    tensor: name.clone(),
-                    index,
-                    value: tensor.data[index],
-                });
-            }
-        }
-        if let Some((name, tensor)) = tensors.iter().find(|(name, _)| expected.iter().all(|(n, _)| n != name)) {
-            return Err(NeuralError::Extra {
-                origin: origin.to_owned(),
-                tensor: name.to_owned(),
-                found: tensor.shape.clone(),
-                expected: expected.len(),
-            });
-        }
+        tensors.expect(&shapes(), origin)?;
         let data = |name: String| tensors.get(&name).map_or(&[][..], |tensor| &tensor.data);
         let layer = |block: usize, number: usize| {
             let name = format!("{}.{number}", BLOCKS[block].0);

@@ -138,7 +138,7 @@ fn standardise(all: &[Vec<f64>]) -> Vec<Vec<f32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trainer::experience::Step;
+    use crate::trainer::decima::experience::Step;
 
     const PLAIN: Returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
 

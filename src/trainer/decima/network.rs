@@ -1,7 +1,10 @@
 //! The Decima network in libtorch, over a whole batch of decisions, so that it can be differentiated.
 
-use super::{batch::Batch, batch::Lines, weights::Weights};
-use crate::policy::neural::{FEATURES, WIDTH, shapes};
+use super::batch::{Batch, Lines};
+use crate::{
+    policy::neural::{FEATURES, WIDTH, shapes},
+    trainer::Weights,
+};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Score of entries that are not there: their probability is 0, their part in every gradient too.
@@ -108,7 +111,7 @@ impl Inputs {
 impl Network {
     /// The network with these weights, ready to gather their gradient.
     pub(super) fn new(weights: &Weights, device: Device) -> Result<Self, TchError> {
-        Self::over(Tensor::f_from_slice(&weights.0)?.f_to_device(device)?.f_set_requires_grad(true)?)
+        Self::over(Tensor::f_from_slice(&weights.data)?.f_to_device(device)?.f_set_requires_grad(true)?)
     }
 
     /// The network over a row of weights, of whatever precision.

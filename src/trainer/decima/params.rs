@@ -1,5 +1,6 @@
-//! What a training may be told.
+//! What a training of Decima may be told.
 
+use crate::trainer::schedule::{ParamError, Ramp, Schedule};
 use serde::{Deserialize, Serialize};
 
 /// How gradients are made from rollouts.
@@ -31,42 +32,14 @@ pub enum Returns {
     },
 }
 
-/// Which of the two modes a checkpoint is judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Judge {
-    /// The mean of both (of the logarithms).
-    Both,
-    /// The most probable decision.
-    Greedy,
-    /// Decisions drawn by their probabilities.
-    Sampled,
-}
-
-/// A value that moves linearly from the first iteration of reinforcement learning on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ramp {
-    /// Value of the first iteration.
-    pub from: f64,
-    /// Value at the end, kept from there on.
-    pub to: f64,
-}
-
-impl Ramp {
-    /// The value after a share of the way.
-    pub(super) fn at(self, share: f64) -> f64 {
-        self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
-    }
-}
-
 /// All numbers of a training. Same numbers, seed, workload and files: same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TrainParams {
+pub struct DecimaParams {
+    /// How long, and how it is looked at.
+    pub schedule: Schedule,
     /// How gradients are made.
     pub algorithm: Algorithm,
-    /// Iterations of reinforcement learning.
-    pub iterations: u32,
     /// Job sequences per iteration; each is new.
     pub sequences: u32,
     /// Rollouts per job sequence; at least 2, since they are each other's baseline.
@@ -77,8 +50,6 @@ pub struct TrainParams {
     pub learning_rate: Ramp,
     /// Weight of the entropy of stage and amount in the objective, nats.
     pub entropy: Ramp,
-    /// Iterations that the two ramps take.
-    pub anneal: u32,
     /// Passes over the rollouts (PPO).
     pub epochs: u32,
     /// Steps per pass (PPO).
@@ -89,86 +60,40 @@ pub struct TrainParams {
     pub max_kl: f64,
     /// Longest gradient.
     pub max_gradient: f64,
-    /// Iterations of imitation before reinforcement learning; 0 without a teacher.
-    pub imitation: u32,
     /// Step of Adam in imitation.
     pub imitation_rate: f64,
-    /// Iterations between two validations.
-    pub validate_every: u32,
-    /// Episodes of a validation.
-    pub validation: u32,
-    /// Which mode decides what is best.
-    pub judge: Judge,
-    /// Validations without a new best after which training ends; 0 for never.
-    pub patience: u32,
-    /// Seed of everything random.
-    pub seed: u64,
 }
 
-impl Default for TrainParams {
+impl Default for DecimaParams {
     fn default() -> Self {
         Self {
+            schedule: Schedule::default(),
             algorithm: Algorithm::Ppo,
-            iterations: 1000,
             sequences: 4,
             rollouts: 4,
             returns: Returns::Discounted { rate: 0.001, trace: 0.005 },
             learning_rate: Ramp { from: 1e-3, to: 1e-4 },
             entropy: Ramp { from: 0.01, to: 0.0 },
-            anneal: 1000,
             epochs: 3,
             minibatches: 4,
             clip: 0.2,
             max_kl: 0.03,
             max_gradient: 0.5,
-            imitation: 0,
             imitation_rate: 3e-3,
-            validate_every: 10,
-            validation: 50,
-            judge: Judge::Both,
-            patience: 0,
-            seed: 0,
         }
     }
 }
 
-/// A number that no training can use.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{name} must be {allowed}, got {found}")]
-pub struct ParamError {
-    /// The parameter.
-    pub name: &'static str,
-    /// What was found.
-    pub found: String,
-    /// What is allowed.
-    pub allowed: &'static str,
-}
-
-impl TrainParams {
+impl DecimaParams {
     /// Checks all ranges.
     ///
     /// # Errors
     ///
     /// The first number out of range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let positive = |name, n: u32| match n {
-            0 => Err(ParamError { name, found: "0".to_owned(), allowed: "at least 1" }),
-            _ => Ok(()),
-        };
-        let number = |name, v: f64, least: f64, allowed| match v.is_finite() && v >= least {
-            true => Ok(()),
-            false => Err(ParamError { name, found: v.to_string(), allowed }),
-        };
-        for (name, n) in [
-            ("iterations", self.iterations),
-            ("sequences", self.sequences),
-            ("anneal", self.anneal),
-            ("epochs", self.epochs),
-            ("minibatches", self.minibatches),
-            ("validate-every", self.validate_every),
-            ("validation", self.validation),
-        ] {
-            positive(name, n)?;
+        self.schedule.check()?;
+        for (name, n) in [("sequences", self.sequences), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
+            ParamError::positive(name, n)?;
         }
         if self.rollouts < 2 {
             let found = self.rollouts.to_string();
@@ -178,7 +103,6 @@ impl TrainParams {
                 allowed: "at least 2, as they are each other's baseline",
             });
         }
-        let not_negative = "a finite number of at least 0";
         let (rate, trace) = match self.returns {
             Returns::Discounted { rate, trace } => (rate, trace),
             Returns::Average { trace } => (0.0, trace),
@@ -192,10 +116,10 @@ impl TrainParams {
             ("entropy", self.entropy.to),
             ("warm-start-rate", self.imitation_rate),
         ] {
-            number(name, v, 0.0, not_negative)?;
+            ParamError::not_negative(name, v)?;
         }
         for (name, v) in [("clip", self.clip), ("max-kl", self.max_kl), ("max-gradient", self.max_gradient)] {
-            number(name, v, f64::MIN_POSITIVE, "a finite number above 0")?;
+            ParamError::above_zero(name, v)?;
         }
         Ok(())
     }
@@ -207,9 +131,9 @@ mod tests {
 
     #[test]
     fn ranges_are_checked_by_name() {
-        assert_eq!(TrainParams::default().check(), Ok(()));
-        let error = |change: &dyn Fn(&mut TrainParams)| {
-            let mut params = TrainParams::default();
+        assert_eq!(DecimaParams::default().check(), Ok(()));
+        let error = |change: &dyn Fn(&mut DecimaParams)| {
+            let mut params = DecimaParams::default();
             change(&mut params);
             params.check().err().map(|e| e.to_string()).unwrap_or_default()
         };
@@ -217,11 +141,5 @@ mod tests {
         assert_eq!(error(&|p| p.epochs = 0), "epochs must be at least 1, got 0");
         assert_eq!(error(&|p| p.clip = f64::NAN), "clip must be a finite number above 0, got NaN");
         assert_eq!(error(&|p| p.entropy.to = -1.0), "entropy must be a finite number of at least 0, got -1");
-    }
-
-    #[test]
-    fn ramps_are_linear_and_end() {
-        let ramp = Ramp { from: 1.0, to: 0.0 };
-        assert_eq!([-1.0, 0.0, 0.25, 1.0, 3.0].map(|s| ramp.at(s)), [1.0, 1.0, 0.75, 0.0, 0.0]);
     }
 }

@@ -12,6 +12,7 @@ use crate::{
         Outcome, Simulation as _,
         dag::{Decision, Observation, Simulator},
     },
+    trainer::session::RolloutId,
     workload::dag::Workload,
 };
 
@@ -28,14 +29,6 @@ pub(super) enum Lead<'a> {
     Own,
     /// The teacher's decisions are to be learned; it also schedules, or else the network does.
     Taught { teacher: &'a mut dyn Policy, schedules: bool },
-}
-
-/// Which rollout: number and seed of the episode, and the seed of the network's draws.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RolloutId {
-    pub(super) episode: u32,
-    pub(super) seed: u64,
-    pub(super) draws: u64,
 }
 
 /// Plays an episode.
@@ -156,12 +149,12 @@ mod tests {
     use crate::{
         policy::{self, PolicyError},
         rng::{Split, episode_seed},
-        trainer::Weights,
+        trainer::decima,
         workload,
     };
 
     fn network() -> Result<DecimaPolicy, Box<dyn std::error::Error>> {
-        Ok(DecimaPolicy::new(Weights::random(1).network()?, true))
+        Ok(DecimaPolicy::new(decima::network(&decima::random(1))?, true))
     }
 
     /// Without a discount the costs of an episode add up to what the jobs waited.

@@ -5,17 +5,17 @@
 //! Attribution for Deep Networks*, ICML 2017). Attributions add up to the difference of the log-probabilities at both ends.
 
 use super::{
-    RecordedLessons, TrainError, Weights,
     batch::{Batch, Block},
     experience::Experience,
-    lessons::Replay,
     network::{Inputs, Network},
     params::Returns,
-    rollout::{Lead, RolloutId, play},
+    rollout::{Lead, play},
 };
 use crate::{
     explainer::{InputGradient, QuestionGradients, TeacherGradients},
     policy::neural::{DecimaPolicy, FEATURES},
+    scenario::Dag,
+    trainer::{RecordedLessons, TrainError, Weights, lessons::Replay, session::RolloutId},
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,14 +63,14 @@ impl Attribution {
 /// A trace that cannot be played again, libtorch, or an interruption.
 pub fn teacher_gradients(
     weights: &Weights,
-    recorded: &RecordedLessons,
+    recorded: &RecordedLessons<Dag>,
     decisions: usize,
     stop: &AtomicBool,
 ) -> Result<TeacherGradients, TrainError> {
     tch::set_num_threads(1);
     let total: usize = recorded.episodes.iter().map(|e| e.decisions.len()).sum();
     let every = total.div_ceil(decisions.max(1)).max(1);
-    let network = weights.network()?;
+    let network = super::network(weights)?;
     let mut start = 0;
     let starts = recorded.episodes.iter().map(|e| {
         start += e.decisions.len();
@@ -158,7 +158,7 @@ fn decision(weights: &Weights, rollout: &[Experience], step: usize) -> Result<[O
 
 /// The midpoint rule, in double precision.
 fn integrate(weights: &Weights, batch: &Batch, question: usize, steps: u32) -> Result<Attribution, TchError> {
-    let numbers: Vec<f64> = weights.0.iter().map(|&w| f64::from(w)).collect();
+    let numbers: Vec<f64> = weights.data.iter().map(|&w| f64::from(w)).collect();
     let network = Network::over(Tensor::f_from_slice(&numbers)?)?;
     let inputs = Inputs::new(batch, Device::Cpu)?.double()?;
     let edges = batch.edges.len() as i64;

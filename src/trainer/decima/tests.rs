@@ -1,11 +1,10 @@
 //! The network in libtorch against the one in plain Rust, its gradient against differences, and whole trainings.
 
 use super::{
-    adam::Adam,
     batch::{Batch, Block},
     experience::{Experience, Step},
     network::{Inputs, Network},
-    update::{Goal, Learner, Sums, objective},
+    update::{Goal, Update, objective},
     *,
 };
 use crate::{
@@ -14,6 +13,7 @@ use crate::{
         neural::{Decima, DecimaInput, observation},
     },
     rng::Stream,
+    trainer::{Checkpoint, RecordedLessons, Session, lessons, update::Sums},
     workload,
 };
 use std::sync::atomic::AtomicBool;
@@ -25,9 +25,9 @@ const PPO: Goal = Goal::Reinforce { algorithm: Algorithm::Ppo, clip: 0.2, entrop
 
 /// Weights with biases, so that every number matters.
 fn weights(seed: u64) -> Weights {
-    let mut weights = Weights::random(seed);
+    let mut weights = random(seed);
     let mut stream = Stream::new(seed, "biases");
-    weights.0.iter_mut().for_each(|w| *w += (0.1 * stream.normal()) as f32);
+    weights.data.iter_mut().for_each(|w| *w += (0.1 * stream.normal()) as f32);
     weights
 }
 
@@ -39,7 +39,7 @@ fn log_softmax(scores: &[f32]) -> Vec<f64> {
 
 /// Random observations as one batch, with what the plain network says of each decision: log-probability, entropy.
 fn batch(weights: &Weights, seeds: std::ops::Range<u64>) -> Result<(Batch, Vec<[f64; 2]>), NeuralError> {
-    let mut network = Decima::new(weights.network()?);
+    let mut network = Decima::new(network(weights)?);
     let (mut experience, mut expected) = (Experience::new(50), Vec::new());
     let mut advantages = Vec::new();
     for seed in seeds {
@@ -102,7 +102,7 @@ fn gradients_are_those_of_differences() -> Outcome {
     let weights = weights(7);
     let (batch, _) = batch(&weights, 0..24)?;
     let inputs = Inputs::new(&batch, Device::Cpu)?.double()?;
-    let numbers: Vec<f64> = weights.0.iter().map(|&w| f64::from(w)).collect();
+    let numbers: Vec<f64> = weights.data.iter().map(|&w| f64::from(w)).collect();
     let reinforce = Goal::Reinforce { algorithm: Algorithm::Reinforce, clip: 0.2, entropy: 0.1 };
     for goal in [Goal::Imitate, PPO, reinforce] {
         let loss = |numbers: &[f64]| -> Result<(f64, Vec<f64>), Box<dyn std::error::Error>> {
@@ -138,8 +138,8 @@ fn gradients_are_those_of_differences() -> Outcome {
 fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(1);
-    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
-    let id = rollout::RolloutId { episode: 0, seed: 1, draws: 1 };
+    let mut policy = policy::neural::DecimaPolicy::new(network(&weights)?, true);
+    let id = RolloutId { episode: 0, seed: 1, draws: 1 };
     let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
     let rollout = rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?;
     let e = [rollout.experience];
@@ -162,8 +162,8 @@ fn updates_follow_the_advantage() -> Outcome {
     let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     for (algorithm, rate) in [(Algorithm::Ppo, 1e-3), (Algorithm::Reinforce, 1e-3)] {
         let mut weights = weights(2);
-        let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, true);
-        let id = rollout::RolloutId { episode: 0, seed: 3, draws: 1 };
+        let mut policy = policy::neural::DecimaPolicy::new(network(&weights)?, true);
+        let id = RolloutId { episode: 0, seed: 3, draws: 1 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         let e = [rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?.experience];
         // Let single executors be good.
@@ -175,12 +175,12 @@ fn updates_follow_the_advantage() -> Outcome {
             Ok(f64::try_from((answers.log_prob * &inputs.advantage).mean(Kind::Double))?)
         };
         let before = log_prob(&weights)?;
-        let mut adam = Adam::new(weights.0.len());
-        let params = TrainParams::default();
+        let mut adam = Adam::new(weights.data.len());
+        let params = DecimaParams::default();
         let goal = Goal::Reinforce { algorithm, clip: 0.2, entropy: 0.0 };
         for i in 0..4 {
-            let mut learner = Learner { weights: &mut weights, adam: &mut adam, device: Device::Cpu };
-            let stats = learner.update((&e, &advantage), (goal, rate), &params, &mut Stream::new(i, "t"))?;
+            let mut update = Update { weights: &mut weights, adam: &mut adam, device: Device::Cpu };
+            let stats = update.run((&e, &advantage), (goal, rate), &params, &mut Stream::new(i, "t"))?;
             assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl > -1e-6, "{stats:?}");
         }
         assert!(log_prob(&weights)? > before + 0.01, "{algorithm:?}: {} after {before}", log_prob(&weights)?);
@@ -193,7 +193,7 @@ fn updates_follow_the_advantage() -> Outcome {
 fn attributions_add_up() -> Outcome {
     let workload = workload::dag::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(3);
-    let mut policy = policy::neural::DecimaPolicy::new(weights.network()?, false);
+    let mut policy = policy::neural::DecimaPolicy::new(network(&weights)?, false);
     let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Test, episode: 0 };
     let mut decisions = Vec::new();
     let done = crate::recorder::run_episode(&*workload, &mut policy, run, false, |_, d, _| decisions.push(d))?;
@@ -212,23 +212,14 @@ fn attributions_add_up() -> Outcome {
     Ok(())
 }
 
-fn small(seed: u64) -> TrainParams {
-    TrainParams {
-        iterations: 3,
-        sequences: 2,
-        rollouts: 2,
-        imitation: 2,
-        validate_every: 2,
-        validation: 2,
-        epochs: 2,
-        minibatches: 2,
-        seed,
-        ..TrainParams::default()
-    }
+fn small(seed: u64) -> DecimaParams {
+    let schedule =
+        Schedule { iterations: 3, imitation: 2, validate_every: 2, validation: 2, seed, ..Schedule::default() };
+    DecimaParams { schedule, sequences: 2, rollouts: 2, epochs: 2, minibatches: 2, ..DecimaParams::default() }
 }
 
 /// Runs a training to its end, in one go or saved and read back before every iteration.
-fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Checkpoint, Box<dyn std::error::Error>> {
+fn train(params: &DecimaParams, threads: usize, interrupted: bool) -> Result<Checkpoint, Box<dyn std::error::Error>> {
     let workloads = ["builtin,jobs=8,executors=5", "builtin,jobs=6,executors=4,rate=1e-5"];
     let workloads = workloads.map(|w| Ok::<_, Box<dyn std::error::Error>>(workload::dag::open(&w.parse()?)?));
     let workloads = workloads.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -236,13 +227,12 @@ fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Chec
     let lessons = Lessons::Policy(policy::dag::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut checkpoint = Checkpoint::new(Weights::random(params.seed));
+    let mut checkpoint = Checkpoint::new(random(params.schedule.seed));
+    let learner = DecimaLearner::new(&workloads, Some(&lessons), params, Device::Cpu)?;
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let reference = ("fair", &*fair);
-            let mut session =
-                Session::new(&workloads, reference, Some(&lessons), params, checkpoint, Device::Cpu, &stop)?;
+            let mut session = Session::new(&learner, ("fair", &*fair), checkpoint, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -252,7 +242,7 @@ fn train(params: &TrainParams, threads: usize, interrupted: bool) -> Result<Chec
             if session.end().is_some() {
                 return Ok::<_, TrainError>(session.checkpoint().clone());
             }
-            checkpoint = Checkpoint::from_bytes(&session.checkpoint().to_bytes()?, "state".as_ref())?;
+            checkpoint = Checkpoint::from_bytes(&session.checkpoint().to_bytes()?, &layout(), "state".as_ref())?;
         }
     })?;
     // What is left to differ is time.
@@ -280,9 +270,9 @@ fn the_last_network_is_looked_at() -> Outcome {
     let fair = policy::dag::open(&"fair".parse()?)?;
     let lessons = Lessons::Policy(policy::dag::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
-    let checkpoint = Checkpoint::new(Weights::random(6));
-    let mut session =
-        Session::new(&workloads, ("fair", &*fair), Some(&lessons), &params, checkpoint, Device::Cpu, &stop)?;
+    let checkpoint = Checkpoint::new(random(6));
+    let learner = DecimaLearner::new(&workloads, Some(&lessons), &params, Device::Cpu)?;
+    let mut session = Session::new(&learner, ("fair", &*fair), checkpoint, &stop)?;
     assert_eq!(session.step()?.validation, None);
     session.look()?;
     let looked = session.checkpoint().clone();
@@ -291,14 +281,16 @@ fn the_last_network_is_looked_at() -> Outcome {
     session.look()?;
     assert_eq!(*session.checkpoint(), looked);
 
-    let none = Session::new(&[], ("fair", &*fair), None, &params, looked, Device::Cpu, &stop).err();
+    let none = DecimaLearner::new(&[], None, &params, Device::Cpu).err();
     assert_eq!(none.map(|e| e.to_string()).as_deref(), Some("workloads must be at least one, got none"));
     Ok(())
 }
 
 #[test]
 fn imitation_learns_what_the_teacher_does() -> Outcome {
-    let params = TrainParams { imitation: 12, iterations: 1, epochs: 4, ..small(1) };
+    let base = small(1);
+    let schedule = Schedule { imitation: 12, iterations: 1, ..base.schedule };
+    let params = DecimaParams { schedule, epochs: 4, ..base };
     let rows = train(&params, 2, false)?.rows;
     let loss = |i: usize| rows[i].update.loss;
     assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));

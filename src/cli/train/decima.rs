@@ -1,0 +1,118 @@
+//! `distill train decima`.
+
+use super::{RunArgs, ramp, train};
+use crate::{
+    cli::{Common, Verdict, compare::open_workload, output::Output},
+    scenario::Dag,
+    trainer::decima::{Algorithm, DecimaLearner, DecimaParams, Returns, layout, random},
+};
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+/// Train the graph network of Decima, for jobs of stages
+#[derive(Args)]
+#[command(after_help = "Examples:\n  distill train decima -o runs/decima --time-limit 10m\n  distill train decima -w \
+tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/tpch --time-limit 2h\n  distill train decima --warm-start srpt-fair,cap=2 -o \
+runs/warm                  first do as a heuristic does\n  distill train decima --warm-start runs/a/traces/train -o \
+runs/warm               the same from a recorded trace\n  distill train decima --init model.pt -w \
+tpch:tpch_profiles.json.gz -o runs/tuned  go on from a checkpoint\n\nThen: \
+distill simulate -p decima:runs/decima/best.safetensors -p fair (docs/training.md)")]
+pub(super) struct DecimaArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// How gradients are made
+    #[arg(long, value_enum, default_value_t = AlgorithmArg::Ppo)]
+    algorithm: AlgorithmArg,
+    /// Job sequences per iteration
+    #[arg(long, default_value_t = DecimaParams::default().sequences, value_name = "N")]
+    sequences: u32,
+    /// Rollouts per job sequence
+    #[arg(long, default_value_t = DecimaParams::default().rollouts, value_name = "N")]
+    rollouts: u32,
+    /// Which future costs a decision answers for
+    #[arg(long, value_enum, default_value_t = ReturnsArg::Discounted)]
+    returns: ReturnsArg,
+    /// Discount of future costs per second
+    #[arg(long, default_value_t = 0.001, value_name = "X")]
+    discount: f64,
+    /// Decay per second of the blame for later surprises; 0 blames a decision for all of them
+    #[arg(long, default_value_t = 0.005, value_name = "X")]
+    trace_decay: f64,
+    /// Step of Adam at first and at last
+    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"])]
+    learning_rate: Vec<f64>,
+    /// Weight of the policy's entropy at first and at last
+    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.0], value_names = ["FROM", "TO"])]
+    entropy: Vec<f64>,
+    /// Passes over the rollouts of an iteration
+    #[arg(long, default_value_t = DecimaParams::default().epochs, value_name = "N")]
+    epochs: u32,
+    /// Steps per pass
+    #[arg(long, default_value_t = DecimaParams::default().minibatches, value_name = "N")]
+    minibatches: u32,
+    /// How far PPO lets the ratio of probabilities go from 1
+    #[arg(long, default_value_t = DecimaParams::default().clip, value_name = "X")]
+    clip: f64,
+    /// Divergence from the rollouts' policy that ends an iteration's passes, nats
+    #[arg(long, default_value_t = DecimaParams::default().max_kl, value_name = "X")]
+    max_kl: f64,
+    /// Longest gradient
+    #[arg(long, default_value_t = DecimaParams::default().max_gradient, value_name = "X")]
+    max_gradient: f64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AlgorithmArg {
+    /// Several passes with clipped ratios
+    Ppo,
+    /// One plain step per iteration
+    Reinforce,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReturnsArg {
+    /// Costs fade with time
+    Discounted,
+    /// Costs less their mean per second
+    Average,
+}
+
+impl DecimaArgs {
+    fn params(&self, seed: u64) -> DecimaParams {
+        DecimaParams {
+            schedule: self.run.schedule(seed),
+            algorithm: match self.algorithm {
+                AlgorithmArg::Ppo => Algorithm::Ppo,
+                AlgorithmArg::Reinforce => Algorithm::Reinforce,
+            },
+            sequences: self.sequences,
+            rollouts: self.rollouts,
+            returns: match self.returns {
+                ReturnsArg::Discounted => Returns::Discounted { rate: self.discount, trace: self.trace_decay },
+                ReturnsArg::Average => Returns::Average { trace: self.trace_decay },
+            },
+            learning_rate: ramp(&self.learning_rate),
+            entropy: ramp(&self.entropy),
+            epochs: self.epochs,
+            minibatches: self.minibatches,
+            clip: self.clip,
+            max_kl: self.max_kl,
+            max_gradient: self.max_gradient,
+            imitation_rate: self.run.warm_start_rate,
+        }
+    }
+}
+
+pub(super) fn run(args: &DecimaArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    common.require::<Dag>("decima")?;
+    let params = args.params(common.seed);
+    params.check()?;
+    let workloads = args.run.workload.iter().map(|text| open_workload::<Dag>(text)).collect::<Result<Vec<_>>>()?;
+    let lessons = args.run.lessons()?;
+    let begin = args.run.init(layout(), || random(common.seed))?;
+    let mut plan = args.run.plan::<Dag>("decima", &workloads, &begin)?;
+    plan["params"] = json!(params);
+    let learner = DecimaLearner::new(&workloads, lessons.as_ref(), &params, args.run.device)?;
+    train(&learner, (plan, begin), &args.run, output)
+}

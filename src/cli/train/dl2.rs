@@ -1,0 +1,120 @@
+//! `distill train dl2`.
+
+use super::{RunArgs, ramp, train};
+use crate::{
+    cli::{Common, Verdict, compare::open_workload, output::Output},
+    policy::neural::Dl2Shape,
+    scenario::Training,
+    trainer::dl2::{Dl2Learner, Dl2Params, Reward, layout, random},
+};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+/// Train the network of DL2, for training jobs with workers and parameter servers
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n  distill train dl2 \
+--warm-start drf --iterations 0 -o runs/as-drf       a warm start alone\n  distill train dl2 --warm-start runs/a/traces/train -o \
+runs/warm            the same from a recorded trace\n  distill train dl2 --reward progress --discount 0 -o runs/bandit        as DL2 \
+learns\n\nThen: distill --scenario training simulate -p dl2:runs/dl2/best.safetensors -p optimus -p drf (docs/training.md)"
+)]
+pub(super) struct Dl2Args {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Jobs that the network sees
+    #[arg(long, default_value_t = Dl2Params::default().window, value_name = "N")]
+    window: u32,
+    /// Neurons of each layer, a multiple of 16
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    hidden: usize,
+    /// Traces per iteration
+    #[arg(long, default_value_t = Dl2Params::default().traces, value_name = "N")]
+    traces: u32,
+    /// What a slot is worth
+    #[arg(long, value_enum, default_value_t = RewardArg::Time)]
+    reward: RewardArg,
+    /// Discount per slot of what comes after it; 0 for decisions that answer for their slot only
+    #[arg(long, default_value_t = Dl2Params::default().discount, value_name = "X")]
+    discount: f64,
+    /// Decay per decision of the blame for later surprises
+    #[arg(long, default_value_t = Dl2Params::default().trace_decay, value_name = "X")]
+    trace_decay: f64,
+    /// Step of Adam at first and at last
+    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"])]
+    learning_rate: Vec<f64>,
+    /// Weight of the policy's entropy at first and at last
+    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.001], value_names = ["FROM", "TO"])]
+    entropy: Vec<f64>,
+    /// Share of slots with job-aware exploration at first and at last
+    #[arg(long, num_args = 1..=2, default_values_t = [0.1, 0.0], value_names = ["FROM", "TO"])]
+    exploration: Vec<f64>,
+    /// Decisions per step
+    #[arg(long, default_value_t = Dl2Params::default().batch, value_name = "N")]
+    batch: u32,
+    /// How often each decision is drawn, on average
+    #[arg(long, default_value_t = Dl2Params::default().reuse, value_name = "X")]
+    reuse: f64,
+    /// Exponent of the priority of surprising decisions; 0 draws all alike
+    #[arg(long, default_value_t = Dl2Params::default().priority, value_name = "X")]
+    priority: f64,
+    /// How far the ratio of probabilities may go from 1
+    #[arg(long, default_value_t = Dl2Params::default().clip, value_name = "X")]
+    clip: f64,
+    /// Longest gradient
+    #[arg(long, default_value_t = Dl2Params::default().max_gradient, value_name = "X")]
+    max_gradient: f64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RewardArg {
+    /// Less the time that jobs lose
+    Time,
+    /// Shares of their epochs that jobs do, as in DL2
+    Progress,
+}
+
+impl Dl2Args {
+    fn params(&self, seed: u64) -> Dl2Params {
+        Dl2Params {
+            schedule: self.run.schedule(seed),
+            window: self.window,
+            traces: self.traces,
+            reward: match self.reward {
+                RewardArg::Time => Reward::Time,
+                RewardArg::Progress => Reward::Progress,
+            },
+            discount: self.discount,
+            trace_decay: self.trace_decay,
+            learning_rate: ramp(&self.learning_rate),
+            imitation_rate: self.run.warm_start_rate,
+            entropy: ramp(&self.entropy),
+            exploration: ramp(&self.exploration),
+            batch: self.batch,
+            reuse: self.reuse,
+            priority: self.priority,
+            clip: self.clip,
+            max_gradient: self.max_gradient,
+            ..Dl2Params::default()
+        }
+    }
+}
+
+pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Result<Verdict> {
+    common.require::<Training>("dl2")?;
+    let params = args.params(common.seed);
+    params.check()?;
+    if args.hidden == 0 || !args.hidden.is_multiple_of(16) || args.hidden > 4096 {
+        bail!("--hidden {}: neurons come in multiples of 16, up to 4096", args.hidden);
+    }
+    let workloads = args.run.workload.iter().map(|text| open_workload::<Training>(text)).collect::<Result<Vec<_>>>()?;
+    let types = workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1);
+    let shape = Dl2Shape { types, hidden: args.hidden };
+    let lessons = args.run.lessons()?;
+    let begin = args.run.init(layout(shape), || random(shape, common.seed))?;
+    let mut plan = args.run.plan::<Training>("dl2", &workloads, &begin)?;
+    plan["params"] = json!(params);
+    plan["hidden"] = json!(args.hidden);
+    let learner = Dl2Learner::new(&workloads, lessons.as_ref(), &params, shape, args.run.device)?;
+    train(&learner, (plan, begin), &args.run, output)
+}

@@ -1,0 +1,94 @@
+//! The folder of a training.
+
+use super::RunArgs;
+use crate::{
+    reporter::{CurvePoint, LearningCurve, learning_curve},
+    trace::{difference, write_atomically},
+    trainer::{Checkpoint, Layout, ModeResult, Phase, Weights, metrics},
+};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::{io::ErrorKind, path::Path};
+
+/// Makes the folder ready; the state of the training that it holds, if it is this one.
+pub(super) fn prepare(dir: &Path, plan: &Value, layout: &Layout, force: bool) -> Result<Option<Checkpoint>> {
+    let at = |what: &str| format!("{}: cannot {what}", dir.display());
+    std::fs::create_dir_all(dir).with_context(|| at("create the folder"))?;
+    let path = dir.join("plan.json");
+    match std::fs::read(&path) {
+        Ok(found) if !force => {
+            let theirs: Value = serde_json::from_slice(&found).unwrap_or_default();
+            if let Some(difference) = difference("", &theirs, plan) {
+                bail!(
+                    "{}: the folder holds another training: {difference}; give --force to replace it, or -o for another folder",
+                    dir.display()
+                );
+            }
+            let state = dir.join("state.safetensors");
+            return match std::fs::read(&state) {
+                Ok(bytes) => Ok(Some(Checkpoint::from_bytes(&bytes, layout, &state)?)),
+                Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+                Err(e) => Err(e).with_context(|| format!("{}: cannot read", state.display())),
+            };
+        }
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e).with_context(|| at("read plan.json in")),
+        _ => {}
+    }
+    for old in [
+        "state.safetensors",
+        "best.safetensors",
+        "last.safetensors",
+        "metrics.parquet",
+        "curve.svg",
+        "curve.png",
+        "timings.json",
+    ] {
+        match std::fs::remove_file(dir.join(old)) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e).with_context(|| at("clear")),
+            _ => {}
+        }
+    }
+    write_atomically(&path, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
+    Ok(None)
+}
+
+/// Writes everything that the folder holds; the state comes first, the rest can be made from it.
+pub(super) fn write(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<()> {
+    let dir = &args.output;
+    write_atomically(&dir.join("state.safetensors"), &checkpoint.to_bytes()?)?;
+    let file = |weights: &Weights| weights.to_tensors().to_safetensors(None);
+    write_atomically(&dir.join("last.safetensors"), &file(&checkpoint.weights)?)?;
+    if let Some(best) = &checkpoint.best {
+        write_atomically(&dir.join("best.safetensors"), &file(&best.weights)?)?;
+    }
+    write_atomically(&dir.join("metrics.parquet"), &metrics(&checkpoint.rows).context("cannot make metrics.parquet")?)?;
+    let timings = serde_json::to_string(&json!({"seconds": checkpoint.seconds}))? + "\n";
+    write_atomically(&dir.join("timings.json"), timings.as_bytes())?;
+    let (svg, png) = curve(args, reference, checkpoint)?;
+    write_atomically(&dir.join("curve.svg"), svg.as_bytes())?;
+    write_atomically(&dir.join("curve.png"), &png)?;
+    Ok(())
+}
+
+fn curve(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<(String, Vec<u8>)> {
+    let (mut seconds, mut imitation_s) = (0.0, 0.0);
+    let mut points = Vec::new();
+    for (row, took) in checkpoint.rows.iter().zip(&checkpoint.seconds) {
+        seconds += took;
+        if row.phase == Phase::Imitation {
+            imitation_s = seconds;
+        }
+        if let Some(v) = &row.validation {
+            let of = |mode: &ModeResult| mode.ratio.filter(|_| mode.stalled == 0);
+            points.push(CurvePoint {
+                iteration: row.iteration,
+                seconds,
+                greedy: of(&v.greedy),
+                sampled: of(&v.sampled),
+            });
+        }
+    }
+    let best = checkpoint.best.as_ref().and_then(|b| points.iter().position(|p| p.iteration == b.iteration));
+    let curve = LearningCurve { workload: &args.workload[0], reference, points: &points, imitation_s, best };
+    Ok(learning_curve(&curve)?)
+}

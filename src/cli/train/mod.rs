@@ -1,0 +1,331 @@
+//! `distill train`: teach a neural scheduler.
+
+mod decima;
+mod dl2;
+mod folder;
+
+use super::{Common, Interrupted, STOP, Verdict, output::Output, progress::TrainingBar, table::Table};
+use crate::{
+    level::sha256_hex,
+    policy::{Policies, Policy, neural::Tensors},
+    recorder::{policy_source, workload_source},
+    spec::Spec,
+    trainer::{
+        Checkpoint, End, Judge, Layout, Learner, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
+        TrainError, Weights,
+    },
+};
+use anyhow::Result;
+use clap::{Args, Subcommand, ValueEnum};
+use folder::{prepare, write};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Seconds between two saves of the state.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+
+/// Train a neural scheduler by reinforcement learning in the simulator
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill train decima -o runs/decima --time-limit 10m\n  distill train dl2 --warm-start optimus -o \
+runs/dl2 --time-limit 30m\n\n`distill train NETWORK --help` has more. Writes best.safetensors, last.safetensors, metrics.parquet, \
+curve.png and the state of\nthe training to the folder; the same command goes on after an interruption (docs/training.md)"
+)]
+pub(super) struct TrainArgs {
+    #[command(subcommand)]
+    network: NetworkArgs,
+}
+
+#[derive(Subcommand)]
+enum NetworkArgs {
+    /// The graph network of Decima, for jobs of stages
+    Decima(Box<decima::DecimaArgs>),
+    /// The network of DL2, for training jobs with workers and parameter servers
+    Dl2(Box<dl2::Dl2Args>),
+}
+
+/// What every training may be told.
+#[derive(Args)]
+struct RunArgs {
+    /// Workload to train on (see `distill list workloads`); of several, job sequences come in turn, validation has the first
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    workload: Vec<String>,
+    /// Folder for the training
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Checkpoint to begin with, .safetensors or .pt [default: random weights]
+    #[arg(long, value_name = "FILE")]
+    init: Option<PathBuf>,
+    /// Policy or trace to learn from first
+    #[arg(long, value_name = "POLICY|TRACE")]
+    warm_start: Option<String>,
+    /// Iterations of learning from it
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "warm_start")]
+    warm_start_iterations: u32,
+    /// Step of Adam while learning from it
+    #[arg(long, default_value_t = 3e-3, value_name = "X", requires = "warm_start")]
+    warm_start_rate: f64,
+    /// Iterations of reinforcement learning; 0 for a warm start alone
+    #[arg(long, default_value_t = Schedule::default().iterations, value_name = "N")]
+    iterations: u32,
+    /// End after so much time, over all runs of the command, e.g. 90s, 10m, 2h; results then depend on the machine's speed
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time_limit: Option<Duration>,
+    /// Iterations from the first to the last value of what changes [default: --iterations]
+    #[arg(long, value_name = "N")]
+    anneal: Option<u32>,
+    /// Iterations between two validations
+    #[arg(long, default_value_t = Schedule::default().validate_every, value_name = "N")]
+    validate_every: u32,
+    /// Episodes of a validation
+    #[arg(long, default_value_t = Schedule::default().validation, value_name = "N")]
+    validation: u32,
+    /// Which mode decides what is best
+    #[arg(long, value_enum, default_value_t = JudgeArg::Both)]
+    judge: JudgeArg,
+    /// Policy that validations compare with [default: the heuristic that all are measured against]
+    #[arg(long, value_name = "POLICY")]
+    reference: Option<String>,
+    /// End after so many validations without a new best; 0 for never
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    patience: u32,
+    /// Where gradients are computed: cpu, cuda or cuda:N
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = parse_device)]
+    device: tch::Device,
+    /// Begin anew where the folder holds another training
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum JudgeArg {
+    Both,
+    Greedy,
+    Sampled,
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
+    let seconds = match unit {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("unit `{unit}`; expected s, m or h, as in 90s, 10m, 2h")),
+    };
+    let number: f64 = number.parse().map_err(|_| "expected a number and s, m or h, as in 90s, 10m, 2h".to_owned())?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|e| e.to_string())
+}
+
+fn parse_device(text: &str) -> Result<tch::Device, String> {
+    match text.split_once(':') {
+        None if text == "cpu" => Ok(tch::Device::Cpu),
+        None if text == "cuda" => Ok(tch::Device::Cuda(0)),
+        Some(("cuda", number)) if number.parse::<usize>().is_ok() => Ok(tch::Device::Cuda(number.parse().unwrap_or(0))),
+        _ => Err("expected cpu, cuda or cuda:N".to_owned()),
+    }
+}
+
+/// First and last value of what changes over a training.
+fn ramp(values: &[f64]) -> Ramp {
+    Ramp { from: values[0], to: values[values.len() - 1] }
+}
+
+impl RunArgs {
+    fn schedule(&self, seed: u64) -> Schedule {
+        Schedule {
+            imitation: if self.warm_start.is_some() { self.warm_start_iterations } else { 0 },
+            iterations: self.iterations,
+            anneal: self.anneal.unwrap_or(self.iterations.max(1)),
+            validate_every: self.validate_every,
+            validation: self.validation,
+            judge: match self.judge {
+                JudgeArg::Both => Judge::Both,
+                JudgeArg::Greedy => Judge::Greedy,
+                JudgeArg::Sampled => Judge::Sampled,
+            },
+            patience: self.patience,
+            seed,
+        }
+    }
+
+    fn reference<S: Policies>(&self) -> &str {
+        self.reference.as_deref().unwrap_or(S::BASELINES[0])
+    }
+
+    /// Opens what a warm start learns from: a folder is a trace, anything else a policy.
+    fn lessons<S: Policies>(&self) -> Result<Option<Lessons<S>>> {
+        let Some(text) = &self.warm_start else { return Ok(None) };
+        Ok(Some(match Path::new(text).is_dir() {
+            true => Lessons::Trace(RecordedLessons::open(Path::new(text))?),
+            false => Lessons::Policy(S::open(&text.parse::<Spec>()?)?),
+        }))
+    }
+
+    /// The weights to begin with.
+    fn init(&self, layout: Layout, random: impl FnOnce() -> Weights) -> Result<Weights> {
+        Ok(match &self.init {
+            Some(path) => Weights::from_tensors(layout, &Tensors::load(path)?, &path.display().to_string())?,
+            None => random(),
+        })
+    }
+
+    /// What makes this training this one, with the hashes of all files.
+    fn plan<S: Policies>(&self, network: &str, workloads: &[Box<S::Workload>], begin: &Weights) -> Result<Value> {
+        let named = self.workload.iter().zip(workloads);
+        let sources =
+            named.map(|(text, workload)| workload_source::<S>(text, workload)).collect::<Result<Vec<_>, _>>()?;
+        let policy =
+            |text: &str| -> Result<Value> { Ok(json!(policy_source(text, &*S::open(&text.parse::<Spec>()?)?)?)) };
+        let warm_start = match self.warm_start.as_deref() {
+            Some(text) if Path::new(text).is_dir() => {
+                json!({"trace": crate::trace::Trace::open(Path::new(text))?.hash})
+            }
+            Some(text) => policy(text)?,
+            None => Value::Null,
+        };
+        Ok(json!({
+            "version": env!("CARGO_PKG_VERSION"), "network": network, "workloads": sources,
+            "reference": policy(self.reference::<S>())?, "warm_start": warm_start,
+            "init": self.init.as_ref().map(|path| json!({"file": path, "sha256": begin.to_tensors().sha256()})),
+            "device": format!("{:?}", self.device),
+        }))
+    }
+}
+
+pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    match &args.network {
+        NetworkArgs::Decima(args) => decima::run(args, common, output),
+        NetworkArgs::Dl2(args) => dl2::run(args, common, output),
+    }
+}
+
+/// Trains from the given weights, or from where the folder's training stands.
+fn train<L: Learner>(
+    learner: &L,
+    (plan, begin): (Value, Weights),
+    args: &RunArgs,
+    output: &mut Output,
+) -> Result<Verdict>
+where
+    L::Scenario: Policies,
+{
+    let layout = begin.layout().clone();
+    let checkpoint = prepare(&args.output, &plan, &layout, args.force)?.unwrap_or_else(|| Checkpoint::new(begin));
+    if let Some(done) = checkpoint.iteration().filter(|&done| done > 0) {
+        output.note(format!("{}: going on after iteration {done}", args.output.display()));
+    }
+    let before: f64 = checkpoint.seconds.iter().sum();
+    let schedule = learner.schedule();
+    let bar = TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output);
+    let name = args.reference::<L::Scenario>();
+    let reference: Box<dyn Policy<L::Scenario>> = L::Scenario::open(&name.parse::<Spec>()?)?;
+    let stopped = |e: TrainError| match e {
+        TrainError::Interrupted => anyhow::Error::from(Interrupted),
+        other => other.into(),
+    };
+    let mut session = Session::new(learner, (name, &*reference), checkpoint, &STOP).map_err(stopped)?;
+    let mut saved = Instant::now();
+    let end = loop {
+        if let Some(end) = session.end() {
+            break Some(end);
+        }
+        let elapsed: f64 = session.checkpoint().seconds.iter().sum();
+        let over = args.time_limit.is_some_and(|limit| elapsed >= limit.as_secs_f64());
+        match if over { session.look().map(|()| None) } else { session.step().map(Some) } {
+            Ok(None) => break None,
+            Ok(Some(row)) => {
+                let row = row.clone();
+                bar.step(&row, elapsed);
+                if row.validation.is_some() {
+                    output.json("iteration", &row)?;
+                }
+            }
+            Err(TrainError::Interrupted) => {
+                bar.finish();
+                write(args, name, session.checkpoint())?;
+                return Err(Interrupted.into());
+            }
+            Err(other) => return Err(other.into()),
+        }
+        if saved.elapsed() > SAVE_EVERY {
+            write(args, name, session.checkpoint())?;
+            saved = Instant::now();
+        }
+    };
+    bar.finish();
+    write(args, name, session.checkpoint())?;
+    summary(args, name, session.checkpoint(), end, output)?;
+    Ok(Verdict::Done)
+}
+
+/// What came out, in words.
+fn summary(
+    args: &RunArgs,
+    reference: &str,
+    checkpoint: &Checkpoint,
+    end: Option<End>,
+    output: &mut Output,
+) -> Result<()> {
+    let seconds: f64 = checkpoint.seconds.iter().sum();
+    let decisions: u64 = checkpoint.rows.iter().map(|r| r.decisions).sum();
+    let iterations = checkpoint.iteration().unwrap_or(0);
+    let why = match end {
+        Some(End::Iterations) => "all done",
+        Some(End::Patience) => "no better for as long as --patience allows",
+        None => "the time is up",
+    };
+    output.text(format!("{iterations} iterations, {decisions} decisions, {:.1} min: {why}\n", seconds / 60.0))?;
+    let mut table = Table::new(&["network", "iteration", "greedy", "sampled"]);
+    let mut line = |name: &str, iteration: u32| {
+        let row = checkpoint.rows.iter().find(|r| r.iteration == iteration);
+        if let Some(v) = row.and_then(|r| r.validation.as_ref()) {
+            let cell = |mode: &ModeResult| match (mode.ratio, mode.stalled) {
+                (Some(ratio), 0) => format!("{ratio:.3}"),
+                (Some(ratio), n) => format!("{ratio:.3}, {n} stalled"),
+                (None, _) => "stalled".to_owned(),
+            };
+            table.row([name.to_owned(), iteration.to_string(), cell(&v.greedy), cell(&v.sampled)]);
+        }
+    };
+    line("first", 0);
+    if let Some(best) = &checkpoint.best {
+        line("best", best.iteration);
+    }
+    line("last", iterations);
+    output.text(format!(
+        "{table}\nmean job completion time ÷ {}'s on {} validation episodes",
+        reference, args.validation
+    ))?;
+    let best = args.output.join("best.safetensors");
+    let hash = checkpoint.best.as_ref().map(|b| b.weights.to_tensors().to_safetensors(None)).transpose()?;
+    let hash = hash.map(|bytes| sha256_hex(&bytes));
+    match &checkpoint.best {
+        Some(_) => output.text(best.display())?,
+        None => output.text("no network got through all validation episodes, so there is no best.safetensors")?,
+    }
+    output.json(
+        "train",
+        &json!({"dir": args.output, "iterations": iterations, "decisions": decisions, "seconds": seconds, "end": end,
+            "best": checkpoint.best.as_ref().map(|b| json!({"iteration": b.iteration, "score": b.score, "file": best, "sha256": hash}))}),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_devices_are_read() {
+        for (text, seconds) in [("90s", 90.0), ("10m", 600.0), ("1.5h", 5400.0), ("7", 7.0)] {
+            assert_eq!(parse_time(text), Ok(Duration::from_secs_f64(seconds)));
+        }
+        for text in ["", "h", "3 days", "-1s", "nan"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_device("cuda:1"), Ok(tch::Device::Cuda(1)));
+        assert!(parse_device("gpu").is_err());
+    }
+}
