@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use crate::policy::neural::{Dl2Shape, POOL, TRUNKS};
 use crate::trainer::Weights;
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 /// Score of entries that are not there: their probability is 0, their part in every gradient too.
 const NOTHING: f64 = -1e9;
@@ -58,7 +58,7 @@ impl Inputs {
     #[cfg(test)]
     pub(super) fn double(mut self) -> Result<Self, TchError> {
         for t in [&mut self.x, &mut self.old, &mut self.advantage, &mut self.worth, &mut self.weight] {
-            *t = t.f_to_kind(Kind::Double)?;
+            *t = t.f_to_kind(tch::Kind::Double)?;
         }
         Ok(self)
     }
@@ -121,6 +121,3 @@ impl Network {
         close.f_view([-1])?.f_index_add(0, &inputs.decision, &columns.f_view([-1])?)
     }
 }
-
-/// The kind that sums are made in.
-pub(super) const SUM: Kind = Kind::Double;

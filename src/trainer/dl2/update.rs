@@ -3,7 +3,7 @@
 use super::{
     batch::{Batch, Place},
     experience::Experience,
-    network::{Inputs, Network, SUM},
+    network::{Inputs, Network},
     params::Dl2Params,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use rayon::prelude::*;
-use tch::{Device, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// Decisions whose gradient is computed at once.
 const SHARD: usize = 512;
@@ -120,7 +120,7 @@ pub(super) fn objective(
 ) -> Result<(Tensor, Tensor), TchError> {
     let [log_prob, entropy] = network.answers(inputs)?;
     let values = network.values(inputs)?;
-    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(SUM)?) };
+    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
     let loss = match goal {
         Goal::Imitate => log_prob.f_neg()?,
         Goal::Reinforce { .. } => {

@@ -7,7 +7,7 @@ use crate::policy::{
     },
     training::window::ROWS,
 };
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
 /// Numbers of a job besides its type.
 const NUMBERS: usize = ROWS - 1;
@@ -112,10 +112,10 @@ impl Dl2Weights {
             }
         };
         tensors.expect(&shape.tensors(), origin)?;
-        let layers: BTreeMap<&str, &[f32]> = tensors.iter().map(|(name, t)| (name, &t.data[..])).collect();
+        let data = |name: String| tensors.get(&name).map_or(&[][..], |tensor| &tensor.data);
         let trunk = |trunk: &str, scores: usize| {
             let layer = |name: &str| {
-                let data = |what: &str| layers.get(format!("{trunk}.{name}.{what}").as_str()).copied().unwrap_or(&[]);
+                let data = |what: &str| data(format!("{trunk}.{name}.{what}"));
                 Layer::new(data("weight"), data("bias"))
             };
             Trunk {
@@ -175,10 +175,10 @@ impl Pass {
         self.jobs.resize(columns * hidden, 0.0);
         self.own.resize(columns * hidden, 0.0);
         for k in 0..columns {
-            let row = row(k, inputs);
-            if k >= known || self.x[row.clone()] != x[row.clone()] {
-                let (job, own) = (&mut self.jobs[place(k, hidden)], &mut self.own[place(k, hidden)]);
-                kernel.run::<Relu>(trunk.job.whole(), &x[row], job);
+            let x_k = row(k, inputs);
+            if k >= known || self.x[x_k.clone()] != x[x_k.clone()] {
+                let (job, own) = (&mut self.jobs[row(k, hidden)], &mut self.own[row(k, hidden)]);
+                kernel.run::<Relu>(trunk.job.whole(), &x[x_k], job);
                 kernel.run::<Identity>(trunk.together.part(0..hidden, trunk.together.bias()), job, own);
             }
         }
@@ -215,10 +215,7 @@ impl Pass {
     }
 }
 
-fn row(k: usize, inputs: usize) -> Range<usize> {
-    k * inputs..(k + 1) * inputs
-}
-
-fn place(k: usize, hidden: usize) -> Range<usize> {
-    k * hidden..(k + 1) * hidden
+/// Places of row `k` of a matrix with rows of that length.
+fn row(k: usize, length: usize) -> Range<usize> {
+    k * length..(k + 1) * length
 }

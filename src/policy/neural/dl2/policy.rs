@@ -21,7 +21,7 @@ use std::{
 
 /// The DL2 network with given weights, greedy or sampling.
 ///
-/// A slot begins with a worker and a server for every job that has room for both (no probabilities are asked for). Then the
+/// A slot begins with a worker and a server for every job that has room for both, whatever the network thinks. Then the
 /// network adds one task after the other until it closes the slot, or wants a task that does not fit the node that comes next.
 pub struct Dl2Policy {
     network: Dl2,
@@ -121,7 +121,7 @@ impl Dl2Policy {
         }
     }
 
-    /// What the network does: the action, which may not fit, and its place among `legal_actions`. The window must have looked.
+    /// What the network does, as a place among [`Self::legal_actions`]; the task may not fit. The window must have looked.
     pub(crate) fn act(&mut self, seen: &Observation<'_>) -> Result<usize, PolicyError> {
         self.network.read(seen, &self.window)?;
         self.legal.clear();
