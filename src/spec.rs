@@ -185,13 +185,7 @@ impl Args<'_> {
 
     /// A number within a closed range.
     pub fn number(&mut self, key: &'static str, default: f64, allowed: RangeInclusive<f64>) -> Result<f64, SpecError> {
-        let Some(text) = self.get(key).map(str::to_owned) else {
-            return Ok(default);
-        };
-        match text.parse::<f64>() {
-            Ok(v) if allowed.contains(&v) => Ok(v),
-            _ => Err(self.bad(key, &text, format!("a number in {}..={}", allowed.start(), allowed.end()))),
-        }
+        Ok(self.optional_number(key, allowed)?.unwrap_or(default))
     }
 
     /// A number within a closed range, or `None` if not given.
@@ -200,23 +194,33 @@ impl Args<'_> {
         key: &'static str,
         allowed: RangeInclusive<f64>,
     ) -> Result<Option<f64>, SpecError> {
-        match self.spec.params.contains_key(key) {
-            true => self.number(key, 0.0, allowed).map(Some),
-            false => {
-                self.known.push(key);
-                Ok(None)
-            }
-        }
+        self.optional(key, "a number", allowed)
     }
 
     /// A whole number within a closed range.
     pub fn count(&mut self, key: &'static str, default: u32, allowed: RangeInclusive<u32>) -> Result<u32, SpecError> {
-        let Some(text) = self.get(key).map(str::to_owned) else {
-            return Ok(default);
-        };
-        match text.parse::<u32>() {
-            Ok(v) if allowed.contains(&v) => Ok(v),
-            _ => Err(self.bad(key, &text, format!("a whole number in {}..={}", allowed.start(), allowed.end()))),
+        Ok(self.optional_count(key, allowed)?.unwrap_or(default))
+    }
+
+    /// A whole number within a closed range, or `None` if not given.
+    pub fn optional_count(
+        &mut self,
+        key: &'static str,
+        allowed: RangeInclusive<u32>,
+    ) -> Result<Option<u32>, SpecError> {
+        self.optional(key, "a whole number", allowed)
+    }
+
+    fn optional<T: FromStr + PartialOrd + fmt::Display>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        allowed: RangeInclusive<T>,
+    ) -> Result<Option<T>, SpecError> {
+        let Some(text) = self.text(key) else { return Ok(None) };
+        match text.parse::<T>() {
+            Ok(v) if allowed.contains(&v) => Ok(Some(v)),
+            _ => Err(self.bad(key, &text, format!("{what} in {}..={}", allowed.start(), allowed.end()))),
         }
     }
 

@@ -2,12 +2,8 @@
 
 use super::{Phase, TrainError, UpdateStats, Validation, Weights, adam::Adam, weights::Layout};
 use crate::policy::neural::{Tensor, Tensors};
-use safetensors::SafeTensors;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// Version of the file.
 const FORMAT: u32 = 1;
@@ -112,7 +108,7 @@ impl Checkpoint {
         };
         let damaged = |e: serde_json::Error| TrainError::State { path: "state".into(), reason: e.to_string() };
         let text = serde_json::to_string(&progress).map_err(damaged)?;
-        Ok(Tensors::new(entries).to_safetensors(Some(HashMap::from([(PROGRESS.to_owned(), text)])))?)
+        Ok(Tensors::new(entries, BTreeMap::from([(PROGRESS.to_owned(), text)])).to_safetensors()?)
     }
 
     /// Reads the file back; `path` names it in errors.
@@ -123,9 +119,7 @@ impl Checkpoint {
     pub fn from_bytes(bytes: &[u8], layout: &Layout, path: &Path) -> Result<Self, TrainError> {
         let fail = |reason: String| TrainError::State { path: path.to_owned(), reason };
         let tensors = Tensors::from_bytes(bytes, &path.display().to_string()).map_err(|e| fail(e.to_string()))?;
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| fail(e.to_string()))?;
-        let text = header.metadata().as_ref().and_then(|texts| texts.get(PROGRESS));
-        let text = text.ok_or_else(|| fail("not the state of a training".to_owned()))?;
+        let text = tensors.text(PROGRESS).ok_or_else(|| fail("not the state of a training".to_owned()))?;
         let progress: Progress = serde_json::from_str(text).map_err(|e| fail(format!("damaged: {e}")))?;
         if progress.format != FORMAT {
             return Err(fail(format!("has format {}, this program reads {FORMAT}", progress.format)));
@@ -151,7 +145,7 @@ mod tests {
     #[test]
     fn damaged_states_are_refused_with_a_reason() -> Result<(), TrainError> {
         let path = Path::new("state.safetensors");
-        let layout: Layout = [("a".to_owned(), vec![4, 3])].into();
+        let layout = Layout::from(vec![("a".to_owned(), vec![4, 3])]);
         let weights = |seed| Weights::random(layout.clone(), seed, |_| 1.0);
         let checkpoint = Checkpoint::new(weights(2));
         let bytes = checkpoint.to_bytes()?;
@@ -159,9 +153,9 @@ mod tests {
         let reason = |bytes: &[u8]| Checkpoint::from_bytes(bytes, &layout, path).unwrap_err().to_string();
         assert!(reason(&bytes[..bytes.len() - 9]).contains("state.safetensors"));
         assert!(reason(b"nothing").contains("--force"));
-        let wider = Checkpoint::from_bytes(&bytes, &[("a".to_owned(), vec![5, 3])].into(), path);
+        let wider = Checkpoint::from_bytes(&bytes, &vec![("a".to_owned(), vec![5, 3])].into(), path);
         assert!(wider.unwrap_err().to_string().contains("12 numbers, which is another network"));
-        let other = weights(1).to_tensors().to_safetensors(None)?;
+        let other = weights(1).to_tensors().to_safetensors()?;
         assert!(reason(&other).contains("not the state of a training"));
         Ok(())
     }

@@ -11,6 +11,7 @@ mod checkpoint;
 pub mod decima;
 pub mod dl2;
 mod lessons;
+mod libtorch;
 mod metrics;
 mod schedule;
 mod session;

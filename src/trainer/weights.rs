@@ -6,8 +6,28 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Names and shapes of a network's tensors, in order.
-pub type Layout = Arc<[(String, Vec<usize>)]>;
+/// What a network's checkpoint consists of; copying it is cheap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Names and shapes of the tensors, in order.
+    pub tensors: Arc<[(String, Vec<usize>)]>,
+    /// What cannot be told from them.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Layout {
+    /// How many numbers there are.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        self.tensors.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
+    }
+}
+
+impl From<Vec<(String, Vec<usize>)>> for Layout {
+    fn from(tensors: Vec<(String, Vec<usize>)>) -> Self {
+        Self { tensors: tensors.into(), texts: BTreeMap::new() }
+    }
+}
 
 /// All weights of a network: tensor after tensor in the order of its layout, each row-major.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +42,7 @@ impl Weights {
     pub(super) fn random(layout: Layout, seed: u64, scale: impl Fn(&str) -> f64) -> Self {
         let mut stream = Stream::new(seed, "initial weights");
         let mut data = Vec::new();
-        for (name, shape) in layout.iter() {
+        for (name, shape) in layout.tensors.iter() {
             let most = match shape[..] {
                 [_, inputs] => scale(name) / (inputs as f64).sqrt(),
                 _ => 0.0,
@@ -38,18 +58,17 @@ impl Weights {
     ///
     /// A checkpoint of another network, see [`Tensors::expect`].
     pub fn from_tensors(layout: Layout, tensors: &Tensors, origin: &str) -> Result<Self, NeuralError> {
-        tensors.expect(&layout, origin)?;
-        let data = layout.iter().filter_map(|(name, _)| tensors.get(name)).flat_map(|t| &t.data);
+        tensors.expect(&layout.tensors, origin)?;
+        let data = layout.tensors.iter().filter_map(|(name, _)| tensors.get(name)).flat_map(|t| &t.data);
         Ok(Self { data: data.copied().collect(), layout })
     }
 
     /// The same numbers' places, with other numbers; `None` if it is not the same number of them.
     pub(super) fn with(layout: &Layout, data: Vec<f32>) -> Option<Self> {
-        let len: usize = layout.iter().map(|(_, shape)| shape.iter().product::<usize>()).sum();
-        (data.len() == len).then(|| Self { layout: Arc::clone(layout), data })
+        (data.len() == layout.numbers()).then(|| Self { layout: layout.clone(), data })
     }
 
-    /// Names and shapes of the tensors.
+    /// What its checkpoint consists of.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -60,12 +79,12 @@ impl Weights {
     pub fn to_tensors(&self) -> Tensors {
         let mut rest = &self.data[..];
         let mut entries = BTreeMap::new();
-        for (name, shape) in self.layout.iter() {
+        for (name, shape) in self.layout.tensors.iter() {
             let (data, after) = rest.split_at(shape.iter().product());
             rest = after;
             entries.insert(name.clone(), Tensor { shape: shape.clone(), data: data.to_vec() });
         }
-        Tensors::new(entries)
+        Tensors::new(entries, self.layout.texts.clone())
     }
 }
 
@@ -75,15 +94,18 @@ mod tests {
 
     #[test]
     fn weights_survive_the_way_through_a_checkpoint() -> Result<(), NeuralError> {
-        let layout: Layout = [("a.weight".to_owned(), vec![3, 5]), ("a.bias".to_owned(), vec![3])].into();
-        let weights = Weights::random(Arc::clone(&layout), 3, |_| 1.0);
+        let mut layout = Layout::from(vec![("a.weight".to_owned(), vec![3, 5]), ("a.bias".to_owned(), vec![3])]);
+        layout.texts.insert("window".to_owned(), "7".to_owned());
+        let weights = Weights::random(layout.clone(), 3, |_| 1.0);
         assert_eq!(weights.data.len(), 18);
         assert!(weights.data[..15].iter().all(|w| w.abs() < 0.45 && *w != 0.0));
-        let file = weights.to_tensors().to_safetensors(None)?;
-        let back = Weights::from_tensors(Arc::clone(&layout), &Tensors::from_bytes(&file, "file")?, "file")?;
+        let file = weights.to_tensors().to_safetensors()?;
+        let tensors = Tensors::from_bytes(&file, "file")?;
+        assert_eq!(tensors.text("window"), Some("7"));
+        assert_eq!(tensors, weights.to_tensors());
+        let back = Weights::from_tensors(layout.clone(), &tensors, "file")?;
         assert_eq!(weights, back);
-        assert_eq!(weights.to_tensors().to_safetensors(None)?, file);
-        assert_ne!(weights, Weights::random(Arc::clone(&layout), 4, |_| 1.0));
+        assert_ne!(weights, Weights::random(layout.clone(), 4, |_| 1.0));
         assert_eq!(Weights::with(&layout, vec![0.0; 17]), None);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, compare::open_workload, output::Output},
-    policy::neural::Dl2Shape,
+    policy::neural::{Dl2Form, Dl2Shape},
     scenario::Training,
     trainer::dl2::{Dl2Learner, Dl2Params, Reward, layout, random},
 };
@@ -17,17 +17,20 @@ use serde_json::json;
     after_help = "Examples:\n  distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n  distill train dl2 \
 --warm-start drf --iterations 0 -o runs/as-drf       a warm start alone\n  distill train dl2 --warm-start runs/a/traces/train -o \
 runs/warm            the same from a recorded trace\n  distill train dl2 --reward progress --discount 0 -o runs/bandit        as DL2 \
-learns\n\nThen: distill --scenario training simulate -p dl2:runs/dl2/best.safetensors -p optimus -p drf (docs/training.md)"
+learns\n  distill train dl2 --form flat -o runs/flat                         the network of DL2\n\nThen: distill --scenario training simulate -p dl2:runs/dl2/best.safetensors -p optimus -p drf (docs/training.md)"
 )]
 pub(super) struct Dl2Args {
     #[command(flatten)]
     run: RunArgs,
     /// Jobs that the network sees
-    #[arg(long, default_value_t = Dl2Params::default().window, value_name = "N")]
+    #[arg(long, default_value_t = Dl2Shape::WINDOW as u32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     window: u32,
-    /// Neurons of each layer, a multiple of 16
-    #[arg(long, default_value_t = 64, value_name = "N")]
-    hidden: usize,
+    /// How the network joins them
+    #[arg(long, value_enum, default_value_t = FormArg::Pooled)]
+    form: FormArg,
+    /// Neurons of each layer, a multiple of 16 [default: 64; flat: 4 per job of the window]
+    #[arg(long, value_name = "N")]
+    hidden: Option<usize>,
     /// Traces per iteration
     #[arg(long, default_value_t = Dl2Params::default().traces, value_name = "N")]
     traces: u32,
@@ -67,6 +70,14 @@ pub(super) struct Dl2Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum FormArg {
+    /// Every job through the same layers, then summed up
+    Pooled,
+    /// All jobs in one row, as in DL2
+    Flat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum RewardArg {
     /// Less the time that jobs lose
     Time,
@@ -78,7 +89,6 @@ impl Dl2Args {
     fn params(&self, seed: u64) -> Dl2Params {
         Dl2Params {
             schedule: self.run.schedule(seed),
-            window: self.window,
             traces: self.traces,
             reward: match self.reward {
                 RewardArg::Time => Reward::Time,
@@ -98,23 +108,34 @@ impl Dl2Args {
             ..Dl2Params::default()
         }
     }
+
+    /// Form and size of a network for so many types of job.
+    fn shape(&self, types: usize) -> Result<Dl2Shape> {
+        let window = self.window as usize;
+        let (form, usual) = match self.form {
+            FormArg::Pooled => (Dl2Form::Pooled { types }, 64),
+            // Two thirds of its six inputs per job.
+            FormArg::Flat => (Dl2Form::Flat, (4 * window).next_multiple_of(16).min(4096)),
+        };
+        let hidden = self.hidden.unwrap_or(usual);
+        if hidden == 0 || !hidden.is_multiple_of(16) || hidden > 4096 {
+            bail!("--hidden {hidden}: neurons come in multiples of 16, up to 4096");
+        }
+        Ok(Dl2Shape { form, window, hidden })
+    }
 }
 
 pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Result<Verdict> {
     common.require::<Training>("dl2")?;
     let params = args.params(common.seed);
     params.check()?;
-    if args.hidden == 0 || !args.hidden.is_multiple_of(16) || args.hidden > 4096 {
-        bail!("--hidden {}: neurons come in multiples of 16, up to 4096", args.hidden);
-    }
     let workloads = args.run.workload.iter().map(|text| open_workload::<Training>(text)).collect::<Result<Vec<_>>>()?;
-    let types = workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1);
-    let shape = Dl2Shape { types, hidden: args.hidden };
+    let shape = args.shape(workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1))?;
     let lessons = args.run.lessons()?;
     let begin = args.run.init(layout(shape), || random(shape, common.seed))?;
     let mut plan = args.run.plan::<Training>("dl2", &workloads, &begin)?;
     plan["params"] = json!(params);
-    plan["hidden"] = json!(args.hidden);
+    plan["shape"] = json!(shape);
     let learner = Dl2Learner::new(&workloads, lessons.as_ref(), &params, shape, args.run.device)?;
     train(&learner, (plan, begin), &args.run, output)
 }

@@ -56,7 +56,7 @@ pub(super) fn prepare(dir: &Path, plan: &Value, layout: &Layout, force: bool) ->
 pub(super) fn write(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<()> {
     let dir = &args.output;
     write_atomically(&dir.join("state.safetensors"), &checkpoint.to_bytes()?)?;
-    let file = |weights: &Weights| weights.to_tensors().to_safetensors(None);
+    let file = |weights: &Weights| weights.to_tensors().to_safetensors();
     write_atomically(&dir.join("last.safetensors"), &file(&checkpoint.weights)?)?;
     if let Some(best) = &checkpoint.best {
         write_atomically(&dir.join("best.safetensors"), &file(&best.weights)?)?;

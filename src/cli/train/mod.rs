@@ -300,7 +300,7 @@ fn summary(
         reference, args.validation
     ))?;
     let best = args.output.join("best.safetensors");
-    let hash = checkpoint.best.as_ref().map(|b| b.weights.to_tensors().to_safetensors(None)).transpose()?;
+    let hash = checkpoint.best.as_ref().map(|b| b.weights.to_tensors().to_safetensors()).transpose()?;
     let hash = hash.map(|bytes| sha256_hex(&bytes));
     match &checkpoint.best {
         Some(_) => output.text(best.display())?,

@@ -1,6 +1,6 @@
 //! Cluster level: go on, or close the slot?
 
-use super::{Candidate, Extractor};
+use super::{Extractor, snapshot::Gain};
 use crate::{feature::column::Base, simulator::training::Observation};
 
 pub(super) const BASE: &[Base] = &[
@@ -73,9 +73,8 @@ impl Extractor {
     pub fn cluster_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
         let jobs = seen.live_jobs().len() as f64;
-        let best = |of: fn(&Candidate) -> f64| s.candidates().iter().map(of).reduce(f64::max).unwrap_or(0.0);
-        let (marginal_gain, speedup) = (best(|c| c.best().saved_ms), best(|c| c.best().speedup));
-        let (saved_by_one, in_reach) = (best(Candidate::saved_by_one_ms), best(|c| c.best().in_reach));
+        let (best, saved_by_one) = s.best();
+        let Gain { saved_ms: marginal_gain, speedup, in_reach } = best;
         let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
         let head = seen.node_free(seen.head());
         let flag = |is: bool| f64::from(u8::from(is));

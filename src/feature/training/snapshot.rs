@@ -17,6 +17,20 @@ pub(super) struct Gain {
     pub(super) in_reach: f64,
 }
 
+impl Gain {
+    /// Less than anything.
+    const NOTHING: Self = Self { saved_ms: f64::MIN, speedup: f64::MIN, in_reach: f64::MIN };
+
+    /// The larger of each.
+    fn max(self, other: Self) -> Self {
+        Self {
+            saved_ms: self.saved_ms.max(other.saved_ms),
+            speedup: self.speedup.max(other.speedup),
+            in_reach: self.in_reach.max(other.in_reach),
+        }
+    }
+}
+
 /// A job that could get something now.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
@@ -55,12 +69,7 @@ impl Candidate {
 
     /// The best that any of its tasks would do.
     pub(super) fn best(&self) -> Gain {
-        const NOTHING: Gain = Gain { saved_ms: f64::MIN, speedup: f64::MIN, in_reach: f64::MIN };
-        self.tasks().map(|task| self.gain(task)).fold(NOTHING, |best, gain| Gain {
-            saved_ms: best.saved_ms.max(gain.saved_ms),
-            speedup: best.speedup.max(gain.speedup),
-            in_reach: best.in_reach.max(gain.in_reach),
-        })
+        self.tasks().map(|task| self.gain(task)).fold(Gain::NOTHING, Gain::max)
     }
 }
 
@@ -147,6 +156,14 @@ impl Snapshot {
     #[must_use]
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
+    }
+
+    /// The best that any task would do, and the most time that a worker or a server alone would save, ms; 0 if no job could get
+    /// anything.
+    pub(super) fn best(&self) -> (Gain, f64) {
+        let of = |c: &Candidate| (c.best(), c.saved_by_one_ms());
+        let best = self.candidates.iter().map(of).reduce(|(a, one), (b, other)| (a.max(b), one.max(other)));
+        best.unwrap_or_default()
     }
 }
 

@@ -18,9 +18,9 @@ pub(crate) use decima::tests::observation;
 pub use decima::{Decima, DecimaInput, DecimaWeights};
 #[cfg(feature = "torch")]
 pub(crate) use decima::{FEATURES, Graph, WIDTH, shapes};
-pub use dl2::{Dl2, Dl2Policy, Dl2Shape, Dl2Weights};
+pub use dl2::{Dl2, Dl2Form, Dl2Policy, Dl2Shape, Dl2Weights};
 #[cfg(feature = "torch")]
-pub(crate) use dl2::{POOL, TRUNKS};
+pub(crate) use dl2::{POOL, WINDOW};
 pub use scheduler::DecimaPolicy;
 pub use weights::{Tensor, Tensors};
 

@@ -7,10 +7,7 @@
 use super::{NeuralError, archive::Archive, state_dict};
 use crate::level::sha256_hex;
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::Path,
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// One float32 tensor in row-major order.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +34,8 @@ pub struct Tensor {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensors {
     pub(super) entries: BTreeMap<String, Tensor>,
-    pub(super) sha256: String,
+    texts: BTreeMap<String, String>,
+    sha256: String,
 }
 
 impl Tensors {
@@ -60,7 +58,9 @@ impl Tensors {
     /// anything but contiguous float32 tensors, or names a Python object that a state dict has no use for.
     pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Self, NeuralError> {
         let entries = if bytes.starts_with(b"PK\x03\x04") {
-            Archive::open(bytes).and_then(|archive| state_dict::read(&archive))
+            Archive::open(bytes)
+                .and_then(|archive| state_dict::read(&archive))
+                .map(|entries| (entries, BTreeMap::new()))
         } else if bytes.get(8) == Some(&b'{') {
             read_safetensors(bytes)
         } else if bytes.first() == Some(&0x80) {
@@ -68,10 +68,8 @@ impl Tensors {
         } else {
             Err("neither safetensors nor a PyTorch state dict (zip archive)".to_owned())
         };
-        Ok(Self {
-            entries: entries.map_err(|reason| NeuralError::Format { origin: origin.to_owned(), reason })?,
-            sha256: sha256_hex(bytes),
-        })
+        let (entries, texts) = entries.map_err(|reason| NeuralError::Format { origin: origin.to_owned(), reason })?;
+        Ok(Self { entries, texts, sha256: sha256_hex(bytes) })
     }
 
     /// The network that comes with the program, for the workload `builtin` (`data/README.md`).
@@ -83,20 +81,20 @@ impl Tensors {
         Self::from_bytes(include_bytes!("../../../data/decima-builtin.safetensors"), "built in")
     }
 
-    /// Tensors in memory.
+    /// Tensors in memory, with texts for the header of their file.
     #[must_use]
-    pub fn new(entries: BTreeMap<String, Tensor>) -> Self {
-        let mut tensors = Self { entries, sha256: String::new() };
-        tensors.sha256 = tensors.to_safetensors(None).map(|bytes| sha256_hex(&bytes)).unwrap_or_default();
+    pub fn new(entries: BTreeMap<String, Tensor>, texts: BTreeMap<String, String>) -> Self {
+        let mut tensors = Self { entries, texts, sha256: String::new() };
+        tensors.sha256 = tensors.to_safetensors().map(|bytes| sha256_hex(&bytes)).unwrap_or_default();
         tensors
     }
 
-    /// The bytes of a safetensors file with these tensors, and texts of the caller's in its header.
+    /// The bytes of a safetensors file with these tensors and texts.
     ///
     /// # Errors
     ///
     /// A tensor that has another number of values than its shape says.
-    pub fn to_safetensors(&self, texts: Option<HashMap<String, String>>) -> Result<Vec<u8>, NeuralError> {
+    pub fn to_safetensors(&self) -> Result<Vec<u8>, NeuralError> {
         let bytes = |t: &Tensor| t.data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let data: Vec<(&str, &Tensor, Vec<u8>)> = self.iter().map(|(name, t)| (name, t, bytes(t))).collect();
         let views =
@@ -104,13 +102,20 @@ impl Tensors {
         let damaged =
             |e: SafeTensorError| NeuralError::Format { origin: "in memory".to_owned(), reason: e.to_string() };
         let views: Vec<_> = views.collect::<Result<_, SafeTensorError>>().map_err(damaged)?;
-        safetensors::serialize(views, texts).map_err(damaged)
+        let texts = self.texts.iter().map(|(name, text)| (name.clone(), text.clone()));
+        safetensors::serialize(views, (!self.texts.is_empty()).then(|| texts.collect())).map_err(damaged)
     }
 
     /// The tensor of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         self.entries.get(name)
+    }
+
+    /// The text of that name in the header of a safetensors file.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str)
     }
 
     /// All tensors in order of their names.
@@ -167,8 +172,14 @@ impl Tensors {
     }
 }
 
-fn read_safetensors(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>, String> {
-    let file = SafeTensors::deserialize(bytes).map_err(|e| format!("damaged safetensors file: {e}"))?;
+/// Tensors and texts.
+type Content = (BTreeMap<String, Tensor>, BTreeMap<String, String>);
+
+fn read_safetensors(bytes: &[u8]) -> Result<Content, String> {
+    let damaged = |e: SafeTensorError| format!("damaged safetensors file: {e}");
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let texts = header.metadata().iter().flatten().map(|(name, text)| (name.clone(), text.clone())).collect();
     let mut entries = BTreeMap::new();
     for (name, view) in file.iter() {
         if view.dtype() != Dtype::F32 {
@@ -177,7 +188,7 @@ fn read_safetensors(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>, String> {
         let tensor = Tensor { shape: view.shape().to_vec(), data: floats(view.data()) };
         entries.insert(name.to_owned(), tensor);
     }
-    Ok(entries)
+    Ok((entries, texts))
 }
 
 /// Little-endian float32 values; bytes past a multiple of four are left out.

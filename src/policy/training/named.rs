@@ -25,7 +25,7 @@ pub const POLICIES: [PolicyInfo; 8] = [
     PolicyInfo {
         name: "dl2",
         sort: Sort::Network,
-        usage: "dl2[:FILE][,window=20][,mode=greedy|sample]",
+        usage: "dl2[:FILE][,window=N][,mode=greedy|sample]",
         meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
     },
     STUDENT,
@@ -64,7 +64,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
         "tetris" => Box::new(Tetris::default()),
         "optimus" => Box::new(Optimus::default()),
         "dl2" => {
-            let window = args.count("window", Dl2Policy::WINDOW as u32, 1..=10_000)? as usize;
+            let window = args.optional_count("window", 1..=10_000)?.map(|n| n as usize);
             let sample = args.word("mode", &["greedy", "sample"])? == "sample";
             Box::new(match &spec.file {
                 Some(path) => Dl2Policy::load(path, window, sample)?,

@@ -73,11 +73,12 @@ fn true_srtf_serves_the_job_that_can_be_done_first() {
 fn actions_and_decisions_answer_each_other() {
     let workload = open("builtin,nodes=30,jobs=9,rate=9,max=2");
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
-    let mut visited = 0;
-    while let Some(bundle) = next_bundle(&sim.observation().unwrap(), &mut visited) {
+    let mut bundles = 0;
+    while let Some(bundle) = next_bundle(&sim.observation().unwrap()) {
         sim.step(bundle).unwrap();
+        bundles += 1;
     }
-    assert_eq!(visited, 9);
+    assert_eq!(bundles, 9);
     // Job 1 has all it may have, job 2 its workers.
     sim.step(Decision::Add { job: 1, task: Task::Both, node: None }).unwrap();
     sim.step(Decision::Add { job: 2, task: Task::Worker, node: None }).unwrap();

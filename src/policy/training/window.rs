@@ -4,7 +4,7 @@
 //! there are `3K + 1` actions: for column `k`, action `3k` adds a worker, `3k + 1` a parameter server, `3k + 2` both; the last
 //! one closes the slot. Before the first action of a slot comes a round of bundles, see [`next_bundle`].
 
-use crate::simulator::training::{Decision, JobView, Observation, Task};
+use crate::simulator::training::{Decision, JobView, Observation, Placement, Task};
 
 /// Rows of the state: type (from 1), slots since arrival, remaining share, dominant share, workers, parameter servers.
 pub const ROWS: usize = 6;
@@ -133,13 +133,21 @@ pub fn column(job: JobView<'_>, share: f64) -> [f32; ROWS] {
 /// The next decision of the round of bundles at the start of a slot, against starvation: every live job in order of arrival
 /// gets a worker and a parameter server if they fit the head node. `None` when the round is over.
 ///
-/// `visited` is how many live jobs the round has dealt with: 0 at the start of a slot, and moved on by this function.
-pub fn next_bundle(seen: &Observation<'_>, visited: &mut usize) -> Option<Decision> {
-    while let Some(&job) = seen.live_jobs().get(*visited) {
-        *visited += 1;
-        if seen.job(job).can_take(Task::Both) && seen.fits(job, Task::Both) {
-            return Some(Decision::Add { job, task: Task::Both, node: None });
+/// The round is on as long as nothing but such bundles has been placed. A job that was passed over for want of room is not
+/// come back to.
+#[must_use]
+pub fn next_bundle(seen: &Observation<'_>) -> Option<Decision> {
+    let mut from = 0;
+    for tasks in seen.placements().chunks(2) {
+        let [worker, server] = tasks else { return None };
+        let is_bundle = worker.task == Task::Worker && *server == Placement { task: Task::Server, ..*worker };
+        if !is_bundle || worker.job < from {
+            return None;
         }
+        from = worker.job + 1;
     }
-    None
+    let live = seen.live_jobs();
+    let rest = &live[live.partition_point(|&job| job < from)..];
+    let job = rest.iter().copied().find(|&job| seen.job(job).can_take(Task::Both) && seen.fits(job, Task::Both))?;
+    Some(Decision::Add { job, task: Task::Both, node: None })
 }

@@ -73,8 +73,9 @@ impl Scenario for Training {
     fn floor_ms(workload: &TrainingWorkload, seed: u64) -> Option<f64> {
         let (cluster, jobs) = (workload.cluster(), workload.jobs(seed));
         let slots: f64 = jobs.iter().map(|job| job.real_epochs / cluster.speed.best(job.kind)).sum();
-        // Speeds that depend on placement have a best that is only an estimate.
-        (!cluster.speed.by_placement()).then(|| slots / jobs.len() as f64 * cluster.slot_ms())
+        // Where placement counts the best speed is an estimate, and luck may go beyond it.
+        (!cluster.speed.by_placement() && cluster.speed_error == 0.0)
+            .then(|| slots / jobs.len() as f64 * cluster.slot_ms())
     }
 
     fn time_ms(seen: &Observation<'_>) -> f64 {

@@ -3,15 +3,12 @@
 use super::batch::{Batch, Lines};
 use crate::{
     policy::neural::{FEATURES, WIDTH, shapes},
-    trainer::Weights,
+    trainer::{
+        Weights,
+        libtorch::{self, Layer, Table, entropy, floats, linear, places},
+    },
 };
 use tch::{Device, Kind, TchError, Tensor};
-
-/// Score of entries that are not there: their probability is 0, their part in every gradient too.
-const NOTHING: f64 = -1e9;
-
-/// Weight and bias of a layer.
-type Layer = (Tensor, Tensor);
 
 /// The network's perceptrons over one row of weights.
 pub(super) struct Network {
@@ -32,23 +29,18 @@ pub(super) struct Inputs {
     member: [Tensor; 2],
     scored: Tensor,
     candidate: Tensor,
+    stage_decision: Tensor,
     stages: Table,
     amount_job: Tensor,
     amount_node: Tensor,
     amount_share: Tensor,
+    amount_decision: Tensor,
     amounts: Table,
     pub(super) has_amount: Tensor,
     pub(super) old: Tensor,
     pub(super) advantage: Tensor,
     decisions: i64,
     jobs: i64,
-}
-
-struct Table {
-    decision: Tensor,
-    place: Tensor,
-    width: i64,
-    target: Tensor,
 }
 
 /// What the network says about a batch, one entry per decision.
@@ -61,15 +53,10 @@ pub(super) struct Answers {
 
 impl Inputs {
     pub(super) fn new(batch: &Batch, device: Device) -> Result<Self, TchError> {
-        let index = |list: &[i64]| Tensor::f_from_slice(list)?.f_to_device(device);
-        let floats = |list: &[f32]| Tensor::f_from_slice(list)?.f_to_device(device);
+        let index = |list: &[i64]| places(list, device);
+        let floats = |list: &[f32]| floats(list, device);
         let table = |lines: &Lines| -> Result<Table, TchError> {
-            Ok(Table {
-                decision: index(&lines.decision)?,
-                place: index(&lines.place)?,
-                width: lines.width,
-                target: index(&lines.target)?,
-            })
+            Ok(Table { place: index(&lines.place)?, width: lines.width, target: index(&lines.target)? })
         };
         let messages = batch.messages.iter().map(|m| {
             let lists = [&m.children, &m.parents, &m.edge, &m.edge_child, &m.edge_parent];
@@ -84,10 +71,12 @@ impl Inputs {
             member: [index(&batch.member_job)?, index(&batch.member_decision)?],
             scored: index(&batch.scored)?,
             candidate: index(&batch.candidate)?,
+            stage_decision: index(&batch.stages.decision)?,
             stages: table(&batch.stages)?,
             amount_job: index(&batch.amount_job)?,
             amount_node: index(&batch.amount_node)?,
             amount_share: floats(&batch.amount_share)?.f_view([-1, 1])?,
+            amount_decision: index(&batch.amounts.decision)?,
             amounts: table(&batch.amounts)?,
             has_amount: floats(&batch.has_amount)?,
             old: floats(&batch.old)?,
@@ -116,37 +105,24 @@ impl Network {
 
     /// The network over a row of weights, of whatever precision.
     pub(super) fn over(weights: Tensor) -> Result<Self, TchError> {
-        let mut at = 0;
-        let mut views = Vec::new();
-        for (_, shape) in shapes() {
-            let len = shape.iter().product::<usize>() as i64;
-            let shape: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
-            views.push(weights.f_narrow(0, at, len)?.f_view(&shape[..])?);
-            at += len;
-        }
-        let mut views = views.into_iter();
-        let mut blocks = Vec::new();
-        while let (Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)) =
-            (views.next(), views.next(), views.next(), views.next(), views.next(), views.next())
-        {
-            blocks.push([(a, b), (c, d), (e, f)]);
-        }
+        let layers = libtorch::layers(&weights, &shapes())?;
+        let copy = |layer: &Layer| (layer.0.shallow_clone(), layer.1.shallow_clone());
+        let blocks = layers.as_chunks::<3>().0.iter().map(|block| block.each_ref().map(copy)).collect();
         Ok(Self { weights, blocks })
     }
 
     /// A perceptron of the encoder.
     fn embed(&self, block: usize, x: &Tensor) -> Result<Tensor, TchError> {
         let [first, second, third] = &self.blocks[block];
-        let x = leaky(&x.f_linear(&first.0, Some(&first.1))?)?;
-        let x = leaky(&x.f_linear(&second.0, Some(&second.1))?)?;
-        x.f_linear(&third.0, Some(&third.1))
+        let x = leaky(&linear(x, first)?)?;
+        let x = leaky(&linear(&x, second)?)?;
+        linear(&x, third)
     }
 
     /// The rest of a head, from what its first layer adds up to.
     fn score(&self, block: usize, first: &Tensor) -> Result<Tensor, TchError> {
         let [_, second, third] = &self.blocks[block];
-        let x = first.f_tanh()?.f_linear(&second.0, Some(&second.1))?.f_tanh()?;
-        x.f_linear(&third.0, Some(&third.1))?.f_view([-1])
+        linear(&linear(&first.f_tanh()?, second)?.f_tanh()?, third)?.f_view([-1])
     }
 
     /// Log-probabilities of all stages, shape `(decisions, most candidates)`, and of the amounts for the stage to learn from,
@@ -170,8 +146,8 @@ impl Network {
         let nodes = nodes.f_linear(&weight.f_narrow(1, 0, own)?, None::<&Tensor>)?;
         let cluster = glob.f_linear(&weight.f_narrow(1, own, WIDTH as i64)?, Some(bias))?;
         let first =
-            nodes.f_index_select(0, &inputs.candidate)?.f_add(&cluster.f_index_select(0, &inputs.stages.decision)?)?;
-        let stages = log_softmax(&self.score(5, &first)?, &inputs.stages, inputs.decisions)?;
+            nodes.f_index_select(0, &inputs.candidate)?.f_add(&cluster.f_index_select(0, &inputs.stage_decision)?)?;
+        let stages = inputs.stages.log_softmax(&self.score(5, &first)?)?;
 
         let (weight, bias) = &self.blocks[6][0];
         let shared = (3 + 2 * WIDTH) as i64;
@@ -179,19 +155,17 @@ impl Network {
         let state = Tensor::f_cat(&[features, dag.f_index_select(0, &inputs.amount_job)?, glob], 1)?;
         let state = state.f_linear(&weight.f_narrow(1, 0, shared)?, Some(bias))?;
         let share = inputs.amount_share.f_linear(&weight.f_narrow(1, shared, 1)?, None::<&Tensor>)?;
-        let first = state.f_index_select(0, &inputs.amounts.decision)?.f_add(&share)?;
-        let amounts = log_softmax(&self.score(6, &first)?, &inputs.amounts, inputs.decisions)?;
+        let first = state.f_index_select(0, &inputs.amount_decision)?.f_add(&share)?;
+        let amounts = inputs.amounts.log_softmax(&self.score(6, &first)?)?;
         Ok((stages, amounts))
     }
 
     /// What the network says about the decisions to learn from.
     pub(super) fn answers(&self, inputs: &Inputs) -> Result<Answers, TchError> {
         let (stages, amounts) = self.scores(inputs, &inputs.x, None)?;
-        let entropy =
-            |scores: &Tensor| scores.f_exp()?.f_mul(scores)?.f_sum_dim_intlist(1i64, false, scores.kind())?.f_neg();
-        let amount = target(&amounts, &inputs.amounts)?.f_mul(&inputs.has_amount)?;
+        let amount = inputs.amounts.chosen(&amounts)?.f_mul(&inputs.has_amount)?;
         Ok(Answers {
-            log_prob: target(&stages, &inputs.stages)?.f_add(&amount)?,
+            log_prob: inputs.stages.chosen(&stages)?.f_add(&amount)?,
             entropy: entropy(&stages)?.f_add(&entropy(&amounts)?.f_mul(&inputs.has_amount)?)?,
         })
     }
@@ -200,8 +174,8 @@ impl Network {
     /// see [`Network::scores`].
     pub(super) fn log_probs(&self, inputs: &Inputs, x: &Tensor, edges: &Tensor) -> Result<[Tensor; 2], TchError> {
         let (stages, amounts) = self.scores(inputs, x, Some(edges))?;
-        let amount = target(&amounts, &inputs.amounts)?.f_mul(&inputs.has_amount)?;
-        Ok([target(&stages, &inputs.stages)?, amount])
+        let amount = inputs.amounts.chosen(&amounts)?.f_mul(&inputs.has_amount)?;
+        Ok([inputs.stages.chosen(&stages)?, amount])
     }
 
     /// Node embeddings, shape `(nodes, 16)`; see [`crate::policy::neural::Decima`] for the three peculiarities.
@@ -224,19 +198,7 @@ impl Network {
     }
 }
 
-/// The entries to learn from.
-fn target(scores: &Tensor, table: &Table) -> Result<Tensor, TchError> {
-    scores.f_gather(1, &table.target.f_view([-1, 1])?, false)?.f_view([-1])
-}
-
 /// LeakyReLU(0.2).
 fn leaky(x: &Tensor) -> Result<Tensor, TchError> {
     x.f_maximum(&x.f_mul_scalar(0.2)?)
-}
-
-/// Log-probabilities line by line.
-fn log_softmax(scores: &Tensor, table: &Table, lines: i64) -> Result<Tensor, TchError> {
-    let empty = Tensor::f_full([lines * table.width], NOTHING, (scores.kind(), scores.device()))?;
-    let filled = empty.f_index_copy(0, &table.place, scores)?.f_view([lines, table.width])?;
-    filled.f_log_softmax(1, scores.kind())
 }

@@ -13,7 +13,7 @@ use crate::{
         neural::{Decima, DecimaInput, observation},
     },
     rng::Stream,
-    trainer::{Checkpoint, RecordedLessons, Session, lessons, update::Sums},
+    trainer::{Checkpoint, RecordedLessons, Session, lessons, libtorch::compare_with_differences, update::Sums},
     workload,
 };
 use std::sync::atomic::AtomicBool;
@@ -102,33 +102,14 @@ fn gradients_are_those_of_differences() -> Outcome {
     let weights = weights(7);
     let (batch, _) = batch(&weights, 0..24)?;
     let inputs = Inputs::new(&batch, Device::Cpu)?.double()?;
-    let numbers: Vec<f64> = weights.data.iter().map(|&w| f64::from(w)).collect();
     let reinforce = Goal::Reinforce { algorithm: Algorithm::Reinforce, clip: 0.2, entropy: 0.1 };
     for goal in [Goal::Imitate, PPO, reinforce] {
-        let loss = |numbers: &[f64]| -> Result<(f64, Vec<f64>), Box<dyn std::error::Error>> {
+        compare_with_differences(&weights, 1e-5, |numbers| {
             let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true))?;
             let loss = objective(&network, &inputs, goal, &mut Sums::default())?;
             loss.backward();
             Ok((f64::try_from(&loss)?, Vec::try_from(network.weights.grad())?))
-        };
-        let (_, gradient) = loss(&numbers)?;
-        let mut stream = Stream::new(1, "axes");
-        let mut at = 0;
-        for (name, shape) in crate::policy::neural::shapes() {
-            let len: usize = shape.iter().product();
-            for _ in 0..2 {
-                let i = at + stream.below(len);
-                let moved = |by: f64| -> Result<f64, Box<dyn std::error::Error>> {
-                    let mut numbers = numbers.clone();
-                    numbers[i] += by;
-                    Ok(loss(&numbers)?.0)
-                };
-                let slope = (moved(1e-6)? - moved(-1e-6)?) / 2e-6;
-                let deviation = (slope - gradient[i]).abs() / (1.0 + slope.abs());
-                assert!(deviation < 1e-5, "{goal:?}, {name}: {slope} and {}", gradient[i]);
-            }
-            at += len;
-        }
+        })?;
     }
     Ok(())
 }

@@ -12,8 +12,9 @@ pub(super) struct Batch {
     pub(super) decisions: i64,
     /// Inputs of the columns of all decisions, shape `(columns, inputs)`.
     pub(super) x: Vec<f32>,
-    /// Decision of each column.
+    /// Decision of each column, and its place in that decision's window.
     pub(super) decision: Vec<i64>,
+    pub(super) column: Vec<i64>,
     /// Where each legal action's score is: three per column of all columns, then closing, one per decision.
     pub(super) score: Vec<i64>,
     /// Where it goes in a table of a line per decision, row-major.
@@ -47,9 +48,10 @@ impl Batch {
         for (d, ((rollout, step), (_, weight))) in steps().zip(drawn).enumerate() {
             let (d, first) = (d as i64, batch.decision.len() as i64);
             let own = rollout.columns(step);
-            for column in own {
+            for (place, column) in own.iter().enumerate() {
                 shape.write_inputs(column, &mut batch.x);
                 batch.decision.push(d);
+                batch.column.push(place as i64);
             }
             for (i, &action) in rollout.legal(step).iter().enumerate() {
                 let closes = action as usize == 3 * own.len();

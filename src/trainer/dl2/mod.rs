@@ -28,7 +28,7 @@ use super::{
 use crate::{
     policy::{
         Policy,
-        neural::{Dl2Policy, Dl2Shape, Dl2Weights, NeuralError},
+        neural::{Dl2Policy, Dl2Shape, Dl2Weights, NeuralError, WINDOW},
     },
     rng::{Stream, hash},
     scenario::Training,
@@ -47,7 +47,9 @@ use update::{Goal, Update};
 /// The tensors of a network.
 #[must_use]
 pub fn layout(shape: Dl2Shape) -> Layout {
-    shape.tensors().into()
+    let mut layout = Layout::from(shape.tensors());
+    layout.texts.insert(WINDOW.to_owned(), shape.window.to_string());
+    layout
 }
 
 /// Untrained weights, those of the last layers ten times smaller than the others, so that all actions begin about equal.
@@ -90,7 +92,7 @@ impl<'a> Dl2Learner<'a> {
 
     fn network(&self, weights: &Weights, sample: bool) -> Result<Dl2Policy, NeuralError> {
         let weights = Dl2Weights::from_tensors(&weights.to_tensors(), "in training")?;
-        Ok(Dl2Policy::new(Arc::new(weights), self.params.window as usize, sample))
+        Ok(Dl2Policy::new(Arc::new(weights), sample))
     }
 
     /// Rollouts of an iteration.

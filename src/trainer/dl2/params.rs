@@ -20,8 +20,6 @@ pub enum Reward {
 pub struct Dl2Params {
     /// How long, and how it is looked at.
     pub schedule: Schedule,
-    /// Jobs that the network sees.
-    pub window: u32,
     /// Traces per iteration; each is new.
     pub traces: u32,
     /// What a slot is worth.
@@ -56,7 +54,6 @@ impl Default for Dl2Params {
     fn default() -> Self {
         Self {
             schedule: Schedule::default(),
-            window: 20,
             traces: 8,
             reward: Reward::Time,
             discount: 0.9,
@@ -83,7 +80,7 @@ impl Dl2Params {
     /// The first number out of range.
     pub fn check(&self) -> Result<(), ParamError> {
         self.schedule.check()?;
-        for (name, n) in [("window", self.window), ("traces", self.traces), ("batch", self.batch)] {
+        for (name, n) in [("traces", self.traces), ("batch", self.batch)] {
             ParamError::positive(name, n)?;
         }
         for (name, v) in [

@@ -82,13 +82,13 @@ fn decide(
     experience: &mut Experience,
 ) -> Result<Decision, EpisodeCause> {
     let mut silent = Probabilities::default();
-    let forced = network.without_network(seen);
+    if matches!(lead, Lead::Replayed { .. }) {
+        network.look(seen);
+    } else if let Some(decision) = network.without_network(seen) {
+        return Ok(decision);
+    }
     let (lesson, schedules) = match lead {
-        Lead::Replayed { trace } => {
-            network.look(seen);
-            (Some(trace.decide(seen, &mut silent)?), true)
-        }
-        _ if forced.is_some() => return Ok(forced.unwrap_or(Decision::Close)),
+        Lead::Replayed { trace } => (Some(trace.decide(seen, &mut silent)?), true),
         Lead::Taught { teacher, schedules } => (Some(teacher.decide(seen, &mut silent)?), *schedules),
         Lead::Own { .. } => (None, false),
     };

@@ -7,22 +7,27 @@ use super::{
     *,
 };
 use crate::{
-    policy::{self, neural::Dl2Shape},
-    trainer::{Checkpoint, Session, update::Sums},
+    policy::{self, neural::Dl2Form},
+    trainer::{Checkpoint, Session, libtorch::compare_with_differences, update::Sums},
 };
 use tch::{Kind, Tensor};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-const SHAPE: Dl2Shape = Dl2Shape { types: 8, hidden: 16 };
+const SHAPE: Dl2Shape = Dl2Shape { form: Dl2Form::Pooled { types: 8 }, window: 20, hidden: 16 };
+const FLAT: Dl2Shape = Dl2Shape { form: Dl2Form::Flat, window: 9, hidden: 32 };
 const SMALL: &str = "builtin,nodes=6,jobs=12,max=4";
 
 /// Weights with biases and large scores, so that every number matters.
-fn weights(seed: u64) -> Weights {
-    let mut weights = random(SHAPE, seed);
+fn weights_of(shape: Dl2Shape, seed: u64) -> Weights {
+    let mut weights = random(shape, seed);
     let mut stream = Stream::new(seed, "biases");
     weights.data.iter_mut().for_each(|w| *w += (0.2 * stream.normal()) as f32);
     weights
+}
+
+fn weights(seed: u64) -> Weights {
+    weights_of(SHAPE, seed)
 }
 
 fn open(spec: &str) -> Result<Box<TrainingWorkload>, Box<dyn std::error::Error>> {
@@ -30,7 +35,7 @@ fn open(spec: &str) -> Result<Box<TrainingWorkload>, Box<dyn std::error::Error>>
 }
 
 fn policy(weights: &Weights) -> Result<Dl2Policy, NeuralError> {
-    Ok(Dl2Policy::new(Arc::new(Dl2Weights::from_tensors(&weights.to_tensors(), "test")?), 20, true))
+    Ok(Dl2Policy::new(Arc::new(Dl2Weights::from_tensors(&weights.to_tensors(), "test")?), true))
 }
 
 fn rollout(
@@ -42,66 +47,50 @@ fn rollout(
     Ok(play(&*open(SMALL)?, &mut policy(weights)?, Lead::Own { exploration }, id, params)?)
 }
 
-fn batch(memory: &[Experience], every: usize) -> Batch {
+fn batch(shape: Dl2Shape, memory: &[Experience], every: usize) -> Batch {
     let places = (0..memory[0].steps.len()).step_by(every);
     let drawn: Vec<(Place, f32)> = places.map(|s| ((0, s as u32), 1.0 / (1 + s % 3) as f32)).collect();
-    Batch::new(SHAPE, memory, &drawn, 1.0)
+    Batch::new(shape, memory, &drawn, 1.0)
 }
 
 /// Log-probabilities and values that plain Rust noted in a rollout are those of libtorch.
 #[test]
 fn both_forward_passes_agree_on_a_rollout() -> Outcome {
-    let weights = weights(1);
-    let (experience, _) = rollout(&weights, &Dl2Params::default(), 0.3)?;
-    let memory = [experience];
-    let batch = batch(&memory, 1);
-    assert!(batch.decisions > 100 && batch.width > 6, "{} decisions", batch.decisions);
-    let inputs = Inputs::new(&batch, SHAPE, Device::Cpu)?;
-    let network = Network::new(&weights, SHAPE, Device::Cpu)?;
-    let [log_prob, entropy] = network.answers(&inputs)?;
-    let (log_prob, values) = (Vec::<f32>::try_from(log_prob)?, Vec::<f32>::try_from(network.values(&inputs)?)?);
-    for ((step, p), v) in memory[0].steps.iter().zip(log_prob).zip(values) {
-        assert!((step.log_prob - p).abs() < 1e-5 * (1.0 + p.abs()), "{} and {p}", step.log_prob);
-        assert!((step.value - f64::from(v)).abs() < 1e-5 * (1.0 + step.value.abs()), "{} and {v}", step.value);
+    for shape in [SHAPE, FLAT] {
+        let weights = weights_of(shape, 1);
+        let (experience, _) = rollout(&weights, &Dl2Params::default(), 0.3)?;
+        let memory = [experience];
+        let batch = batch(shape, &memory, 1);
+        assert!(batch.decisions > 100 && batch.width > 6, "{} decisions", batch.decisions);
+        let inputs = Inputs::new(&batch, shape, Device::Cpu)?;
+        let network = Network::new(&weights, shape, Device::Cpu)?;
+        let [log_prob, entropy] = network.answers(&inputs)?;
+        let (log_prob, values) = (Vec::<f32>::try_from(log_prob)?, Vec::<f32>::try_from(network.values(&inputs)?)?);
+        for ((step, p), v) in memory[0].steps.iter().zip(log_prob).zip(values) {
+            assert!((step.log_prob - p).abs() < 1e-5 * (1.0 + p.abs()), "{} and {p}", step.log_prob);
+            assert!((step.value - f64::from(v)).abs() < 1e-5 * (1.0 + step.value.abs()), "{} and {v}", step.value);
+        }
+        let entropy = Vec::<f32>::try_from(entropy)?;
+        let most = memory[0].steps.iter().map(|s| (memory[0].legal(s).len() as f32).ln());
+        assert!(entropy.iter().zip(most).all(|(&h, most)| h > 0.0 && h <= most + 1e-5));
     }
-    let entropy = Vec::<f32>::try_from(entropy)?;
-    let most = memory[0].steps.iter().map(|s| (memory[0].legal(s).len() as f32).ln());
-    assert!(entropy.iter().zip(most).all(|(&h, most)| h > 0.0 && h <= most + 1e-5));
     Ok(())
 }
 
-/// Central differences in double precision, along the axes of some weights of every tensor.
 #[test]
 fn gradients_are_those_of_differences() -> Outcome {
-    let weights = weights(7);
-    let (experience, _) = rollout(&weights, &Dl2Params::default(), 0.0)?;
-    let memory = [experience];
-    let inputs = Inputs::new(&batch(&memory, 7), SHAPE, Device::Cpu)?.double()?;
-    let numbers: Vec<f64> = weights.data.iter().map(|&w| f64::from(w)).collect();
-    for goal in [Goal::Imitate, Goal::Reinforce { entropy: 0.1, correction: 1.0 }] {
-        let loss = |numbers: &[f64]| -> Result<(f64, Vec<f64>), Box<dyn std::error::Error>> {
-            let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true), SHAPE)?;
-            let (loss, _) = objective(&network, &inputs, goal, 0.2, &mut Sums::default())?;
-            loss.backward();
-            Ok((f64::try_from(&loss)?, Vec::try_from(network.weights.grad())?))
-        };
-        let (_, gradient) = loss(&numbers)?;
-        let mut stream = Stream::new(1, "axes");
-        let mut at = 0;
-        for (name, shape) in SHAPE.tensors() {
-            let len: usize = shape.iter().product();
-            for _ in 0..2 {
-                let i = at + stream.below(len);
-                let moved = |by: f64| -> Result<f64, Box<dyn std::error::Error>> {
-                    let mut numbers = numbers.clone();
-                    numbers[i] += by;
-                    Ok(loss(&numbers)?.0)
-                };
-                let slope = (moved(1e-6)? - moved(-1e-6)?) / 2e-6;
-                let deviation = (slope - gradient[i]).abs() / (1.0 + slope.abs());
-                assert!(deviation < 1e-4, "{goal:?}, {name}: {slope} and {}", gradient[i]);
-            }
-            at += len;
+    for shape in [SHAPE, FLAT] {
+        let weights = weights_of(shape, 7);
+        let (experience, _) = rollout(&weights, &Dl2Params::default(), 0.0)?;
+        let memory = [experience];
+        let inputs = Inputs::new(&batch(shape, &memory, 7), shape, Device::Cpu)?.double()?;
+        for goal in [Goal::Imitate, Goal::Reinforce { entropy: 0.1, correction: 1.0 }] {
+            compare_with_differences(&weights, 1e-4, |numbers| {
+                let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true), shape)?;
+                let (loss, _) = objective(&network, &inputs, goal, 0.2, &mut Sums::default())?;
+                loss.backward();
+                Ok((f64::try_from(&loss)?, Vec::try_from(network.weights.grad())?))
+            })?;
         }
     }
     Ok(())
@@ -214,7 +203,7 @@ fn updates_follow_the_advantage() -> Outcome {
     }
     let memory = [experience];
     let log_prob = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
-        let inputs = Inputs::new(&batch(&memory, 1), SHAPE, Device::Cpu)?;
+        let inputs = Inputs::new(&batch(SHAPE, &memory, 1), SHAPE, Device::Cpu)?;
         let [log_prob, _] = Network::new(weights, SHAPE, Device::Cpu)?.answers(&inputs)?;
         Ok(f64::try_from((log_prob * &inputs.advantage).mean(Kind::Double))?)
     };

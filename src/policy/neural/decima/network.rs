@@ -145,6 +145,7 @@ pub(super) fn room(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
 pub(super) mod tests {
     use super::*;
     use crate::{policy::neural::Tensor, rng::Stream};
+    use std::collections::BTreeMap;
 
     /// A network with random weights of the usual size, biases included.
     pub(in crate::policy::neural) fn random(seed: u64) -> Tensors {
@@ -154,7 +155,7 @@ pub(super) mod tests {
             let data = (0..shape.iter().product::<usize>()).map(|_| (scale * stream.normal()) as f32).collect();
             (name, Tensor { shape, data })
         });
-        Tensors { entries: entries.collect(), sha256: String::new() }
+        Tensors::new(entries.collect(), BTreeMap::new())
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! DL2: a window of training jobs in, a score for each task of each job and for closing the slot out.
 
+mod flat;
 mod network;
 mod policy;
+mod pooled;
 
 #[cfg(test)]
 mod tests;
 
-pub use network::{Dl2Shape, Dl2Weights};
+pub use network::{Dl2Form, Dl2Shape, Dl2Weights};
 pub use policy::Dl2Policy;
 
 #[cfg(feature = "torch")]
-pub(crate) use network::{POOL, TRUNKS};
+pub(crate) use network::{POOL, WINDOW};
 
 use super::{NeuralError, dense::Kernel};
 use crate::{
@@ -53,22 +55,24 @@ impl Dl2 {
     ///
     /// # Errors
     ///
-    /// [`NeuralError::Input`] if a job is of a type beyond those that the network tells apart.
+    /// [`NeuralError::Input`] if a job is of a type beyond those that the network tells apart, or if the window is wider than a
+    /// flat network's.
     pub fn read(&mut self, seen: &Observation<'_>, window: &Window) -> Result<(), NeuralError> {
-        let shape = self.weights.shape;
+        let shape = self.weights.shape();
+        let fail = |reason: String| Err(NeuralError::Input { network: "dl2", reason });
+        if shape.form == Dl2Form::Flat && window.jobs().len() > shape.window {
+            return fail(format!("{} jobs in the window, this network sees {}", window.jobs().len(), shape.window));
+        }
         self.columns.clear();
         self.x.clear();
         for &job in window.jobs() {
             let view = seen.job(job);
             let column = window::column(view, view.dominant_share());
-            if usize::from(view.kind()) >= shape.types {
-                let reason = format!(
-                    "job {job} is of type {} (`{}`), this network knows {} types",
-                    view.kind() + 1,
-                    view.job_type().name,
-                    shape.types
-                );
-                return Err(NeuralError::Input { network: "dl2", reason });
+            if let Dl2Form::Pooled { types } = shape.form
+                && usize::from(view.kind()) >= types
+            {
+                let (kind, name) = (view.kind() + 1, &view.job_type().name);
+                return fail(format!("job {job} is of type {kind} (`{name}`), this network knows {types} types"));
             }
             shape.write_inputs(&column, &mut self.x);
             self.columns.push(column);
@@ -85,14 +89,14 @@ impl Dl2 {
     /// Scores (logits) of the actions that [`Window`] numbers, those of empty columns left out: three per column, then closing.
     pub fn scores(&mut self) -> &[f32] {
         let Self { weights, kernel, x, policy, scores, .. } = self;
-        policy.run(&weights.policy, *kernel, weights.shape, x, scores);
+        policy.run(&weights.policy, *kernel, x, scores);
         scores
     }
 
     /// What the value network says of the state.
     pub fn value(&mut self) -> f64 {
         let Self { weights, kernel, x, value, values, .. } = self;
-        value.run(&weights.value, *kernel, weights.shape, x, values);
+        value.run(&weights.value, *kernel, x, values);
         values.iter().map(|&v| f64::from(v)).sum()
     }
 }

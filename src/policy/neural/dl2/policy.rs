@@ -32,26 +32,20 @@ pub struct Dl2Policy {
     builtin: Option<String>,
     picker: Picker,
     window: Window,
-    /// The slot at hand and how many jobs its round of bundles has dealt with.
-    round: (u32, usize),
     legal: Vec<u32>,
     scores: Vec<f32>,
     log_prob: Vec<f32>,
 }
 
 impl Dl2Policy {
-    /// Columns of the window where the user names no number, as in the small and the middle setting of the DL2 simulator.
-    pub const WINDOW: usize = 20;
-
-    /// Loads `.safetensors` or a PyTorch `.pt` state dict.
+    /// Loads `.safetensors` or a PyTorch `.pt` state dict; without a window, it is the one that the file tells.
     ///
     /// # Errors
     ///
-    /// A file that is not a checkpoint of the network.
-    pub fn load(path: &Path, window: usize, sample: bool) -> Result<Self, NeuralError> {
-        let tensors = Tensors::load(path)?;
-        let weights = Dl2Weights::from_tensors(&tensors, &path.display().to_string())?;
-        Ok(Self { path: Some(path.to_owned()), ..Self::new(Arc::new(weights), window, sample) })
+    /// A file that is not a checkpoint of the network, or of a flat one with another window.
+    pub fn load(path: &Path, window: Option<usize>, sample: bool) -> Result<Self, NeuralError> {
+        let policy = Self::read(&Tensors::load(path)?, &path.display().to_string(), window, sample)?;
+        Ok(Self { path: Some(path.to_owned()), ..policy })
     }
 
     /// The network that comes with the program (`data/README.md` tells how it was trained).
@@ -59,23 +53,31 @@ impl Dl2Policy {
     /// # Errors
     ///
     /// A program that was built with a damaged network.
-    pub fn builtin(window: usize, sample: bool) -> Result<Self, NeuralError> {
+    pub fn builtin(window: Option<usize>, sample: bool) -> Result<Self, NeuralError> {
         let tensors = Tensors::from_bytes(include_bytes!("../../../../data/dl2-builtin.safetensors"), "built in")?;
-        let weights = Dl2Weights::from_tensors(&tensors, "built in")?;
-        Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..Self::new(Arc::new(weights), window, sample) })
+        let policy = Self::read(&tensors, "built in", window, sample)?;
+        Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..policy })
+    }
+
+    fn read(tensors: &Tensors, origin: &str, window: Option<usize>, sample: bool) -> Result<Self, NeuralError> {
+        let weights = Dl2Weights::from_tensors(tensors, origin)?;
+        let weights = match window {
+            Some(window) => weights.with_window(window, origin)?,
+            None => weights,
+        };
+        Ok(Self::new(Arc::new(weights), sample))
     }
 
     /// A scheduler with weights in memory.
     #[must_use]
-    pub fn new(weights: Arc<Dl2Weights>, window: usize, sample: bool) -> Self {
+    pub fn new(weights: Arc<Dl2Weights>, sample: bool) -> Self {
         Self {
+            window: Window::new(weights.shape().window),
             network: Dl2::new(Arc::clone(&weights)),
             weights,
             path: None,
             builtin: None,
             picker: Picker::new(sample, "dl2"),
-            window: Window::new(window),
-            round: (u32::MAX, 0),
             legal: Vec::new(),
             scores: Vec::new(),
             log_prob: Vec::new(),
@@ -96,14 +98,10 @@ impl Dl2Policy {
     /// The next decision that is not the network's: one of the round of bundles, or closing the slot because no job can take
     /// more. After `None` the window has looked at the question.
     pub(crate) fn without_network(&mut self, seen: &Observation<'_>) -> Option<Decision> {
-        if self.round.0 != seen.slot() {
-            self.round = (seen.slot(), 0);
-        }
-        if let Some(decision) = next_bundle(seen, &mut self.round.1) {
-            return Some(decision);
-        }
-        self.look(seen);
-        self.window.jobs().is_empty().then_some(Decision::Close)
+        next_bundle(seen).or_else(|| {
+            self.look(seen);
+            self.window.jobs().is_empty().then_some(Decision::Close)
+        })
     }
 
     /// Lets the window look at a question without the round of bundles.
@@ -117,7 +115,7 @@ impl Dl2Policy {
             path: self.path.clone(),
             builtin: self.builtin.clone(),
             picker: self.picker.fresh(),
-            ..Self::new(Arc::clone(&self.weights), self.window.width(), false)
+            ..Self::new(Arc::clone(&self.weights), false)
         }
     }
 
@@ -163,7 +161,6 @@ impl Policy<Training> for Dl2Policy {
 
     fn reset(&mut self, episode_seed: u64) {
         self.picker.reset(episode_seed);
-        self.round = (u32::MAX, 0);
     }
 
     fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
