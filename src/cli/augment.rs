@@ -76,7 +76,7 @@ pub(super) struct AugmentArgs {
 }
 
 pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let student = Student::load(&args.student)?;
+    let student = common.student(&args.student)?;
     let params = AugmentParams {
         budget: args.budget,
         validation: args.validation,

@@ -45,7 +45,7 @@ pub(super) struct DiffArgs {
 }
 
 pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let (a, b) = (Student::load(&args.a)?, Student::load(&args.b)?);
+    let (a, b) = (common.student(&args.a)?, common.student(&args.b)?);
     if let Some(difference) = a.feature_set.difference(&b.feature_set) {
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
@@ -62,7 +62,7 @@ fn compared<S: Policies>(
     output: &mut Output,
 ) -> Result<Verdict> {
     let workload = open_workload::<S>(workload_id)?;
-    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
+    let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
 
     let structure: Vec<LevelDifference> = a.levels.iter().filter_map(|l| difference(a, b, l)).collect();
     print_structure(a, b, &structure, output)?;

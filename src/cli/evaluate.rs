@@ -85,10 +85,10 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     if let Some(path) = &args.output {
         check_parent(path)?;
     }
-    let student = Student::load(&args.student)?;
+    let student = common.student(&args.student)?;
     let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
-    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
-    let selection = args.selection.as_deref().map(Trace::open).transpose()?;
+    let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
+    let selection = args.selection.as_deref().map(|path| common.trace(path)).transpose()?;
     if let Some(dir) = &args.run {
         run_dir::enter(dir, &student, selection.iter().chain(&trace), common.seed)?;
     }

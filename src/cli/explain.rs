@@ -78,8 +78,8 @@ pub(super) struct ExplainArgs {
 }
 
 pub(super) fn run(args: &ExplainArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let student = Student::load(&args.student)?;
-    let trace = Trace::open(&args.trace)?;
+    let student = common.student(&args.student)?;
+    let trace = common.trace(&args.trace)?;
     if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
         bail!("{}: the trace has other features than the student was fitted on: {difference}", args.trace.display());
     }
@@ -96,7 +96,7 @@ fn everything(
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let train = args.train.as_deref().map(Trace::open).transpose()?;
+    let train = args.train.as_deref().map(|path| common.trace(path)).transpose()?;
     if let Some(dir) = &args.run {
         run_dir::enter(dir, student, train.iter().chain([trace]), common.seed)?;
     }

@@ -1,10 +1,7 @@
 //! `distill export`: a student in other languages.
 
-use super::{Verdict, check_parent, output::Output};
-use crate::model::{
-    Student,
-    export::{Target, export, parts},
-};
+use super::{Common, Verdict, check_parent, output::Output};
+use crate::model::export::{Target, export, parts};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -65,9 +62,9 @@ impl From<To> for Target {
     }
 }
 
-pub(super) fn run(args: &ExportArgs, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let target = Target::from(args.to);
-    let student = Student::load(&args.student)?;
+    let student = common.student(&args.student)?;
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
     // Everything is made before anything is written, so that an error leaves no half of an export.

@@ -1,10 +1,7 @@
 //! `distill features`: which features earn their place?
 
-use super::{Verdict, check_interrupt, output::Output, progress::StepBar, table::Table};
-use crate::{
-    distiller::{Contribution, FitParams, Spread, select_families},
-    trace::Trace,
-};
+use super::{Common, Verdict, check_interrupt, output::Output, progress::StepBar, table::Table};
+use crate::distiller::{Contribution, FitParams, Spread, select_families};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
@@ -38,8 +35,8 @@ pub(super) struct FeaturesArgs {
     balance: f64,
 }
 
-pub(super) fn run(args: &FeaturesArgs, output: &mut Output) -> Result<Verdict> {
-    let trace = Trace::open(&args.trace)?;
+pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let trace = common.trace(&args.trace)?;
     let set = &trace.manifest.feature_set;
     let known: Vec<&str> = set.levels.iter().map(|l| l.name.as_str()).collect();
     if let Some(level) = args.levels.iter().find(|l| !known.contains(&l.as_str())) {

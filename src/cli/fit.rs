@@ -205,8 +205,8 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     params.check()?;
     args.output.as_deref().map_or(Ok(()), check_parent)?;
     args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
-    let trace = Trace::open(&args.trace)?;
-    let validation_trace = args.validation.as_deref().map(Trace::open).transpose()?;
+    let trace = common.trace(&args.trace)?;
+    let validation_trace = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
     let (student, validation) = match args.chooses() {
         true => {
             let front =

@@ -243,8 +243,8 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         structure: args.structure,
         ..FitParams::default()
     };
-    let trace = Trace::open(&args.trace)?;
-    let validation = args.validation.as_deref().map(Trace::open).transpose()?;
+    let trace = common.trace(&args.trace)?;
+    let validation = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
     let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, output)?;
     std::fs::create_dir_all(&args.output)
         .with_context(|| format!("{}: cannot create the directory", args.output.display()))?;

@@ -87,14 +87,14 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
     if let Some(path) = &args.output {
         check_parent(path)?;
     }
-    let trace = Trace::open(&args.trace)?;
+    let trace = common.trace(&args.trace)?;
     let known = known_rules(&trace, &args.rules)?;
     if known.is_empty() {
         bail!("{}: the trace has the features of no known rule; give rules with --rule NAME=RULE", trace.dir.display());
     }
     match args.exceptions.is_empty() {
         true => identify(args, &trace, &known, common.seed, output),
-        false => with_exceptions(args, &trace, &known, output),
+        false => with_exceptions(args, &trace, &known, common, output),
     }
 }
 
@@ -276,7 +276,13 @@ struct LevelRule {
     steps: Vec<ExceptionStep>,
 }
 
-fn with_exceptions(args: &IdentifyArgs, trace: &Trace, known: &[Known], output: &mut Output) -> Result<Verdict> {
+fn with_exceptions(
+    args: &IdentifyArgs,
+    trace: &Trace,
+    known: &[Known],
+    common: &Common,
+    output: &mut Output,
+) -> Result<Verdict> {
     let names: Vec<&str> = known.iter().map(|k| k.rule.name.as_str()).collect();
     if let Some(unknown) = args.exceptions.iter().find(|e| *e != "best" && !names.contains(&e.as_str())) {
         bail!("--exceptions: there is no rule `{unknown}` for this trace, only best, {}", names.join(", "));
@@ -297,7 +303,7 @@ fn with_exceptions(args: &IdentifyArgs, trace: &Trace, known: &[Known], output: 
         min_fidelity: args.min_fidelity,
         ..ExceptionParams::default()
     };
-    let validation = args.validation.as_deref().map(Trace::open).transpose()?;
+    let validation = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
     let (train, validation) = load(trace, validation.as_ref(), output)?;
     let bar = StepBar::new(train.len(), output);
     let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();

@@ -1,13 +1,13 @@
 //! `distill inspect`: what is this, and is it sound?
 
 use super::{
-    Verdict,
+    Common, Verdict,
     output::Output,
     parts::{count, ranges},
     table::Table,
 };
 use crate::{
-    model::{Pick, Student},
+    model::Pick,
     trace::{self, Manifest, Unfinished},
 };
 use anyhow::{Result, bail};
@@ -29,7 +29,7 @@ pub(super) struct InspectArgs {
     seal: bool,
 }
 
-pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if args.seal {
         let manifest = trace::seal(&args.path)?;
         output.text(format!("sealed: {} files, trace {}", manifest.tables.len(), manifest.hash()))?;
@@ -40,13 +40,16 @@ pub(super) fn run(args: &InspectArgs, output: &mut Output) -> Result<Verdict> {
         bail!("{}: no such file or directory", args.path.display());
     }
     match args.path.is_dir() {
-        true => inspect_trace(&args.path, output),
-        false => inspect_student(&args.path, output),
+        true => inspect_trace(&args.path, common, output),
+        false => inspect_student(&args.path, common, output),
     }
 }
 
-fn inspect_trace(dir: &Path, output: &mut Output) -> Result<Verdict> {
+fn inspect_trace(dir: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
     let found = trace::inspect(dir);
+    if let Some(m) = &found.manifest {
+        common.allow(dir, &m.feature_set)?;
+    }
     output.json("inspection", &found)?;
     if let Some(unfinished) = &found.unfinished {
         describe_unfinished(dir, unfinished, output)?;
@@ -142,8 +145,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn inspect_student(path: &Path, output: &mut Output) -> Result<Verdict> {
-    let student = Student::load(path)?;
+fn inspect_student(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let student = common.student(path)?;
     output.text(format!("student {}", student.hash()))?;
     output.text(format!("  scenario   {}", student.scenario))?;
     output.text(format!("  structure  {}", student.structure.name()))?;

@@ -15,7 +15,6 @@ use crate::{
     model::{Guard, Structure, Student},
     policy::Policies,
     rng::Split,
-    trace::Trace,
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -72,7 +71,7 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     if let Some(path) = &args.output {
         check_parent(path)?;
     }
-    let before = Student::load(&args.student)?;
+    let before = common.student(&args.student)?;
     let after = edited(&before, args)?;
     let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
     let scenario = common.scenario_of(&before.feature_set)?;
@@ -88,7 +87,7 @@ fn priced<S: Policies>(
     output: &mut Output,
 ) -> Result<Verdict> {
     let workload = open_workload::<S>(workload_id)?;
-    let trace = args.trace.as_deref().map(Trace::open).transpose()?;
+    let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
     print_edits(after, output)?;
     if let Some(trace) = &trace {
         print_fidelity_change(before, after, trace, common.seed, output)?;

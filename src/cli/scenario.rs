@@ -3,10 +3,13 @@
 use super::Common;
 use crate::{
     level::FeatureSet,
+    model::Student,
     scenario::{SCENARIOS, ScenarioInfo},
+    trace::Trace,
 };
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use std::path::Path;
 
 /// Scenarios as values of `--scenario`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -44,23 +47,54 @@ impl Common {
         }
     }
 
+    /// Opens a trace.
+    ///
+    /// # Errors
+    ///
+    /// One that cannot be read, or of another scenario than the user names.
+    pub(super) fn trace(&self, path: &Path) -> Result<Trace> {
+        let trace = Trace::open(path)?;
+        self.allow(path, &trace.manifest.feature_set)?;
+        Ok(trace)
+    }
+
+    /// Loads a student.
+    ///
+    /// # Errors
+    ///
+    /// One that cannot be read, or of another scenario than the user names.
+    pub(super) fn student(&self, path: &Path) -> Result<Student> {
+        let student = Student::load(path)?;
+        self.allow(path, &student.feature_set)?;
+        Ok(student)
+    }
+
+    /// Refuses a file of another scenario than the user names.
+    ///
+    /// # Errors
+    ///
+    /// Such a file, named.
+    pub(super) fn allow(&self, path: &Path, set: &FeatureSet) -> Result<()> {
+        match self.scenario.map(ScenarioName::info) {
+            Some(asked) if asked.name != set.scenario => {
+                bail!("--scenario {}: {} is of the scenario `{}`", asked.name, path.display(), set.scenario)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The scenario of a student or trace.
     ///
     /// # Errors
     ///
-    /// One that this program does not have, or another one than the user names.
+    /// One that this program does not have.
     pub(super) fn scenario_of(&self, set: &FeatureSet) -> Result<ScenarioName> {
         let found = &set.scenario;
         let Some(&name) = ScenarioName::value_variants().iter().find(|name| name.info().name == found) else {
             let known: Vec<&str> = SCENARIOS.iter().map(|info| info.name).collect();
             bail!("the file is of the scenario `{found}`; this program has {}", known.join(" and "));
         };
-        match self.scenario {
-            Some(asked) if asked != name => {
-                bail!("--scenario {}: the file is of the scenario `{found}`", asked.info().name)
-            }
-            _ => Ok(name),
-        }
+        Ok(name)
     }
 }
 

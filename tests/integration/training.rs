@@ -165,6 +165,13 @@ fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
     let schedule = done(dir, &[&simulate[..], &policies].concat());
     assert!(schedule.contains("window=5") && schedule.contains("each job alone at its best"), "{schedule}");
 
+    // The published form; a checkpoint knows its window.
+    train(&["-o", "flat", "--form", "flat", "--window", "7"]);
+    let simulate_flat = |policy| [&simulate[..], &["-p", "drf", "-p", policy]].concat();
+    let schedule = done(dir, &simulate_flat("dl2:flat/best.safetensors,window=7"));
+    assert!(schedule.contains("dl2:flat/best.safetensors"), "{schedule}");
+    refused(dir, &simulate_flat("dl2:flat/best.safetensors,window=8"), &["a window of 7 jobs, not 8"]);
+
     let warm = |more: &[&str]| train_for("0", &[&["--warm-start-iterations", "2"], more].concat());
     warm(&["-o", "warm", "--warm-start", "optimus"]);
     let record =
@@ -178,6 +185,8 @@ fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
 
     let refuse = |more: &[&str], words: &[&str]| refused(dir, &[&SHORT_DL2[..], &["-o", "x"], more].concat(), words);
     refuse(&["--scenario", "dag"], &["--scenario dag", "dl2 is of the scenario `training`"]);
+    refuse(&["--window", "0"], &["--window", "1..=10000"]);
+    refuse(&["--init", "flat/best.safetensors"], &["policy.job.weight", "missing"]);
     refuse(&["--hidden", "40"], &["--hidden 40", "multiples of 16"]);
     refuse(&["--discount", "1.5"], &["discount must be within 0 to 1, got 1.5"]);
     refuse(&["--init", "tuned/state.safetensors"], &["tuned/state.safetensors", "policy.job.weight", "missing"]);

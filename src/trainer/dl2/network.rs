@@ -124,7 +124,8 @@ impl Network {
         let [columns, close] = self.scores(&self.policy, inputs)?;
         let scores = Tensor::f_cat(&[columns.f_reshape([-1])?, close.f_reshape([-1])?], 0)?;
         let log_probs = inputs.actions.log_softmax(&scores.f_index_select(0, &inputs.score)?)?;
-        Ok([inputs.actions.chosen(&log_probs)?, entropy(&log_probs)?])
+        let entropy = entropy(&log_probs)?;
+        Ok([inputs.actions.chosen(&log_probs)?, entropy])
     }
 
     /// What the value network says of each state.

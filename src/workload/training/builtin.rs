@@ -122,8 +122,12 @@ fn speed(
     files: &mut Vec<PathBuf>,
 ) -> Result<Speed, WorkloadError> {
     let limits = [max; 2];
-    let found = match args.text("speed").as_deref() {
-        None | Some("formula") => Speed::formula(&JOB_TYPES, slot_s, limits),
+    let (law, dips) = (args.text("speed"), args.number("dips", 0.0, 0.0..=0.9)?);
+    if dips > 0.0 && law.as_deref().is_some_and(|law| law != "formula") {
+        return Err(args.conflict("dips", &dips.to_string(), "left out where speeds are not by formula").into());
+    }
+    let found = match law.as_deref() {
+        None | Some("formula") => Speed::formula(&JOB_TYPES, slot_s, limits, dips),
         Some("analytic") => Speed::analytic(&JOB_TYPES, slot_s, limits, nodes),
         Some(file) if file.ends_with(".json") => {
             files.push(file.into());
@@ -179,6 +183,8 @@ mod tests {
             ("builtin,types=9", "types must be"),
             ("builtin,arrivals=never", "arrivals must be one of uniform, poisson, bursty, or a FILE.csv"),
             ("builtin,speed=fast", "speed must be one of formula, analytic, or a FILE.json"),
+            ("builtin,dips=1", "dips must be a number in 0..=0.9"),
+            ("builtin,speed=analytic,dips=0.1", "dips must be left out where speeds are not by formula"),
             ("builtin,speed-error=1", "speed-error must be a number in 0..=0.9"),
             ("builtin,length-spread=2", "one of 0, 1"),
             ("builtin,colour=1", "unknown parameter `colour`"),

@@ -125,7 +125,7 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     let limits = [raw.max_workers, raw.max_servers];
     let speed = speed(&raw.speed, path, &mut files)?;
     let speed = match &speed {
-        Law::Formula => Speed::formula(&types, raw.slot_s, limits),
+        Law::Formula => Speed::formula(&types, raw.slot_s, limits, 0.0),
         Law::Analytic => Speed::analytic(&types, raw.slot_s, limits, raw.nodes),
         Law::Grid(grid) => Speed::grid(grid, &types, raw.slot_s, limits),
     };

@@ -39,7 +39,7 @@ pub const TRAINING_WORKLOADS: [WorkloadInfo; 2] = [
     WorkloadInfo {
         name: "builtin",
         edge_cases: false,
-        usage: "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,length-spread=0|1][,epoch-error=0][,speed-error=0]",
+        usage: "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0]",
         meaning: "generated jobs of the eight DL2 types on a cluster of workers and parameter servers",
     },
     WorkloadInfo {

@@ -1,6 +1,10 @@
 //! How many epochs a job does in a slot with so many workers and parameter servers.
 
 use super::{AnalyticFacts, JobType, NodeShare, SpeedGrid};
+use crate::rng::{hash, unit};
+
+/// Tells the dips of speeds from other draws.
+const DIPS: u64 = 0x6469_7073;
 
 /// The formula of Optimus (Peng et al., EuroSys 2018) for a type: with `w` workers and `p` parameter servers, a sample takes
 /// `a/w + b + c·w/p + d·w + e·p` seconds.
@@ -50,16 +54,22 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Speeds by [`SpeedLaw::Formula`]. `limits` are the most workers and parameter servers of a job.
+    /// Speeds by [`SpeedLaw::Formula`]. `limits` are the most workers and parameter servers of a job. Measured speeds are uneven:
+    /// one task more can slow a job down until it gets the next one. So each pair of counts takes a share of its speed away that
+    /// is always the same for it, drawn evenly from 0 to `dips`.
     ///
     /// # Errors
     ///
     /// A type without a formula, named.
-    pub fn formula(types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
-        Self::tabulate(SpeedLaw::Formula, types, limits, |job_type| {
+    pub fn formula(types: &[JobType], slot_s: f64, limits: [u32; 2], dips: f64) -> Result<Self, String> {
+        Self::tabulate(SpeedLaw::Formula, types, limits, |kind| {
+            let job_type = &types[kind];
             let formula = job_type.formula.ok_or_else(|| missing(job_type, "formula"))?;
             let factor = slot_s / (job_type.epoch_size * formula.batch);
-            Ok(move |workers, servers| formula.samples_per_s(workers, servers) * factor)
+            Ok(move |workers, servers| {
+                let draw = unit(hash(&[DIPS, kind as u64, u64::from(workers), u64::from(servers)]));
+                formula.samples_per_s(workers, servers) * factor * (1.0 - dips * draw)
+            })
         })
     }
 
@@ -69,7 +79,8 @@ impl Speed {
     ///
     /// A type that the grid does not have, or limits not below the grid's sides.
     pub fn grid(grid: &SpeedGrid, types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
-        Self::tabulate(SpeedLaw::Grid, types, limits, |job_type| {
+        Self::tabulate(SpeedLaw::Grid, types, limits, |kind| {
+            let job_type = &types[kind];
             let rows = grid.rows(&job_type.name, limits)?;
             let epoch_size = job_type.epoch_size;
             Ok(move |workers: u32, servers: u32| rows[servers as usize - 1][workers as usize - 1] * slot_s / epoch_size)
@@ -91,17 +102,18 @@ impl Speed {
         Ok(Self { law: SpeedLaw::Analytic, table: Vec::new(), reach: Vec::new(), sides: [0; 2], facts, best })
     }
 
-    fn tabulate<'a, F: Fn(u32, u32) -> f64>(
+    /// `speed_of` gives the speed by counts of the type at a place.
+    fn tabulate<F: Fn(u32, u32) -> f64>(
         law: SpeedLaw,
-        types: &'a [JobType],
+        types: &[JobType],
         limits: [u32; 2],
-        speed_of: impl Fn(&'a JobType) -> Result<F, String>,
+        speed_of: impl Fn(usize) -> Result<F, String>,
     ) -> Result<Self, String> {
         let sides = limits.map(|limit| limit as usize + 2);
         let (mut table, mut best) = (Vec::with_capacity(types.len() * sides[0] * sides[1]), Vec::new());
         let mut reach = Vec::with_capacity(table.capacity());
-        for job_type in types {
-            let (speed, first) = (speed_of(job_type)?, table.len());
+        for kind in 0..types.len() {
+            let (speed, first) = (speed_of(kind)?, table.len());
             for servers in 0..=limits[1] + 1 {
                 for workers in 0..=limits[0] + 1 {
                     table.push(if workers == 0 || servers == 0 { 0.0 } else { speed(workers, servers) });
@@ -194,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_what_the_formula_gives() {
-        let speed = Speed::formula(&JOB_TYPES, 1200.0, [5, 7]).unwrap();
+        let speed = Speed::formula(&JOB_TYPES, 1200.0, [5, 7], 0.0).unwrap();
         for (kind, job_type) in (0..).zip(&JOB_TYPES) {
             let formula = job_type.formula.unwrap();
             let mut best = 0.0_f64;
@@ -220,11 +232,28 @@ mod tests {
     }
 
     #[test]
+    fn dips_take_a_share_of_each_speed() {
+        let speed = |dips: f64, limits| Speed::formula(&JOB_TYPES, 1200.0, limits, dips).unwrap();
+        let (even, uneven, wider) = (speed(0.0, [6, 6]), speed(0.3, [6, 6]), speed(0.3, [9, 7]));
+        let cells = || (0..8).flat_map(|kind| (1..=6).flat_map(move |w| (1..=6).map(move |s| (kind, w, s))));
+        let left: Vec<f64> = cells().map(|(k, w, s)| uneven.by_count(k, w, s) / even.by_count(k, w, s)).collect();
+        assert!(left.iter().all(|share| (0.7..=1.0).contains(share)));
+        let mean = left.iter().sum::<f64>() / left.len() as f64;
+        assert!((mean - 0.85).abs() < 0.02, "{mean}");
+        // The limits change nothing of it.
+        assert!(cells().all(|(k, w, s)| uneven.by_count(k, w, s) == wider.by_count(k, w, s)));
+        // Some job is slower with a worker more, and there is more in reach all the same.
+        assert!(cells().any(|(k, w, s)| w < 6
+            && uneven.by_count(k, w + 1, s) < uneven.by_count(k, w, s)
+            && uneven.in_reach(k, w + 1, s) > uneven.by_count(k, w, s)));
+    }
+
+    #[test]
     fn a_type_without_the_facts_is_named() {
         let mut job_type = JOB_TYPES[1].clone();
         (job_type.formula, job_type.analytic) = (None, None);
         let types = [JOB_TYPES[0].clone(), job_type];
-        assert!(Speed::formula(&types, 1.0, [2, 2]).unwrap_err().contains("`vgg-16` has no `formula`"));
+        assert!(Speed::formula(&types, 1.0, [2, 2], 0.0).unwrap_err().contains("`vgg-16` has no `formula`"));
         assert!(Speed::analytic(&types, 1.0, [2, 2], 3).unwrap_err().contains("`vgg-16` has no `analytic`"));
     }
 }
