@@ -10,9 +10,8 @@ mod tests;
 
 pub use network::{Dl2Form, Dl2Shape, Dl2Weights};
 pub use policy::Dl2Policy;
-
 #[cfg(feature = "torch")]
-pub(crate) use network::{POOL, WINDOW};
+pub(crate) use {network::WINDOW, pooled::POOL};
 
 use super::{NeuralError, dense::Kernel};
 use crate::{

@@ -19,8 +19,6 @@ const NUMBERS: usize = ROWS - 1;
 const SCALES: [f32; NUMBERS] = [0.1, 1.0, 10.0, 1.0 / 16.0, 1.0 / 16.0];
 /// What the type is multiplied by where it is a number.
 const TYPE_SCALE: f32 = 1.0 / 8.0;
-/// What the sum over jobs is multiplied by.
-pub(crate) const POOL: f32 = 0.125;
 /// The two networks by name, with the number of scores per job.
 const NETWORKS: [(&str, usize); 2] = [("policy", 3), ("value", 1)];
 /// Name of the text in a checkpoint's header that tells the window.

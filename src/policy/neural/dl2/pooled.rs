@@ -1,8 +1,10 @@
 //! The pooled form: every job through the same layers, then summed up.
 
-use super::network::POOL;
 use crate::policy::neural::dense::{Identity, Kernel, Layer, Relu};
 use std::ops::Range;
+
+/// What the sum over jobs is multiplied by.
+pub(crate) const POOL: f32 = 0.125;
 
 /// One of the two networks.
 #[derive(Clone, Debug)]

@@ -1,9 +1,6 @@
 //! The network against its formula, and the scheduler around it.
 
-use super::{
-    network::{POOL, WINDOW},
-    *,
-};
+use super::{network::WINDOW, pooled::POOL, *};
 use crate::{
     policy::{
         Policy,
