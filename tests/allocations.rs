@@ -4,7 +4,8 @@
 mod random_tree;
 
 use sched_distill::{
-    feature::dag::{Extractor, feature_set},
+    feature,
+    level::{FeatureSet, LevelSpec},
     model::{
         ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
         ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
@@ -13,8 +14,8 @@ use sched_distill::{
         self, Policy, StudentPolicy,
         foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
     },
-    scenario::{Dag, dag::Probabilities},
-    simulator::dag::{Decision, Simulator},
+    scenario::{Dag, Observation, Questions, Scenario, Training, dag::Probabilities},
+    simulator::{Simulation, dag::Simulator},
     workload,
 };
 use std::{
@@ -56,61 +57,92 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// What one thread needs to run episodes and look at them.
-struct Runner {
-    policy: Box<dyn Policy>,
-    probabilities: Probabilities,
-    extractor: Extractor,
+struct Runner<S: Scenario> {
+    policy: Box<dyn Policy<S>>,
+    probabilities: S::Probabilities,
+    questions: S::Questions,
+    path: Vec<usize>,
     rows: Vec<f32>,
 }
 
-impl Runner {
-    fn new(policy: Box<dyn Policy>) -> Self {
-        Self { policy, probabilities: Probabilities::default(), extractor: Extractor::default(), rows: Vec::new() }
+impl<S: Scenario> Runner<S> {
+    fn new(policy: Box<dyn Policy<S>>) -> Self {
+        Self {
+            policy,
+            probabilities: S::Probabilities::default(),
+            questions: S::Questions::default(),
+            path: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
-    /// Runs an episode with all features of all levels; allocations, events and decisions from the first question on.
-    fn run(&mut self, jobs: u32) -> (u64, u64, u64) {
-        let spec = format!("builtin,jobs={jobs},executors=20,rate=1e-4").parse().unwrap();
-        let workload = workload::dag::open(&spec).unwrap();
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
-        let Self { policy, probabilities, extractor, rows } = self;
-        policy.reset(1);
+    /// Runs an episode with features of all levels; allocations from the first question on, and decisions.
+    fn run(&mut self, workload: &S::Workload) -> (u64, u64) {
+        let mut sim = S::start(workload, 1);
+        self.policy.reset(1);
         let before = ALLOCATIONS.get();
         while let Some(seen) = sim.observation() {
-            probabilities.clear();
-            let decision = policy.decide(&seen, probabilities).unwrap();
-            rows.clear();
-            extractor.update(&seen);
-            extractor.job_rows(&seen, true, rows);
-            let candidates = extractor.snapshot().candidate_jobs().len();
-            (0..candidates).for_each(|candidate| extractor.stage_rows(&seen, candidate, rows));
-            if let Decision::Assign { stage, .. } = decision {
-                extractor.amount_rows(&seen, stage, rows);
-            }
+            S::clear(&mut self.probabilities);
+            let decision = self.policy.decide(&seen, &mut self.probabilities).unwrap();
+            self.rows.clear();
+            self.questions.update(&seen);
+            self.look(&seen);
             sim.step(decision).unwrap();
         }
         let allocations = ALLOCATIONS.get() - before;
         let outcome = sim.outcome().unwrap();
         assert!(outcome.completed);
-        (allocations, outcome.events, outcome.decisions)
+        (allocations, outcome.decisions)
+    }
+
+    /// Features of the first level, of the second below each candidate, and of the third at one place.
+    fn look(&mut self, seen: &Observation<'_, S>) {
+        let Self { questions, path, rows, .. } = self;
+        path.clear();
+        for first in 0..questions.rows(seen, &[], true, rows) {
+            path.push(first);
+            if questions.rows(seen, path, true, rows) > 0 && first == 0 {
+                path.push(0);
+                questions.rows(seen, path, true, rows);
+            }
+            path.clear();
+        }
     }
 }
 
-/// The second time round the policy and the extractor allocate nothing; what is left are the few lists of a new simulator,
+/// The second time round the policy and the features allocate nothing; what is left are the few lists of a new simulator,
 /// which double until they are as long as the cluster is busy.
-fn check(name: &str, policy: Box<dyn Policy>) {
+fn check_in<S: Scenario>(name: &str, policy: Box<dyn Policy<S>>, workload: &str) {
+    let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut runner = Runner::new(policy);
-    let (first, ..) = runner.run(120);
-    let (allocations, events, decisions) = runner.run(120);
-    println!("{name}: {allocations} allocations (the first time {first}) in {events} events, {decisions} decisions");
-    assert!(events > 20_000 && decisions > 1_000, "{name}: {events} events, {decisions} decisions");
-    assert!(allocations < 40, "{name}: {allocations} allocations in {events} events and {decisions} decisions");
+    let (first, _) = runner.run(&workload);
+    let (allocations, decisions) = runner.run(&workload);
+    println!("{name}: {allocations} allocations (the first time {first}) in {decisions} decisions");
+    assert!(decisions > 1_000, "{name}: {decisions} decisions");
+    assert!(allocations < 40, "{name}: {allocations} allocations in {decisions} decisions");
+}
+
+fn check(name: &str, policy: Box<dyn Policy<Dag>>) {
+    check_in(name, policy, "builtin,jobs=120,executors=20,rate=1e-4");
+}
+
+fn check_training(name: &str, policy: Box<dyn Policy<Training>>) {
+    for speed in ["formula", "analytic"] {
+        check_in(name, policy.fresh(), &format!("builtin,nodes=24,jobs=60,max=6,speed={speed}"));
+    }
 }
 
 #[test]
 fn heuristics_allocate_nothing() {
     for name in ["fair", "fifo", "random", "weighted-fair", "sjf", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair"] {
         check(name, policy::dag::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+#[test]
+fn schedulers_of_training_jobs_allocate_nothing() {
+    for name in ["drf", "fifo", "srtf", "srtf-time", "tetris", "optimus", "dl2", "dl2,mode=sample"] {
+        check_training(name, policy::training::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -173,10 +205,10 @@ fn a_choice_log_allocates_nothing() {
     assert_eq!(second, 0);
 }
 
-/// Prefers large values of the first column, which at the last level is the number of executors.
-fn models(width: usize) -> [Model; 4] {
+/// Prefers large values of the first column, or small ones: `sign` is 1 or -1.
+fn models(width: usize, sign: f64) -> [Model; 4] {
     let mut coefficient = vec![0.0; width];
-    coefficient[0] = 1.0;
+    coefficient[0] = sign;
     let feature_sd = vec![0.0; width];
     let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: feature_sd.clone() };
     coefficient.push(1e-9);
@@ -189,7 +221,7 @@ fn models(width: usize) -> [Model; 4] {
         left: vec![1, LEAF, LEAF],
         right: vec![2, LEAF, LEAF],
         default_left: vec![true; 3],
-        value: vec![0.5, 0.25, 0.75],
+        value: vec![0.5, 0.5 - 0.25 * sign, 0.5 + 0.25 * sign],
         impurity: vec![0.0; 3],
         n_samples: vec![2, 1, 1],
         weight: vec![2.0, 1.0, 1.0],
@@ -197,24 +229,40 @@ fn models(width: usize) -> [Model; 4] {
     };
     let factor = |shape, threshold| Factor { feature: 0, shape, threshold };
     let factors = vec![factor(Shape::Log, None), factor(Shape::Excess, Some(0.5))];
-    let spline = SplineLogit { terms: vec![SplineTerm { coefficient: 1.0, factors, sd: 1.0, standard_error: None }] };
+    let spline = SplineLogit { terms: vec![SplineTerm { coefficient: sign, factors, sd: 1.0, standard_error: None }] };
     [Model::Linear(linear), Model::ChoiceLogit(logit), Model::SplineLogit(spline), Model::Pairwise(Pairwise { tree })]
+}
+
+/// A student whose levels go by their first columns, with models of a kind.
+fn student(features: &FeatureSet, signs: [f64; 3], kind: usize) -> Student {
+    let level = |(level, sign): (&LevelSpec, f64)| {
+        let model = models(level.features.len(), sign)[kind].clone();
+        let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
+        LevelModels::new(&level.name, "model", vec![named])
+    };
+    let levels = features.levels.iter().zip(signs).map(level).collect();
+    Student::new(features.clone(), false, levels, Provenance::default())
 }
 
 #[test]
 fn a_student_allocates_nothing() {
     for kind in 0..4 {
-        let features = feature_set();
-        let levels = ["job", "stage", "cluster"].map(|level| {
-            let model = models(features.level(level).unwrap().features.len())[kind].clone();
-            let named = NamedModel { name: "model".to_owned(), temperature: 1.0, model };
-            LevelModels::new(level, "model", vec![named])
-        });
-        let mut student = Student::new(features.clone(), false, levels.to_vec(), Provenance::default());
+        // Amounts are the first column of their level.
+        let mut student = student(feature::dag::feature_set(), [1.0; 3], kind);
         for structure in [Structure::Hierarchical, Structure::Flat] {
             student.structure = structure;
             check("student", Box::new(StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap()));
         }
+    }
+}
+
+#[test]
+fn a_student_of_training_jobs_allocates_nothing() {
+    for kind in 0..4 {
+        // The first column of the first level tells closing the slot from going on.
+        let student = student(feature::training::feature_set(), [-1.0, 1.0, 1.0], kind);
+        let policy = StudentPolicy::<Training>::new(&student, Path::new("student.json"), None).unwrap();
+        check_training("student", Box::new(policy));
     }
 }
 
