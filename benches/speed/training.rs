@@ -36,7 +36,7 @@ fn episodes(c: &mut Criterion) {
     for (speeds, spec) in workloads.into_iter().filter_map(|(speeds, spec)| Some((speeds, spec?))) {
         let workload = Training::open_workload(&spec.parse().expect("a well-formed spec")).expect("a readable grid");
         let mut group = c.benchmark_group(format!("training/{speeds} speeds, 48 nodes, 60 jobs"));
-        for name in ["drf", "fifo", "srtf-time", "tetris", "optimus"] {
+        for name in ["drf", "fifo", "srtf-time", "tetris", "optimus", "dl2"] {
             let mut policy =
                 policy::training::open(&name.parse().expect("a well-formed spec")).expect("a policy without a file");
             group.throughput(Throughput::Elements(run(Training::start(&workload, SEED), &mut *policy)));

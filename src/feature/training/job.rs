@@ -13,11 +13,11 @@ pub(super) const BASE: &[Base] = &[
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
-    Base::absolute("gain_behind_best", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
-    Base::absolute("gain_of_one_behind_best", "ms", "Time that the better of a worker and a server would save it less than the candidate which that would save most.")
+    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
+    Base::absolute("gap_to_best_single_gain", "ms", "How much less time one worker or server would save it than the candidate that gains most by one.")
         .ranked(),
-    Base::absolute("speedup_behind_best", "1", "Share by which it would speed up less than the candidate that would most.").ranked(),
-    Base::absolute("gain_of_one", "ms", "Time that the better of a worker and a server would save it.").ranked(),
+    Base::absolute("gap_to_best_speedup", "1", "Share by which it would speed up less than the candidate that would most.").ranked(),
+    Base::absolute("single_gain", "ms", "Time that the better of a worker and a server would save it.").ranked(),
     Base::absolute("gain_of_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
         .ranked(),
     Base::absolute("gain_of_server", "ms", "Time that a further server would save it; 0 if it can get none.")

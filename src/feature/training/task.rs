@@ -19,7 +19,7 @@ pub(super) const BASE: &[Base] = &[
         "Marginal gain: the time that it would save the job; 1e9 ms if the job would not train without.",
     )
     .ranked(),
-    Base::absolute("gain_behind_best", "ms", "Time that it would save less than the best of the candidates.").ranked(),
+    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the best of the candidates.").ranked(),
     Base::absolute("gain_per_slot", "ms", "Marginal gain per CPU and GPU slot that it takes.").ranked(),
     Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
     Base::absolute(
@@ -29,7 +29,7 @@ pub(super) const BASE: &[Base] = &[
     )
     .ranked(),
     Base::absolute(
-        "reach_behind_best",
+        "gap_to_best_reach",
         "1",
         "Share of speed that it would put out of reach, against the best of the candidates.",
     ),

@@ -110,7 +110,7 @@ const GUARDS: [GuardTemplate; 17] = [
     },
     GuardTemplate {
         name: "dead-end",
-        text: "task: reach_behind_best > {} last",
+        text: "task: gap_to_best_reach > {} last",
         values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
         meaning: "tasks that put more than this share of the job's speed out of reach come last",
     },
@@ -127,7 +127,7 @@ const ORDERS: [(&str, &str, bool); 11] = [
     ("task", "marginal_gain_rank", true),
     ("task", "gain_per_slot_rank", true),
     ("task", "servers_per_worker_then_rank", false),
-    ("task", "reach_behind_best", false),
+    ("task", "gap_to_best_reach", false),
 ];
 
 const BORDERS: [(&str, &str, &[f32]); 4] = [
@@ -146,7 +146,7 @@ const TERMS: [TermTemplate; 20] = [
     ("task", &[("speedup", Log)]),
     ("cluster", &[("speedup_in_reach", Log)]),
     ("job", &[("speedup_in_reach", Log)]),
-    ("task", &[("reach_behind_best", Log)]),
+    ("task", &[("gap_to_best_reach", Log)]),
     ("job", &[("shortest_time", Log)]),
     ("task", &[("servers_per_worker_then", Log)]),
     ("cluster", &[("is_none", Linear), ("free_gpu_per_job", Log)]),
@@ -197,7 +197,7 @@ const RULES: [RuleTemplate; 22] = [
     rule("largest-gain", "job: largest marginal_gain_rank", "the job that a task more would save most time first"),
     rule(
         "marginal-gain",
-        "job: idle first, largest gain_of_one_rank",
+        "job: idle first, largest single_gain_rank",
         "jobs without a worker or server first, then the one that a worker or a server more would save most time",
     ),
     rule("fastest-growth", "job: largest speedup_rank", "the job that a task more would speed up most first"),
@@ -209,6 +209,6 @@ const RULES: [RuleTemplate; 22] = [
     rule("both", "task: largest is_both", "a worker and a server together"),
     rule("largest-task-gain", "task: largest marginal_gain_rank", "what saves the job most time"),
     rule("best-value", "task: largest gain_per_slot_rank", "what saves the job most time per slot of CPU and GPU"),
-    rule("no-dead-end", "task: smallest reach_behind_best", "what keeps the job's best speed in reach"),
+    rule("no-dead-end", "task: smallest gap_to_best_reach", "what keeps the job's best speed in reach"),
     rule("balanced", "task: smallest servers_per_worker_then_rank", "what leaves fewest servers per worker"),
 ];
