@@ -34,7 +34,7 @@ pub(super) struct Line {
 /// What recorded choices reach a node.
 #[derive(Debug, Serialize)]
 struct Reached {
-    decisions: String,
+    choices: String,
     taken: String,
     best: String,
     /// Shares of candidates by the teacher's probability, in per cent.
@@ -52,8 +52,8 @@ struct Waiting {
     closes: usize,
 }
 
-/// Every branch of the tree in pre-order, the root first; `nodes` may be empty, and stands for so many `decisions`.
-pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], decisions: f64) -> Vec<Line> {
+/// Every branch of the tree in pre-order, the root first; `nodes` may be empty, and stands for so many `choices`.
+pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], choices: f64) -> Vec<Line> {
     let tree = facts.tree;
     let mut lines = Vec::new();
     let mut stack = vec![Waiting { node: 0, above: None, depth: 0, closes: 0 }];
@@ -83,7 +83,7 @@ pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], decisions: f64) -> V
             inner: below.is_some(),
             open: depth < OPEN,
             closes: if below.is_some() { 0 } else { closes },
-            facts: nodes.get(node).map(|n| reached(n, decisions)),
+            facts: nodes.get(node).map(|n| reached(n, choices)),
             few: below.is_none() && tree.n_samples[node] < FEW,
             rows: count(u64::from(tree.n_samples[node])),
         });
@@ -91,11 +91,11 @@ pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], decisions: f64) -> V
     lines
 }
 
-fn reached(node: &NodeFacts, decisions: f64) -> Reached {
+fn reached(node: &NodeFacts, choices: f64) -> Reached {
     let borders = ["below 1 %", "1 to 10 %", "10 to 50 %", "50 to 90 %", "above 90 %"];
     let shares = borders.iter().zip(&node.probability).map(|(b, p)| format!("{} of candidates {b}", percent(*p)));
     Reached {
-        decisions: count((node.choices * decisions).round() as u64),
+        choices: count((node.choices * choices).round() as u64),
         taken: percent(node.taken),
         best: percent(node.best),
         probability: node.probability.iter().map(|p| format!("{:.1}", 100.0 * p)).collect(),

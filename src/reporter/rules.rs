@@ -174,9 +174,9 @@ fn tree_view(
 ) -> Result<TreeView, ReportError> {
     // Facts at nodes are of the tree that schedules.
     let explained = explained.filter(|e| e.model == part.named.name);
-    let decisions: f64 = explained.map_or(0.0, |e| e.sample.iter().map(|k| k.choices as f64).sum());
+    let choices: f64 = explained.map_or(0.0, |e| e.sample.iter().map(|k| k.choices as f64).sum());
     let facts = Facts::new(tree, columns, anchor);
-    let outline = outline::lines(&facts, explained.map_or(&[], |e| &e.nodes), decisions);
+    let outline = outline::lines(&facts, explained.map_or(&[], |e| &e.nodes), choices);
     let importance = explainer::importance(&part.named.model, spec);
     Ok(TreeView {
         schedules: part.schedules,

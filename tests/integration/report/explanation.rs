@@ -79,7 +79,7 @@ fn facts_at_nodes_add_up_to_their_parents() -> Outcome {
     }
     let html = fs::read_to_string(write_report(dir.path(), &dir.path().join("report"))?.page)?;
     let root = format!("{:.1}\u{a0}%", 100.0 * explanation.levels[0].nodes[0].best);
-    assert!(html.contains(&format!("300 decisions; taken {root}")), "one candidate of each choice is taken");
+    assert!(html.contains(&format!("300 choices; taken {root}")), "one candidate of each choice is taken");
     Ok(())
 }
 
