@@ -76,6 +76,7 @@ pub mod evaluator;
 #[cfg(feature = "toolkit")]
 pub mod explainer;
 pub mod feature;
+pub mod file;
 pub mod level;
 pub mod model;
 pub mod policy;

@@ -7,7 +7,8 @@ use std::{
 };
 
 /// Modules in order; each may import those before it, less the bans below.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
+    "file",
     "rng",
     "level",
     "spec",

@@ -2,6 +2,7 @@
 
 use super::{AugmentError, moves};
 use crate::{
+    file,
     model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     recorder::{EpisodeId, Progress, run_episode},
@@ -16,7 +17,7 @@ use std::{
     fs::File,
     io::{BufWriter, Write},
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -39,7 +40,7 @@ pub struct Arena<'a, S: Scenario = Dag> {
     workloads: &'a [Box<S::Workload>],
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
-    journal: Option<BufWriter<File>>,
+    journal: Option<(PathBuf, BufWriter<File>)>,
     spent: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
@@ -105,8 +106,24 @@ impl<'a, S: Scenario> Arena<'a, S> {
         }
         let file = File::options().create(true).append(true).open(path).map_err(io)?;
         file.set_len(whole as u64).map_err(io)?;
-        self.journal = Some(BufWriter::new(file));
+        self.journal = Some((path.to_owned(), BufWriter::new(file)));
         Ok(self)
+    }
+
+    /// Ends the search: its journal is put into order, so that it has the same bytes whether or not the search was
+    /// interrupted on the way.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn finish(self) -> Result<(), AugmentError> {
+        let Some((path, journal)) = self.journal else { return Ok(()) };
+        drop(journal);
+        let mut known: Vec<((Key, Split, u32), f64)> = self.known.into_iter().collect();
+        known.sort_unstable_by_key(|&((key, split, episode), _)| (split, episode, key));
+        let lines: String =
+            known.iter().map(|&((key, split, episode), ln_jct)| line(key, split, episode, ln_jct)).collect();
+        file::write(&path, lines.as_bytes()).map_err(|source| AugmentError::Io { path, source })
     }
 
     /// Episodes asked for so far, those that the journal already knew included.
@@ -152,7 +169,7 @@ impl<'a, S: Scenario> Arena<'a, S> {
                 Err(e) => failed = failed.or(Some(e)),
             }
         }
-        if let Some(journal) = &mut self.journal {
+        if let Some((_, journal)) = &mut self.journal {
             journal.flush().map_err(AugmentError::Write)?;
         }
         match failed {
@@ -181,16 +198,12 @@ impl<'a, S: Scenario> Arena<'a, S> {
                 self.note(key, split, episode, ln_jct)?;
             }
         }
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.flush().map_err(AugmentError::Write))
+        self.journal.as_mut().map_or(Ok(()), |(_, journal)| journal.flush().map_err(AugmentError::Write))
     }
 
     fn note(&mut self, key: Key, split: Split, episode: u32, ln_jct: f64) -> Result<(), AugmentError> {
-        let Some(journal) = &mut self.journal else { return Ok(()) };
-        let ln_jct = ln_jct.is_finite().then_some(ln_jct);
-        let line = Line { student: hex(&key), split, episode, ln_jct };
-        // Plain data serialises.
-        let text = serde_json::to_string(&line).unwrap_or_default();
-        writeln!(journal, "{text}").map_err(AugmentError::Write)
+        let Some((_, journal)) = &mut self.journal else { return Ok(()) };
+        journal.write_all(line(key, split, episode, ln_jct).as_bytes()).map_err(AugmentError::Write)
     }
 
     /// Fills in the deviation within choices of some terms of spline logits (places of level and term), on the states that the
@@ -314,6 +327,13 @@ pub(super) fn key(student: &Student) -> Key {
     let len = key.len();
     key.copy_from_slice(&Sha256::digest(text)[..len]);
     key
+}
+
+/// A line of the journal.
+fn line(key: Key, split: Split, episode: u32, ln_jct: f64) -> String {
+    let line = Line { student: hex(&key), split, episode, ln_jct: ln_jct.is_finite().then_some(ln_jct) };
+    // Plain data serialises.
+    serde_json::to_string(&line).unwrap_or_default() + "\n"
 }
 
 fn hex(key: &Key) -> String {

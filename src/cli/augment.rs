@@ -3,7 +3,7 @@
 use super::{
     Common, Interrupted, STOP, Verdict,
     compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops, open_workload},
-    evaluate::write_json,
+    files::{check_folder, check_no_input, files_of, shown, write_file, write_json},
     output::Output,
     progress::EpisodeBar,
     scenario::with_scenario,
@@ -105,12 +105,11 @@ fn search<S: Policies>(
         args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
     let ids = args.workloads.ids::<S>()?;
     let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| open_workload::<S>(id)).collect::<Result<_>>()?;
-    let path = args.output.join("student.json");
-    if path.canonicalize().is_ok_and(|there| args.student.canonicalize().is_ok_and(|here| here == there)) {
-        bail!(
-            "{}: the augmented student would take the place of the one to begin with; give another folder",
-            path.display()
-        );
+    check_folder(&args.output)?;
+    let (path, steps_path) = (args.output.join("student.json"), args.output.join("steps.json"));
+    let files = files_of(args.policies.iter().chain(&ids));
+    for output in [&path, &steps_path] {
+        check_no_input(output, [&args.student].into_iter().chain(&files).map(PathBuf::as_path))?;
     }
     let plan = plan::<S>(student, &workloads, &ids, params, common.seed)?;
     prepare(&args.output, &plan, args.force)?;
@@ -118,24 +117,26 @@ fn search<S: Policies>(
     let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
     let bar = EpisodeBar::new("searching", params.budget, output);
     let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
-    let mut arena =
-        Arena::<S>::new(&workloads, common.seed, &bar, &STOP).with_journal(&args.output.join("evaluations.jsonl"))?;
-    let result = augment(&mut arena, student, &repertoire, params, &mut |step| {
-        bar.note(&line(step));
-        table.row([
-            step.what.clone(),
-            gain(step),
-            if step.kept { "yes" } else { "-" }.to_owned(),
-            step.spent.to_string(),
-        ]);
-    });
+    let result = {
+        let journal = args.output.join("evaluations.jsonl");
+        let mut arena = Arena::<S>::new(&workloads, common.seed, &bar, &STOP).with_journal(&journal)?;
+        let found = augment(&mut arena, student, &repertoire, params, &mut |step| {
+            bar.note(&line(step));
+            table.row([
+                step.what.clone(),
+                gain(step),
+                if step.kept { "yes" } else { "-" }.to_owned(),
+                step.spent.to_string(),
+            ]);
+        });
+        found.and_then(|found| arena.finish().map(|()| found))
+    };
     bar.finish();
     let (augmented, steps) = result.map_err(|e| match e {
-        AugmentError::Interrupted => anyhow::Error::from(e).context(Interrupted),
-        other => other.into(),
+        AugmentError::Interrupted => Interrupted.into(),
+        other => anyhow::Error::from(other),
     })?;
     augmented.save(&path)?;
-    let steps_path = args.output.join("steps.json");
     write_json(&steps_path, &steps)?;
     output.text(format!("{table}\n"))?;
     print_edits(&augmented, output)?;
@@ -151,7 +152,7 @@ fn search<S: Policies>(
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
     output.json(
         "augment",
-        &json!({"student": path, "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
+        &json!({"student": shown(&path), "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
                 "patches": augmented.patches.len(), "steps": steps, "closed_loop": comparison,
                 "other_workloads": others}),
     )?;
@@ -181,7 +182,6 @@ fn plan<S: Scenario>(
 /// Makes the folder ready: a journal belongs to one search.
 fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
     let at = |what: &str| format!("{}: cannot {what}", dir.display());
-    std::fs::create_dir_all(dir).with_context(|| at("create the folder"))?;
     let path = dir.join("plan.json");
     let text = serde_json::to_string_pretty(plan)? + "\n";
     match std::fs::read_to_string(&path) {
@@ -200,10 +200,7 @@ fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
             _ => {}
         }
     }
-    let unfinished = dir.join("plan.json.tmp");
-    std::fs::write(&unfinished, text)
-        .and_then(|()| std::fs::rename(&unfinished, &path))
-        .with_context(|| at("write plan.json to"))
+    write_file(&path, text.as_bytes())
 }
 
 fn gain(step: &Step) -> String {

@@ -56,6 +56,11 @@ pub(super) struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
+    /// The workloads as they were named.
+    pub(super) fn names(&self) -> &[String] {
+        &self.workloads
+    }
+
     /// The workloads in order, each followed by its edge cases if those are asked for.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use super::{
     Common, Verdict, check_interrupt,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
     disagreement::disagreement,
-    evaluate::{measure, write_json},
+    evaluate::measure,
     explain::{self, ExplainParams},
+    files::{check_folder, shown, write_json},
     fit::fit_traces,
     output::Output,
     record::record_trace,
@@ -20,7 +21,7 @@ use crate::{
     reporter::{RunInfo, write_report},
     trace::Trace,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
@@ -58,7 +59,7 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
     let teacher = args.teacher.as_deref().unwrap_or(S::TEACHER);
     let mut timings = serde_json::Map::new();
     let dir = &args.output;
-    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the run directory", dir.display()))?;
+    check_folder(dir)?;
     output.note(format!("teacher {teacher}, workload {}", args.workload));
 
     let splits = [
@@ -126,7 +127,7 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
     output.text(format!("\nreport: {}", report.page.display()))?;
     output.json(
         "summary",
-        &json!({"run": dir, "report": report.page, "student": student.hash(), "trace": train.hash, "evaluation": evaluation}),
+        &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(), "trace": train.hash, "evaluation": evaluation}),
     )?;
     Ok(Verdict::Done)
 }

@@ -1,9 +1,10 @@
 //! `distill evaluate`: how faithful is a student, and how well does it schedule?
 
 use super::{
-    Common, Verdict, check_interrupt, check_parent,
+    Common, Verdict, check_interrupt,
     compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
     disagreement::disagreement,
+    files::{check_output, files_of, write_json},
     identify::known_rules,
     output::Output,
     run_dir,
@@ -83,7 +84,9 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         bail!("--disagreement needs a trace");
     }
     if let Some(path) = &args.output {
-        check_parent(path)?;
+        let files = files_of(args.teacher.iter().chain(&args.policies).chain(args.workloads.names()));
+        let traces = args.trace.iter().chain(&args.selection);
+        check_output(path, [&args.student].into_iter().chain(traces).chain(&files).map(PathBuf::as_path))?;
     }
     let student = common.student(&args.student)?;
     let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
@@ -351,16 +354,6 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
         ]);
     }
     output.text(table)
-}
-
-/// Writes JSON, complete or not at all.
-pub(super) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let text = serde_json::to_string_pretty(value)? + "\n";
-    std::fs::write(&name, text)
-        .and_then(|()| std::fs::rename(&name, path))
-        .with_context(|| format!("{}: cannot write", path.display()))
 }
 
 fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> Result<Verdict> {

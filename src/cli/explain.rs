@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict, check_interrupt,
-    evaluate::write_json,
+    files::{check_output, write_file, write_json},
     gradients,
     identify::{Known, exception_words, known_rules, terciles},
     output::Output,
@@ -78,6 +78,9 @@ pub(super) struct ExplainArgs {
 }
 
 pub(super) fn run(args: &ExplainArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if let Some(path) = &args.html {
+        check_output(path, [&*args.student, &args.trace])?;
+    }
     let student = common.student(&args.student)?;
     let trace = common.trace(&args.trace)?;
     if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
@@ -322,11 +325,7 @@ fn one_choice(
     let view = DecisionView::new(&explained, &explainer.level(), &table.spec, &student.guards);
     print_choice(&view, ask.is_some(), output)?;
     if let Some(path) = &args.html {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".tmp");
-        std::fs::write(&name, decision_page(&view)?)
-            .and_then(|()| std::fs::rename(&name, path))
-            .with_context(|| format!("{}: cannot write", path.display()))?;
+        write_file(path, decision_page(&view)?.as_bytes())?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     output.json("decision", &explained)?;

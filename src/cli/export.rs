@@ -1,7 +1,14 @@
 //! `distill export`: a student in other languages.
 
-use super::{Common, Verdict, check_parent, output::Output};
-use crate::model::export::{Target, export, parts};
+use super::{
+    Common, Verdict,
+    files::{check_no_input, check_output},
+    output::Output,
+};
+use crate::{
+    file::write_together,
+    model::export::{Target, export, parts},
+};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -67,6 +74,14 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
     let student = common.student(&args.student)?;
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
+    let guards = student.guards.iter().filter(|guard| levels.contains(&guard.level.as_str())).count();
+    if guards > 0 && target != Target::Json {
+        output.warn(format!(
+            "note: {} no part of the export, which gives scores alone; what it does may differ from the student's decisions \
+             (`--to json` keeps guards)",
+            if guards == 1 { "1 guard is".to_owned() } else { format!("{guards} guards are") }
+        ));
+    }
     // Everything is made before anything is written, so that an error leaves no half of an export.
     let mut files = Vec::new();
     match &args.output {
@@ -88,13 +103,16 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
             std::fs::create_dir_all(path).with_context(|| format!("{}: cannot create the folder", path.display()))?;
         }
         Some(path) => {
-            check_parent(path)?;
+            check_output(path, [&*args.student])?;
             files.push((path.clone(), export(&student, &parts, target)?));
         }
     }
-    for (path, bytes) in &files {
-        std::fs::write(path, bytes).with_context(|| format!("{}: cannot write", path.display()))?;
-        output.text(format!("{}", path.display()))?;
+    files.iter().try_for_each(|(path, _)| check_no_input(path, [&*args.student]))?;
+    if let Err((path, error)) = write_together(&files) {
+        return Err(error).with_context(|| format!("{}: cannot write", path.display()));
+    }
+    for (path, _) in &files {
+        output.text(path.display())?;
     }
     let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     output.json("export", &json!({"levels": levels, "files": paths}))?;

@@ -1,8 +1,9 @@
 //! `distill fit`: from a trace to a student.
 
 use super::{
-    Common, Verdict, check_interrupt, check_parent,
+    Common, Verdict, check_interrupt,
     evaluate::print_fidelity,
+    files::{check_output, shown},
     front::{DEFAULT_MOST, FRONT_CHOICES, FRONT_LEARNERS, Front, by, gate, size},
     output::Output,
     run_dir,
@@ -203,7 +204,9 @@ impl FitOptions {
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let params = args.params();
     params.check()?;
-    args.output.as_deref().map_or(Ok(()), check_parent)?;
+    if let Some(path) = &args.output {
+        check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
+    }
     args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
     let trace = common.trace(&args.trace)?;
     let validation_trace = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
@@ -246,7 +249,10 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     // One of the two is there.
     let path = args.output.clone().or_else(|| Some(args.run.as_ref()?.join("student.json"))).unwrap_or_default();
     output.text(format!("\n{} (trace {})", path.display(), trace.hash))?;
-    output.json("fit", &json!({"student": path, "hash": student.hash(), "size": student.size(), "fidelity": rows}))?;
+    output.json(
+        "fit",
+        &json!({"student": shown(&path), "hash": student.hash(), "size": student.size(), "fidelity": rows}),
+    )?;
     Ok(Verdict::Done)
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Common, Verdict, check_interrupt,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
-    evaluate::write_json,
+    files::{check_folder, shown, write_json},
     fit::{learner, load, provenance, structure},
     output::Output,
     progress::StepBar,
@@ -243,11 +243,10 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         structure: args.structure,
         ..FitParams::default()
     };
+    check_folder(&args.output)?;
     let trace = common.trace(&args.trace)?;
     let validation = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
     let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, output)?;
-    std::fs::create_dir_all(&args.output)
-        .with_context(|| format!("{}: cannot create the directory", args.output.display()))?;
     let mut totals: Vec<Total> = Vec::new();
     let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < args.max_size).chain([args.max_size]);
     for most in ladder.filter(|&n| n >= front.levels.len()) {
@@ -270,7 +269,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     print(&front, &totals, args, output)?;
     let total = |t: &Total| FrontTotal {
         size: t.size,
-        student: t.path.clone(),
+        student: shown(&t.path),
         models: front.chosen(&t.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
         jct_ratio: t.jct,
     };

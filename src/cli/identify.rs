@@ -1,7 +1,8 @@
 //! `distill identify`: which known heuristic does the teacher act like, and where does it depart from it?
 
 use super::{
-    Common, Verdict, check_interrupt, check_parent,
+    Common, Verdict, check_interrupt,
+    files::check_output,
     fit::{load, provenance},
     output::Output,
     progress::StepBar,
@@ -85,7 +86,7 @@ impl Known {
 
 pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if let Some(path) = &args.output {
-        check_parent(path)?;
+        check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
     }
     let trace = common.trace(&args.trace)?;
     let known = known_rules(&trace, &args.rules)?;

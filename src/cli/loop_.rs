@@ -1,7 +1,12 @@
 //! `distill loop`: fit, let the student drive, have the teacher label, fit again.
 
 use super::{
-    Common, Interrupted, STOP, Verdict, compare::open_workload, fit::FitOptions, output::Output, progress::EpisodeBar,
+    Common, Interrupted, STOP, Verdict,
+    compare::open_workload,
+    files::{check_folder, check_none_within, files_of, shown},
+    fit::FitOptions,
+    output::Output,
+    progress::EpisodeBar,
     table,
 };
 use crate::{
@@ -92,6 +97,10 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
     };
     let fit = args.fit.params();
     fit.check()?;
+    if args.force {
+        check_none_within(&args.output, files_of([&args.teacher, &args.workload]).iter().map(PathBuf::as_path))?;
+    }
+    check_folder(&args.output)?;
     let teacher = S::open(&args.teacher.parse::<Spec>()?)?;
     if teacher.abstains() {
         bail!("{}: abstains, and a loop needs a teacher that always names a stage", args.teacher);
@@ -143,7 +152,7 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
         student.display(),
         result.best
     ))?;
-    output.json("loop", &json!({"dir": args.output, "student": student, "best": result.best}))?;
+    output.json("loop", &json!({"dir": shown(&args.output), "student": shown(&student), "best": result.best}))?;
     Ok(Verdict::Done)
 }
 

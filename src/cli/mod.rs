@@ -10,11 +10,13 @@ mod evaluate;
 mod explain;
 mod export;
 mod features;
+mod files;
 mod fit;
 mod front;
 mod gradients;
 mod identify;
 mod inspect;
+mod interrupt;
 mod list;
 mod loop_;
 mod output;
@@ -32,16 +34,10 @@ mod table;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
-use output::Output;
+use interrupt::{Interrupted, STOP, check_interrupt};
+use output::{Output, printable};
 use scenario::{ScenarioName, with_scenario};
-use std::{
-    path::Path,
-    process::ExitCode,
-    sync::atomic::{AtomicBool, Ordering},
-};
-
-/// Set by the first Ctrl-C; commands then stop at the next safe point.
-static STOP: AtomicBool = AtomicBool::new(false);
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "distill", version, about, max_term_width = 120)]
@@ -105,6 +101,20 @@ enum Command {
     List(list::ListArgs),
 }
 
+impl Command {
+    /// What is kept of it when it is interrupted.
+    fn keeps(&self) -> &'static str {
+        match self {
+            Self::Record(_) | Self::Loop(_) | Self::Demo(_) => {
+                "finished parts are kept, the same command goes on from there"
+            }
+            Self::Augment(_) => "the episodes that were run are kept, the same command goes on from there",
+            Self::Train(_) => "the state saved last is kept, the same command goes on from there",
+            _ => "results are written at the end, so none is kept; the same command begins anew",
+        }
+    }
+}
+
 /// What a command reports to the shell when nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -113,31 +123,28 @@ enum Verdict {
     GateFailed,
 }
 
-/// The user pressed Ctrl-C.
-#[derive(Debug, thiserror::Error)]
-#[error("interrupted; finished parts are kept, the same command goes on from there")]
-struct Interrupted;
-
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     init_log(&cli.common);
-    // Without a handler Ctrl-C simply ends the program, which leaves no half-written file either.
-    let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            // Scripts run in groups of their own, which Ctrl-C does not reach.
-            crate::policy::foreign::kill_processes();
-            std::process::exit(130);
+    interrupt::listen(cli.command.keeps());
+    if let Some(asked) = cli.common.threads {
+        let threads = useful_threads(asked);
+        if threads < asked && !cli.common.quiet {
+            eprintln!("note: {asked} threads would be no faster than {threads}, which are used");
         }
-    });
-    if let Some(threads) = cli.common.threads
-        && let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build_global()
-    {
-        eprintln!("error: cannot start {threads} threads: {e}");
-        return ExitCode::from(2);
+        if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
+            eprintln!("error: cannot start {threads} threads: {e}");
+            return ExitCode::from(2);
+        }
     }
     let mut output = Output::new(&cli.common);
+    if std::env::args_os().any(|word| word.to_str().is_none()) {
+        output.note(
+            "note: a path is not UTF-8; where it is shown or noted in JSON, � stands for each byte that is no text",
+        );
+    }
     let scenario = cli.common.scenario();
     let result = match cli.command {
         Command::Demo(args) => with_scenario!(scenario, S => demo::run::<S>(&args, &cli.common, &mut output)),
@@ -163,11 +170,18 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Verdict::Done) => ExitCode::SUCCESS,
         Ok(Verdict::GateFailed) => ExitCode::from(1),
+        Err(e) if e.chain().any(|c| c.is::<Interrupted>()) => interrupt::ended(&Interrupted.to_string()),
         Err(e) => {
-            eprintln!("error: {}", one_line(&e));
-            ExitCode::from(if e.chain().any(|c| c.is::<Interrupted>()) { 130 } else { 2 })
+            eprintln!("error: {}", printable(&one_line(&e)));
+            ExitCode::from(2)
         }
     }
+}
+
+/// As many threads as were asked for, if so many can be of use: some for each core, since a thread may wait for a script.
+fn useful_threads(asked: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    asked.clamp(1, 4 * cores)
 }
 
 /// The chain of causes on one line, without repeating what a cause already says.
@@ -194,24 +208,6 @@ fn init_log(common: &Common) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("DISTILL_LOG").unwrap_or_else(|_| level.into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
-}
-
-/// Fails once the user has pressed Ctrl-C.
-fn check_interrupt() -> anyhow::Result<()> {
-    match STOP.load(Ordering::Relaxed) {
-        true => Err(Interrupted.into()),
-        false => Ok(()),
-    }
-}
-
-/// Fails early if a file could not be written in the end because its folder is not there.
-fn check_parent(path: &Path) -> anyhow::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            anyhow::bail!("{}: cannot write: the folder {} does not exist", path.display(), folder.display())
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

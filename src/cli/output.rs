@@ -3,10 +3,36 @@
 use super::Common;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::io::{BufWriter, ErrorKind, Stdout, Write};
+use std::{
+    borrow::Cow,
+    io::{BufWriter, ErrorKind, Stdout, Write},
+};
 
 /// Version of the JSON lines (`docs/json-output.md`).
 const SCHEMA_VERSION: u32 = 1;
+
+/// A text as a terminal may show it: what would move the cursor, change colours or the direction of writing is written out.
+/// Names come from files that anybody may have made.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || "\u{200e}\u{200f}\u{2028}\u{2029}".contains(c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+    };
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    text.chars()
+        .fold(String::new(), |mut shown, c| {
+            match acts(c) {
+                true => shown.extend(c.escape_unicode()),
+                false => shown.push(c),
+            }
+            shown
+        })
+        .into()
+}
 
 pub(super) struct Output {
     stdout: BufWriter<Stdout>,
@@ -34,7 +60,7 @@ impl Output {
     /// A line, or several, for people.
     pub(super) fn text(&mut self, text: impl std::fmt::Display) -> Result<()> {
         if !self.json {
-            self.print(&text.to_string())?;
+            self.print(&printable(&text.to_string()))?;
         }
         Ok(())
     }
@@ -59,7 +85,14 @@ impl Output {
     /// A note on what is being done, on stderr.
     pub(super) fn note(&self, text: impl std::fmt::Display) {
         if self.shows_progress() {
-            eprintln!("{text}");
+            eprintln!("{}", printable(&text.to_string()));
+        }
+    }
+
+    /// A note that changes what a result means, on stderr, also where results are for programs.
+    pub(super) fn warn(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            eprintln!("{}", printable(&text.to_string()));
         }
     }
 
@@ -72,5 +105,16 @@ impl Output {
             other => other.context("cannot write to stdout")?,
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out() {
+        assert_eq!(printable("a\tb\nä ÷ 1"), "a\tb\nä ÷ 1");
+        assert_eq!(printable("\u{1b}[31mred\r\u{7}\u{9b}2J\u{202e}"), r"\u{1b}[31mred\u{d}\u{7}\u{9b}2J\u{202e}");
     }
 }

@@ -3,9 +3,9 @@
 use super::{
     Common, STOP, Verdict,
     augment::print_edits,
-    check_parent,
     compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
     diff::print_fidelity_change,
+    files::{check_output, shown},
     fit::structure,
     output::Output,
     scenario::with_scenario,
@@ -69,7 +69,7 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
         bail!("nothing to change: give --set, --guard, --drop-guard or --structure");
     }
     if let Some(path) = &args.output {
-        check_parent(path)?;
+        check_output(path, [&*args.student].into_iter().chain(args.trace.as_deref()))?;
     }
     let before = common.student(&args.student)?;
     let after = edited(&before, args)?;
@@ -111,7 +111,7 @@ fn priced<S: Policies>(
     }
     output.json(
         "patch",
-        &json!({"student": args.output, "written": passed && args.output.is_some(), "hash": after.hash(),
+        &json!({"student": args.output.as_deref().map(shown), "written": passed && args.output.is_some(), "hash": after.hash(),
                 "changed_decisions": changed, "closed_loop": comparison}),
     )?;
     Ok(if passed { Verdict::Done } else { Verdict::GateFailed })

@@ -1,6 +1,6 @@
 //! Progress bars on stderr, only on a terminal.
 
-use super::output::Output;
+use super::output::{Output, printable};
 use crate::recorder::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
@@ -35,9 +35,9 @@ impl EpisodeBar {
     /// A line above the bar, or on stderr where there is no bar.
     pub(super) fn note(&self, line: &str) {
         match self.bar.is_hidden() {
-            true if self.notes => eprintln!("{line}"),
+            true if self.notes => eprintln!("{}", printable(line)),
             true => {}
-            false => self.bar.println(line),
+            false => self.bar.println(printable(line)),
         }
     }
 
@@ -64,7 +64,7 @@ impl StepBar {
 
     /// Says what comes next.
     pub(super) fn begin(&self, what: String) {
-        self.0.set_message(what);
+        self.0.set_message(printable(&what).into_owned());
     }
 
     /// One step is done.

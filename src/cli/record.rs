@@ -3,6 +3,7 @@
 use super::{
     Common, Interrupted, STOP, Verdict,
     compare::{EpisodeArgs, SplitArg, open_workload},
+    files::shown,
     output::Output,
     parts::{count, ranges},
     progress::EpisodeBar,
@@ -83,7 +84,7 @@ fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Resu
         args.policy,
         levels.join(", ")
     ))?;
-    output.json("trace", &json!({"dir": args.output, "hash": manifest.hash(), "manifest": manifest}))
+    output.json("trace", &json!({"dir": shown(&args.output), "hash": manifest.hash(), "manifest": manifest}))
 }
 
 /// Records a shard; the manifest of the trace if that completed it.
@@ -103,7 +104,7 @@ fn record_shard<S: Policies>(
         _ => format!("{} of {} are missing: {}", missing.len(), count(planned as usize, "part"), ranges(&missing)),
     };
     output.text(format!("shard {shard}: {done}; {rest}"))?;
-    let (dir, shard) = (&args.output, shard.to_string());
+    let (dir, shard) = (shown(&args.output), shard.to_string());
     let fields = json!({"dir": dir, "shard": shard, "parts": parts, "episodes": episodes, "planned": planned,
         "missing": missing});
     output.json("shard", &fields)?;

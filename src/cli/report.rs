@@ -1,6 +1,10 @@
 //! `distill report`: one HTML file, a model card and PNGs from a run directory.
 
-use super::{Verdict, output::Output};
+use super::{
+    Verdict,
+    files::{check_folder, shown},
+    output::Output,
+};
 use crate::reporter::write_report;
 use anyhow::Result;
 use clap::Args;
@@ -22,11 +26,14 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn run(args: &ReportArgs, output: &mut Output) -> Result<Verdict> {
+    check_folder(&args.output)?;
     let summary = write_report(&args.run, &args.output)?;
     output.text(summary.page.display())?;
+    let all = |paths: &[PathBuf]| paths.iter().map(|path| shown(path)).collect::<Vec<_>>();
     output.json(
         "report",
-        &json!({"page": summary.page, "card": summary.card, "charts": summary.charts, "data": summary.data}),
+        &json!({"page": shown(&summary.page), "card": shown(&summary.card), "charts": all(&summary.charts),
+                "data": all(&summary.data)}),
     )?;
     Ok(Verdict::Done)
 }

@@ -1,6 +1,6 @@
 //! The run directory that `evaluate` and `explain` write into and `report` draws from.
 
-use super::evaluate::write_json;
+use super::files::{arguments, write_json};
 use crate::{
     model::Student,
     policy::Sort,
@@ -45,7 +45,7 @@ pub(super) fn enter<'a>(
             commands.extend(recording(trace));
         }
     }
-    commands.push(command_line(std::env::args().skip(1)));
+    commands.push(command_line(arguments()));
     add_commands(&mut info, commands);
     write_json(&path, &info)
 }
@@ -59,7 +59,7 @@ pub(super) fn note_command(dir: &Path) -> Result<()> {
     let path = dir.join("run.json");
     let Ok(text) = std::fs::read(&path) else { return Ok(()) };
     let mut info = read_info(&text, &path)?;
-    add_commands(&mut info, vec![command_line(std::env::args().skip(1))]);
+    add_commands(&mut info, vec![command_line(arguments())]);
     write_json(&path, &info)
 }
 

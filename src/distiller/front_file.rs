@@ -3,7 +3,6 @@
 use super::{By, FrontModel, pareto};
 use crate::evaluator::{Estimate, FidelityRow};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// What sizes buy: all models that were fitted, and the best student of every total size. All figures are on validation choices
 /// and validation episodes.
@@ -50,8 +49,8 @@ pub struct FrontEntry {
 pub struct FrontTotal {
     /// Size over all levels.
     pub size: usize,
-    /// Its file.
-    pub student: PathBuf,
+    /// Its file, as shown to people.
+    pub student: String,
     /// Its models, one per level.
     pub models: Vec<FrontChoice>,
     /// Its mean job completion time relative to the teacher's; `None` if it stalled or did not run.

@@ -85,7 +85,8 @@ impl<'a> Preference<'a> {
     }
 
     /// What each feature adds to the difference between a candidate's score and the mean score of its choice, shape
-    /// `(candidates, width)`: the mean of [`between`](Self::between) over all candidates as `b`.
+    /// `(candidates, width)`: the mean of [`between`](Self::between) over all candidates as `b`; in a choice of more than 256
+    /// over so many of them, evenly spaced, since work grows with the square.
     ///
     /// # Errors
     ///
@@ -96,7 +97,10 @@ impl<'a> Preference<'a> {
         if let Game::Pairwise(shap) = &self.game {
             // Values of one candidate do not depend on a second one: the mean is taken off once.
             for (a, shares) in shares.chunks_exact_mut(width).enumerate() {
-                add_comparisons(shap, x, width, a, 1.0, shares);
+                add_comparisons(shap, x, width, (a, opponents(rows)), 1.0, shares);
+                // Those left out count as those that are there do.
+                let left_out = rows as f64 / opponents(rows).len() as f64;
+                shares.iter_mut().for_each(|share| *share *= left_out);
             }
             for column in 0..width {
                 let mean = (0..rows).map(|row| shares[row * width + column]).sum::<f64>() / rows as f64;
@@ -104,9 +108,10 @@ impl<'a> Preference<'a> {
             }
             return Ok(shares);
         }
+        let opponents = opponents(rows);
         for (a, shares) in shares.chunks_exact_mut(width).enumerate() {
-            for b in (0..rows).filter(|&b| b != a) {
-                self.add(x, a, b, 1.0 / rows as f64, shares);
+            for b in opponents.clone().filter(|&b| b != a) {
+                self.add(x, a, b, 1.0 / opponents.len() as f64, shares);
             }
         }
         Ok(shares)
@@ -154,8 +159,9 @@ impl<'a> Preference<'a> {
                 }
             }
             Game::Pairwise(shap) => {
-                add_comparisons(shap, x, self.width, a, weight, shares);
-                add_comparisons(shap, x, self.width, b, -weight, shares);
+                let all = 0..x.len() / self.width;
+                add_comparisons(shap, x, self.width, (a, all.clone()), weight, shares);
+                add_comparisons(shap, x, self.width, (b, all), -weight, shares);
             }
             Game::Regime(regime, models) => {
                 models[regime.tree.predict(row(0)) as usize].add(x, a, b, weight, shares);
@@ -170,11 +176,27 @@ fn product([f, g]: [usize; 2], of_f: [f64; 2], of_g: [f64; 2], weight: f64, shar
     shares[g] += weight * (of_g[0] - of_g[1]) * (of_f[0] + of_f[1]) / 2.0;
 }
 
-/// Adds the values of all comparisons of one candidate; a feature's own column and its difference go to the feature.
-fn add_comparisons(shap: &TreeShap, x: &[f32], width: usize, candidate: usize, weight: f64, shares: &mut [f64]) {
+/// Most candidates of a choice that one candidate is compared with.
+const MOST_OPPONENTS: usize = 256;
+
+/// The candidates that each candidate of a choice is compared with.
+fn opponents(rows: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
+    let most = rows.min(MOST_OPPONENTS);
+    (0..most).map(move |i| i * rows / most)
+}
+
+/// Adds the values of a candidate's comparisons with others; a feature's own column and its difference go to the feature.
+fn add_comparisons(
+    shap: &TreeShap,
+    x: &[f32],
+    width: usize,
+    (candidate, opponents): (usize, impl Iterator<Item = usize>),
+    weight: f64,
+    shares: &mut [f64],
+) {
     let row = |i: usize| &x[i * width..][..width];
     let mut pairs = Vec::new();
-    for opponent in (0..x.len() / width).filter(|&o| o != candidate) {
+    for opponent in opponents.filter(|&o| o != candidate) {
         pairs.extend((0..2 * width).map(|column| pair_column(row(candidate), row(opponent), column)));
     }
     let mut values = vec![0.0; pairs.len()];
@@ -414,6 +436,23 @@ mod tests {
         let (within, mean) = (preference.within(&x).unwrap(), scores.iter().sum::<f64>() / 5.0);
         for (row, score) in within.chunks_exact(WIDTH).zip(scores) {
             assert!((row.iter().sum::<f64>() - (score - mean)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_large_choice_is_compared_with_evenly_spaced_candidates() {
+        assert!(opponents(256).eq(0..256));
+        assert!(opponents(1024).eq((0..256).map(|i| 4 * i)));
+        let mut s = Stream::new(9, "large");
+        for model in models() {
+            let x: Vec<f32> = (0..1000 * WIDTH).map(|_| s.below(5) as f32).collect();
+            let mut scores = vec![0.0; 1000];
+            model.score_choice(&x, WIDTH, &mut scores);
+            let within = Preference::new(&model, WIDTH).unwrap().within(&x).unwrap();
+            // One number is off for all candidates alike: the mean of those that were compared with for that of all.
+            let off: Vec<f64> =
+                within.chunks_exact(WIDTH).zip(&scores).map(|(row, score)| row.iter().sum::<f64>() - score).collect();
+            assert!(off.iter().all(|o| (o - off[0]).abs() < 1e-9), "{model:?}");
         }
     }
 

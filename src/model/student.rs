@@ -1,7 +1,10 @@
 //! The student file: one or more models per level, and where they come from.
 
 use super::{Guard, Model, Patch, ScoreCandidates};
-use crate::level::{FeatureSet, first_max, sha256_hex};
+use crate::{
+    file,
+    level::{FeatureSet, first_max, sha256_hex},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -251,9 +254,7 @@ impl Student {
     /// If the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), StudentError> {
         let io = |source| StudentError::Io { path: path.to_owned(), action: "write", source };
-        let mut name = path.as_os_str().to_owned();
-        name.push(".tmp");
-        std::fs::write(&name, self.to_json()).and_then(|()| std::fs::rename(&name, path)).map_err(io)
+        file::write(path, self.to_json().as_bytes()).map_err(io)
     }
 
     /// The file's text; equal students have equal bytes.

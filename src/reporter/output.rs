@@ -1,6 +1,7 @@
 //! Writing a report: every file under a temporary name first, then renamed, the page last.
 
 use super::{Report, ReportError, ReportSummary, svg};
+use crate::file::write_together;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,29 +35,6 @@ pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, Report
     for folder in [out.join("charts"), out.join("data")] {
         fs::create_dir_all(&folder).map_err(|source| ReportError::Io { path: folder, source })?;
     }
-    let written = files
-        .iter()
-        .try_for_each(|(path, bytes)| {
-            let partial = temporary(path);
-            fs::write(&partial, bytes).map_err(|source| ReportError::Io { path: partial, source })
-        })
-        .and_then(|()| {
-            files.iter().try_for_each(|(path, _)| {
-                fs::rename(temporary(path), path).map_err(|source| ReportError::Io { path: path.clone(), source })
-            })
-        });
-    if let Err(error) = written {
-        for (path, _) in &files {
-            // Best effort: what is reported is the first error.
-            let _ = fs::remove_file(temporary(path));
-        }
-        return Err(error);
-    }
+    write_together(&files).map_err(|(path, source)| ReportError::Io { path, source })?;
     Ok(ReportSummary { page, card, charts, data, page_bytes: report.html.len() })
-}
-
-fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    name.into()
 }

@@ -8,10 +8,12 @@ use super::{
     size_front, summary,
 };
 use crate::model::Student;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 const STYLE: &str = include_str!("../../assets/report/page.css");
@@ -40,6 +42,7 @@ const TEMPLATES: [(&str, &str); 14] = [
 /// every text in it was escaped when it was drawn.
 #[derive(Serialize)]
 struct Page<'a> {
+    policy: String,
     style: &'static str,
     script: &'static str,
     run: &'a RunInfo,
@@ -95,6 +98,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let holds_up = holds_up::section(run)?;
     let augmented = augmented::section(run)?;
     let page = Page {
+        policy: policy(),
         style: STYLE,
         script: SCRIPT,
         run: &run.info,
@@ -144,7 +148,8 @@ fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {
 
 /// The page of one decision, whose data are `json`.
 pub(super) fn render_decision(decision: &DecisionView, json: &str) -> Result<String, minijinja::Error> {
-    let page = minijinja::context! { style => STYLE, script => SCRIPT, decision => Serde(decision), json };
+    let page =
+        minijinja::context! { policy => policy(), style => STYLE, script => SCRIPT, decision => Serde(decision), json };
     environment()?.get_template("one_decision.html")?.render(page)
 }
 
@@ -156,6 +161,16 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         environment.add_template(name, text)?;
     }
     Ok(environment)
+}
+
+/// What a browser lets a page do: run the one script that is in it, and nothing else. Style attributes hold the lengths of
+/// bars. Nothing is loaded and nothing is sent.
+fn policy() -> String {
+    // The template puts an end of line before the script.
+    let hash = BASE64_STANDARD.encode(Sha256::new().chain_update("\n").chain_update(SCRIPT).finalize());
+    format!(
+        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// What the student says of its making, as (name, value) in the order of the names. Lists are left to the student file.

@@ -156,7 +156,7 @@ pub(super) fn front(front: &SizeFront) -> Result<(), String> {
     }
     front.totals.iter().try_for_each(|t| {
         if t.size == 0 {
-            return Err(format!("`{}` has size 0, expected 1 or more", t.student.display()));
+            return Err(format!("`{}` has size 0, expected 1 or more", t.student));
         }
         estimates(&format!("student of size {}", t.size), &[("jct_ratio", t.jct_ratio.as_ref())])
     })

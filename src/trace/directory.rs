@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::error::TraceError;
-use super::file::name_to_be;
 use super::manifest::{MANIFEST, PARTS, PLAN, SIDE_TABLES, is_plain, table_of};
 use super::parts::entries;
+use crate::file::{name_to_be, remove_if_abandoned};
 
 /// A trace found in a directory, complete or not, whatever its version.
 #[derive(Debug, PartialEq)]
@@ -42,7 +42,17 @@ impl FoundTrace {
 
     /// Removes the files of the trace and the folders that are then empty. What makes the directory recognisable as a
     /// trace goes last, so that an interrupted removal can be repeated.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Linked`], before anything is removed, if a table's folder is a link: what it leads to may be anybody's.
     pub(super) fn remove(self, dir: &Path) -> Result<(), TraceError> {
+        for folder in self.tables.iter().map(String::as_str).chain([PARTS]) {
+            let path = dir.join(folder);
+            if path.is_symlink() {
+                return Err(TraceError::Linked { path });
+            }
+        }
         if dir.join(PLAN).exists() {
             remove_file(&dir.join(MANIFEST))?; // From here on the trace is incomplete.
         }
@@ -60,15 +70,15 @@ impl FoundTrace {
     }
 }
 
-/// Removes the temporary files of killed recorders from a complete trace. A recorder that is at work all the same can only
-/// be writing what is there already, and copes.
+/// Removes the temporary files of killed recorders from a complete trace. What another recorder writes at the moment, which
+/// can only be what is there already, stays.
 pub(super) fn remove_leftovers<'a>(dir: &Path, tables: impl Iterator<Item = &'a str>) -> Result<(), TraceError> {
     for table in tables {
         let is_part = |name: &str| table_of(&format!("{table}/{name}")).is_some();
-        remove_files(&dir.join(table), |name| name_to_be(name).is_some_and(is_part))?;
+        remove_abandoned(&dir.join(table), |name| name_to_be(name).is_some_and(is_part))?;
     }
-    remove_files(&dir.join(PARTS), |name| name_to_be(name).is_some_and(is_marker))?;
-    remove_files(dir, |name| matches!(name_to_be(name), Some(MANIFEST | PLAN)))
+    remove_abandoned(&dir.join(PARTS), |name| name_to_be(name).is_some_and(is_marker))?;
+    remove_abandoned(dir, |name| matches!(name_to_be(name), Some(MANIFEST | PLAN)))
 }
 
 fn is_marker(name: &str) -> bool {
@@ -120,6 +130,17 @@ fn remove_files(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), TraceE
         return Ok(());
     }
     entries(folder)?.iter().filter(|name| ours(name)).try_for_each(|name| remove_file(&folder.join(name)))
+}
+
+/// Removes the temporary files of a folder that are `ours` and that nobody writes any more.
+fn remove_abandoned(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), TraceError> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for path in entries(folder)?.iter().filter(|name| ours(name)).map(|name| folder.join(name)) {
+        remove_if_abandoned(&path).map_err(TraceError::io(&path, "removed"))?;
+    }
+    Ok(())
 }
 
 fn remove_if_empty(folder: &PathBuf) -> Result<(), TraceError> {

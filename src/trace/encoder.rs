@@ -18,7 +18,7 @@ use polars_parquet::write::{
     schema_to_metadata_key, write_def_levels,
 };
 
-use super::file::PendingFile;
+use crate::file::PendingFile;
 
 /// Level 3, the default of zstd, takes more than twice the time for files that are 2 % smaller.
 const ZSTD_LEVEL: i32 = 1;

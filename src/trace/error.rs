@@ -64,6 +64,15 @@ pub enum TraceError {
         /// One of its entries.
         found: String,
     },
+    /// A trace is to be removed, and the folder of one of its tables is a link.
+    #[error(
+        "{}: is a link, and what it leads to is not removed with the trace; remove the link, or choose another directory",
+        path.display()
+    )]
+    Linked {
+        /// The link.
+        path: PathBuf,
+    },
     /// A directory holds a trace made with other arguments.
     #[error(
         "{}: holds a trace made with other arguments: {difference}; remove it or pass --force to record over it",

@@ -8,14 +8,13 @@ use serde::Serialize;
 
 use super::columns::Frame;
 use super::error::{Problem, Problems, TraceError};
-use super::file::write_atomically;
 use super::manifest::{MANIFEST, Manifest, TableFile, read_manifest, table_of};
 use super::parts::entries;
 use super::reader::{context, incomplete, read_episodes, read_level_file, read_rows};
 use super::rows::{ItemRow, TimelineRow};
 use super::table::LevelTable;
 use super::unfinished::{DamagedPart, Unfinished};
-use crate::level::sha256_hex;
+use crate::{file, level::sha256_hex};
 
 /// What [`inspect`] found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -121,7 +120,8 @@ pub fn seal(dir: &Path) -> Result<Manifest, TraceError> {
     read_all(dir, &manifest, &mut problems);
     manifest.check_sealed(&mut problems);
     problems.into_result(dir)?;
-    write_atomically(&dir.join(MANIFEST), &manifest.to_bytes())?;
+    let path = dir.join(MANIFEST);
+    file::write(&path, &manifest.to_bytes()).map_err(TraceError::io(&path, "written"))?;
     Ok(manifest)
 }
 

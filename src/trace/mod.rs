@@ -15,7 +15,6 @@ mod columns;
 mod directory;
 mod encoder;
 mod error;
-mod file;
 mod inspect;
 mod level_file;
 mod manifest;
@@ -34,8 +33,6 @@ mod writer;
 
 pub(crate) use directory::difference;
 pub use error::{Problem, TraceError};
-#[cfg(feature = "torch")]
-pub(crate) use file::write_atomically;
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile};
 pub use part_writer::PartWriter;

@@ -4,7 +4,6 @@ use polars_arrow::datatypes::ArrowSchema;
 
 use super::encoder::Encoder;
 use super::error::{Problems, TraceError};
-use super::file::{PendingFile, write_atomically};
 use super::level_file::{columns, level_schema};
 use super::manifest::{Manifest, PLAN, TableFile, json_bytes};
 use super::parts::{marker_path, part_path};
@@ -12,6 +11,7 @@ use super::rows::{EpisodeRow, ItemRow, Row, TimelineRow, check_episodes};
 use super::rules::{Context, check, misshapen};
 use super::table::LevelTable;
 use super::writer::TraceWriter;
+use crate::file::{self, PendingFile};
 
 /// Writes one part of a trace. What is handed over is checked, encoded and written at once, to files that get their names
 /// when the part is finished; a part that is not finished leaves nothing behind.
@@ -106,9 +106,11 @@ impl<'a> PartWriter<'a> {
         }
         let mut files = Vec::new();
         for (path, rows, file) in pending {
-            files.push(TableFile { path, rows, sha256: file.commit()? });
+            let sha256 = file.commit().map_err(TraceError::io(&self.trace.dir.join(&path), "written"))?;
+            files.push(TableFile { path, rows, sha256 });
         }
-        write_atomically(&self.trace.dir.join(marker_path(self.index)), &json_bytes(&files))?;
+        let marker = self.trace.dir.join(marker_path(self.index));
+        file::write(&marker, &json_bytes(&files)).map_err(TraceError::io(&marker, "written"))?;
         self.trace.done().insert(self.index, files);
         Ok(())
     }
@@ -134,7 +136,8 @@ impl<'a> PartWriter<'a> {
             ("version", manifest.version.clone()),
         ];
         let path = part_path(table, self.index);
-        let file = PendingFile::create(self.trace.dir.join(&path))?;
+        let place = self.trace.dir.join(&path);
+        let file = PendingFile::create(&place).map_err(TraceError::io(&place, "created"))?;
         Encoder::new(file, schema, &facts).map_err(|reason| self.trace.invalid(&path, reason))
     }
 

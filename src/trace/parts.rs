@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::error::{Problem, TraceError};
-use super::file::sha256_of;
 use super::manifest::{Manifest, PARTS, TableFile};
+use crate::file::sha256_of;
 
 /// How far a part is.
 pub(super) enum PartState {

@@ -2,11 +2,11 @@
 
 use super::columns::FrameReader;
 use super::error::{Problems, TraceError};
-use super::file::sha256_of;
 use super::manifest::TableFile;
 use super::reader::{Trace, context};
 use super::table::LevelTable;
 use super::{level_file, rules::Context};
+use crate::file::sha256_of;
 
 /// Rows that a piece has at least, unless it is the last one of its file.
 const ROWS: usize = 1 << 17;

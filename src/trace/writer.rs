@@ -18,11 +18,11 @@ use serde_json::Value;
 
 use super::directory::{FoundTrace, difference, remove_leftovers};
 use super::error::{Problem, Problems, TraceError};
-use super::file::{write_atomically, write_if_absent};
 use super::manifest::{MANIFEST, Manifest, PARTS, PLAN, TableFile, json_bytes, parse_json, read_manifest};
 use super::part_writer::PartWriter;
 use super::parts::{PartState, unmarked};
 use super::shard::Shard;
+use crate::file;
 
 /// Everything that defines a trace before it is recorded. Two recordings with equal plans give equal bytes, provided
 /// that what they record is reproducible.
@@ -78,7 +78,9 @@ impl TraceWriter {
         if !plan_path.exists() && dir.join(MANIFEST).exists() {
             return Err(writer.differs("it has no plan.json, another program wrote it".to_owned()));
         }
-        if !write_if_absent(&plan_path, &json_bytes(&writer.plan))? {
+        if !file::write_if_absent(&plan_path, &json_bytes(&writer.plan))
+            .map_err(TraceError::io(&plan_path, "written"))?
+        {
             writer.resume(&plan_path)?;
         }
         for table in writer.plan.manifest.table_names().chain([PARTS]) {
@@ -171,7 +173,8 @@ impl TraceWriter {
         let mut problems = Problems::default();
         manifest.check_sealed(&mut problems);
         problems.into_result(&self.dir)?;
-        write_atomically(&self.dir.join(MANIFEST), &manifest.to_bytes())?;
+        let path = self.dir.join(MANIFEST);
+        file::write(&path, &manifest.to_bytes()).map_err(TraceError::io(&path, "written"))?;
         remove_leftovers(&self.dir, manifest.table_names())?;
         Ok(manifest)
     }

@@ -12,7 +12,7 @@ use std::{
 
 pub(crate) const TINY: &str = "builtin,jobs=4,executors=4";
 
-fn command(dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_distill"));
     command.current_dir(dir).args(args).env_remove("RUST_BACKTRACE").env_remove("DISTILL_LOG");
     command
@@ -45,7 +45,7 @@ pub(crate) fn refused(dir: &Path, args: &[&str], words: &[&str]) {
 }
 
 /// SHA-256 of every file below a directory, by relative path.
-fn files(dir: &Path) -> BTreeMap<String, String> {
+pub(crate) fn files(dir: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![dir.to_owned()];
     while let Some(folder) = open.pop() {

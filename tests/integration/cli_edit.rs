@@ -95,5 +95,5 @@ fn a_search_leaves_what_it_found_and_how() {
     assert_eq!((lines(TINY), lines(&wide)), (1, 1), "a line per workload: {printed}");
     let mut over = search(&[]);
     (over[1], over[7]) = ("out/student.json", "out");
-    refused(dir, &over, &["would take the place of the one to begin with"]);
+    refused(dir, &over, &["would be replaced"]);
 }

@@ -7,6 +7,8 @@ mod cli;
 #[cfg(feature = "cli")]
 mod cli_edit;
 #[cfg(feature = "cli")]
+mod cli_files;
+#[cfg(feature = "cli")]
 mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_training;
@@ -27,6 +29,8 @@ mod foreign;
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
 mod golden_traces;
+#[cfg(all(feature = "cli", unix))]
+mod kills;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
 #[cfg(feature = "toolkit")]

@@ -1,19 +1,23 @@
 //! The folder of a training.
 
-use super::RunArgs;
+use super::{
+    super::files::{check_folder, check_no_input, write_file},
+    RunArgs,
+};
 use crate::{
     reporter::{CurvePoint, LearningCurve, learning_curve},
-    trace::{difference, write_atomically},
+    trace::difference,
     trainer::{Checkpoint, Layout, ModeResult, Phase, Weights, metrics},
 };
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use std::{io::ErrorKind, path::Path};
+use std::io::ErrorKind;
 
 /// Makes the folder ready; the state of the training that it holds, if it is this one.
-pub(super) fn prepare(dir: &Path, plan: &Value, layout: &Layout, force: bool) -> Result<Option<Checkpoint>> {
+pub(super) fn prepare(args: &RunArgs, plan: &Value, layout: &Layout) -> Result<Option<Checkpoint>> {
+    let (dir, force) = (&args.output, args.force);
     let at = |what: &str| format!("{}: cannot {what}", dir.display());
-    std::fs::create_dir_all(dir).with_context(|| at("create the folder"))?;
+    check_folder(dir)?;
     let path = dir.join("plan.json");
     match std::fs::read(&path) {
         Ok(found) if !force => {
@@ -34,7 +38,7 @@ pub(super) fn prepare(dir: &Path, plan: &Value, layout: &Layout, force: bool) ->
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(e).with_context(|| at("read plan.json in")),
         _ => {}
     }
-    for old in [
+    let old = [
         "state.safetensors",
         "best.safetensors",
         "last.safetensors",
@@ -42,31 +46,34 @@ pub(super) fn prepare(dir: &Path, plan: &Value, layout: &Layout, force: bool) ->
         "curve.svg",
         "curve.png",
         "timings.json",
-    ] {
-        match std::fs::remove_file(dir.join(old)) {
+    ]
+    .map(|name| dir.join(name));
+    old.iter().try_for_each(|path| check_no_input(path, args.init.as_deref()))?;
+    for old in old {
+        match std::fs::remove_file(old) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(e).with_context(|| at("clear")),
             _ => {}
         }
     }
-    write_atomically(&path, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
+    write_file(&path, (serde_json::to_string_pretty(plan)? + "\n").as_bytes())?;
     Ok(None)
 }
 
 /// Writes everything that the folder holds; the state comes first, the rest can be made from it.
 pub(super) fn write(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<()> {
     let dir = &args.output;
-    write_atomically(&dir.join("state.safetensors"), &checkpoint.to_bytes()?)?;
+    write_file(&dir.join("state.safetensors"), &checkpoint.to_bytes()?)?;
     let file = |weights: &Weights| weights.to_tensors().to_safetensors();
-    write_atomically(&dir.join("last.safetensors"), &file(&checkpoint.weights)?)?;
+    write_file(&dir.join("last.safetensors"), &file(&checkpoint.weights)?)?;
     if let Some(best) = &checkpoint.best {
-        write_atomically(&dir.join("best.safetensors"), &file(&best.weights)?)?;
+        write_file(&dir.join("best.safetensors"), &file(&best.weights)?)?;
     }
-    write_atomically(&dir.join("metrics.parquet"), &metrics(&checkpoint.rows).context("cannot make metrics.parquet")?)?;
+    write_file(&dir.join("metrics.parquet"), &metrics(&checkpoint.rows).context("cannot make metrics.parquet")?)?;
     let timings = serde_json::to_string(&json!({"seconds": checkpoint.seconds}))? + "\n";
-    write_atomically(&dir.join("timings.json"), timings.as_bytes())?;
+    write_file(&dir.join("timings.json"), timings.as_bytes())?;
     let (svg, png) = curve(args, reference, checkpoint)?;
-    write_atomically(&dir.join("curve.svg"), svg.as_bytes())?;
-    write_atomically(&dir.join("curve.png"), &png)?;
+    write_file(&dir.join("curve.svg"), svg.as_bytes())?;
+    write_file(&dir.join("curve.png"), &png)?;
     Ok(())
 }
 

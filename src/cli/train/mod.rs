@@ -4,7 +4,7 @@ mod decima;
 mod dl2;
 mod folder;
 
-use super::{Common, Interrupted, STOP, Verdict, output::Output, progress::TrainingBar, table::Table};
+use super::{Common, Interrupted, STOP, Verdict, files::shown, output::Output, progress::TrainingBar, table::Table};
 use crate::{
     level::sha256_hex,
     policy::{Policies, Policy, neural::Tensors},
@@ -189,7 +189,7 @@ impl RunArgs {
         Ok(json!({
             "version": env!("CARGO_PKG_VERSION"), "network": network, "workloads": sources,
             "reference": policy(self.reference::<S>())?, "warm_start": warm_start,
-            "init": self.init.as_ref().map(|path| json!({"file": path, "sha256": begin.to_tensors().sha256()})),
+            "init": self.init.as_ref().map(|path| json!({"file": shown(path), "sha256": begin.to_tensors().sha256()})),
             "device": format!("{:?}", self.device),
         }))
     }
@@ -213,7 +213,7 @@ where
     L::Scenario: Policies,
 {
     let layout = begin.layout().clone();
-    let checkpoint = prepare(&args.output, &plan, &layout, args.force)?.unwrap_or_else(|| Checkpoint::new(begin));
+    let checkpoint = prepare(args, &plan, &layout)?.unwrap_or_else(|| Checkpoint::new(begin));
     if let Some(done) = checkpoint.iteration().filter(|&done| done > 0) {
         output.note(format!("{}: going on after iteration {done}", args.output.display()));
     }

@@ -1,7 +1,10 @@
 //! The directory of a loop: what is finished, and whether it belongs to the same plan.
 
 use super::{LoopError, LoopPlan};
-use crate::trace::difference;
+use crate::{
+    file::{self, name_to_be},
+    trace::difference,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
@@ -33,7 +36,7 @@ impl Store {
             }
             None => {
                 // A plan that was being written when its program was killed is nobody's.
-                let found = entries(dir)?.into_iter().find(|name| *name != format!("{PLAN}.tmp"));
+                let found = entries(dir)?.into_iter().find(|name| name_to_be(name) != Some(PLAN));
                 if let Some(found) = found {
                     return Err(LoopError::NotALoop { dir: dir.to_owned(), found });
                 }
@@ -90,10 +93,10 @@ impl Store {
 
     /// Writes JSON, complete or not at all.
     pub(super) fn write<E: Error>(&self, name: &str, value: &impl Serialize) -> Result<(), LoopError<E>> {
-        let (path, temporary) = (self.dir.join(name), self.dir.join(format!("{name}.tmp")));
+        let path = self.dir.join(name);
         let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
         text.push('\n');
-        fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &path)).map_err(io(&path, "written"))
+        file::write(&path, text.as_bytes()).map_err(io(&path, "written"))
     }
 }
 

@@ -42,7 +42,7 @@ of the model."
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += STEP;
     }
-    for (piece, name) in pieces.iter().zip(source::names(pieces)) {
+    for (piece, name) in pieces.iter().zip(source::names(student, pieces)) {
         text.push('\n');
         let (mut about, features) = source::about(piece);
         about.extend(features.iter().map(|line| format!("  {line}")));

@@ -52,7 +52,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += WALK;
     }
-    for (piece, name) in pieces.iter().zip(source::names(pieces)) {
+    for (piece, name) in pieces.iter().zip(source::names(student, pieces)) {
         text.push('\n');
         // In a block of text, or brackets would be links.
         let (mut about, features) = source::about(piece);

@@ -147,27 +147,28 @@ pub(super) fn spline_terms(spline: &SplineLogit, factor: impl Fn(&Factor) -> Str
     spline.terms.iter().map(term).collect()
 }
 
-/// Function names of the parts: `score_LEVEL`, or `classify_LEVEL` for several outputs, each different.
-pub(super) fn names(pieces: &[Piece<'_>]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for piece in pieces {
-        let several = matches!(&piece.form, Form::Tree(tree) if tree.outputs > 1);
-        let level: String = piece.spec.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let name = format!(
-            "{}_{}",
-            if several {
-                "classify"
-            } else if piece.pairs {
-                "beats"
-            } else {
-                "score"
-            },
-            level.to_ascii_lowercase()
-        );
-        let taken = names.iter().filter(|n| **n == name || n.starts_with(&format!("{name}_n"))).count();
-        names.push(if taken == 0 { name } else { format!("{name}_n{}", taken + 1) });
+/// Function names of the parts: `score_LEVEL`, `classify_LEVEL` for several outputs, `beats_LEVEL` for pairs. No two levels of
+/// a student share one, so that files of single levels can be compiled together.
+pub(super) fn names(student: &Student, pieces: &[Piece<'_>]) -> Vec<String> {
+    let mut taken: Vec<(&str, String)> = Vec::new();
+    for level in &student.feature_set.levels {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+        let base: String = level.name.chars().map(plain).collect();
+        let numbered = (2..).map(|n| format!("{base}_n{n}"));
+        let is_free = |name: &String| taken.iter().all(|(_, other)| other != name);
+        let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or_default();
+        taken.push((&level.name, name));
     }
-    names
+    let name = |piece: &Piece<'_>| {
+        let kind = match &piece.form {
+            Form::Tree(tree) if tree.outputs > 1 => "classify",
+            _ if piece.pairs => "beats",
+            _ => "score",
+        };
+        let level = taken.iter().find(|(level, _)| *level == piece.spec.name).map_or("", |(_, name)| name);
+        format!("{kind}_{level}")
+    };
+    pieces.iter().map(name).collect()
 }
 
 /// Items with commas, several on a line.

@@ -40,7 +40,7 @@ fn front() -> SizeFront {
     };
     let total = |size, jct: Option<f64>| FrontTotal {
         size,
-        student: format!("size-{size}.json").into(),
+        student: format!("size-{size}.json"),
         models: vec![FrontChoice { level: "job".into(), learner: "tree".into(), size }],
         jct_ratio: jct.map(|r| estimate(r, 0.03)),
     };

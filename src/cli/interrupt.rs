@@ -1,0 +1,138 @@
+//! Ctrl-C and its kin: every command ends soon, says what it keeps, and leaves no process and no half-written file.
+
+use crate::{file, policy::foreign::kill_processes};
+use std::{
+    fmt,
+    io::IsTerminal,
+    process::ExitCode,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Set by the first signal; commands then stop at the next safe point.
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
+
+/// How long a command may take to get to a safe point. What it then has not finished is lost, and nothing else: files get
+/// their names when they are complete.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Exit code of an interrupted command.
+const INTERRUPTED: u8 = 130;
+
+/// What the command at hand keeps.
+static KEPT: OnceLock<&str> = OnceLock::new();
+
+/// Whether somebody has begun to end the program.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// The user pressed Ctrl-C, or the system asked the program to end.
+#[derive(Debug)]
+pub(super) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted; {}", KEPT.get().unwrap_or(&"nothing is kept"))
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Fails once the user has pressed Ctrl-C.
+pub(super) fn check_interrupt() -> anyhow::Result<()> {
+    match STOP.load(Ordering::Relaxed) {
+        true => Err(Interrupted.into()),
+        false => Ok(()),
+    }
+}
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP end the program in good order; `kept` says what the command keeps.
+pub(super) fn listen(kept: &'static str) {
+    let _ = KEPT.set(kept);
+    let ignores = hangups_are_ignored();
+    // Without a handler a signal simply ends the program, which leaves no half-written file under its name either.
+    let _ = ctrlc::set_handler(|| {
+        // Who asks twice does not want to wait.
+        if STOP.swap(true, Ordering::Relaxed) {
+            end_now();
+        }
+        let waiting = thread::Builder::new().spawn(|| {
+            thread::sleep(PATIENCE);
+            end_now();
+        });
+        if waiting.is_err() {
+            end_now();
+        }
+    });
+    if ignores {
+        ignore_hangups();
+    }
+}
+
+/// The exit code of a command that has stopped by itself after a signal.
+pub(super) fn ended(error: &str) -> ExitCode {
+    if ENDING.swap(true, Ordering::SeqCst) {
+        wait_for_the_end();
+    }
+    eprintln!("error: {error}");
+    ExitCode::from(INTERRUPTED)
+}
+
+/// Ends the program wherever it is: its processes, its temporary files, and then itself.
+fn end_now() {
+    if ENDING.swap(true, Ordering::SeqCst) {
+        wait_for_the_end();
+    }
+    kill_processes();
+    file::remove_pending();
+    let clear_bar = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+    eprintln!("{clear_bar}error: {Interrupted}");
+    exit_now(i32::from(INTERRUPTED))
+}
+
+fn wait_for_the_end() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
+/// Without the clean-up of libraries, which other threads still use.
+#[cfg(unix)]
+fn exit_now(code: i32) -> ! {
+    // SAFETY: takes a number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+#[cfg(not(unix))]
+fn exit_now(code: i32) -> ! {
+    std::process::exit(code)
+}
+
+/// Whether the program was started to outlive its terminal, as by `nohup`.
+#[cfg(unix)]
+fn hangups_are_ignored() -> bool {
+    // SAFETY: a structure of numbers and addresses may be zero, and the call only fills it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(unix)]
+fn ignore_hangups() {
+    // SAFETY: sets how one signal is dealt with, to a value that the system defines.
+    unsafe {
+        libc::signal(libc::SIGHUP, libc::SIG_IGN);
+    }
+}
+
+#[cfg(not(unix))]
+fn hangups_are_ignored() -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn ignore_hangups() {}

@@ -1,0 +1,219 @@
+//! Commands that are killed or interrupted at any moment: the same command then ends with the same bytes as one that nobody
+//! disturbed, and nothing temporary stays. `scripts/kills.sh` runs hundreds of these; here a handful per command.
+
+use crate::cli::{TINY, command, done, files, record, text};
+use sched_distill::rng::Stream;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often each command is disturbed.
+fn rounds() -> usize {
+    std::env::var("DISTILL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2)
+}
+
+/// Commands that write, over the inputs that [`inputs`] makes. What they write is below `out`, which is there.
+const WRITERS: [(&str, &[&str]); 12] = [
+    ("record", &["record", "-p", "decima", "-w", TINY, "-n", "24", "-o", "out/trace"]),
+    ("fit", &["fit", "train", "-o", "out/student.json"]),
+    ("fit --run", &["fit", "train", "--run", "out/run"]),
+    ("front", &["front", "train", "-t", "sjf", "-w", TINY, "-n", "4", "--max-size", "16", "-o", "out/front"]),
+    ("identify", &["identify", "train", "--exceptions", "best", "-o", "out/rules.json"]),
+    (
+        "loop",
+        &[
+            "loop",
+            "dagger",
+            "-t",
+            "decima",
+            "-w",
+            TINY,
+            "-n",
+            "4",
+            "--validation-episodes",
+            "4",
+            "--iterations",
+            "2",
+            "-o",
+            "out/loop",
+        ],
+    ),
+    (
+        "augment",
+        &[
+            "augment",
+            "student.json",
+            "-w",
+            TINY,
+            "--budget",
+            "400",
+            "--validation",
+            "10",
+            "-n",
+            "4",
+            "-o",
+            "out/search",
+        ],
+    ),
+    (
+        "patch",
+        &["patch", "student.json", "--set", "job.node[0].threshold=1", "-w", TINY, "-n", "20", "-o", "out/new.json"],
+    ),
+    (
+        "evaluate",
+        &[
+            "evaluate",
+            "student.json",
+            "test",
+            "-t",
+            "decima",
+            "-w",
+            TINY,
+            "-n",
+            "4",
+            "--run",
+            "out/run",
+            "-o",
+            "out/e.json",
+        ],
+    ),
+    ("explain", &["explain", "student.json", "test", "--run", "out/run"]),
+    ("export", &["export", "student.json", "--to", "c", "-o", "out/c"]),
+    ("report", &["report", "run", "-o", "out/report"]),
+];
+
+/// What the commands read: a trace to learn from, one to judge on, a student, and a run directory.
+fn inputs(dir: &Path) {
+    record(dir, "train", "6", "train");
+    record(dir, "test", "3", "test");
+    done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "6"]);
+    done(dir, &["evaluate", "student.json", "test", "-t", "sjf", "-w", TINY, "-n", "2", "--run", "run", "-q"]);
+}
+
+/// Copies files and folders.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name())),
+            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+        }
+    }
+}
+
+fn start(dir: &Path, args: &[&str]) -> Child {
+    command(dir, args).args(["-q", "-j", "2"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Everything below the folder, without times.
+fn results(dir: &Path) -> BTreeMap<String, String> {
+    files(dir).into_iter().filter(|(name, _)| !name.ends_with("timings.json")).collect()
+}
+
+#[test]
+fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("inputs")).unwrap();
+    inputs(&home.path().join("inputs"));
+    let mut chance = Stream::new(1, "kills");
+    let (mut killed, mut interrupted) = (0, 0);
+    for (name, args) in WRITERS {
+        let fresh = |folder: &str| {
+            let dir = home.path().join(folder);
+            let _ = fs::remove_dir_all(&dir);
+            copy(&home.path().join("inputs"), &dir);
+            fs::create_dir(dir.join("out")).unwrap();
+            dir
+        };
+        let undisturbed = fresh("undisturbed");
+        let begin = Instant::now();
+        done(&undisturbed, &[args, &["-q"]].concat());
+        let (expected, takes) = (results(&undisturbed), begin.elapsed());
+        for round in 0..rounds() {
+            let dir = fresh("disturbed");
+            // Two disturbances, then the command is left alone.
+            for _ in 0..2 {
+                let mut child = start(&dir, args);
+                thread::sleep(takes.mul_f64(1.1 * chance.uniform()));
+                match round % 2 {
+                    0 => {
+                        let _ = child.kill();
+                        killed += usize::from(child.wait().unwrap().code().is_none());
+                    }
+                    _ => {
+                        // It may have ended already.
+                        if child.try_wait().unwrap().is_none() {
+                            signal(&child, "-INT");
+                        }
+                        let begin = Instant::now();
+                        let output = child.wait_with_output().unwrap();
+                        // Two seconds are promised, on a machine that does nothing else.
+                        assert!(begin.elapsed() < Duration::from_secs(6), "{name}: {:?}", begin.elapsed());
+                        let said = text(&output.stderr);
+                        match output.status.code() {
+                            Some(0) => {}
+                            code => {
+                                assert_eq!(code, Some(130), "{name}: {said}");
+                                assert!(
+                                    said.starts_with("error: interrupted; ") && said.lines().count() == 1,
+                                    "{name}: {said}"
+                                );
+                                interrupted += 1;
+                            }
+                        }
+                    }
+                }
+            }
+            done(&dir, &[args, &["-q"]].concat());
+            assert_eq!(results(&dir), expected, "{name}, round {round}");
+        }
+    }
+    println!("{killed} killed, {interrupted} interrupted");
+    assert!(killed + interrupted >= rounds() * WRITERS.len() / 2, "{killed} killed, {interrupted} interrupted");
+}
+
+#[test]
+fn every_signal_that_asks_ends_a_command_and_its_word_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    // Work without a safe point for a long time.
+    let args = ["record", "-p", "decima", "-w", "builtin,jobs=200,executors=20", "-n", "200", "-o", "trace"];
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let child = start(dir, &args);
+        thread::sleep(Duration::from_millis(300));
+        signal(&child, name);
+        let begin = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{name}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("finished parts are kept"), "{name}");
+        assert!(begin.elapsed() < Duration::from_secs(6), "{name}: {:?}", begin.elapsed());
+    }
+    // Who was started to outlive the terminal does.
+    let program = env!("CARGO_BIN_EXE_distill");
+    let mut child = std::process::Command::new("nohup")
+        .current_dir(dir)
+        .arg(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, "-HUP");
+    thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "a hangup ended it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
