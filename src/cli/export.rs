@@ -121,5 +121,5 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
 
 /// Whether a path means a folder: it is one, or its name has no extension.
 fn is_folder(path: &Path) -> bool {
-    path.is_dir() || (path.extension().is_none() && !path.is_file())
+    path.is_dir() || (path.extension().is_none() && !path.exists())
 }

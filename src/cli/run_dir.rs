@@ -24,14 +24,13 @@ pub(super) fn enter<'a>(
     seed: u64,
 ) -> Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the run directory", dir.display()))?;
-    let path = dir.join("student.json");
-    match path.is_file() {
-        false => student.save(&path)?,
-        true if Student::load(&path)?.hash() == student.hash() => {}
-        true => bail!(
+    let student_path = dir.join("student.json");
+    let is_there = student_path.is_file();
+    if is_there && Student::load(&student_path)?.hash() != student.hash() {
+        bail!(
             "{}: the run directory holds another student; give another directory, or remove the file to replace it",
-            path.display()
-        ),
+            student_path.display()
+        );
     }
     let path = dir.join("run.json");
     let mut info = match std::fs::read(&path) {
@@ -47,7 +46,12 @@ pub(super) fn enter<'a>(
     }
     commands.push(command_line(arguments()));
     add_commands(&mut info, commands);
-    write_json(&path, &info)
+    write_json(&path, &info)?;
+    // A folder with a student is taken: it comes last, so that a command that was killed can be repeated.
+    if !is_there {
+        student.save(&student_path)?;
+    }
+    Ok(())
 }
 
 /// Notes the command at hand if the directory is that of a run.

@@ -108,7 +108,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn start(dir: &Path, args: &[&str]) -> Child {
-    command(dir, args).args(["-q", "-j", "2"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    command(dir, args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn signal(child: &Child, name: &str) {
@@ -129,6 +129,7 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
     let mut chance = Stream::new(1, "kills");
     let (mut killed, mut interrupted) = (0, 0);
     for (name, args) in WRITERS {
+        let args = &[args, &["-q", "-j", "2"]].concat()[..];
         let fresh = |folder: &str| {
             let dir = home.path().join(folder);
             let _ = fs::remove_dir_all(&dir);
@@ -138,7 +139,7 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
         };
         let undisturbed = fresh("undisturbed");
         let begin = Instant::now();
-        done(&undisturbed, &[args, &["-q"]].concat());
+        done(&undisturbed, args);
         let (expected, takes) = (results(&undisturbed), begin.elapsed());
         for round in 0..rounds() {
             let dir = fresh("disturbed");
@@ -163,6 +164,8 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
                         let said = text(&output.stderr);
                         match output.status.code() {
                             Some(0) => {}
+                            // It had not begun yet.
+                            None if said.is_empty() => {}
                             code => {
                                 assert_eq!(code, Some(130), "{name}: {said}");
                                 assert!(
@@ -175,8 +178,14 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
                     }
                 }
             }
-            done(&dir, &[args, &["-q"]].concat());
-            assert_eq!(results(&dir), expected, "{name}, round {round}");
+            // A run directory that has its student takes no other.
+            if name != "fit --run" || !dir.join("out/run/student.json").exists() {
+                done(&dir, args);
+            }
+            let found = results(&dir);
+            let differs = |file: &&String| found.get(*file) != expected.get(*file);
+            let different: Vec<&String> = found.keys().chain(expected.keys()).filter(differs).collect();
+            assert!(different.is_empty(), "{name}, round {round}: {different:?}");
         }
     }
     println!("{killed} killed, {interrupted} interrupted");
@@ -188,7 +197,7 @@ fn every_signal_that_asks_ends_a_command_and_its_word_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     // Work without a safe point for a long time.
-    let args = ["record", "-p", "decima", "-w", "builtin,jobs=200,executors=20", "-n", "200", "-o", "trace"];
+    let args = ["record", "-p", "decima", "-w", "builtin,jobs=200,executors=20", "-n", "200", "-o", "trace", "-q"];
     for name in ["-INT", "-TERM", "-HUP"] {
         let child = start(dir, &args);
         thread::sleep(Duration::from_millis(300));
