@@ -15,6 +15,7 @@ use std::{
         LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    thread,
 };
 
 /// Ending of files that are not complete yet.
@@ -90,19 +91,36 @@ impl PendingFile {
         Ok(Self { path: path.to_owned(), temporary, out })
     }
 
-    /// Gives the file its name, in place of a file or link that may have it and whose permissions it takes over; returns
-    /// the SHA-256 (hex) of its contents.
+    /// Brings what was written to the disk and gives the file its name, in place of a file or link that may have it and whose
+    /// permissions it takes over; returns the SHA-256 (hex) of its contents.
     ///
     /// # Errors
     ///
     /// If it cannot be written to the end, or cannot get its name.
     pub fn commit(mut self) -> io::Result<String> {
         self.sync()?;
+        let folder = folder_of(&self.path).map(Path::to_owned);
+        let hash = self.rename()?;
+        folder.iter().for_each(|folder| sync_folder(folder));
+        Ok(hash)
+    }
+
+    /// Does the same without waiting for the disk. For many files whose hashes are kept elsewhere: a file that a power failure
+    /// takes is then noticed, and [`sync`] brings all of them to the disk at once.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PendingFile::commit`].
+    pub fn commit_soon(mut self) -> io::Result<String> {
+        self.out.flush()?;
+        self.rename()
+    }
+
+    fn rename(&mut self) -> io::Result<String> {
         if let Some(before) = fs::symlink_metadata(&self.path).ok().filter(fs::Metadata::is_file) {
             self.out.get_ref().file.set_permissions(before.permissions())?;
         }
         fs::rename(&self.temporary, &self.path)?;
-        sync_folder(&self.path);
         Ok(hex(std::mem::take(&mut self.out.get_mut().hash)))
     }
 
@@ -201,7 +219,7 @@ pub fn write_if_absent(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     file.sync()?;
     match fs::hard_link(&file.temporary, path) {
         Ok(()) => {
-            sync_folder(path);
+            folder_of(path).iter().for_each(|folder| sync_folder(folder));
             Ok(true)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -263,9 +281,32 @@ fn folder_of(path: &Path) -> Option<&Path> {
     }
 }
 
-/// Brings a new name to the disk. Best effort: not every system can.
-fn sync_folder(path: &Path) {
-    if let Some(folder) = folder_of(path).and_then(|folder| File::open(folder).ok()) {
+/// Brings files that were committed soon to the disk, with their names.
+///
+/// # Errors
+///
+/// If one of them cannot be read, or the disk fails.
+pub fn sync(paths: &[PathBuf]) -> Result<(), (PathBuf, io::Error)> {
+    let sync =
+        |path: &PathBuf| File::open(path).and_then(|file| file.sync_all()).map_err(|error| (path.to_owned(), error));
+    // File systems bring to the disk together what several ask for at a time.
+    thread::scope(|scope| {
+        let chunks = paths.chunks(paths.len().div_ceil(AT_A_TIME).max(1));
+        let asking: Vec<_> = chunks.map(|chunk| scope.spawn(move || chunk.iter().try_for_each(sync))).collect();
+        // A thread that calls the system alone does not panic.
+        asking.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    })?;
+    let folders: BTreeSet<&Path> = paths.iter().filter_map(|path| folder_of(path)).collect();
+    folders.into_iter().for_each(sync_folder);
+    Ok(())
+}
+
+/// Files that are brought to the disk at a time.
+const AT_A_TIME: usize = 16;
+
+/// Brings the names of a folder to the disk. Best effort: not every system can.
+fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
 }

@@ -11,7 +11,8 @@ use super::rows::{EpisodeRow, ItemRow, Row, TimelineRow, check_episodes};
 use super::rules::{Context, check, misshapen};
 use super::table::LevelTable;
 use super::writer::TraceWriter;
-use crate::file::{self, PendingFile};
+use crate::file::PendingFile;
+use std::io::Write;
 
 /// Writes one part of a trace. What is handed over is checked, encoded and written at once, to files that get their names
 /// when the part is finished; a part that is not finished leaves nothing behind.
@@ -106,11 +107,16 @@ impl<'a> PartWriter<'a> {
         }
         let mut files = Vec::new();
         for (path, rows, file) in pending {
-            let sha256 = file.commit().map_err(TraceError::io(&self.trace.dir.join(&path), "written"))?;
+            let sha256 = file.commit_soon().map_err(TraceError::io(&self.trace.dir.join(&path), "written"))?;
             files.push(TableFile { path, rows, sha256 });
         }
         let marker = self.trace.dir.join(marker_path(self.index));
-        file::write(&marker, &json_bytes(&files)).map_err(TraceError::io(&marker, "written"))?;
+        let io = TraceError::io(&marker, "written");
+        let write = |mut file: PendingFile| {
+            file.write_all(&json_bytes(&files))?;
+            file.commit_soon()
+        };
+        PendingFile::create(&marker).and_then(write).map_err(io)?;
         self.trace.done().insert(self.index, files);
         Ok(())
     }

@@ -173,6 +173,9 @@ impl TraceWriter {
         let mut problems = Problems::default();
         manifest.check_sealed(&mut problems);
         problems.into_result(&self.dir)?;
+        // What the manifest lists is on the disk before the manifest is.
+        let tables: Vec<PathBuf> = manifest.tables.iter().map(|table| self.dir.join(&table.path)).collect();
+        file::sync(&tables).map_err(|(path, e)| TraceError::io(&path, "written")(e))?;
         let path = self.dir.join(MANIFEST);
         file::write(&path, &manifest.to_bytes()).map_err(TraceError::io(&path, "written"))?;
         remove_leftovers(&self.dir, manifest.table_names())?;
