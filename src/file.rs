@@ -15,7 +15,6 @@ use std::{
         LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
 };
 
 /// Ending of files that are not complete yet.
@@ -287,22 +286,13 @@ fn folder_of(path: &Path) -> Option<&Path> {
 ///
 /// If one of them cannot be read, or the disk fails.
 pub fn sync(paths: &[PathBuf]) -> Result<(), (PathBuf, io::Error)> {
-    let sync =
-        |path: &PathBuf| File::open(path).and_then(|file| file.sync_all()).map_err(|error| (path.to_owned(), error));
-    // File systems bring to the disk together what several ask for at a time.
-    thread::scope(|scope| {
-        let chunks = paths.chunks(paths.len().div_ceil(AT_A_TIME).max(1));
-        let asking: Vec<_> = chunks.map(|chunk| scope.spawn(move || chunk.iter().try_for_each(sync))).collect();
-        // A thread that calls the system alone does not panic.
-        asking.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
-    })?;
+    for path in paths {
+        File::open(path).and_then(|file| file.sync_all()).map_err(|error| (path.clone(), error))?;
+    }
     let folders: BTreeSet<&Path> = paths.iter().filter_map(|path| folder_of(path)).collect();
     folders.into_iter().for_each(sync_folder);
     Ok(())
 }
-
-/// Files that are brought to the disk at a time.
-const AT_A_TIME: usize = 16;
 
 /// Brings the names of a folder to the disk. Best effort: not every system can.
 fn sync_folder(folder: &Path) {
