@@ -1,5 +1,7 @@
 //! A process that answers questions: one JSON line each way.
 
+mod family;
+mod pipe;
 mod process;
 mod protocol;
 
@@ -7,7 +9,8 @@ pub use process::kill_processes;
 pub use protocol::PROTOCOL;
 
 use super::{ForeignError, Inputs, Network, Scores};
-use process::{Failure, Process, cut};
+use pipe::Failure;
+use process::{Process, cut};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -93,15 +96,15 @@ impl ScriptNetwork {
         match failure {
             Failure::TimedOut => {
                 let seconds = self.pool.timeout.as_secs_f64();
-                ForeignError::TimedOut { command, seconds, asked, stderr: process.end().stderr }
+                ForeignError::TimedOut { command, seconds, asked, stderr: process.end_now().stderr }
             }
             Failure::TooLong => {
                 let problem = "a line of more than 64 MiB".to_owned();
-                ForeignError::Answer { command, line: asked, problem, stderr: process.end().stderr }
+                ForeignError::Answer { command, line: asked, problem, stderr: process.end_now().stderr }
             }
             Failure::More(more) => {
                 let problem = "this came after the answer; one line is allowed".to_owned();
-                ForeignError::Answer { command, line: cut(&more), problem, stderr: process.end().stderr }
+                ForeignError::Answer { command, line: cut(&more), problem, stderr: process.end_now().stderr }
             }
             Failure::Ended(partial) => {
                 let last = process.end();

@@ -1,21 +1,20 @@
 //! A child process that answers lines with lines: asked in time, and never left behind.
-//!
-//! On Unix it gets a process group of its own. Ctrl-C in the terminal then does not reach it, so that a recording ends by its
-//! own rules, and whatever the process has started in that group ends with it.
 
+use super::{
+    family::{self, Family},
+    pipe::{Failure, Pipes},
+};
 use std::{
     collections::VecDeque,
-    io::{BufRead, BufReader, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-/// How long a process may take to end after its input has ended.
+/// How long a process may take to end after its input has ended, and to be gone after it was killed.
 const GRACE: Duration = Duration::from_millis(500);
-/// The longest answer, in bytes.
-const LONGEST: u64 = 64 << 20;
 /// How many of the last lines on standard error are kept, and how many bytes of each.
 const KEPT_LINES: usize = 12;
 const KEPT_BYTES: usize = 300;
@@ -28,9 +27,12 @@ static RUNNING: Mutex<Vec<Weak<Running>>> = Mutex::new(Vec::new());
 /// Ends all processes that scripts have started, without waiting for answers. For a program that is about to exit at once;
 /// otherwise processes end when the last copy of their policy is dropped.
 pub fn kill_processes() {
-    for running in lock(&RUNNING).iter().filter_map(Weak::upgrade) {
-        running.kill();
+    let running = std::mem::take(&mut *lock(&RUNNING));
+    if running.is_empty() {
+        return;
     }
+    running.iter().filter_map(Weak::upgrade).for_each(|running| running.kill());
+    family::kill_all();
 }
 
 /// What is guarded stays sound even where a thread has panicked.
@@ -38,27 +40,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The beginning of a line, for an error.
+/// The beginning of a line, for an error. What would act on a terminal is written out.
 pub(super) fn cut(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
-    let text = text.trim_end();
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}... ({} bytes)", &text[..end], line.len()),
-        None => text.to_owned(),
+    let text = String::from_utf8_lossy(&line[..line.len().min(8 * SHOWN)]);
+    let mut shown: String = text.trim_end().chars().take(SHOWN).flat_map(escaped).collect();
+    if text.trim_end().chars().nth(SHOWN).is_some() {
+        shown += &format!("... ({} bytes)", line.len());
     }
+    shown
 }
 
-/// Why there is no answer.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The time was over, and the process was killed.
-    TimedOut,
-    /// The process is gone, or has closed its output, after these bytes.
-    Ended(Vec<u8>),
-    /// The answer has no end.
-    TooLong,
-    /// There was more after the answer.
-    More(Vec<u8>),
+/// A character as it is, or written out if it controls a terminal.
+pub(super) fn escaped(c: char) -> impl Iterator<Item = char> {
+    let written_out = c.is_control().then(|| c.escape_default());
+    let as_it_is = written_out.is_none().then_some(c);
+    as_it_is.into_iter().chain(written_out.into_iter().flatten())
 }
 
 /// What a process left behind.
@@ -69,102 +65,68 @@ pub(super) struct LastWords {
     pub(super) stderr: String,
 }
 
-/// A child and its group.
+/// A child and all that it has started.
 struct Running {
-    child: Mutex<Child>,
+    /// Its number; that of another process once `child` is empty.
+    id: u32,
+    /// Empty once it has been waited for.
+    child: Mutex<Option<Child>>,
+    family: Family,
 }
 
 impl Running {
     fn kill(&self) {
-        let mut child = lock(&self.child);
-        // Once it has been waited for, its number may be that of another process.
-        if matches!(child.try_wait(), Ok(None)) {
-            kill_group(child.id());
-            let _ = child.kill();
+        match &mut *lock(&self.child) {
+            Some(child) => {
+                self.family.kill(self.id);
+                // Where there are no groups.
+                let _ = child.kill();
+            }
+            None => self.family.kill_rest(),
         }
     }
 
-    /// Waits until it has ended by itself; kills it when the grace is over.
-    fn wait(&self, grace: Duration) -> Option<ExitStatus> {
-        let end = Instant::now() + grace;
-        loop {
-            if let Ok(Some(status)) = lock(&self.child).try_wait() {
-                return Some(status);
-            }
+    fn has_ended(&self) -> bool {
+        #[cfg(unix)]
+        return family::has_ended(self.id);
+        #[cfg(not(unix))]
+        lock(&self.child).as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// Waits for a while until it has ended.
+    fn ends_within(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while !self.has_ended() {
             if Instant::now() >= end {
-                break;
+                return false;
             }
             thread::sleep(Duration::from_millis(3));
         }
+        true
+    }
+
+    /// Waits until it has ended by itself and kills it when the grace is over; in either case ends what it has started.
+    fn end(&self, grace: Duration) -> Option<ExitStatus> {
+        let by_itself = self.ends_within(grace);
         self.kill();
-        let _ = lock(&self.child).wait();
-        None
-    }
-}
-
-/// Ends all processes of a group.
-#[cfg(unix)]
-fn kill_group(group: u32) {
-    const SIGKILL: i32 = 9;
-    // SAFETY: `kill` of the system's C library, which takes two numbers and keeps nothing.
-    unsafe extern "C" {
-        safe fn kill(pid: i32, signal: i32) -> i32;
-    }
-    if let Ok(group @ 2..) = i32::try_from(group) {
-        kill(-group, SIGKILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_group: u32) {}
-
-/// Kills a process that does not answer in time.
-#[derive(Default)]
-struct Watch {
-    state: Mutex<WatchState>,
-    wake: Condvar,
-}
-
-#[derive(Default)]
-struct WatchState {
-    deadline: Option<Instant>,
-    expired: bool,
-    over: bool,
-}
-
-impl Watch {
-    fn run(&self, timeout: Duration, running: &Running) {
-        let mut state = lock(&self.state);
-        while !state.over {
-            let now = Instant::now();
-            // Without a deadline it may sleep for the whole time: no deadline that is set meanwhile is earlier.
-            let left = state.deadline.map_or(timeout, |deadline| deadline.saturating_duration_since(now));
-            if left.is_zero() {
-                (state.expired, state.deadline) = (true, None);
-                running.kill();
-                continue;
-            }
-            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    /// Begins to count; `None` ends it. Whether the time was over before.
-    fn set(&self, deadline: Option<Instant>) -> bool {
-        let mut state = lock(&self.state);
-        state.deadline = deadline;
-        state.expired
+        // A process that not even this ends waits for the system, which this program does not do.
+        let status = match self.ends_within(GRACE) {
+            true => lock(&self.child).take().and_then(|mut child| child.wait().ok()),
+            false => None,
+        };
+        // What it started at the last moment.
+        self.family.kill_rest();
+        status.filter(|_| by_itself)
     }
 }
 
 /// A running process.
 pub(super) struct Process {
     running: Arc<Running>,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
+    pipes: Pipes,
     timeout: Duration,
-    watch: Arc<Watch>,
-    watcher: Option<JoinHandle<()>>,
     stderr: Arc<Mutex<VecDeque<String>>>,
+    /// Reads standard error; gone once the process has been ended.
     listener: Option<JoinHandle<()>>,
     line: Vec<u8>,
 }
@@ -176,79 +138,56 @@ impl Process {
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Python holds lines back if its output is no terminal; many would wait for an answer that was given.
         command.env("PYTHONUNBUFFERED", "1");
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn()?;
-        // All three are there, since all three were asked for.
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let running = Arc::new(Running { child: Mutex::new(child) });
+        let (family, mut child) = Family::start(command)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let running = Arc::new(Running { id: child.id(), child: Mutex::new(Some(child)), family });
         {
             let mut all = lock(&RUNNING);
             all.retain(|running| running.strong_count() > 0);
             all.push(Arc::downgrade(&running));
         }
-        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-            running.wait(Duration::ZERO);
-            return Err(std::io::Error::other("the process has no output"));
+        let begin = || {
+            // All three are there, since all three were asked for.
+            let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+                return Err(std::io::Error::other("the process has no output"));
+            };
+            let kept = Arc::new(Mutex::new(VecDeque::new()));
+            let listener = thread::Builder::new().spawn({
+                let kept = Arc::clone(&kept);
+                move || keep_last_lines(BufReader::new(stderr), &kept)
+            })?;
+            Ok((Pipes::new(stdin, stdout)?, kept, listener))
         };
-        let (watch, kept) = (Arc::new(Watch::default()), Arc::new(Mutex::new(VecDeque::new())));
-        let watcher = thread::spawn({
-            let (watch, running) = (Arc::clone(&watch), Arc::clone(&running));
-            move || watch.run(timeout, &running)
-        });
-        let listener = thread::spawn({
-            let kept = Arc::clone(&kept);
-            move || keep_last_lines(BufReader::new(stderr), &kept)
-        });
-        Ok(Self {
-            running,
-            stdin,
-            stdout: BufReader::with_capacity(1 << 16, stdout),
-            timeout,
-            watch,
-            watcher: Some(watcher),
-            stderr: kept,
-            listener: Some(listener),
-            line: Vec::new(),
-        })
+        let (pipes, stderr, listener) = begin().inspect_err(|_| {
+            running.end(Duration::ZERO);
+        })?;
+        Ok(Self { running, pipes, timeout, stderr, listener: Some(listener), line: Vec::new() })
     }
 
     /// Sends lines and waits for one in answer to the last of them, which is returned with its end of line.
     pub(super) fn ask(&mut self, lines: &[u8]) -> Result<&[u8], Failure> {
-        self.watch.set(Some(Instant::now() + self.timeout));
         self.line.clear();
-        // Who does not read may still have written something that explains why.
-        let sent = self.stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(lines));
-        let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut self.line);
-        if self.watch.set(None) {
-            return Err(Failure::TimedOut);
-        }
-        match self.line.last() {
-            _ if self.line.len() as u64 == LONGEST => Err(Failure::TooLong),
-            Some(b'\n') if read.is_ok() && sent.is_ok() => match self.stdout.buffer() {
-                [] => Ok(&self.line),
-                more => Err(Failure::More(more.to_vec())),
-            },
-            _ => Err(Failure::Ended(std::mem::take(&mut self.line))),
-        }
+        let deadline = Instant::now() + self.timeout;
+        self.pipes.ask(lines, &mut self.line, deadline, || self.running.has_ended())?;
+        Ok(&self.line)
     }
 
     /// Ends the process, if it has not ended yet, and says how it ended.
     pub(super) fn end(mut self) -> LastWords {
-        self.finish()
+        self.finish(GRACE)
     }
 
-    fn finish(&mut self) -> LastWords {
+    /// Ends the process, which had its chance to answer.
+    pub(super) fn end_now(mut self) -> LastWords {
+        self.finish(Duration::ZERO)
+    }
+
+    fn finish(&mut self, grace: Duration) -> LastWords {
         // The end of its input tells a process to end.
-        self.stdin = None;
-        let status = self.running.wait(GRACE);
-        lock(&self.watch.state).over = true;
-        self.watch.wake.notify_all();
-        if let Some(watcher) = self.watcher.take() {
-            let _ = watcher.join();
-        }
+        self.pipes.close();
+        let status = self.running.end(grace);
         if let Some(listener) = self.listener.take() {
-            // Something that has left the group may hold standard error open; it is not waited for.
+            // What could not be ended may hold standard error open; it is not waited for.
             let end = Instant::now() + GRACE;
             while !listener.is_finished() && Instant::now() < end {
                 thread::sleep(Duration::from_millis(1));
@@ -269,8 +208,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.watcher.is_some() {
-            self.finish();
+        if self.listener.is_some() {
+            self.finish(GRACE);
         }
     }
 }
@@ -280,7 +219,8 @@ fn keep_last_lines(mut from: impl BufRead, kept: &Mutex<VecDeque<String>>) {
     let mut line = Vec::new();
     // A line that is too long comes as several.
     while let Ok(1..) = (&mut from).take(1 << 16).read_until(b'\n', &mut line) {
-        let text = String::from_utf8_lossy(&line[..line.len().min(KEPT_BYTES)]).trim_end().to_owned();
+        let text = String::from_utf8_lossy(&line[..line.len().min(KEPT_BYTES)]);
+        let text: String = text.trim_end().chars().flat_map(escaped).collect();
         line.clear();
         if text.is_empty() {
             continue;
@@ -336,17 +276,57 @@ mod tests {
         // The loop does not end with its input; nor does the process that it has started.
         let mut process = start("sleep 1000 & echo $!; while :; do sleep 1000; done", 300);
         let child: u32 = std::str::from_utf8(process.ask(b"").unwrap()).unwrap().trim().parse().unwrap();
-        let parent = lock(&process.running.child).id();
+        let parent = process.running.id;
         assert!(runs(child) && runs(parent));
         assert!(matches!(process.ask(b"a\n"), Err(Failure::TimedOut)));
         drop(process);
         assert!(started.elapsed() < Duration::from_secs(20));
         assert!(!runs(parent));
+        goes(child);
+    }
+
+    /// Waits until a process is gone.
+    fn goes(id: u32) {
         let end = Instant::now() + Duration::from_secs(10);
-        while runs(child) {
-            assert!(Instant::now() < end, "{child} still runs");
+        while runs(id) {
+            assert!(Instant::now() < end, "{id} still runs");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn number(line: &[u8]) -> u32 {
+        std::str::from_utf8(line).unwrap().trim().parse().unwrap()
+    }
+
+    #[test]
+    fn a_death_is_noticed_though_a_child_holds_the_output() {
+        let mut process = start("sleep 1000 & echo $!; read line; kill -9 $$", 600_000);
+        let child = number(process.ask(b"").unwrap());
+        assert!(runs(child));
+        let begin = Instant::now();
+        assert!(matches!(process.ask(b"a\n"), Err(Failure::Ended(partial)) if partial.is_empty()));
+        let last = process.end();
+        assert!(begin.elapsed() < Duration::from_secs(30));
+        assert!(last.how.contains("signal: 9"), "{}", last.how);
+        goes(child);
+    }
+
+    #[test]
+    fn what_a_process_has_written_before_its_end_is_read() {
+        let mut process = start("sleep 1000 & read line; echo answer; printf more; exit 0", 600_000);
+        assert!(matches!(process.ask(b"a\n"), Ok(b"answer\n") | Err(Failure::More(_))));
+        drop(process);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn children_in_sessions_of_their_own_end_too() {
+        let mut process = start("setsid sleep 1000 & echo $!; read line; echo $line", 60_000);
+        let child = number(process.ask(b"").unwrap());
+        assert_eq!(process.ask(b"a\n").unwrap(), b"a\n");
+        assert!(runs(child));
+        assert_eq!(process.end().how, "ended (exit status: 0)");
+        goes(child);
     }
 
     #[test]
@@ -359,7 +339,7 @@ mod tests {
     #[test]
     fn a_dropped_process_is_gone() {
         let process = start("exec sleep 1000", 60_000);
-        let id = lock(&process.running.child).id();
+        let id = process.running.id;
         assert!(runs(id));
         drop(process);
         assert!(!runs(id));

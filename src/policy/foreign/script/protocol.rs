@@ -1,6 +1,7 @@
 //! The lines that go to a process and come back, as `docs/foreign-policies.md` describes them.
 
 use super::super::{CLUSTER_COLUMNS, Column, Inputs, JOB_COLUMNS, NODE_COLUMNS, Scores};
+use super::process::escaped;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -115,7 +116,7 @@ pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(
         }
     })?;
     if let Some(error) = head.error {
-        return Err(format!("it says: {error}"));
+        return Err(format!("it says: {}", error.chars().take(1000).flat_map(escaped).collect::<String>()));
     }
     match head.id {
         Some(found) if found != id => Err(format!("this answers question {found}, but question {id} is open")),
