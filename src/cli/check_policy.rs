@@ -33,7 +33,7 @@ pub(super) struct CheckPolicyArgs {
     against: Option<String>,
     /// The largest difference of log-probabilities to the other policy that passes
     #[arg(long, default_value_t = 1e-5, value_name = "X")]
-    tolerance: f32,
+    tolerance: f64,
     /// Episodes of each workload
     #[arg(short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     episodes: u32,
@@ -123,7 +123,7 @@ fn result(check: &Check) -> String {
     }
 }
 
-fn rows_of_likeness(table: &mut Table, other: &str, likeness: &Likeness, tolerance: f32) {
+fn rows_of_likeness(table: &mut Table, other: &str, likeness: &Likeness, tolerance: f64) {
     let Likeness { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = likeness;
     let ties = match near_ties {
         0 => String::new(),

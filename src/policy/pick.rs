@@ -27,28 +27,30 @@ impl Picker {
     }
 
     /// Index of the candidate to take.
-    pub(super) fn pick(&mut self, log_prob: &[f32]) -> usize {
+    pub(super) fn pick(&mut self, log_prob: &[f64]) -> usize {
         match self.sample {
             true => draw(log_prob, self.stream.uniform()),
-            false => first_max(log_prob.iter().map(|&p| f64::from(p))),
+            // Networks count in 32 bits: what is equal there is a tie.
+            false => first_max(log_prob.iter().map(|&p| f64::from(p as f32))),
         }
     }
 }
 
-/// Appends the log-softmax of the scores; false if one is not finite.
-pub(super) fn log_softmax(scores: &[f32], out: &mut Vec<f32>) -> bool {
+/// Appends the log-softmax of the scores; false if one is not finite. In 64 bits, since log-probabilities far below 0 are told
+/// apart by less than 32 bits can hold, and the probabilities of the next level are their differences.
+pub(super) fn log_softmax(scores: &[f32], out: &mut Vec<f64>) -> bool {
     let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = scores.iter().map(|s| f64::from(s - most).exp()).sum();
     let total = f64::from(most) + sum.ln();
-    out.extend(scores.iter().map(|&s| (f64::from(s) - total) as f32));
+    out.extend(scores.iter().map(|&s| f64::from(s) - total));
     out.iter().all(|p| p.is_finite())
 }
 
 /// Index drawn from log-probabilities with one uniform number.
-pub(super) fn draw(log_probabilities: &[f32], uniform: f64) -> usize {
+pub(super) fn draw(log_probabilities: &[f64], uniform: f64) -> usize {
     let mut left = uniform;
     for (i, p) in log_probabilities.iter().enumerate() {
-        left -= f64::from(*p).exp();
+        left -= f64::from(*p as f32).exp();
         if left < 0.0 {
             return i;
         }

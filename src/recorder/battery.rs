@@ -35,9 +35,31 @@ pub fn battery() -> Result<Vec<Named>, WorkloadError> {
     ] {
         all.push(Named { name: name.to_owned(), workload: workload::dag::open(&spec.parse::<Spec>()?)? });
     }
+    // Policies that take raw times as scores meet huge and tiny ones.
+    for (name, factor) in [("tasks of days", 1e5), ("tasks of microseconds", 1e-6)] {
+        let ordinary = workload::dag::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
+        all.push(Named { name: name.to_owned(), workload: Box::new(Stretched(ordinary, factor)) });
+    }
     let linked = workload::dag::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
     all.push(Named { name: "no edges".to_owned(), workload: Box::new(WithoutEdges(linked)) });
     Ok(all)
+}
+
+/// The same jobs at another pace.
+struct Stretched(Box<dyn Workload>, f64);
+
+impl Workload for Stretched {
+    fn cluster(&self) -> Cluster {
+        self.0.cluster()
+    }
+
+    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
+        let stretched = |JobArrival { arrival_ms, template }: JobArrival| JobArrival {
+            arrival_ms: self.1 * arrival_ms,
+            template: Arc::new(template.stretched(self.1)),
+        };
+        self.0.jobs(seed).into_iter().map(stretched).collect()
+    }
 }
 
 /// The same jobs, whose stages need nothing from each other.

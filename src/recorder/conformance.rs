@@ -1,13 +1,14 @@
 //! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one.
 
 use super::{
+    ChoiceLog,
     battery::Named,
     likeness::{Likeness, Side},
 };
 use crate::{
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::dag::Probabilities,
+    scenario::{Dag, dag::Probabilities},
     simulator::dag::{Decision, Observation, Simulator, StageRef},
 };
 use serde::Serialize;
@@ -20,7 +21,7 @@ use std::{
 /// By how much probabilities may miss a sum of 1, for those that come in 32 bits.
 const SUM: f64 = 1e-3;
 /// How far apart log-probabilities of one and the same policy may be.
-const REPEAT: f32 = 1e-6;
+const REPEAT: f64 = 1e-6;
 /// How many stages of a question are asked for amounts.
 const ASKED_STAGES: usize = 16;
 
@@ -90,17 +91,19 @@ enum Rule {
     Stages,
     Amounts,
     AnyStage,
+    Levels,
     Repeats,
     Forgets,
     OtherAnswers,
 }
 
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
     "every question is answered",
     "decisions are legal",
     "a probability per stage, all finite, summing to 1",
     "probabilities of amounts, all finite, summing to 1",
     "`given` names amounts for every stage and agrees with `decide`",
+    "probabilities of every level, as a recording has them, sum to 1",
     "a second copy decides the same",
     "a copy decides the same again after `reset`",
 ];
@@ -164,7 +167,7 @@ pub(super) fn amounts(
     policy: &mut dyn Policy,
     seen: &Observation<'_>,
     stage: StageRef,
-) -> Result<Vec<f32>, PolicyError> {
+) -> Result<Vec<f64>, PolicyError> {
     let mut p = Probabilities::default();
     policy.given(seen, Decision::Assign { stage, executors: 1 }, &mut p)?;
     Ok(p.amount)
@@ -260,7 +263,9 @@ impl Checker<'_> {
                 true => distribution(&p.stage),
                 false => Err(format!("{} probabilities for {stages} stages", p.stage.len())),
             };
-            self.test(Rule::Stages, found);
+            if self.test(Rule::Stages, found) {
+                self.check_levels(seen, answer);
+            }
         }
         let Decision::Assign { stage, executors } = *decision else { return };
         if !p.amount.is_empty() {
@@ -285,6 +290,19 @@ impl Checker<'_> {
                 (false, _) => distribution(&amounts),
             });
             self.test(Rule::AnyStage, found.map_err(|found| format!("{other}: {found}")));
+        }
+    }
+
+    /// What a recording would write of the answer: a choice per level, and one of stages for every job.
+    fn check_levels(&mut self, seen: &Observation<'_>, (decision, p): &Answer) {
+        let mut log = ChoiceLog::<Dag>::new(self.request.policy.abstains());
+        log.push(0, 0, seen, *decision, p);
+        for table in log.into_tables() {
+            for choice in table.iter().filter(|choice| choice.has_probabilities()) {
+                let log_prob: Vec<f64> = choice.log_prob.iter().map(|&p| f64::from(p)).collect();
+                let found = distribution(&log_prob);
+                self.test(Rule::Levels, found.map_err(|found| format!("level {}: {found}", table.spec.name)));
+            }
         }
     }
 
@@ -327,11 +345,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Whether these are the log-probabilities of a distribution.
-fn distribution(log_prob: &[f32]) -> Result<(), String> {
-    if let Some(at) = log_prob.iter().position(|p| p.is_nan() || *p == f32::INFINITY) {
+fn distribution(log_prob: &[f64]) -> Result<(), String> {
+    if let Some(at) = log_prob.iter().position(|p| p.is_nan() || *p == f64::INFINITY) {
         return Err(format!("the log-probability at {at} is {}", log_prob[at]));
     }
-    let sum: f64 = log_prob.iter().map(|&p| f64::from(p).exp()).sum();
+    let sum: f64 = log_prob.iter().map(|p| p.exp()).sum();
     match (sum - 1.0).abs() <= SUM {
         true => Ok(()),
         false => Err(format!("probabilities sum to {sum}")),
@@ -350,10 +368,10 @@ fn same(a: &Answer, b: &Answer) -> Result<(), String> {
 }
 
 /// The largest difference; infinite between lists of different lengths.
-pub(super) fn apart(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn apart(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
-        return f32::INFINITY;
+        return f64::INFINITY;
     }
     // Equal infinities are not apart.
-    a.iter().zip(b).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() }).fold(0.0, f32::max)
+    a.iter().zip(b).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() }).fold(0.0, f64::max)
 }

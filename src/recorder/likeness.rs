@@ -10,7 +10,7 @@ use crate::{
 use serde::Serialize;
 
 /// Below this difference of log-probabilities, which of two candidates is more probable is a matter of rounding.
-const NEAR_TIE: f32 = 1e-4;
+const NEAR_TIE: f64 = 1e-4;
 
 /// How alike two policies are. The questions are those that the first one comes to.
 ///
@@ -25,9 +25,9 @@ pub struct Likeness {
     /// Questions in which their actions differ by less than 1e-4 in log-probability.
     pub near_ties: u64,
     /// The largest difference of log-probabilities of stages; `None` if one of them names none.
-    pub stage_log_prob: Option<f32>,
+    pub stage_log_prob: Option<f64>,
     /// The same of amounts.
-    pub amount_log_prob: Option<f32>,
+    pub amount_log_prob: Option<f64>,
     /// The first question in which their actions differ, near ties left out.
     pub first: Option<String>,
 }
@@ -41,9 +41,9 @@ pub(super) struct Side<'a> {
 impl Likeness {
     /// Whether there is no difference but near ties, and none of log-probabilities above `tolerance`.
     #[must_use]
-    pub fn holds(&self, tolerance: f32) -> bool {
+    pub fn holds(&self, tolerance: f64) -> bool {
         // What is not a number is no agreement.
-        let within = |apart: Option<f32>| apart.is_none_or(|apart| apart <= tolerance);
+        let within = |apart: Option<f64>| apart.is_none_or(|apart| apart <= tolerance);
         self.differing == 0 && within(self.stage_log_prob) && within(self.amount_log_prob)
     }
 
@@ -97,8 +97,8 @@ impl Likeness {
 }
 
 /// The most probable candidates if they are not the same, and whether that is a near tie.
-fn top(p: &[f32], q: &[f32]) -> Option<(usize, usize, bool)> {
-    let best = |values: &[f32]| first_max(values.iter().map(|&v| f64::from(v)));
+fn top(p: &[f64], q: &[f64]) -> Option<(usize, usize, bool)> {
+    let best = |values: &[f64]| first_max(values.iter().copied());
     let (x, y) = (best(p), best(q));
     let near = p.len() == q.len() && (p[x] - p[y] < NEAR_TIE || q[y] - q[x] < NEAR_TIE);
     (x != y || p.len() != q.len()).then_some((x, y, near))

@@ -9,7 +9,7 @@ pub use dag::Dag;
 pub use training::Training;
 
 use crate::{
-    level::FeatureSet,
+    level::{FeatureSet, log_sum_exp},
     simulator::Simulation,
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
@@ -178,11 +178,16 @@ impl ChoiceRows {
 pub const LEAST_LOG_PROB: f32 = -50.0;
 
 /// ln Σ exp; −∞ of nothing.
-fn log_sum(values: &[f32]) -> f32 {
-    let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    if most == f32::NEG_INFINITY {
-        return most;
+fn log_sum(values: &[f64]) -> f64 {
+    match values.iter().all(|&v| v == f64::NEG_INFINITY) {
+        true => f64::NEG_INFINITY,
+        false => log_sum_exp(values),
     }
-    let sum: f64 = values.iter().map(|v| f64::from(v - most).exp()).sum();
-    (f64::from(most) + sum.ln()) as f32
+}
+
+/// What is written of a log-probability, given the `total` of what it is conditional on, one of so many `candidates`.
+fn within(log_prob: f64, total: f64, candidates: usize) -> f32 {
+    // Nothing is known of what follows something impossible: all are alike.
+    let conditional = if total == f64::NEG_INFINITY { -(candidates as f64).ln() } else { log_prob - total };
+    (conditional as f32).clamp(LEAST_LOG_PROB, 0.0)
 }

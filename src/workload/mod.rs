@@ -2,9 +2,11 @@
 
 pub mod dag;
 mod error;
+mod text;
 pub mod training;
 
 pub use error::WorkloadError;
+use text::read_text;
 
 /// A workload as `distill list workloads` shows it.
 #[derive(Clone, Copy, Debug)]

@@ -175,7 +175,7 @@ impl Policy for Soft {
 
 impl Soft {
     /// Amounts for a job: they lose probability with their distance from the wanted one, relative to it.
-    fn soft_amounts(&mut self, seen: &Observation<'_>, job: u32, t: f64, out: &mut Vec<f32>) {
+    fn soft_amounts(&mut self, seen: &Observation<'_>, job: u32, t: f64, out: &mut Vec<f64>) {
         let (wanted, offered) = (f64::from(self.amount(seen, job)), seen.room(job).max(1));
         self.scores.clear();
         self.scores.extend((1..=offered).map(|k| -(f64::from(k) - wanted).abs() / (t * wanted)));
@@ -194,7 +194,7 @@ impl Soft {
     }
 }
 
-fn log_softmax(values: &[f64]) -> impl Iterator<Item = f32> {
+fn log_softmax(values: &[f64]) -> impl Iterator<Item = f64> {
     let total = log_sum_exp(values);
-    values.iter().map(move |v| (v - total) as f32)
+    values.iter().map(move |v| v - total)
 }

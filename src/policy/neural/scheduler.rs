@@ -76,7 +76,7 @@ impl DecimaPolicy {
     }
 
     /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) -> Result<(), PolicyError> {
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
         // A schedulable stage belongs to an active job.
         let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
         match log_softmax(self.network.amount_scores(job), out) {

@@ -8,7 +8,7 @@ mod guards;
 mod rules;
 mod terms;
 
-use super::{Answer, Catalogue, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum};
+use super::{Answer, Catalogue, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum, within};
 use crate::{
     feature::dag::{Extractor, NO_JOB, feature_set},
     simulator::dag::{Decision, Observation, Simulator, StageRef},
@@ -37,9 +37,9 @@ pub enum Kind {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probabilities {
     /// One per schedulable stage, in order; empty for deterministic policies.
-    pub stage: Vec<f32>,
+    pub stage: Vec<f64>,
     /// Of `1, 2, ...` executors for the stage that was chosen; larger amounts than there are entries have probability 0.
-    pub amount: Vec<f32>,
+    pub amount: Vec<f64>,
 }
 
 impl Probabilities {
@@ -105,7 +105,7 @@ impl Scenario for Dag {
     fn certain(seen: &Observation<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
         out.clear();
         let Decision::Assign { stage, executors } = sure_of else { return };
-        let sure = |is: bool| if is { 0.0 } else { LEAST_LOG_PROB };
+        let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
         out.stage.extend(seen.schedulable().iter().map(|&s| sure(s == stage)));
         if matches!(carried_out, Decision::Assign { stage: other, .. } if other == stage) {
             out.amount.extend((1..=executors).map(|amount| sure(amount == executors)));
@@ -212,7 +212,7 @@ impl Questions<Dag> for Extractor {
 }
 
 /// The job level of a decision. `stage_log_prob` has one entry per schedulable stage, or is empty.
-fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f32], abstains: bool, out: &mut ChoiceRows) {
+fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f64], abstains: bool, out: &mut ChoiceRows) {
     out.clear();
     let snapshot = extractor.snapshot();
     let chosen_job = match decision {
@@ -223,7 +223,7 @@ fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f32],
     for (candidate, job) in snapshot.candidate_jobs().enumerate() {
         let to = from + snapshot.candidate_stages(candidate).len();
         out.entity.push(job);
-        out.log_prob.push(stage_log_prob.get(from..to).map_or(f32::NAN, |p| log_sum(p).max(LEAST_LOG_PROB)));
+        out.log_prob.push(stage_log_prob.get(from..to).map_or(f32::NAN, |p| within(log_sum(p), 0.0, 1)));
         if job == chosen_job {
             out.chosen = Some(candidate);
         }
@@ -243,17 +243,17 @@ fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f32],
 fn stage_choice(
     extractor: &Extractor,
     decision: Decision,
-    stage_log_prob: &[f32],
+    stage_log_prob: &[f64],
     candidate: usize,
     out: &mut ChoiceRows,
 ) {
     out.clear();
     let stages = extractor.snapshot().candidate_stages(candidate);
     let of_job = stage_log_prob.get(extractor.snapshot().candidate_places(candidate));
-    let total = of_job.map_or(f32::NAN, log_sum);
+    let total = of_job.map_or(f64::NAN, log_sum);
     for (i, &stage) in stages.iter().enumerate() {
         out.entity.extend([stage.job, stage.stage]);
-        out.log_prob.push(of_job.map_or(f32::NAN, |p| (p[i] - total).max(LEAST_LOG_PROB)));
+        out.log_prob.push(of_job.map_or(f32::NAN, |p| within(p[i], total, stages.len())));
         if matches!(decision, Decision::Assign { stage: chosen, .. } if chosen == stage) {
             out.chosen = Some(i);
         }
@@ -266,7 +266,7 @@ fn amount_choice(
     seen: &Observation<'_>,
     stage: StageRef,
     executors: u32,
-    amount_log_prob: &[f32],
+    amount_log_prob: &[f64],
     out: &mut ChoiceRows,
 ) {
     out.clear();
@@ -276,8 +276,8 @@ fn amount_choice(
         out.log_prob.push(match amount_log_prob {
             [] => f32::NAN,
             p if amount > p.len() => LEAST_LOG_PROB,
-            p if amount == cap => log_sum(&p[amount - 1..]).max(LEAST_LOG_PROB),
-            p => p[amount - 1].max(LEAST_LOG_PROB),
+            p if amount == cap => within(log_sum(&p[amount - 1..]), 0.0, 1),
+            p => within(p[amount - 1], 0.0, 1),
         });
     }
     out.chosen = Some((executors as usize).min(cap) - 1);
@@ -305,9 +305,9 @@ mod tests {
     fn levels_multiply_to_the_joint_probability() {
         each_question(|seen, extractor| {
             let n = seen.schedulable().len();
-            let weights: Vec<f32> = (0..n).map(|i| 1.0 + (i * 7 % 5) as f32).collect();
-            let total: f32 = weights.iter().sum();
-            let joint: Vec<f32> = weights.iter().map(|w| (w / total).ln()).collect();
+            let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i * 7 % 5) as f64).collect();
+            let total: f64 = weights.iter().sum();
+            let joint: Vec<f64> = weights.iter().map(|w| (w / total).ln()).collect();
             let chosen = seen.schedulable()[n / 2];
             let decision = Decision::Assign { stage: chosen, executors: 1 };
             let (mut jobs, mut stages) = (ChoiceRows::default(), ChoiceRows::default());
@@ -317,7 +317,7 @@ mod tests {
             for (candidate, job) in jobs.entity.iter().enumerate() {
                 stage_choice(extractor, decision, &joint, candidate, &mut stages);
                 for (i, p) in stages.log_prob.iter().enumerate() {
-                    assert!((jobs.log_prob[candidate] + p - joint[first + i]).abs() < 1e-5);
+                    assert!((f64::from(jobs.log_prob[candidate] + p) - joint[first + i]).abs() < 1e-5);
                 }
                 assert_eq!(stages.chosen.is_some(), *job == chosen.job);
                 first += stages.log_prob.len();
@@ -327,12 +327,36 @@ mod tests {
     }
 
     #[test]
+    fn what_is_all_but_impossible_keeps_its_order_within() {
+        each_question(|seen, extractor| {
+            // A million nats below the best, where 32 bits tell no sixteenths apart; and what is ruled out altogether.
+            for lowest in [-1e6, f64::NEG_INFINITY] {
+                let best = seen.schedulable()[0].job;
+                let joint: Vec<f64> = seen
+                    .schedulable()
+                    .iter()
+                    .map(|s| if s.job == best { -1.0 } else { lowest - 0.01 * f64::from(s.stage) })
+                    .collect();
+                let decision = Decision::Assign { stage: seen.schedulable()[0], executors: 1 };
+                let (mut jobs, mut stages) = (ChoiceRows::default(), ChoiceRows::default());
+                job_choice(extractor, decision, &joint, false, &mut jobs);
+                assert!(jobs.log_prob.iter().all(|p| p.is_finite()));
+                for candidate in 0..jobs.entity.len() {
+                    stage_choice(extractor, decision, &joint, candidate, &mut stages);
+                    let sum: f64 = stages.log_prob.iter().map(|&p| f64::from(p).exp()).sum();
+                    assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+                }
+            }
+        });
+    }
+
+    #[test]
     fn amounts_beyond_the_demand_count_for_the_last() {
         each_question(|seen, _| {
             let stage = seen.schedulable()[0];
             let cap = Extractor::amount_cap(seen, stage) as usize;
             let mut rows = ChoiceRows::default();
-            let long = vec![(1.0 / (cap + 2) as f32).ln(); cap + 2];
+            let long = vec![(1.0 / (cap + 2) as f64).ln(); cap + 2];
             amount_choice(seen, stage, seen.committable(), &long, &mut rows);
             let sum: f32 = rows.log_prob.iter().map(|p| p.exp()).sum();
             assert!((sum - 1.0).abs() < 1e-5);

@@ -7,7 +7,7 @@
 
 mod catalogue;
 
-use super::{Answer, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum};
+use super::{Answer, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum, within};
 use crate::{
     feature::training::{Candidate, Extractor, feature_set},
     simulator::training::{Decision, Observation, Simulator, Task},
@@ -37,7 +37,7 @@ pub enum Kind {
 pub struct Probabilities {
     /// Three per live job, in order ([`Task::ALL`]), and last that of closing the slot; empty for deterministic policies. What
     /// a policy rules out is −∞ or a very small number.
-    pub action: Vec<f32>,
+    pub action: Vec<f64>,
 }
 
 impl Scenario for Training {
@@ -110,10 +110,10 @@ impl Scenario for Training {
 }
 
 /// Log-probabilities of a policy that is sure of its decision.
-pub fn certain(seen: &Observation<'_>, sure_of: Decision, out: &mut Vec<f32>) {
+pub fn certain(seen: &Observation<'_>, sure_of: Decision, out: &mut Vec<f64>) {
     let live = seen.live_jobs();
     out.clear();
-    out.resize(3 * live.len() + 1, LEAST_LOG_PROB);
+    out.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
     let place = match sure_of {
         Decision::Add { job, task, .. } => live.binary_search(&job).map_or(3 * live.len(), |i| 3 * i + task as usize),
         Decision::Close => 3 * live.len(),
@@ -197,23 +197,16 @@ impl Questions<Training> for Extractor {
 }
 
 /// ln of the summed probability of the tasks that a job may have; −∞ if there are none.
-fn of_job(candidate: &Candidate, p: &[f32]) -> f32 {
-    let mut logs = [f32::NEG_INFINITY; 3];
+fn of_job(candidate: &Candidate, p: &[f64]) -> f64 {
+    let mut logs = [f64::NEG_INFINITY; 3];
     for task in candidate.tasks() {
         logs[task as usize] = p[3 * candidate.place + task as usize];
     }
     log_sum(&logs)
 }
 
-/// What is written of a log-probability, given that of what it is conditional on.
-fn within(log_prob: f32, total: f32) -> f32 {
-    // Nothing is known of what follows something impossible: (−∞) − (−∞).
-    let conditional = log_prob - total;
-    if conditional.is_nan() { LEAST_LOG_PROB } else { conditional.clamp(LEAST_LOG_PROB, 0.0) }
-}
-
 /// Go on or close.
-fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: &mut ChoiceRows) {
+fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut ChoiceRows) {
     let closes = decision == Decision::Close;
     if candidates.is_empty() {
         out.entity.push(CLOSE);
@@ -225,26 +218,32 @@ fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: 
     if p.is_empty() {
         out.log_prob.extend([f32::NAN; 2]);
     } else {
-        let goes_on: f64 = candidates.iter().map(|c| f64::from(of_job(c, p)).exp()).sum();
+        let goes_on: f64 = candidates.iter().map(|c| of_job(c, p).exp()).sum();
         // What is left is the probability of closing, and that of all that does not fit.
-        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| within(x.max(0.0).ln() as f32, 0.0)));
+        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| within(x.max(0.0).ln(), 0.0, 1)));
     }
     out.chosen = Some(usize::from(closes));
 }
 
 /// Which job.
-fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: &mut ChoiceRows) {
+fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut ChoiceRows) {
     let chosen = match decision {
         Decision::Add { job, .. } => Some(job),
         Decision::Close => None,
     };
-    let total: f64 = match p.is_empty() {
+    // Relative to the largest, so that what is very unlikely as a whole keeps its order within.
+    let logs = || candidates.iter().map(|c| of_job(c, p));
+    let total = match p.is_empty() {
         true => f64::NAN,
-        false => candidates.iter().map(|c| f64::from(of_job(c, p)).exp()).sum(),
+        false => {
+            let most = logs().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = logs().map(|log| (log - most).exp()).sum();
+            if most == f64::NEG_INFINITY { most } else { most + sum.ln() }
+        }
     };
     for (i, candidate) in candidates.iter().enumerate() {
         out.entity.push(candidate.job);
-        out.log_prob.push(if p.is_empty() { f32::NAN } else { within(of_job(candidate, p), total.ln() as f32) });
+        out.log_prob.push(if p.is_empty() { f32::NAN } else { within(of_job(candidate, p), total, candidates.len()) });
         if chosen == Some(candidate.job) {
             out.chosen = Some(i);
         }
@@ -252,12 +251,13 @@ fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f32], out: &mut
 }
 
 /// Which task for a job.
-fn task_choice(candidate: &Candidate, decision: Decision, p: &[f32], out: &mut ChoiceRows) {
-    let total = if p.is_empty() { f32::NAN } else { of_job(candidate, p) };
+fn task_choice(candidate: &Candidate, decision: Decision, p: &[f64], out: &mut ChoiceRows) {
+    let total = if p.is_empty() { f64::NAN } else { of_job(candidate, p) };
+    let tasks = candidate.tasks().count();
     for (i, task) in candidate.tasks().enumerate() {
         out.entity.extend([candidate.job, task as u32]);
         let log_prob = p.get(3 * candidate.place + task as usize);
-        out.log_prob.push(log_prob.map_or(f32::NAN, |&log_prob| within(log_prob, total)));
+        out.log_prob.push(log_prob.map_or(f32::NAN, |&log_prob| within(log_prob, total, tasks)));
         if matches!(decision, Decision::Add { job, task: chosen, .. } if (job, chosen) == (candidate.job, task)) {
             out.chosen = Some(i);
         }
@@ -295,7 +295,7 @@ mod tests {
         let mut weights: Vec<f64> = (0..3 * seen.live_jobs().len()).map(|_| weight(stream)).collect();
         weights.push(0.1);
         let total: f64 = weights.iter().sum();
-        Probabilities { action: weights.into_iter().map(|w| (w / total).ln() as f32).collect() }
+        Probabilities { action: weights.into_iter().map(|w| (w / total).ln()).collect() }
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
                 for (i, candidate) in extractor.snapshot().candidates().iter().enumerate() {
                     assert!(extractor.choice(seen, &[0, i], &answer, false, &mut rows[2]));
                     for (k, task) in candidate.tasks().enumerate() {
-                        let joint = f64::from(p.action[3 * candidate.place + task as usize]).exp();
+                        let joint = p.action[3 * candidate.place + task as usize].exp();
                         legal += joint;
                         let sum = rows[0].log_prob[0] + rows[1].log_prob[i] + rows[2].log_prob[k];
                         assert!((f64::from(sum).exp() - joint).abs() < 1e-6, "{joint}");
@@ -320,7 +320,7 @@ mod tests {
             }
             let close = *rows[0].log_prob.last().unwrap();
             assert!((f64::from(close).exp() - (1.0 - legal)).abs() < 1e-6);
-            closed_by_room += u32::from(1.0 - legal > f64::from(*p.action.last().unwrap()).exp() + 1e-6);
+            closed_by_room += u32::from(1.0 - legal > p.action.last().unwrap().exp() + 1e-6);
             assert!(!extractor.choice(seen, &[1], &answer, false, &mut rows[1]));
         });
         assert!(closed_by_room > 50, "{closed_by_room}");

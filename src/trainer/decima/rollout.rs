@@ -77,7 +77,7 @@ pub(super) fn play(
         if let Some(mut step) = step(&seen, lesson) {
             if let Lead::Own = lead {
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
-                step.log_prob = own.stage[step.stage as usize] + amount;
+                step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
             }
             step.backlog = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);

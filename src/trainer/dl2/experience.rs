@@ -34,7 +34,7 @@ impl Experience {
     /// Adds the question that the network saw last.
     pub(super) fn push(&mut self, policy: &mut Dl2Policy, chosen: usize) {
         let (legal, log_prob) = policy.legal_actions();
-        let (first, log_prob) = (self.legal.len() as u32, log_prob[chosen]);
+        let (first, log_prob) = (self.legal.len() as u32, log_prob[chosen] as f32);
         self.legal.extend_from_slice(legal);
         let legal = first..self.legal.len() as u32;
         let network = policy.network();

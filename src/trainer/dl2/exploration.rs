@@ -10,7 +10,7 @@ use crate::{
 /// Actions of each task below which it is tried, as a share of all.
 const RARE: f64 = 1e-3;
 /// An action that the network all but rules out is not forced on it.
-const LEAST: f32 = -46.0;
+const LEAST: f64 = -46.0;
 
 /// Overrules the policy in some slots.
 pub(super) struct Explorer {

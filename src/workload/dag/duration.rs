@@ -174,6 +174,11 @@ impl DurationTable {
         self.values.get(slot.start + scale(draw.quantile, slot.len)) + slot.extra_ms
     }
 
+    /// The first of all values that is `sought`, what is added for a warm-up left out.
+    pub(super) fn find(&self, sought: impl Fn(f64) -> bool) -> Option<f64> {
+        (0..self.values.len()).map(|i| self.values.get(i)).find(|&value| sought(value))
+    }
+
     /// Mean of all values, fall-backs not counted; the rough estimate before any task has run.
     #[must_use]
     pub fn mean(&self) -> f64 {

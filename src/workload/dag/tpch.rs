@@ -1,12 +1,10 @@
 //! TPC-H queries with task durations measured on Spark (the profiles published with Decima, SIGCOMM 2019).
 
 use super::{Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError};
-use crate::rng::Stream;
-use flate2::read::GzDecoder;
+use crate::{rng::Stream, workload::read_text};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
-    io::Read,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -51,13 +49,7 @@ impl TpchProfiles {
     ///
     /// An unreadable or truncated file, another format, or a query that makes no sense.
     pub fn load(path: &Path, warmup_ms: f64) -> Result<Self, WorkloadError> {
-        let io = |source| WorkloadError::Io { path: path.to_owned(), source };
-        let bytes = std::fs::read(path).map_err(io)?;
-        let mut text = String::new();
-        match bytes.starts_with(&[0x1f, 0x8b]) {
-            true => GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).map_err(io)?,
-            false => bytes.as_slice().read_to_string(&mut text).map_err(io)?,
-        };
+        let text = read_text(path)?;
         let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
         let raw: RawProfiles =
             serde_json::from_str(&text).map_err(|e| format(format!("not a file of TPC-H profiles: {e}")))?;

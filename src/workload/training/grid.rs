@@ -1,7 +1,6 @@
 //! Measured speeds: a table of samples per second by type, parameter servers and workers, from a JSON file.
 
-use super::read;
-use crate::workload::WorkloadError;
+use crate::workload::{WorkloadError, read_text};
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
 
@@ -37,7 +36,7 @@ impl SpeedGrid {
     /// An unreadable file, text that is not JSON of this form, rows of different lengths, a cell that is negative or not
     /// finite, with model, row and column.
     pub fn load(path: &Path) -> Result<Self, WorkloadError> {
-        Self::parse(&read(path)?).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
+        Self::parse(&read_text(path)?).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -2,9 +2,12 @@
 
 use super::{
     AnalyticFacts, JobType, Source, Speed, SpeedFormula, SpeedGrid, TrainingCluster, TrainingJob, TrainingWorkload,
-    job_types, read,
+    job_types,
 };
-use crate::{spec::Spec, workload::WorkloadError};
+use crate::{
+    spec::Spec,
+    workload::{WorkloadError, read_text},
+};
 use serde::Deserialize;
 use std::{
     borrow::Cow,
@@ -109,7 +112,7 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
-    let text = read(path)?;
+    let text = read_text(path)?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     if text.trim().is_empty() {
         return Err(format("the file is empty; expected a workload (docs/training-workload-format.md)".to_owned()));
@@ -146,7 +149,7 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     let mut jobs: Vec<TrainingJob> = Vec::with_capacity(raw.jobs.len());
     for (position, job) in raw.jobs.into_iter().enumerate() {
         let earliest = jobs.last().map_or(0, |before| before.arrival_slot);
-        let job = read_job(&job, &cluster.types, earliest).map_err(|problem| WorkloadError::Job {
+        let job = read_job(&job, &cluster, earliest).map_err(|problem| WorkloadError::Job {
             path: path.to_owned(),
             job: position,
             stage: None,
@@ -258,7 +261,11 @@ fn speed(name: &str, workload: &Path, files: &mut Vec<PathBuf>) -> Result<Law, W
     })
 }
 
-fn read_job(raw: &RawJob, types: &[JobType], earliest: u32) -> Result<TrainingJob, String> {
+/// Most slots that a job alone at its best may take; a longer one would be simulated for ever.
+const MOST_JOB_SLOTS: f64 = 1e5;
+
+fn read_job(raw: &RawJob, cluster: &TrainingCluster, earliest: u32) -> Result<TrainingJob, String> {
+    let types = &cluster.types;
     let kind = types.iter().position(|t| t.name == raw.job_type).ok_or_else(|| {
         let known: Vec<&str> = types.iter().map(|t| &*t.name).collect();
         format!("unknown type `{}`; there are {}", raw.job_type, known.join(", "))
@@ -268,6 +275,14 @@ fn read_job(raw: &RawJob, types: &[JobType], earliest: u32) -> Result<TrainingJo
         if !(1e-9..=1e12).contains(&value) {
             return Err(format!("{name} must be a number in 1e-9..=1e12, got {value}"));
         }
+    }
+    let slots = real_epochs / cluster.speed.best(kind as u8);
+    if slots.is_nan() || slots > MOST_JOB_SLOTS {
+        return Err(format!(
+            "its {real_epochs} epochs take {slots:.0} slots of {} s even with the best number of workers and parameter \
+             servers; at most {MOST_JOB_SLOTS:.0} are allowed",
+            cluster.slot_s
+        ));
     }
     if raw.arrival_slot < earliest {
         return Err(format!(

@@ -99,8 +99,3 @@ impl TrainingWorkload {
         self.files.clone()
     }
 }
-
-/// The text of a file.
-fn read(path: &std::path::Path) -> Result<String, WorkloadError> {
-    std::fs::read_to_string(path).map_err(|source| WorkloadError::Io { path: path.to_owned(), source })
-}

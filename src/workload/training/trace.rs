@@ -1,7 +1,6 @@
 //! Arrivals as recorded somewhere: a CSV file with submission times.
 
-use super::read;
-use crate::workload::WorkloadError;
+use crate::workload::{WorkloadError, read_text};
 use std::path::Path;
 
 /// Most slots of a trace.
@@ -22,7 +21,8 @@ impl ArrivalTrace {
     /// An unreadable file, a file without that column or without rows, a time that is no number at least 0, a time beyond a
     /// million slots, all with line and column.
     pub fn load(path: &Path, slot_s: f64) -> Result<Self, WorkloadError> {
-        Self::parse(&read(path)?, slot_s).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
+        Self::parse(&read_text(path)?, slot_s)
+            .map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
     }
 
     fn parse(text: &str, slot_s: f64) -> Result<Self, String> {

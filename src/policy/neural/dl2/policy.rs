@@ -34,7 +34,7 @@ pub struct Dl2Policy {
     window: Window,
     legal: Vec<u32>,
     scores: Vec<f32>,
-    log_prob: Vec<f32>,
+    log_prob: Vec<f64>,
 }
 
 impl Dl2Policy {
@@ -142,7 +142,7 @@ impl Dl2Policy {
 
     /// The actions that the maxima allow, and their log-probabilities, as of the last question to the network. Action `3k + t`
     /// is the task `t` for column `k`, the last one closes the slot.
-    pub(crate) fn legal_actions(&self) -> (&[u32], &[f32]) {
+    pub(crate) fn legal_actions(&self) -> (&[u32], &[f64]) {
         (&self.legal, &self.log_prob)
     }
 
@@ -171,7 +171,7 @@ impl Policy<Training> for Dl2Policy {
         let chosen = self.act(seen)?;
         let live = seen.live_jobs();
         p.action.clear();
-        p.action.resize(3 * live.len() + 1, LEAST_LOG_PROB);
+        p.action.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
         let (legal, log_probs) = self.legal_actions();
         for (&action, &log_prob) in legal.iter().zip(log_probs) {
             let place = match self.window.jobs().get(action as usize / 3) {
