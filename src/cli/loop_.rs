@@ -12,7 +12,7 @@ use super::{
 use crate::{
     distiller::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
     evaluator::FidelityRow,
-    policy::Policies,
+    policy::{Policies, identity},
     recorder::{LabelledRollouts, RecordError},
     spec::Spec,
     trace::WhatIf,
@@ -110,8 +110,9 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
     let each = u64::from(args.episodes) + u64::from(args.validation_episodes);
     let total = (u64::from(args.iterations) + 1) * each + u64::from(args.validation_episodes);
     let bar = EpisodeBar::new(&format!("{:?}", args.method).to_lowercase(), total, output);
+    let teacher_id = identity(&args.teacher);
     let rollouts = LabelledRollouts::<S> {
-        teacher_id: &args.teacher,
+        teacher_id: &teacher_id,
         teacher: &*teacher,
         workload_id: &args.workload,
         workload: &*workload,

@@ -9,7 +9,7 @@ use super::{
     progress::EpisodeBar,
 };
 use crate::{
-    policy::Policies,
+    policy::{Policies, identity},
     recorder::{RecordError, RecordRequest, Recording, record},
     spec::Spec,
     trace::{Manifest, Shard},
@@ -145,8 +145,9 @@ fn whole<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Re
 fn record_parts<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Result<(Recording, u32)> {
     let policy = S::open(&args.policy.parse::<Spec>()?)?;
     let workload = open_workload::<S>(&args.workload)?;
+    let policy_id = identity(&args.policy);
     let request = RecordRequest::<S> {
-        policy_id: &args.policy,
+        policy_id: &policy_id,
         policy: &*policy,
         workload_id: &args.workload,
         workload: &*workload,

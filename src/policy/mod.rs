@@ -174,3 +174,20 @@ fn open_student<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyEr
     args.finish()?;
     Ok(Box::new(StudentPolicy::load(path, model.as_deref())?))
 }
+/// What a policy is called where it must be told from others: its spec without what does not change decisions, as how long a
+/// script may think. A recording goes on under another such parameter.
+///
+/// ```
+/// use sched_distill::policy::identity;
+/// assert_eq!(identity("script:python3 p.py,mode=sample,timeout=600"), "script:python3 p.py,mode=sample");
+/// assert_eq!(identity("decima:m.pt"), "decima:m.pt");
+/// ```
+#[must_use]
+pub fn identity(id: &str) -> String {
+    let mut spec = match id.parse::<Spec>() {
+        Ok(spec) if spec.name == "script" && spec.params.contains_key("timeout") => spec,
+        _ => return id.to_owned(),
+    };
+    spec.params.remove("timeout");
+    spec.to_string()
+}

@@ -6,6 +6,8 @@ mod agreement;
 mod cli;
 mod contract;
 mod files;
+#[cfg(all(feature = "cli", unix))]
+mod misbehaves;
 #[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network;
 #[cfg(feature = "onnx")]
