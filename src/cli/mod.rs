@@ -3,6 +3,7 @@
 mod augment;
 mod check_policy;
 mod compare;
+mod decode;
 mod demo;
 mod diff;
 mod disagreement;
@@ -126,7 +127,11 @@ enum Verdict {
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(ended) = decode::run_as_decoder() {
+        return ended;
+    }
     let cli = Cli::parse();
+    decode::guard();
     init_log(&cli.common);
     interrupt::listen(cli.command.keeps());
     if let Some(asked) = cli.common.threads {

@@ -239,6 +239,12 @@ pub enum FitError {
         /// The level.
         level: String,
     },
+    /// A level has nothing that tells its candidates apart.
+    #[error("level `{level}`: there are no features to learn from; it needs at least one")]
+    NoFeatures {
+        /// The level.
+        level: String,
+    },
     /// A feature is NaN or infinite.
     #[error("level `{level}`: feature `{feature}` is {value} at row {row}; features must be finite")]
     NotFinite {

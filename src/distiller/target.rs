@@ -57,6 +57,9 @@ pub(super) fn weighted<'a>(
     most: Option<usize>,
     counts: impl Fn(&Choice<'_>) -> bool,
 ) -> Result<Vec<(Choice<'a>, f64)>, FitError> {
+    if table.width() == 0 {
+        return Err(FitError::NoFeatures { level: table.spec.name.clone() });
+    }
     let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT && counts(c));
     let mut kind_weight = vec![0.0; table.kinds.len()];
     for choice in usable() {

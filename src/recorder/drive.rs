@@ -305,7 +305,7 @@ mod tests {
                     teacher.given(seen, decision, &mut asked).unwrap();
                 }
                 assert_eq!(*p, asked);
-                assert!((p.amount.iter().map(|p| f64::from(*p).exp()).sum::<f64>() - 1.0).abs() < 1e-5);
+                assert!((p.amount.iter().map(|p| p.exp()).sum::<f64>() - 1.0).abs() < 1e-5);
             })?;
             assert!(other > 5, "the driver went its own way {other} times");
             Ok(())

@@ -206,6 +206,14 @@ fn read<R: MmapBytesReader>(file: &str, reader: ParquetReader<R>, problems: &mut
         if unknown.is_empty() { reader.finish().map(Some) } else { Ok(None) }
     };
     let data = guarded(file, read, problems)?;
+    for column in data.iter().flat_map(DataFrame::columns) {
+        // The footer and the pages of a damaged file need not agree.
+        let height = data.as_ref().map_or(0, DataFrame::height);
+        if column.len() != height {
+            problems.add(file, Some(column.name()), None, format_args!("has {} rows, expected {height}", column.len()));
+            return None;
+        }
+    }
     for (name, dtype) in unknown {
         problems.add(file, Some(&name), None, format_args!("has type {dtype}, which no column of the format has"));
     }

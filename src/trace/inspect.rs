@@ -14,6 +14,7 @@ use super::reader::{context, incomplete, read_episodes, read_level_file, read_ro
 use super::rows::{ItemRow, TimelineRow};
 use super::table::LevelTable;
 use super::unfinished::{DamagedPart, Unfinished};
+use super::untrusted;
 use crate::{file, level::sha256_hex};
 
 /// What [`inspect`] found.
@@ -103,11 +104,17 @@ pub fn seal(dir: &Path) -> Result<Manifest, TraceError> {
     manifest.check(&mut problems);
     problems.into_result(dir)?;
 
+    let mut problems = Problems::default();
     for file in &mut manifest.tables {
         // A file that cannot be read or decoded is reported by the check below.
-        let Ok(bytes) = fs::read(dir.join(&file.path)) else {
+        let path = dir.join(&file.path);
+        let Ok(bytes) = fs::read(&path) else { continue };
+        if file.sha256.is_empty()
+            && let Err(reason) = untrusted::check(&path)
+        {
+            problems.add(&file.path, None, None, format_args!("{reason}"));
             continue;
-        };
+        }
         if file.sha256.is_empty() {
             file.sha256 = sha256_hex(&bytes);
         }
@@ -115,6 +122,7 @@ pub fn seal(dir: &Path) -> Result<Manifest, TraceError> {
             file.rows = Frame::decode(&file.path, &bytes, &mut Problems::default()).map_or(0, |frame| frame.rows());
         }
     }
+    problems.into_result(dir)?;
     manifest.feature_set_hash = manifest.feature_set.hash();
     let mut problems = Problems::default();
     read_all(dir, &manifest, &mut problems);

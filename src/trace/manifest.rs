@@ -194,6 +194,9 @@ impl Manifest {
             if !is_plain(&level.name) {
                 problem(format_args!("level name `{}` may only have letters, digits, `_` and `-`", level.name));
             }
+            if level.features.is_empty() {
+                problem(format_args!("level `{}` has no features, expected at least one", level.name));
+            }
             if let Some(name) = first_duplicate(column_names(level)) {
                 problem(format_args!("level `{}`: column name `{name}` is used twice", level.name));
             }

@@ -29,6 +29,7 @@ mod sample;
 mod shard;
 mod table;
 mod unfinished;
+mod untrusted;
 mod writer;
 
 pub(crate) use directory::difference;
@@ -44,4 +45,5 @@ pub use sample::{KindSample, Sample, Sampler};
 pub use shard::{Shard, ShardError};
 pub use table::{Choice, ChoiceHeader, LevelTable};
 pub use unfinished::{DamagedPart, Unfinished};
+pub use untrusted::{TableCheck, check_untrusted_tables_with, decode_table};
 pub use writer::{RecordPlan, TraceWriter};

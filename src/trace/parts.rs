@@ -5,9 +5,22 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Deserializer, de::Error};
+
 use super::error::{Problem, TraceError};
 use super::manifest::{Manifest, PARTS, TableFile};
 use crate::file::sha256_of;
+
+/// Most parts of a trace.
+pub(super) const MOST_PARTS: u32 = 1_000_000;
+
+/// Reads a number of parts that may be.
+pub(super) fn number_of_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        parts @ 1..=MOST_PARTS => Ok(parts),
+        parts => Err(D::Error::custom(format_args!("`parts` is {parts}, expected 1 to {MOST_PARTS}"))),
+    }
+}
 
 /// How far a part is.
 pub(super) enum PartState {

@@ -7,10 +7,11 @@ use super::columns::Frame;
 use super::error::{Problems, TraceError};
 use super::level_file;
 use super::manifest::{MANIFEST, Manifest, PLAN, TableFile, parse_json, read_manifest};
-use super::parts::unmarked;
+use super::parts::{number_of_parts, unmarked};
 use super::rows::{EpisodeRow, ItemRow, Row, TimelineRow, check_episodes};
 use super::rules::Context;
 use super::table::LevelTable;
+use super::untrusted;
 use crate::level::sha256_hex;
 
 /// A complete trace on disk. Only the manifest is in memory; each call reads the table it names.
@@ -122,6 +123,7 @@ pub(super) fn incomplete(dir: &Path) -> Option<TraceError> {
     /// The number alone: the rest does not matter here.
     #[derive(serde::Deserialize)]
     struct Parts {
+        #[serde(deserialize_with = "number_of_parts")]
         parts: u32,
     }
     let missing = || -> Result<(Vec<u32>, u32), TraceError> {
@@ -192,6 +194,12 @@ fn read_frame<'a>(dir: &Path, file: &'a TableFile, problems: &mut Problems) -> O
             return None;
         }
     };
+    if file.sha256.is_empty()
+        && let Err(reason) = untrusted::check(&dir.join(name))
+    {
+        problems.add(name, None, None, format_args!("{reason}"));
+        return None;
+    }
     if !file.sha256.is_empty() {
         let found = sha256_hex(&bytes);
         if found != file.sha256 {

@@ -20,7 +20,7 @@ use super::directory::{FoundTrace, difference, remove_leftovers};
 use super::error::{Problem, Problems, TraceError};
 use super::manifest::{MANIFEST, Manifest, PARTS, PLAN, TableFile, json_bytes, parse_json, read_manifest};
 use super::part_writer::PartWriter;
-use super::parts::{PartState, unmarked};
+use super::parts::{MOST_PARTS, PartState, number_of_parts, unmarked};
 use super::shard::Shard;
 use crate::file;
 
@@ -32,6 +32,7 @@ pub struct RecordPlan {
     /// The manifest to be, without tables.
     pub manifest: Manifest,
     /// Number of parts. Which episodes form a part is the caller's choice and must not depend on the number of threads.
+    #[serde(deserialize_with = "number_of_parts")]
     pub parts: u32,
 }
 
@@ -59,8 +60,8 @@ impl TraceWriter {
     pub fn create(dir: &Path, plan: RecordPlan, force: bool) -> Result<Self, TraceError> {
         let mut problems = Problems::default();
         plan.manifest.check(&mut problems);
-        if plan.parts == 0 {
-            problems.add(PLAN, None, None, format_args!("`parts` is 0, expected at least 1"));
+        if !(1..=MOST_PARTS).contains(&plan.parts) {
+            problems.add(PLAN, None, None, format_args!("`parts` is {}, expected 1 to {MOST_PARTS}", plan.parts));
         }
         if plan.manifest.feature_set_hash.is_empty() || !plan.manifest.tables.is_empty() {
             problems.add(PLAN, None, None, format_args!("the manifest must have its feature set's hash and no tables"));

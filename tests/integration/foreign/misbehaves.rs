@@ -49,7 +49,6 @@ fn mark(test: &str) -> String {
 #[test]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn the_command_ends_soon_with_one_line_and_nothing_is_left() {
-    let dir = tempfile::tempdir().unwrap();
     let mark = mark("misbehaves");
     for (how, words) in [
         ("says nothing", "no answer within 2 s"),
@@ -71,7 +70,7 @@ fn the_command_ends_soon_with_one_line_and_nothing_is_left() {
         ("is too wide", "amount_scores of shape ("),
         ("is no text", "standard output is for answers only"),
     ] {
-        let begin = Instant::now();
+        let (dir, begin) = (tempfile::tempdir().unwrap(), Instant::now());
         let output =
             command(dir.path(), &["record", "-p", &policy(how, &mark), "-w", TINY, "-n", "1", "-q", "-o", "t"])
                 .output()
@@ -100,8 +99,8 @@ fn nothing_is_left_after_success_either() {
 #[test]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn no_script_outlives_a_signal() {
-    let dir = tempfile::tempdir().unwrap();
     for name in ["INT", "TERM", "HUP", "KILL"] {
+        let dir = tempfile::tempdir().unwrap();
         let mark = mark(name);
         // After a KILL nobody is there to end what the script has started.
         let how = if name == "KILL" { "hangs" } else { "hangs with children" };

@@ -122,7 +122,7 @@ fn a_slot_begins_with_bundles_and_probabilities_add_up() {
         run(&mut Dl2Policy::new(weights(SHAPE, 4), sample), |seen, _| {
             let mut p = Probabilities::default();
             let decision = again.decide(seen, &mut p).expect("finite scores");
-            let total: f64 = p.action.iter().map(|&p| f64::from(p).exp()).sum();
+            let total: f64 = p.action.iter().map(|p| p.exp()).sum();
             assert!((total - 1.0).abs() < 1e-5 && p.action.len() == 3 * seen.live_jobs().len() + 1, "{total}");
             for (i, &id) in seen.live_jobs().iter().enumerate() {
                 for task in Task::ALL {

@@ -1,0 +1,94 @@
+//! Decoding a table that nobody vouches for in a process of its own: what ends that one does not end this one.
+
+use crate::trace::{check_untrusted_tables_with, decode_table};
+use std::{
+    io::Read,
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The first argument of that process; no command of a user's.
+const NAME: &str = "decode-table";
+
+/// Memory that decoding may take: so much, and so many times the file's size.
+const MEMORY: u64 = 1 << 30;
+const TIMES_SIZE: u64 = 64;
+
+/// Time that it may take: so much, and a second for so many bytes.
+const TIME: Duration = Duration::from_secs(30);
+const BYTES_PER_S: u64 = 1 << 20;
+
+const DAMAGED: &str = "is not a readable Parquet file: its contents are damaged";
+
+/// Has tables without hashes decoded elsewhere first.
+pub(super) fn guard() {
+    check_untrusted_tables_with(check);
+}
+
+/// Runs such a process if this is one.
+pub(super) fn run_as_decoder() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    let path = words.next().filter(|word| word == NAME).and_then(|_| words.next())?;
+    // What is wrong is told by how the process ends.
+    std::panic::set_hook(Box::new(|_| {}));
+    match decode_table(Path::new(&path)) {
+        Ok(()) => Some(ExitCode::SUCCESS),
+        Err(reason) => {
+            eprintln!("{reason}");
+            Some(ExitCode::from(2))
+        }
+    }
+}
+
+/// Decodes a table in a process of its own.
+fn check(path: &Path) -> Result<(), String> {
+    let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
+    let (memory, time) = (MEMORY + TIMES_SIZE * size, TIME + Duration::from_secs(size / BYTES_PER_S));
+    let told = |e: std::io::Error| format!("cannot be decoded in a process of its own: {e}");
+    let mut command = Command::new(std::env::current_exe().map_err(told)?);
+    command.arg(NAME).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Threads of libraries reserve memory.
+    command.env("POLARS_MAX_THREADS", "1").env("RAYON_NUM_THREADS", "1").env("MALLOC_ARENA_MAX", "2");
+    limit_memory(&mut command, memory);
+    let mut child = command.spawn().map_err(told)?;
+    let end = Instant::now() + time;
+    let status = loop {
+        match child.try_wait().map_err(told)? {
+            Some(status) => break status,
+            None if Instant::now() < end => thread::sleep(Duration::from_millis(1)),
+            None => {
+                let (_, _) = (child.kill(), child.wait());
+                return Err(format!("{DAMAGED}: decoding it does not end in {} s", time.as_secs()));
+            }
+        }
+    };
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(2) => {
+            let mut reason = String::new();
+            // A few lines at most, which have been written.
+            let read = child.stderr.take().map(|said| said.take(1 << 16).read_to_string(&mut reason));
+            Err(if matches!(read, Some(Ok(_))) { reason.trim_end().to_owned() } else { DAMAGED.to_owned() })
+        }
+        _ => Err(format!("{DAMAGED}, or more than {} MiB of memory are needed to decode it", memory >> 20)),
+    }
+}
+
+/// Lets a process have so many bytes of memory.
+#[cfg(unix)]
+fn limit_memory(command: &mut Command, bytes: u64) {
+    use std::os::unix::process::CommandExt;
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: between fork and exec only one call to the system is made, with a structure of two numbers.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+}
+
+#[cfg(not(unix))]
+fn limit_memory(_command: &mut Command, _bytes: u64) {}
