@@ -10,10 +10,10 @@ use super::{
     table::Table,
 };
 use crate::{
-    distiller::{By, Engine, FitParams, Gate, Learner, Target, fit_student},
+    distiller::{By, Draw, Engine, FitParams, Gate, Learner, Target, fit_student, is_usable},
     evaluator::{Scorer, fidelity},
     model::{Model, Provenance, ScoreCandidates, Structure, Student},
-    trace::{LevelTable, Trace},
+    trace::{Choice, LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
 use clap::{
@@ -287,7 +287,7 @@ pub(super) fn fit_traces(
     output: &Output,
 ) -> Result<(Student, Vec<LevelTable>)> {
     let set = &trace.manifest.feature_set;
-    let (train_tables, validation_tables) = load(trace, validation, output)?;
+    let (train_tables, validation_tables) = load(trace, validation, Some(params), output)?;
     let abstains = trace.manifest.abstains;
     let student = fit_student(set, abstains, (&train_tables, &validation_tables), params, provenance(trace))
         .with_context(|| format!("{}: cannot fit", trace.dir.display()))?;
@@ -304,10 +304,12 @@ pub(super) fn provenance(trace: &Trace) -> Provenance {
     }
 }
 
-/// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes.
+/// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes. With
+/// the parameters of a fit, the former hold no more than the fit takes.
 pub(super) fn load(
     trace: &Trace,
     validation: Option<&Trace>,
+    learning: Option<&FitParams>,
     output: &Output,
 ) -> Result<(Vec<LevelTable>, Vec<LevelTable>)> {
     let set = &trace.manifest.feature_set;
@@ -331,18 +333,75 @@ pub(super) fn load(
     let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
     let (mut train_tables, mut validation_tables) = (Vec::new(), Vec::new());
     for level in &set.levels {
-        check_interrupt()?;
-        let table = trace.level(&level.name)?;
-        match validation {
-            Some(other) => {
-                validation_tables.push(other.level(&level.name)?);
-                train_tables.push(table);
-            }
-            None => {
-                validation_tables.push(table.select(|episode| episode >= first_held_out));
-                train_tables.push(table.select(|episode| episode < first_held_out));
-            }
+        let name = level.name.as_str();
+        // The first ones of an empty range are all.
+        let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
+        train_tables.push(to_learn_from(trace, name, first_held_out, learning)?);
+        let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
+        validation_tables.push(kept(held_out, name, |choice| choice.header.episode >= from)?);
+    }
+    for table in train_tables.iter().filter(|_| learning.is_some()) {
+        // What learners make of a table: its features in the order of each, targets, weights.
+        let bytes = table.rows().saturating_mul(8 * table.width() + 48);
+        if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+            return Err(out_of_memory(trace, &table.spec.name));
         }
     }
     Ok((train_tables, validation_tables))
+}
+
+/// Rows of a level up to which choices are drawn from all of them in memory: reading them twice would take longer.
+const FEW_ROWS: usize = 200_000;
+
+/// The choices of a level before an episode, those alone that a fit with these parameters takes.
+fn to_learn_from(trace: &Trace, level: &str, before: u32, learning: Option<&FitParams>) -> Result<LevelTable> {
+    let is_early = |choice: &Choice<'_>| choice.header.episode < before;
+    let Some(params) = learning else { return kept(trace, level, is_early) };
+    if params.max_choices.is_none() || rows(trace, level) <= FEW_ROWS {
+        return kept(trace, level, |choice| is_early(choice) && is_usable(choice));
+    }
+    // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.
+    let mut draw = Draw::default();
+    for piece in trace.pieces(level)? {
+        check_interrupt()?;
+        draw.add(piece?.iter().filter(is_early));
+    }
+    let Some(weights) = draw.weights(params.balance, params.max_choices) else {
+        return Ok(trace.pieces(level)?.empty());
+    };
+    let mut weight = weights.iter();
+    let mut table = kept(trace, level, |choice| is_early(choice) && weight.next().is_some_and(|&w| w > 0.0))?;
+    table.drawn = Some(weights.into_iter().filter(|&w| w > 0.0).collect());
+    Ok(table)
+}
+
+/// The choices of a level that are to be kept, asked in order.
+fn kept(trace: &Trace, level: &str, mut keep: impl FnMut(&Choice<'_>) -> bool) -> Result<LevelTable> {
+    let pieces = trace.pieces(level)?;
+    let mut table = pieces.empty();
+    for piece in pieces {
+        check_interrupt()?;
+        let piece = piece?;
+        let kept: Vec<Choice<'_>> = piece.iter().filter(|choice| keep(choice)).collect();
+        let rows: usize = kept.iter().map(Choice::len).sum();
+        if table.reserve(rows).is_err() {
+            return Err(out_of_memory(trace, level));
+        }
+        kept.iter().for_each(|choice| table.push(choice));
+    }
+    Ok(table)
+}
+
+/// Rows of a level.
+fn rows(trace: &Trace, level: &str) -> usize {
+    trace.manifest.files(level).map(|file| file.rows).sum()
+}
+
+fn out_of_memory(trace: &Trace, level: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "{}: level `{level}` has {} rows, more than fit into the memory there is; let the fit take fewer with \
+         --max-choices, or give it more memory",
+        trace.dir.display(),
+        rows(trace, level)
+    )
 }

@@ -127,7 +127,7 @@ impl Front {
         output: &Output,
     ) -> Result<Self> {
         params.check()?;
-        let (train, validation) = load(trace, validation, output)?;
+        let (train, validation) = load(trace, validation, Some(params), output)?;
         if most < train.len() {
             bail!("--max-size is {most}, but {} levels need a size of at least 1 each", train.len());
         }

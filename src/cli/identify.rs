@@ -305,7 +305,7 @@ fn with_exceptions(
         ..ExceptionParams::default()
     };
     let validation = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
-    let (train, validation) = load(trace, validation.as_ref(), output)?;
+    let (train, validation) = load(trace, validation.as_ref(), None, output)?;
     let bar = StepBar::new(train.len(), output);
     let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();
     for (train, validation) in train.iter().zip(&validation) {

@@ -24,6 +24,7 @@ use setters;
 mod back_end;
 mod choice;
 mod cholesky;
+mod draw;
 mod exceptions;
 mod fit;
 mod front;
@@ -42,6 +43,7 @@ mod temperature;
 mod tree;
 
 pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Objective, ValidLogitParams, fit_logit};
+pub use draw::{Draw, is_usable};
 pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of, student_of_rules};
 pub use fit::{assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};

@@ -1,29 +1,23 @@
 //! Training rows of a level: which choices, which target, which weight.
 
-use super::{FitError, Target, choice::Choices};
-use crate::{
-    rng::Stream,
-    trace::{Choice, LevelTable},
-};
+use super::{FitError, Target, choice::Choices, draw};
+use crate::trace::{Choice, LevelTable};
+use std::borrow::Cow;
 
 /// Lowest ln(p / best p) that is told apart; below it a candidate is simply out of the question.
 const LOG_FLOOR: f64 = -6.0;
 
-/// Choices of less weight than this are left out. Below the first level a choice weighs as much as its parent is probable,
-/// and what lies behind improbable parents is much in number but little in weight.
-const LEAST_WEIGHT: f32 = 1e-3;
-
 /// Rows to learn from.
-pub(super) struct Rows {
-    /// Features, row-major.
-    pub(super) x: Vec<f32>,
+pub(super) struct Rows<'a> {
+    /// Features, row-major; those of the table where it has no others.
+    pub(super) x: Cow<'a, [f32]>,
     pub(super) y: Vec<f64>,
     pub(super) weight: Vec<f64>,
     /// Where each choice begins, and the end.
     pub(super) bounds: Vec<usize>,
 }
 
-impl Rows {
+impl Rows<'_> {
     /// Weighted variance of the target.
     pub(super) fn variance(&self) -> f64 {
         variance(&self.y, &self.weight)
@@ -49,8 +43,7 @@ pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The choices to learn from among those that count, and their weights. Where there are more than `most`, so many are drawn in proportion to their
-/// weights and at even distances, which keeps the total weight and, on average, that of every choice.
+/// The choices to learn from among those that count, and their weights.
 pub(super) fn weighted<'a>(
     table: &'a LevelTable,
     balance: f64,
@@ -60,38 +53,8 @@ pub(super) fn weighted<'a>(
     if table.width() == 0 {
         return Err(FitError::NoFeatures { level: table.spec.name.clone() });
     }
-    let usable = || table.iter().filter(|c| !c.is_forced() && c.header.weight >= LEAST_WEIGHT && counts(c));
-    let mut kind_weight = vec![0.0; table.kinds.len()];
-    for choice in usable() {
-        kind_weight[choice.header.kind as usize] += f64::from(choice.header.weight);
-    }
-    let total: f64 = kind_weight.iter().sum();
-    if total <= 0.0 {
-        return Err(FitError::NoChoices { level: table.spec.name.clone() });
-    }
-    let present = kind_weight.iter().filter(|&&w| w > 0.0).count() as f64;
-    let weight = |choice: &Choice<'_>| {
-        let lift = (total / (present * kind_weight[choice.header.kind as usize])).powf(balance);
-        f64::from(choice.header.weight) * lift
-    };
-    let all: Vec<(Choice<'_>, f64)> = usable().map(|choice| (choice, weight(&choice))).collect();
-    Ok(match most.filter(|&most| most < all.len()) {
-        Some(most) => thin(&all, most),
-        None => all,
-    })
-}
-
-fn thin<'a>(all: &[(Choice<'a>, f64)], most: usize) -> Vec<(Choice<'a>, f64)> {
-    let each = all.iter().map(|(_, weight)| weight).sum::<f64>() / most as f64;
-    let start = Stream::new(0, "thinned choices").uniform();
-    let (mut upto, mut drawn) = (0.0, 0.0);
-    let draw = |&(choice, weight): &(Choice<'a>, f64)| {
-        upto += weight / each;
-        let before = drawn;
-        drawn = (upto - start).ceil().clamp(before, most as f64);
-        (drawn > before).then_some((choice, (drawn - before) * each))
-    };
-    all.iter().filter_map(draw).collect()
+    let no_choices = || FitError::NoChoices { level: table.spec.name.clone() };
+    draw::weighted(table, balance, most, counts).ok_or_else(no_choices)
 }
 
 /// All choices with two or more candidates, weighted as in [`rows`], with the teacher's own probabilities: no logarithm is
@@ -112,11 +75,24 @@ pub(super) fn choices(table: &LevelTable, balance: f64, most: Option<usize>) -> 
 
 /// Rows of all choices with two or more candidates. A choice's weight is shared by its candidates, so that a choice among
 /// many counts like one among few; `balance` as in [`super::FitParams`].
-pub(super) fn rows(table: &LevelTable, target: Target, balance: f64, most: Option<usize>) -> Result<Rows, FitError> {
-    let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
-    for (choice, weight) in weighted(table, balance, most, |_| true)? {
+pub(super) fn rows(
+    table: &LevelTable,
+    target: Target,
+    balance: f64,
+    most: Option<usize>,
+) -> Result<Rows<'_>, FitError> {
+    let chosen = weighted(table, balance, most, |_| true)?;
+    let x = match chosen.len() == table.choices.len() {
+        true => Cow::Borrowed(&table.x[..]),
+        false => {
+            let mut x = Vec::with_capacity(chosen.iter().map(|(choice, _)| choice.x.len()).sum());
+            chosen.iter().for_each(|(choice, _)| x.extend_from_slice(choice.x));
+            Cow::Owned(x)
+        }
+    };
+    let mut rows = Rows { x, y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
+    for (choice, weight) in chosen {
         let weight = weight / choice.len() as f64;
-        rows.x.extend_from_slice(choice.x);
         rows.weight.resize(rows.weight.len() + choice.len(), weight);
         let best = f64::from(choice.log_prob[choice.target()]);
         rows.y.extend(log_ratio(&choice).map(|r| match target {

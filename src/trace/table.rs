@@ -40,6 +40,8 @@ pub struct LevelTable {
     pub chosen: Vec<bool>,
     /// Feature values, shape `(rows, features)`, row-major.
     pub x: Vec<f32>,
+    /// By choice, the weights that a fit takes as they are, where the choices were drawn for it from more.
+    pub drawn: Option<Vec<f64>>,
 }
 
 /// One choice of a [`LevelTable`].
@@ -71,7 +73,24 @@ impl LevelTable {
             log_prob: Vec::new(),
             chosen: Vec::new(),
             x: Vec::new(),
+            drawn: None,
         }
+    }
+
+    /// Makes room for so many more rows, the memory of which is not used before they come.
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much memory; how many bytes were asked for.
+    pub fn reserve(&mut self, rows: usize) -> Result<(), usize> {
+        let bytes = rows.saturating_mul(4 * (self.width() + self.spec.entities.len() + 1) + 1);
+        let reserved = self
+            .x
+            .try_reserve_exact(rows.saturating_mul(self.width()))
+            .and_then(|()| self.entity.try_reserve_exact(rows.saturating_mul(self.spec.entities.len())))
+            .and_then(|()| self.log_prob.try_reserve_exact(rows))
+            .and_then(|()| self.chosen.try_reserve_exact(rows));
+        reserved.map_err(|_| bytes)
     }
 
     /// Number of rows (candidates).
@@ -93,6 +112,7 @@ impl LevelTable {
         self.log_prob.clear();
         self.chosen.clear();
         self.x.clear();
+        self.drawn = None;
     }
 
     /// Adds the choices of `later`, a table of the same level, behind those of `self`.
@@ -124,7 +144,13 @@ impl LevelTable {
     #[must_use]
     pub fn filter(&self, keep: impl Fn(&Choice<'_>) -> bool) -> Self {
         let mut kept = Self::new(self.spec.clone(), self.kinds.clone());
-        self.iter().filter(|c| keep(c)).for_each(|c| kept.push(&c));
+        kept.drawn = self.drawn.as_ref().map(|_| Vec::new());
+        for (i, choice) in self.iter().enumerate().filter(|(_, c)| keep(c)) {
+            kept.push(&choice);
+            if let (Some(kept), Some(drawn)) = (&mut kept.drawn, &self.drawn) {
+                kept.push(drawn[i]);
+            }
+        }
         kept
     }
 

@@ -10,11 +10,13 @@ mod rules;
 mod trust;
 
 use crate::common::files;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fixture::{fidelity, write_run};
 use resvg::usvg;
 use sched_distill::evaluator::Evaluation;
 use sched_distill::reporter::{ReportError, write_report};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -60,7 +62,17 @@ fn the_page_holds_every_figure_and_nothing_from_outside() -> Outcome {
             assert!(["#", "charts/", "data/"].iter().any(|p| target.starts_with(p)), "{}", &target[..40]);
         }
     }
-    assert_eq!(html.matches("http").count(), html.matches("http://www.w3.org/2000/svg").count());
+    assert_eq!(html.matches("http:").count(), html.matches("http://www.w3.org/2000/svg").count());
+    assert_eq!(html.matches("https:").count(), 0);
+    // A browser runs the script of the page, byte for byte, and nothing else.
+    let script = html.rsplit_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).map(|(s, _)| s);
+    let hash = BASE64_STANDARD.encode(Sha256::digest(script.ok_or("a script")?));
+    let policy = format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#x27;none&#x27;; script-src \
+         &#x27;sha256-{hash}&#x27;; "
+    );
+    let policy = policy.replace('/', "&#x2f;");
+    assert!(html.replace('/', "&#x2f;").contains(&policy), "{policy}");
     assert_eq!(html.matches("<script").count(), 2, "the program and its data");
     assert!(!html.contains("url(") && !html.contains("@import"));
 

@@ -1,0 +1,109 @@
+//! Which choices of a level a fit takes, and with what weight: told from their kinds and weights alone, so that it can be
+//! known before their rows are kept.
+
+use crate::{
+    rng::Stream,
+    trace::{Choice, LevelTable},
+};
+
+/// Choices of less weight than this are left out. Below the first level a choice weighs as much as its parent is probable,
+/// and what lies behind improbable parents is much in number but little in weight.
+const LEAST_WEIGHT: f32 = 1e-3;
+
+/// Whether a fit can learn from a choice at all.
+#[must_use]
+pub fn is_usable(choice: &Choice<'_>) -> bool {
+    !choice.is_forced() && choice.header.weight >= LEAST_WEIGHT
+}
+
+/// What is to be known of the choices of a level, in order: some bytes of each.
+///
+/// ```
+/// # use sched_distill::{distiller::Draw, level::LevelSpec, trace::LevelTable};
+/// # let spec = LevelSpec { name: "job".into(), question: "Which job?".into(), entities: vec![], features: vec![] };
+/// let table = LevelTable::new(spec, vec!["free".to_owned()]);
+/// let mut draw = Draw::default();
+/// draw.add(table.iter());
+/// assert_eq!(draw.weights(1.0, Some(100)), None); // there is nothing to learn from
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Draw {
+    /// Kind and weight of each choice; the weight of one that is not usable is 0.
+    choices: Vec<(u8, f32)>,
+}
+
+impl Draw {
+    /// Offers choices, in order.
+    pub fn add<'a>(&mut self, choices: impl Iterator<Item = Choice<'a>>) {
+        self.add_those(choices, |_| true);
+    }
+
+    /// The same where some choices do not count.
+    pub(super) fn add_those<'a>(
+        &mut self,
+        choices: impl Iterator<Item = Choice<'a>>,
+        count: impl Fn(&Choice<'_>) -> bool,
+    ) {
+        let weight = |c: &Choice<'_>| if is_usable(c) && count(c) { c.header.weight } else { 0.0 };
+        self.choices.extend(choices.map(|c| (c.header.kind, weight(&c))));
+    }
+
+    /// The weights with which a fit takes the choices, 0 for those that it does not take; `None` if it would take none.
+    /// `balance` is how far kinds are balanced ([`super::FitParams`]). Where there are more than `most` choices, so many are
+    /// drawn in proportion to their weights and at even distances, which keeps the total weight and, on average, that of
+    /// every choice.
+    #[must_use]
+    pub fn weights(&self, balance: f64, most: Option<usize>) -> Option<Vec<f64>> {
+        let mut of_kind = [0.0; 256];
+        self.choices.iter().for_each(|&(kind, weight)| of_kind[usize::from(kind)] += f64::from(weight));
+        let total: f64 = of_kind.iter().sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let present = of_kind.iter().filter(|&&w| w > 0.0).count() as f64;
+        let lift = of_kind.map(|of_kind| (total / (present * of_kind)).powf(balance));
+        let balanced = |&(kind, weight): &(u8, f32)| match weight > 0.0 {
+            true => f64::from(weight) * lift[usize::from(kind)],
+            false => 0.0,
+        };
+        let mut weights: Vec<f64> = self.choices.iter().map(balanced).collect();
+        let usable = self.choices.iter().filter(|(_, weight)| *weight > 0.0).count();
+        if let Some(most) = most.filter(|&most| most < usable) {
+            thin(&mut weights, most);
+        }
+        Some(weights)
+    }
+}
+
+/// Leaves so many weights above 0.
+fn thin(weights: &mut [f64], most: usize) {
+    let each = weights.iter().sum::<f64>() / most as f64;
+    let start = Stream::new(0, "thinned choices").uniform();
+    let (mut upto, mut drawn) = (0.0, 0.0);
+    for weight in weights.iter_mut().filter(|weight| **weight > 0.0) {
+        upto += *weight / each;
+        let before: f64 = drawn;
+        drawn = (upto - start).ceil().clamp(before, most as f64);
+        *weight = (drawn - before) * each;
+    }
+}
+
+/// The choices of a table that a fit takes, with their weights; `None` if there are none. The weights of a table whose
+/// choices were drawn before are taken as they are.
+pub(super) fn weighted<'a>(
+    table: &'a LevelTable,
+    balance: f64,
+    most: Option<usize>,
+    count: impl Fn(&Choice<'_>) -> bool,
+) -> Option<Vec<(Choice<'a>, f64)>> {
+    let weights = match &table.drawn {
+        Some(drawn) => table.iter().zip(drawn).map(|(c, &w)| if count(&c) { w } else { 0.0 }).collect(),
+        None => {
+            let mut draw = Draw::default();
+            draw.add_those(table.iter(), count);
+            draw.weights(balance, most)?
+        }
+    };
+    let taken: Vec<(Choice<'a>, f64)> = table.iter().zip(weights).filter(|(_, weight)| *weight > 0.0).collect();
+    (!taken.is_empty()).then_some(taken)
+}
