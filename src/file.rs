@@ -15,6 +15,8 @@ use std::{
         LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
 /// Ending of files that are not complete yet.
@@ -30,9 +32,16 @@ fn pending() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Removes all temporary files of this program, for one that is about to exit at once.
 pub fn remove_pending() {
-    for path in std::mem::take(&mut *pending()) {
-        // Best effort: whoever writes the file next removes it too.
-        let _ = fs::remove_file(path);
+    // Whoever holds the lock holds it for a moment, unless it is who asks here, in the middle of something.
+    for _ in 0..100 {
+        if let Ok(mut pending) = PENDING.try_lock() {
+            for path in std::mem::take(&mut *pending) {
+                // Best effort: whoever writes the file next removes it too.
+                let _ = fs::remove_file(path);
+            }
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -47,6 +47,7 @@ fn check(path: &Path) -> Result<(), String> {
     let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let (memory, time) = (MEMORY + TIMES_SIZE * size, TIME + Duration::from_secs(size / BYTES_PER_S));
     let told = |e: std::io::Error| format!("cannot be decoded in a process of its own: {e}");
+    let too_large = || format!("{DAMAGED}, or more than {} MiB of memory are needed to decode it", memory >> 20);
     let mut command = Command::new(std::env::current_exe().map_err(told)?);
     command.arg(NAME).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     // Threads of libraries reserve memory.
@@ -70,9 +71,13 @@ fn check(path: &Path) -> Result<(), String> {
             let mut reason = String::new();
             // A few lines at most, which have been written.
             let read = child.stderr.take().map(|said| said.take(1 << 16).read_to_string(&mut reason));
-            Err(if matches!(read, Some(Ok(_))) { reason.trim_end().to_owned() } else { DAMAGED.to_owned() })
+            match reason.trim_end() {
+                out_of_memory if out_of_memory.contains("not enough memory") => Err(too_large()),
+                reason if matches!(read, Some(Ok(_))) => Err(reason.to_owned()),
+                _ => Err(DAMAGED.to_owned()),
+            }
         }
-        _ => Err(format!("{DAMAGED}, or more than {} MiB of memory are needed to decode it", memory >> 20)),
+        _ => Err(too_large()),
     }
 }
 

@@ -340,13 +340,6 @@ pub(super) fn load(
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
         validation_tables.push(kept(held_out, name, |choice| choice.header.episode >= from)?);
     }
-    for table in train_tables.iter().filter(|_| learning.is_some()) {
-        // What learners make of a table: its features in the order of each, targets, weights.
-        let bytes = table.rows().saturating_mul(8 * table.width() + 48);
-        if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
-            return Err(out_of_memory(trace, &table.spec.name));
-        }
-    }
     Ok((train_tables, validation_tables))
 }
 
@@ -357,15 +350,12 @@ const FEW_ROWS: usize = 200_000;
 fn to_learn_from(trace: &Trace, level: &str, before: u32, learning: Option<&FitParams>) -> Result<LevelTable> {
     let is_early = |choice: &Choice<'_>| choice.header.episode < before;
     let Some(params) = learning else { return kept(trace, level, is_early) };
-    if params.max_choices.is_none() || rows(trace, level) <= FEW_ROWS {
+    if params.max_choices.is_none() || trace.rows_of(level) <= FEW_ROWS {
         return kept(trace, level, |choice| is_early(choice) && is_usable(choice));
     }
     // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.
     let mut draw = Draw::default();
-    for piece in trace.pieces(level)? {
-        check_interrupt()?;
-        draw.add(piece?.iter().filter(is_early));
-    }
+    trace.outlines(level)?.iter().filter(|choice| choice.episode < before).for_each(|choice| draw.add(choice));
     let Some(weights) = draw.weights(params.balance, params.max_choices) else {
         return Ok(trace.pieces(level)?.empty());
     };
@@ -382,26 +372,7 @@ fn kept(trace: &Trace, level: &str, mut keep: impl FnMut(&Choice<'_>) -> bool) -
     for piece in pieces {
         check_interrupt()?;
         let piece = piece?;
-        let kept: Vec<Choice<'_>> = piece.iter().filter(|choice| keep(choice)).collect();
-        let rows: usize = kept.iter().map(Choice::len).sum();
-        if table.reserve(rows).is_err() {
-            return Err(out_of_memory(trace, level));
-        }
-        kept.iter().for_each(|choice| table.push(choice));
+        piece.iter().filter(|choice| keep(choice)).for_each(|choice| table.push(&choice));
     }
     Ok(table)
-}
-
-/// Rows of a level.
-fn rows(trace: &Trace, level: &str) -> usize {
-    trace.manifest.files(level).map(|file| file.rows).sum()
-}
-
-fn out_of_memory(trace: &Trace, level: &str) -> anyhow::Error {
-    anyhow::anyhow!(
-        "{}: level `{level}` has {} rows, more than fit into the memory there is; let the fit take fewer with \
-         --max-choices, or give it more memory",
-        trace.dir.display(),
-        rows(trace, level)
-    )
 }

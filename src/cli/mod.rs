@@ -20,6 +20,7 @@ mod inspect;
 mod interrupt;
 mod list;
 mod loop_;
+mod memory;
 mod output;
 mod parts;
 mod patch;
@@ -36,6 +37,7 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 use interrupt::{Interrupted, STOP, check_interrupt};
+pub use memory::Allocator;
 use output::{Output, printable};
 use scenario::{ScenarioName, with_scenario};
 use std::process::ExitCode;
@@ -132,6 +134,7 @@ pub fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     decode::guard();
+    memory::quiet_decoders();
     init_log(&cli.common);
     interrupt::listen(cli.command.keeps());
     if let Some(asked) = cli.common.threads {

@@ -1,6 +1,6 @@
 //! Which kind of cluster a command is about.
 
-use super::Common;
+use super::{Common, memory};
 use crate::{
     level::FeatureSet,
     model::Student,
@@ -55,6 +55,14 @@ impl Common {
     pub(super) fn trace(&self, path: &Path) -> Result<Trace> {
         let trace = Trace::open(path)?;
         self.allow(path, &trace.manifest.feature_set)?;
+        let levels = trace.manifest.feature_set.levels.iter().map(|level| (trace.rows_of(&level.name), &level.name));
+        if let Some((rows, name)) = levels.max() {
+            memory::doing(format!(
+                " for {}, whose level `{name}` has {rows} rows; let fewer choices be taken with --max-choices, or allow more \
+                 memory",
+                path.display()
+            ));
+        }
         Ok(trace)
     }
 

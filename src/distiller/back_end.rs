@@ -83,7 +83,7 @@ mod tests {
         let x: Vec<f32> = (0..200u16).flat_map(|i| [f32::from(i), f32::from(i % 7)]).collect();
         let y: Vec<f64> = (0..200).map(|i| f64::from(u8::from(i >= 120))).collect();
         let weight = vec![1.0; 200];
-        let rows = Rows { x, y, weight, bounds: Vec::new() };
+        let rows = Rows { x: x.into(), y, weight, bounds: Vec::new() };
         let params = FitParams { max_leaf_nodes: 4, min_samples_leaf: 1, ..FitParams::default() };
         let tree = fit_linfa_tree(&rows, 2, &params, "job").unwrap();
         assert_eq!((tree.predict(&[119.0, 0.0]), tree.predict(&[121.0, 0.0])), (0.0, 1.0));

@@ -3,7 +3,7 @@
 
 use crate::{
     rng::Stream,
-    trace::{Choice, LevelTable},
+    trace::{Choice, LevelTable, Outline},
 };
 
 /// Choices of less weight than this are left out. Below the first level a choice weighs as much as its parent is probable,
@@ -13,18 +13,24 @@ const LEAST_WEIGHT: f32 = 1e-3;
 /// Whether a fit can learn from a choice at all.
 #[must_use]
 pub fn is_usable(choice: &Choice<'_>) -> bool {
-    !choice.is_forced() && choice.header.weight >= LEAST_WEIGHT
+    usable(choice.len(), choice.header.weight)
+}
+
+fn usable(candidates: usize, weight: f32) -> bool {
+    candidates > 1 && weight >= LEAST_WEIGHT
 }
 
 /// What is to be known of the choices of a level, in order: some bytes of each.
 ///
 /// ```
-/// # use sched_distill::{distiller::Draw, level::LevelSpec, trace::LevelTable};
-/// # let spec = LevelSpec { name: "job".into(), question: "Which job?".into(), entities: vec![], features: vec![] };
-/// let table = LevelTable::new(spec, vec!["free".to_owned()]);
+/// use sched_distill::{distiller::Draw, trace::Outline};
 /// let mut draw = Draw::default();
-/// draw.add(table.iter());
-/// assert_eq!(draw.weights(1.0, Some(100)), None); // there is nothing to learn from
+/// assert_eq!(draw.weights(1.0, None), None); // there is nothing to learn from
+/// for (kind, candidates) in [(0, 3), (0, 1), (1, 2), (0, 5)] {
+///     draw.add(&Outline { episode: 0, kind, weight: 1.0, candidates });
+/// }
+/// // Both kinds weigh the same; a choice with one candidate teaches nothing.
+/// assert_eq!(draw.weights(1.0, None), Some(vec![0.75, 0.0, 1.5, 0.75]));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Draw {
@@ -33,19 +39,10 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Offers choices, in order.
-    pub fn add<'a>(&mut self, choices: impl Iterator<Item = Choice<'a>>) {
-        self.add_those(choices, |_| true);
-    }
-
-    /// The same where some choices do not count.
-    pub(super) fn add_those<'a>(
-        &mut self,
-        choices: impl Iterator<Item = Choice<'a>>,
-        count: impl Fn(&Choice<'_>) -> bool,
-    ) {
-        let weight = |c: &Choice<'_>| if is_usable(c) && count(c) { c.header.weight } else { 0.0 };
-        self.choices.extend(choices.map(|c| (c.header.kind, weight(&c))));
+    /// Offers the next choice.
+    pub fn add(&mut self, choice: &Outline) {
+        let usable = usable(choice.candidates as usize, choice.weight);
+        self.choices.push((choice.kind, if usable { choice.weight } else { 0.0 }));
     }
 
     /// The weights with which a fit takes the choices, 0 for those that it does not take; `None` if it would take none.
@@ -99,9 +96,9 @@ pub(super) fn weighted<'a>(
     let weights = match &table.drawn {
         Some(drawn) => table.iter().zip(drawn).map(|(c, &w)| if count(&c) { w } else { 0.0 }).collect(),
         None => {
-            let mut draw = Draw::default();
-            draw.add_those(table.iter(), count);
-            draw.weights(balance, most)?
+            let weight = |c: &Choice<'_>| if is_usable(c) && count(c) { c.header.weight } else { 0.0 };
+            let choices = table.iter().map(|c| (c.header.kind, weight(&c))).collect();
+            Draw { choices }.weights(balance, most)?
         }
     };
     let taken: Vec<(Choice<'a>, f64)> = table.iter().zip(weights).filter(|(_, weight)| *weight > 0.0).collect();

@@ -151,11 +151,11 @@ mod tests {
     #[test]
     fn the_coefficients_of_a_linear_teacher_are_found_and_constant_or_equal_columns_do_no_harm() {
         let mut s = Stream::new(2, "linear");
-        let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
+        let mut rows = Rows { x: Vec::new().into(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
         for choice in 0..200 {
             for _ in 0..3 + choice % 4 {
                 let (a, b) = (s.normal() as f32, 100.0 * s.normal() as f32);
-                rows.x.extend([a, b, choice as f32, b]);
+                rows.x.to_mut().extend([a, b, choice as f32, b]);
                 rows.y.push(f64::from(choice) + 2.0 * f64::from(a) - 0.03 * f64::from(b));
                 rows.weight.push(1.0 + f64::from(choice % 3));
             }
@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn the_lasso_finds_what_matters_and_leaves_out_what_does_not() {
         let mut s = Stream::new(3, "lasso");
-        let mut rows = Rows { x: Vec::new(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
+        let mut rows = Rows { x: Vec::new().into(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
         for _ in 0..500 {
             for _ in 0..4 {
                 let x: Vec<f32> = (0..5).map(|_| 100.0 + s.normal() as f32).collect();
                 rows.y.push(f64::from(x[1]) - 0.5 * f64::from(x[3]) + 0.1 * s.normal());
-                rows.x.extend(x);
+                rows.x.to_mut().extend(x);
                 rows.weight.push(1.0);
             }
             rows.bounds.push(rows.y.len());

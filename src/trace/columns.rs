@@ -225,7 +225,10 @@ fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problem
     let reason = match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(found)) => return Some(found),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "its contents are damaged".to_owned(),
+        Err(panic) => match panic.downcast_ref::<String>() {
+            Some(said) if said.contains("OutOfMemory") => "there is not enough memory for it".to_owned(),
+            _ => "its contents are damaged".to_owned(),
+        },
     };
     problems.add(file, None, None, format_args!("is not a readable Parquet file: {reason}"));
     None
@@ -235,6 +238,8 @@ fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problem
 pub(super) struct FrameReader<'a> {
     file: &'a str,
     path: PathBuf,
+    /// The columns to read; all if there are none.
+    columns: &'static [&'static str],
     metadata: FileMetadataRef,
     /// Rows of the row groups that are still to be read.
     groups: std::vec::IntoIter<usize>,
@@ -245,15 +250,20 @@ pub(super) struct FrameReader<'a> {
 }
 
 impl<'a> FrameReader<'a> {
-    /// Reads the file's footer; `file` is its name in reports.
-    pub(super) fn open(file: &'a str, path: &Path, problems: &mut Problems) -> Option<Self> {
+    /// Reads the file's footer; `file` is its name in reports. Of `columns`, where there are any, `episode` must be one.
+    pub(super) fn open(
+        file: &'a str,
+        path: &Path,
+        columns: &'static [&'static str],
+        problems: &mut Problems,
+    ) -> Option<Self> {
         let footer = || {
             let mut reader = ParquetReader::new(File::open(path)?);
             Ok(reader.get_metadata()?.clone())
         };
         let metadata: FileMetadataRef = guarded(file, footer, problems)?;
         let groups: Vec<usize> = metadata.row_groups.iter().map(|group| group.num_rows()).collect();
-        Some(Self { file, path: path.to_owned(), metadata, groups: groups.into_iter(), read: 0, tail: None })
+        Some(Self { file, path: path.to_owned(), columns, metadata, groups: groups.into_iter(), read: 0, tail: None })
     }
 
     /// Rows of the whole file.
@@ -308,7 +318,8 @@ impl<'a> FrameReader<'a> {
     /// The next rows of the file.
     fn part(&self, rows: usize, problems: &mut Problems) -> Option<DataFrame> {
         let file = guarded(self.file, || Ok(File::open(&self.path)?), problems)?;
-        let mut reader = ParquetReader::new(file).with_slice(Some((self.read, rows)));
+        let columns = (!self.columns.is_empty()).then(|| self.columns.iter().map(|&c| c.to_owned()).collect());
+        let mut reader = ParquetReader::new(file).with_slice(Some((self.read, rows))).with_columns(columns);
         reader.set_metadata(self.metadata.clone());
         read(self.file, reader, problems)
     }

@@ -158,7 +158,7 @@ impl Manifest {
     }
 
     /// The files of one table, in order.
-    pub(crate) fn files<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a TableFile> {
+    pub(super) fn files<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a TableFile> {
         self.tables.iter().filter(move |f| table_of(&f.path) == Some(table))
     }
 

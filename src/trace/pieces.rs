@@ -9,7 +9,7 @@ use super::{level_file, rules::Context};
 use crate::file::sha256_of;
 
 /// Rows that a piece has at least, unless it is the last one of its file.
-const ROWS: usize = 1 << 17;
+pub(super) const ROWS: usize = 1 << 17;
 
 /// The choices of a level in order, some whole episodes at a time ([`Trace::pieces`]).
 pub struct Pieces<'a> {
@@ -49,8 +49,13 @@ impl<'a> Pieces<'a> {
         LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone())
     }
 
-    /// Opens a file after its hash and number of rows are compared with the manifest's.
-    fn open(&self, file: &'a TableFile, problems: &mut Problems) -> Option<FrameReader<'a>> {
+    /// Opens a file, to read all columns if none are named, after its hash and number of rows are compared with the manifest's.
+    pub(super) fn open(
+        &self,
+        file: &'a TableFile,
+        columns: &'static [&'static str],
+        problems: &mut Problems,
+    ) -> Option<FrameReader<'a>> {
         let path = self.trace.dir.join(&file.path);
         if !file.sha256.is_empty() {
             match sha256_of(&path) {
@@ -65,7 +70,7 @@ impl<'a> Pieces<'a> {
                 }
             }
         }
-        let reader = FrameReader::open(&file.path, &path, problems)?;
+        let reader = FrameReader::open(&file.path, &path, columns, problems)?;
         let found = reader.rows();
         if found != file.rows && !(file.rows == 0 && file.sha256.is_empty()) {
             let message = format_args!("has {found} rows, the manifest has {}", file.rows);
@@ -80,7 +85,7 @@ impl<'a> Pieces<'a> {
         loop {
             if self.open.is_none() {
                 let file = self.files.next()?;
-                self.open = Some(self.open(file, problems)?);
+                self.open = Some(self.open(file, &[], problems)?);
             }
             let reader = self.open.as_mut()?;
             let rows_before = reader.done();

@@ -68,6 +68,12 @@ impl Trace {
         Ok(all)
     }
 
+    /// Rows of a level, as the manifest has them.
+    #[must_use]
+    pub fn rows_of(&self, level: &str) -> usize {
+        self.manifest.files(level).map(|file| file.rows).sum()
+    }
+
     pub(super) fn level_index(&self, name: &str) -> Result<usize, TraceError> {
         let levels = &self.manifest.feature_set.levels;
         levels.iter().position(|l| l.name == name).ok_or_else(|| TraceError::UnknownLevel {

@@ -77,22 +77,6 @@ impl LevelTable {
         }
     }
 
-    /// Makes room for so many more rows, the memory of which is not used before they come.
-    ///
-    /// # Errors
-    ///
-    /// If there is not so much memory; how many bytes were asked for.
-    pub fn reserve(&mut self, rows: usize) -> Result<(), usize> {
-        let bytes = rows.saturating_mul(4 * (self.width() + self.spec.entities.len() + 1) + 1);
-        let reserved = self
-            .x
-            .try_reserve_exact(rows.saturating_mul(self.width()))
-            .and_then(|()| self.entity.try_reserve_exact(rows.saturating_mul(self.spec.entities.len())))
-            .and_then(|()| self.log_prob.try_reserve_exact(rows))
-            .and_then(|()| self.chosen.try_reserve_exact(rows));
-        reserved.map_err(|_| bytes)
-    }
-
     /// Number of rows (candidates).
     #[must_use]
     pub fn rows(&self) -> usize {

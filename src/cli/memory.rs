@@ -1,0 +1,99 @@
+//! The end of memory: one clear line instead of an abort.
+
+use crate::file;
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    io::Write,
+    sync::RwLock,
+};
+
+/// What is being worked on, and how it could do with less memory.
+static DOING: RwLock<&str> = RwLock::new("");
+
+/// Says what is being worked on from now on, and how it could do with less memory, for the line that ends a program that
+/// has not enough.
+pub(super) fn doing(what: String) {
+    // Some words for every level of a trace: they are never given back.
+    if let Ok(mut doing) = DOING.write() {
+        *doing = Box::leak(what.into_boxed_str());
+    }
+}
+
+/// The system's allocator; where that has no more memory, the program ends with an error that says so.
+pub struct Allocator;
+
+/// Hands on what there is.
+fn or_end(at: *mut u8, bytes: usize) -> *mut u8 {
+    if at.is_null() {
+        end(bytes);
+    }
+    at
+}
+
+// SAFETY: all calls go to the system's allocator as they come, and so does what it returns; if that is nothing, this does
+// not return.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        or_end(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        or_end(unsafe { System.realloc(at, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Ends the program, without asking for memory.
+#[cold]
+fn end(bytes: usize) -> ! {
+    let mut text = [0; 1024];
+    let mut rest = &mut text[..];
+    let doing = DOING.try_read().map_or("", |doing| *doing);
+    // What does not fit is left out.
+    let _ = writeln!(rest, "error: not enough memory: {} MiB more are needed{doing}", bytes.div_ceil(1 << 20));
+    let left = rest.len();
+    let _ = std::io::stderr().write_all(&text[..text.len() - left]);
+    file::remove_pending();
+    exit()
+}
+
+#[cfg(unix)]
+fn exit() -> ! {
+    // SAFETY: takes a number and does not return.
+    unsafe { libc::_exit(2) }
+}
+
+#[cfg(not(unix))]
+fn exit() -> ! {
+    std::process::exit(2)
+}
+
+/// Leaves it to those who read tables to say what their decoder panics about.
+pub(super) fn quiet_decoders() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|at| at.file().contains("polars")) {
+            usual(panic);
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_words_are_kept() {
+        super::doing(" while testing".to_owned());
+        assert_eq!(*super::DOING.read().unwrap(), " while testing");
+    }
+}
