@@ -35,6 +35,11 @@ mod kills;
 mod learner_reference;
 #[cfg(feature = "toolkit")]
 mod loops;
+#[cfg(feature = "cli")]
+mod mutants;
+#[cfg(feature = "cli")]
+#[path = "../support/mutate.rs"]
+mod mutate;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
 #[cfg(feature = "report")]

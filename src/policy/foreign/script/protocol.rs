@@ -256,6 +256,10 @@ impl<'de> Visitor<'de> for Rows<'_> {
 }
 
 #[cfg(test)]
+#[path = "../../../../tests/support/mutate.rs"]
+mod mutate;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -325,5 +329,22 @@ mod tests {
         let hello: serde_json::Value = serde_json::from_str(&hello())?;
         assert_eq!(hello["columns"]["nodes"][3], "task_ms");
         Ok(())
+    }
+
+    #[test]
+    fn damaged_answers_are_read_or_refused() {
+        let seeds = [
+            &br#"{"protocol": 1}"#[..],
+            br#"{"id": 3, "stage_scores": [0.4, null, -1e3], "amount_scores": [[0.1, 0.2], [1, 2], [3e-9, 4]]}"#,
+            br#"{"error": "no such layer"}"#,
+        ];
+        let count = mutate::each_mutant(&seeds.map(<[u8]>::to_vec), |_, line| {
+            let mut scores = Scores::default();
+            let _ = read_ready(line);
+            if read_answer(line, 3, &mut scores).is_ok() {
+                assert_eq!(scores.amount.len(), scores.amount_shape.iter().product::<usize>());
+            }
+        });
+        assert!(count > 0);
     }
 }
