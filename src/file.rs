@@ -187,7 +187,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_together(&[(path, bytes)]).map_err(|(_, error)| error)
 }
 
-/// Writes several files, each as [`write`] does; none gets its name before all are complete.
+/// Writes several files, each as [`write()`] does; none gets its name before all are complete.
 ///
 /// # Errors
 ///
@@ -219,7 +219,7 @@ pub fn write_together(files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> Result<
 ///
 /// # Errors
 ///
-/// As for [`write`].
+/// As for [`write()`].
 pub fn write_if_absent(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     remove_abandoned(path);
     let mut file = PendingFile::create(path)?;
@@ -237,7 +237,7 @@ pub fn write_if_absent(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Whether [`write`] could write a file of that name now; it is neither made nor changed.
+/// Whether [`write()`] could write a file of that name now; it is neither made nor changed.
 ///
 /// # Errors
 ///

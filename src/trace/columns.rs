@@ -225,10 +225,14 @@ fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problem
     let reason = match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(found)) => return Some(found),
         Ok(Err(error)) => error.to_string(),
-        Err(panic) => match panic.downcast_ref::<String>() {
-            Some(said) if said.contains("OutOfMemory") => "there is not enough memory for it".to_owned(),
-            _ => "its contents are damaged".to_owned(),
-        },
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            // Words of polars, which maps files into memory, and of zstd, which is in C.
+            match said.is_some_and(|said| said.contains("OutOfMemory") || said.contains("null pointer")) {
+                true => "there is not enough memory for it".to_owned(),
+                false => "its contents are damaged".to_owned(),
+            }
+        }
     };
     problems.add(file, None, None, format_args!("is not a readable Parquet file: {reason}"));
     None

@@ -33,6 +33,8 @@ mod golden_traces;
 mod kills;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
+#[cfg(feature = "cli")]
+mod limits;
 #[cfg(feature = "toolkit")]
 mod loops;
 #[cfg(feature = "cli")]

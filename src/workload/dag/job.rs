@@ -161,7 +161,8 @@ impl JobTemplate {
     }
 
     /// The same job with all durations `factor` times as long.
-    pub(crate) fn stretched(&self, factor: f64) -> Self {
+    #[must_use]
+    pub fn stretched(&self, factor: f64) -> Self {
         let stretched = |stage: &StageTemplate| StageTemplate {
             num_tasks: stage.num_tasks,
             rough_ms: factor * stage.rough_ms,
