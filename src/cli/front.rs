@@ -229,7 +229,7 @@ fn has_kind(models: &[FrontModel], kind: &str) -> bool {
 /// A student of some total size.
 struct Total {
     chosen: Vec<usize>,
-    size: usize,
+    student: Student,
     path: PathBuf,
     jct: Option<Estimate>,
 }
@@ -256,8 +256,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         }
         let student = front.student(&trace, &chosen, &params);
         let path = args.output.join(format!("size-{most}.json"));
-        student.save(&path)?;
-        totals.push(Total { chosen, size: student.size(), path, jct: None });
+        totals.push(Total { chosen, student, path, jct: None });
     }
     if totals.is_empty() {
         bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
@@ -266,9 +265,10 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         let scenario = common.scenario_of(&trace.manifest.feature_set)?;
         with_scenario!(scenario, S => schedule::<S>(&mut totals, teacher, args, common, output))?;
     }
+    totals.iter().try_for_each(|total| total.student.save(&total.path))?;
     print(&front, &totals, args, output)?;
     let total = |t: &Total| FrontTotal {
-        size: t.size,
+        size: t.student.size(),
         student: shown(&t.path),
         models: front.chosen(&t.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
         jct_ratio: t.jct,
@@ -297,7 +297,7 @@ fn schedule<S: Policies>(
 ) -> Result<()> {
     let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?];
     for total in totals.iter() {
-        contenders.push(Contender::student(&total.path)?);
+        contenders.push(Contender::in_memory(&shown(&total.path), &total.student)?);
     }
     let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
     let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
@@ -337,7 +337,7 @@ fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output)
     header.push("student".to_owned());
     let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for total in totals {
-        let mut row = vec![total.size.to_string()];
+        let mut row = vec![total.student.size().to_string()];
         row.extend(front.levels.iter().zip(&total.chosen).map(|((_, models), &i)| {
             let m = &models[i];
             let value = m.value(args.by).unwrap_or(f64::NAN);

@@ -333,11 +333,12 @@ mod tests {
             "kind `free` is listed twice",
             "level name `items` is used twice",
             "level name `../x` may only have",
+            "level `items` has no features",
             "column name `weight` is used twice",
             "table `../../etc/part-1.parquet` belongs to no level",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
-        assert_eq!(problems.count, 5, "{text}");
+        assert_eq!(problems.count, 7, "{text}");
     }
 }

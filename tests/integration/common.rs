@@ -27,3 +27,16 @@ pub(crate) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     }
     all
 }
+
+/// Copies files and folders, which may be read only.
+#[cfg(feature = "cli")]
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, to) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => std::fs::write(to, std::fs::read(&path).unwrap()).unwrap(),
+        }
+    }
+}

@@ -1,7 +1,10 @@
 //! Commands that are killed or interrupted at any moment: the same command then ends with the same bytes as one that nobody
 //! disturbed, and nothing temporary stays. `scripts/kills.sh` runs hundreds of these; here a handful per command.
 
-use crate::cli::{TINY, command, done, files, record, text};
+use crate::{
+    cli::{TINY, command, done, files, record, text},
+    common::copy,
+};
 use sched_distill::rng::Stream;
 use std::{
     collections::BTreeMap,
@@ -93,18 +96,6 @@ fn inputs(dir: &Path) {
     record(dir, "test", "3", "test");
     done(dir, &["fit", "train", "-o", "student.json", "--max-leaves", "6"]);
     done(dir, &["evaluate", "student.json", "test", "-t", "sjf", "-w", TINY, "-n", "2", "--run", "run", "-q"]);
-}
-
-/// Copies files and folders.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &to.join(entry.file_name())),
-            false => drop(fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
-        }
-    }
 }
 
 fn start(dir: &Path, args: &[&str]) -> Child {

@@ -2,21 +2,9 @@
 
 use crate::{
     cli::{command, done, record, refused, text},
-    common::reference,
+    common::{copy, reference},
 };
-use std::{fs, path::Path, process::Command};
-
-/// Copies a folder that may be read only.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &to.join(entry.file_name())),
-            false => fs::write(to.join(entry.file_name()), fs::read(entry.path()).unwrap()).unwrap(),
-        }
-    }
-}
+use std::{fs, process::Command};
 
 #[test]
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]

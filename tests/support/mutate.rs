@@ -4,7 +4,10 @@ use proptest::{
     prelude::*,
     test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner},
 };
-use std::time::{Duration, Instant};
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
 
 /// One edit; places are shares of the length, so that they fit whatever came before.
 #[derive(Clone, Debug)]
@@ -102,23 +105,28 @@ fn setting(name: &str, default: u64) -> u64 {
 /// right: what it must do is its own affair. Of a panic the smallest edits are shown that bring it about.
 pub(crate) fn each_mutant(seeds: &[Vec<u8>], read: impl Fn(usize, &[u8])) -> u64 {
     let end = Instant::now() + Duration::from_secs(setting("DISTILL_FUZZ_SECONDS", 2));
-    let mut rng = [0; 32];
-    rng[..8].copy_from_slice(&setting("DISTILL_FUZZ_SEED", 1).to_le_bytes());
-    let config = Config { cases: 8, failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &rng));
+    let (first, count) = (setting("DISTILL_FUZZ_SEED", 1), Cell::new(0));
     let mutants = (0..seeds.len(), prop::collection::vec(Edit::strategy(), 1..6));
-    let mut count = 0;
-    while Instant::now() < end {
+    for batch in 0_u64.. {
+        if Instant::now() >= end {
+            break;
+        }
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&first.to_le_bytes());
+        seed[8..16].copy_from_slice(&batch.to_le_bytes());
+        let config = Config { cases: 8, failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
+        // A runner has its cases once.
+        let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
         let found = runner.run(&mutants, |(which, edits)| {
             let mut bytes = seeds[which].clone();
             edits.iter().for_each(|edit| edit.apply(&mut bytes));
             read(which, &bytes);
+            count.set(count.get() + 1);
             Ok::<(), TestCaseError>(())
         });
         if let Err(failure) = found {
             panic!("{failure}");
         }
-        count += 8;
     }
-    count
+    count.get()
 }
