@@ -250,10 +250,11 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Something that is written to and not replaced.
+/// Something that is written to and not replaced: a device, a pipe, or a link of the system to what is open, as `/dev/stdout`.
 fn is_device(path: &Path) -> bool {
+    let of_system = ["/dev/", "/proc/"].iter().any(|folder| path.starts_with(folder));
     let is_none_of_ours = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
-    ["/dev/", "/proc/"].iter().any(|folder| path.starts_with(folder)) || fs::metadata(path).is_ok_and(is_none_of_ours)
+    (of_system && path.is_symlink()) || fs::metadata(path).is_ok_and(is_none_of_ours)
 }
 
 /// Removes temporary files for `path` whose writers are gone, which the lock shows. Best effort: nobody reads them.
@@ -435,6 +436,11 @@ mod tests {
         assert_eq!(fs::metadata(&path)?.permissions().mode() & 0o777, 0o640);
         write(Path::new("/dev/null"), b"lost")?;
         assert!(!fs::metadata("/dev/null")?.is_file());
+        // Files in memory are files.
+        if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
+            write(&memory.path().join("new"), b"text")?;
+            assert_eq!(names(memory.path()), ["new"]);
+        }
         Ok(())
     }
 
