@@ -334,7 +334,7 @@ pub(super) fn load(
     let (mut train_tables, mut validation_tables) = (Vec::new(), Vec::new());
     for level in &set.levels {
         let name = level.name.as_str();
-        // The first ones of an empty range are all.
+        // Beside a trace to choose on, all of this one is to learn from.
         let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
         train_tables.push(to_learn_from(trace, name, first_held_out, learning)?);
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));

@@ -104,3 +104,45 @@ pub(super) fn weighted<'a>(
     let taken: Vec<(Choice<'a>, f64)> = table.iter().zip(weights).filter(|(_, weight)| *weight > 0.0).collect();
     (!taken.is_empty()).then_some(taken)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::tiny;
+
+    #[test]
+    fn choices_drawn_before_their_rows_are_kept_are_those_drawn_afterwards() {
+        let mut stream = Stream::new(4, "draw");
+        let choices: Vec<_> = (0..600)
+            .map(|i| {
+                let candidates = 1 + stream.below(4);
+                let rows: Vec<[f32; 2]> = (0..candidates).map(|_| [stream.uniform() as f32, 1.0]).collect();
+                (i / 10, stream.below(2) as u8, rows, stream.below(candidates))
+            })
+            .collect();
+        let mut table = tiny::table("job", &choices);
+        for choice in &mut table.choices {
+            choice.weight = (stream.uniform() * stream.uniform()).powi(4) as f32 + 1e-4;
+        }
+        for most in [None, Some(1), Some(40), Some(10_000)] {
+            let afterwards = weighted(&table, 0.7, most, |_| true).expect("choices to learn from");
+            let mut draw = Draw::default();
+            for choice in table.iter() {
+                let header = choice.header;
+                let (episode, kind, weight) = (header.episode, header.kind, header.weight);
+                draw.add(&Outline { episode, kind, weight, candidates: choice.len() as u32 });
+            }
+            let weights = draw.weights(0.7, most).expect("choices to learn from");
+            let mut kept = table.filter(|choice| weights[choice.header.id as usize] > 0.0);
+            kept.drawn = Some(weights.iter().copied().filter(|&w| w > 0.0).collect());
+            // Whatever is asked for then, they are taken as they were drawn.
+            let before = weighted(&kept, 0.0, Some(3), |_| true).expect("choices to learn from");
+            let ids = |taken: &[(Choice<'_>, f64)]| -> Vec<(u64, u64)> {
+                taken.iter().map(|(choice, weight)| (choice.header.id, weight.to_bits())).collect()
+            };
+            assert_eq!(ids(&before), ids(&afterwards));
+            // A heavy one may stand for several.
+            assert!((1..=most.unwrap_or(600)).contains(&afterwards.len()));
+        }
+    }
+}
