@@ -119,3 +119,20 @@ fn check_finite(x: &[f32], table: &LevelTable) -> Result<(), FitError> {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::tiny;
+
+    #[test]
+    fn a_level_without_features_or_without_choices_is_refused() {
+        let mut table = tiny::table("job", &[(0, 0, vec![[1.0, 2.0], [2.0, 1.0]], 0)]);
+        assert!(rows(&table, Target::LogRatio, 1.0, None).is_ok());
+        (table.spec.features, table.x) = (Vec::new(), Vec::new());
+        let refused = rows(&table, Target::LogRatio, 1.0, None).err();
+        assert!(matches!(refused, Some(FitError::NoFeatures { level }) if level == "job"));
+        let forced = tiny::table("job", &[(0, 0, vec![[1.0, 2.0]], 0)]);
+        assert!(matches!(rows(&forced, Target::LogRatio, 1.0, None), Err(FitError::NoChoices { .. })));
+    }
+}

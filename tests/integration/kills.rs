@@ -21,7 +21,7 @@ fn rounds() -> usize {
 }
 
 /// Commands that write, over the inputs that [`inputs`] makes. What they write is below `out`, which is there.
-const WRITERS: [(&str, &[&str]); 12] = [
+const WRITERS: [(&str, &[&str]); 13] = [
     ("record", &["record", "-p", "decima", "-w", TINY, "-n", "24", "-o", "out/trace"]),
     ("fit", &["fit", "train", "-o", "out/student.json"]),
     ("fit --run", &["fit", "train", "--run", "out/run"]),
@@ -87,6 +87,7 @@ const WRITERS: [(&str, &[&str]); 12] = [
     ),
     ("explain", &["explain", "student.json", "test", "--run", "out/run"]),
     ("export", &["export", "student.json", "--to", "c", "-o", "out/c"]),
+    ("demo", &["demo", "-o", "out/demo", "-n", "4", "--workload", TINY, "--max-leaves", "4"]),
     ("report", &["report", "run", "-o", "out/report"]),
 ];
 

@@ -151,6 +151,24 @@ fn workloads() {
 }
 
 #[test]
+fn histories_and_speeds_of_training_jobs() {
+    let seeds = [
+        &b"id,submit_s\n1,0\n2,25.5\n3,21\n\n4, 1e3\n"[..],
+        br#"{"format": "dl2-speed-grid/1", "grid": {"m": [[1, 2.5], [3, 4]]}}"#,
+    ];
+    let (_dir, path) = a_file("jobs");
+    let count = each_mutant(&seeds.map(<[u8]>::to_vec), |which, bytes| {
+        fs::write(&path, bytes).unwrap();
+        match which {
+            0 => drop(workload::training::ArrivalTrace::load(&path, 600.0)),
+            _ => drop(workload::training::SpeedGrid::load(&path)),
+        }
+    });
+    println!("{count} mutants");
+    assert!(count > 0);
+}
+
+#[test]
 fn rules_and_guards() {
     let set = feature::dag::feature_set();
     let seeds = [
