@@ -81,6 +81,13 @@ pub(super) fn ended(error: &str) -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
+/// Leaves the last word to whoever ends the program already: what fails then fails because of that.
+pub(super) fn give_way() {
+    if ENDING.load(Ordering::SeqCst) {
+        wait_for_the_end();
+    }
+}
+
 /// Ends the program wherever it is: its processes, its temporary files, and then itself.
 fn end_now() {
     if ENDING.swap(true, Ordering::SeqCst) {

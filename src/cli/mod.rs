@@ -180,6 +180,7 @@ pub fn main() -> ExitCode {
         Ok(Verdict::GateFailed) => ExitCode::from(1),
         Err(e) if e.chain().any(|c| c.is::<Interrupted>()) => interrupt::ended(&Interrupted.to_string()),
         Err(e) => {
+            interrupt::give_way();
             eprintln!("error: {}", printable(&one_line(&e)));
             ExitCode::from(2)
         }

@@ -96,4 +96,5 @@ for line in sys.stdin:
         asked += 1
         if asked == 3 and how != "leaves children":
             misbehave(message)
+            continue
         say(json.dumps(answer(message)) + "\n")
