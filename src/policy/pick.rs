@@ -37,12 +37,13 @@ impl Picker {
 }
 
 /// Appends the log-softmax of the scores; false if one is not finite. In 64 bits, since log-probabilities far below 0 are told
-/// apart by less than 32 bits can hold, and the probabilities of the next level are their differences.
+/// apart by less than 32 bits can hold, and the probabilities of the next level are their differences. The best score is
+/// taken away first: beside a score of 10¹⁵ the logarithm of the sum would be lost even there.
 pub(super) fn log_softmax(scores: &[f32], out: &mut Vec<f64>) -> bool {
     let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = scores.iter().map(|s| f64::from(s - most).exp()).sum();
-    let total = f64::from(most) + sum.ln();
-    out.extend(scores.iter().map(|&s| f64::from(s) - total));
+    let (most, rest) = (f64::from(most), sum.ln());
+    out.extend(scores.iter().map(|&s| f64::from(s) - most - rest));
     out.iter().all(|p| p.is_finite())
 }
 
@@ -56,4 +57,21 @@ pub(super) fn draw(log_probabilities: &[f64], uniform: f64) -> usize {
         }
     }
     log_probabilities.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_of_any_size_have_probabilities() {
+        for size in [0.0, 1.0, 1e6, 1e14, 1e20, 3e38] {
+            for scores in [[size; 3], [-size; 3], [size, -size, size], [0.0, -size, -size]] {
+                let mut log_prob = Vec::new();
+                assert!(log_softmax(&scores, &mut log_prob), "{scores:?}");
+                let sum: f64 = log_prob.iter().map(|p| p.exp()).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{scores:?}: {log_prob:?}");
+            }
+        }
+    }
 }

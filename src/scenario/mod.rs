@@ -9,7 +9,7 @@ pub use dag::Dag;
 pub use training::Training;
 
 use crate::{
-    level::{FeatureSet, log_sum_exp},
+    level::FeatureSet,
     simulator::Simulation,
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
@@ -177,17 +177,39 @@ impl ChoiceRows {
 /// needs a number.
 pub const LEAST_LOG_PROB: f32 = -50.0;
 
-/// ln Σ exp; −∞ of nothing.
-fn log_sum(values: &[f64]) -> f64 {
-    match values.iter().all(|&v| v == f64::NEG_INFINITY) {
-        true => f64::NEG_INFINITY,
-        false => log_sum_exp(values),
-    }
+/// What log-probabilities are conditional on: ln Σ exp of some of them, as the best and what comes on top of it. Far from 0
+/// the second would be lost in the sum of the two.
+#[derive(Clone, Copy)]
+struct Given {
+    best: f64,
+    rest: f64,
 }
 
-/// What is written of a log-probability, given the `total` of what it is conditional on, one of so many `candidates`.
-fn within(log_prob: f64, total: f64, candidates: usize) -> f32 {
-    // Nothing is known of what follows something impossible: all are alike.
-    let conditional = if total == f64::NEG_INFINITY { -(candidates as f64).ln() } else { log_prob - total };
-    (conditional as f32).clamp(LEAST_LOG_PROB, 0.0)
+impl Given {
+    /// On nothing.
+    const ALL: Self = Self { best: 0.0, rest: 0.0 };
+
+    /// On one of these.
+    fn any(log_probs: impl Iterator<Item = f64> + Clone) -> Self {
+        let best = log_probs.clone().fold(f64::NEG_INFINITY, f64::max);
+        match best == f64::NEG_INFINITY {
+            true => Self { best, rest: 0.0 },
+            false => Self { best, rest: log_probs.map(|p| (p - best).exp()).sum::<f64>().ln() },
+        }
+    }
+
+    /// ln Σ exp; −∞ of nothing.
+    fn ln(self) -> f64 {
+        self.best + self.rest
+    }
+
+    /// What is written of a log-probability, one of so many `candidates`.
+    fn within(self, log_prob: f64, candidates: usize) -> f32 {
+        // Nothing is known of what follows something impossible: all are alike.
+        let conditional = match self.best == f64::NEG_INFINITY {
+            true => -(candidates as f64).ln(),
+            false => log_prob - self.best - self.rest,
+        };
+        (conditional as f32).clamp(LEAST_LOG_PROB, 0.0)
+    }
 }

@@ -8,7 +8,7 @@ mod guards;
 mod rules;
 mod terms;
 
-use super::{Answer, Catalogue, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum, within};
+use super::{Answer, Catalogue, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
 use crate::{
     feature::dag::{Extractor, NO_JOB, feature_set},
     simulator::dag::{Decision, Observation, Simulator, StageRef},
@@ -211,6 +211,11 @@ impl Questions<Dag> for Extractor {
     }
 }
 
+/// What is written of the probability of one of these.
+fn any_of(log_probs: &[f64]) -> f32 {
+    Given::ALL.within(Given::any(log_probs.iter().copied()).ln(), 1)
+}
+
 /// The job level of a decision. `stage_log_prob` has one entry per schedulable stage, or is empty.
 fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f64], abstains: bool, out: &mut ChoiceRows) {
     out.clear();
@@ -223,7 +228,7 @@ fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f64],
     for (candidate, job) in snapshot.candidate_jobs().enumerate() {
         let to = from + snapshot.candidate_stages(candidate).len();
         out.entity.push(job);
-        out.log_prob.push(stage_log_prob.get(from..to).map_or(f32::NAN, |p| within(log_sum(p), 0.0, 1)));
+        out.log_prob.push(stage_log_prob.get(from..to).map_or(f32::NAN, any_of));
         if job == chosen_job {
             out.chosen = Some(candidate);
         }
@@ -250,10 +255,10 @@ fn stage_choice(
     out.clear();
     let stages = extractor.snapshot().candidate_stages(candidate);
     let of_job = stage_log_prob.get(extractor.snapshot().candidate_places(candidate));
-    let total = of_job.map_or(f64::NAN, log_sum);
+    let of_job = of_job.map(|p| (p, Given::any(p.iter().copied())));
     for (i, &stage) in stages.iter().enumerate() {
         out.entity.extend([stage.job, stage.stage]);
-        out.log_prob.push(of_job.map_or(f32::NAN, |p| within(p[i], total, stages.len())));
+        out.log_prob.push(of_job.map_or(f32::NAN, |(p, given)| given.within(p[i], stages.len())));
         if matches!(decision, Decision::Assign { stage: chosen, .. } if chosen == stage) {
             out.chosen = Some(i);
         }
@@ -276,8 +281,8 @@ fn amount_choice(
         out.log_prob.push(match amount_log_prob {
             [] => f32::NAN,
             p if amount > p.len() => LEAST_LOG_PROB,
-            p if amount == cap => within(log_sum(&p[amount - 1..]), 0.0, 1),
-            p => within(p[amount - 1], 0.0, 1),
+            p if amount == cap => any_of(&p[amount - 1..]),
+            p => any_of(&p[amount - 1..amount]),
         });
     }
     out.chosen = Some((executors as usize).min(cap) - 1);
@@ -329,8 +334,9 @@ mod tests {
     #[test]
     fn what_is_all_but_impossible_keeps_its_order_within() {
         each_question(|seen, extractor| {
-            // A million nats below the best, where 32 bits tell no sixteenths apart; and what is ruled out altogether.
-            for lowest in [-1e6, f64::NEG_INFINITY] {
+            // A million nats below the best, where 32 bits tell no sixteenths apart; as far as 32 bits reach; and what is
+            // ruled out altogether.
+            for lowest in [-1e6, -1e16, -6e38, f64::NEG_INFINITY] {
                 let best = seen.schedulable()[0].job;
                 let joint: Vec<f64> = seen
                     .schedulable()

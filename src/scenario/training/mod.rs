@@ -7,7 +7,7 @@
 
 mod catalogue;
 
-use super::{Answer, ChoiceRows, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, log_sum, within};
+use super::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
 use crate::{
     feature::training::{Candidate, Extractor, feature_set},
     simulator::training::{Decision, Observation, Simulator, Task},
@@ -196,13 +196,9 @@ impl Questions<Training> for Extractor {
     }
 }
 
-/// ln of the summed probability of the tasks that a job may have; −∞ if there are none.
-fn of_job(candidate: &Candidate, p: &[f64]) -> f64 {
-    let mut logs = [f64::NEG_INFINITY; 3];
-    for task in candidate.tasks() {
-        logs[task as usize] = p[3 * candidate.place + task as usize];
-    }
-    log_sum(&logs)
+/// That one of the tasks is chosen that a job may have.
+fn of_job(candidate: &Candidate, p: &[f64]) -> Given {
+    Given::any(candidate.tasks().map(|task| p[3 * candidate.place + task as usize]))
 }
 
 /// Go on or close.
@@ -218,9 +214,9 @@ fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: 
     if p.is_empty() {
         out.log_prob.extend([f32::NAN; 2]);
     } else {
-        let goes_on: f64 = candidates.iter().map(|c| of_job(c, p).exp()).sum();
+        let goes_on: f64 = candidates.iter().map(|c| of_job(c, p).ln().exp()).sum();
         // What is left is the probability of closing, and that of all that does not fit.
-        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| within(x.max(0.0).ln(), 0.0, 1)));
+        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| Given::ALL.within(x.max(0.0).ln(), 1)));
     }
     out.chosen = Some(usize::from(closes));
 }
@@ -232,18 +228,11 @@ fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut
         Decision::Close => None,
     };
     // Relative to the largest, so that what is very unlikely as a whole keeps its order within.
-    let logs = || candidates.iter().map(|c| of_job(c, p));
-    let total = match p.is_empty() {
-        true => f64::NAN,
-        false => {
-            let most = logs().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = logs().map(|log| (log - most).exp()).sum();
-            if most == f64::NEG_INFINITY { most } else { most + sum.ln() }
-        }
-    };
+    let goes_on = (!p.is_empty()).then(|| Given::any(candidates.iter().map(|c| of_job(c, p).ln())));
     for (i, candidate) in candidates.iter().enumerate() {
         out.entity.push(candidate.job);
-        out.log_prob.push(if p.is_empty() { f32::NAN } else { within(of_job(candidate, p), total, candidates.len()) });
+        let log_prob = |given: Given| given.within(of_job(candidate, p).ln(), candidates.len());
+        out.log_prob.push(goes_on.map_or(f32::NAN, log_prob));
         if chosen == Some(candidate.job) {
             out.chosen = Some(i);
         }
@@ -252,12 +241,12 @@ fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut
 
 /// Which task for a job.
 fn task_choice(candidate: &Candidate, decision: Decision, p: &[f64], out: &mut ChoiceRows) {
-    let total = if p.is_empty() { f64::NAN } else { of_job(candidate, p) };
+    let given = (!p.is_empty()).then(|| of_job(candidate, p));
     let tasks = candidate.tasks().count();
     for (i, task) in candidate.tasks().enumerate() {
         out.entity.extend([candidate.job, task as u32]);
-        let log_prob = p.get(3 * candidate.place + task as usize);
-        out.log_prob.push(log_prob.map_or(f32::NAN, |&log_prob| within(log_prob, total, tasks)));
+        let log_prob = |given: Given| given.within(p[3 * candidate.place + task as usize], tasks);
+        out.log_prob.push(given.map_or(f32::NAN, log_prob));
         if matches!(decision, Decision::Add { job, task: chosen, .. } if (job, chosen) == (candidate.job, task)) {
             out.chosen = Some(i);
         }
