@@ -1,7 +1,7 @@
 //! The lines that go to a process and come back, as `docs/foreign-policies.md` describes them.
 
 use super::super::{CLUSTER_COLUMNS, Column, Inputs, JOB_COLUMNS, NODE_COLUMNS, Scores};
-use super::process::escaped;
+use super::process::{cut, escaped};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -35,8 +35,15 @@ pub(super) fn read_ready(line: &[u8]) -> Result<(), String> {
         Ok(Ready { protocol, .. }) => {
             Err(format!("it speaks protocol {protocol}, this build of distill protocol {PROTOCOL}"))
         }
-        Err(error) => Err(format!("expected {{\"protocol\": {PROTOCOL}}} in answer to the first line: {error}")),
+        Err(error) => {
+            Err(format!("expected {{\"protocol\": {PROTOCOL}}} in answer to the first line: {}", brief(&error)))
+        }
     }
+}
+
+/// What the reader of JSON says, which may quote a value of any length.
+fn brief(error: &serde_json::Error) -> String {
+    cut(error.to_string().as_bytes())
 }
 
 /// Appends the line that begins an episode.
@@ -106,13 +113,14 @@ pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(
     let mut json = serde_json::Deserializer::from_slice(line);
     let answer = Answer(scores).deserialize(&mut json).and_then(|head| json.end().map(|()| head));
     let head = answer.map_err(|error| {
+        let error = brief(&error);
         let bare = |word: &[u8]| line.windows(word.len()).any(|w| w == word);
         match bare(b"NaN") || bare(b"Infinity") {
             true => format!("{error}; JSON has no NaN and no Infinity, write null for a stage that may not be chosen"),
             false if !line.trim_ascii_start().starts_with(b"{") => {
                 format!("{error}; standard output is for answers only, write notes to standard error")
             }
-            false => error.to_string(),
+            false => error,
         }
     })?;
     if let Some(error) = head.error {
@@ -300,6 +308,10 @@ mod tests {
         assert_eq!(read_ready(br#"{"protocol": 1, "name": "mine"}"#), Ok(()));
         assert!(read_ready(br#"{"protocol": 2}"#).is_err_and(|e| e.contains("speaks protocol 2")));
         assert!(read_ready(b"Loading weights...").is_err_and(|e| e.contains("in answer to the first line")));
+        // What is refused may be long; the error is not.
+        let long = "x".repeat(1 << 20);
+        assert!(said(&format!(r#"{{"stage_scores": ["{long}"]}}"#)).len() < 1000);
+        assert!(read_ready(format!(r#"{{"protocol": "{long}"}}"#).as_bytes()).is_err_and(|e| e.len() < 1000));
     }
 
     #[test]
