@@ -46,6 +46,31 @@ const MOST_TASKS: u32 = 1_000_000;
 const MOST_STAGES: usize = 100_000;
 const MOST_DESCENDANTS: usize = 4_000_000;
 
+/// Most such pairs of all jobs of a file: 256 MB.
+const MOST_IN_FILE: usize = 64_000_000;
+
+/// Counts the pairs of a stage and one that needs its output over the jobs of a file.
+#[derive(Default)]
+pub(super) struct Pairs(usize);
+
+impl Pairs {
+    /// Takes in a job; what is wrong if that is too many.
+    pub(super) fn add(&mut self, job: &JobTemplate) -> Result<(), (Option<usize>, String)> {
+        self.0 += job.descendants.iter().map(Vec::len).sum::<usize>();
+        match self.0 > MOST_IN_FILE {
+            false => Ok(()),
+            true => Err((
+                None,
+                format!(
+                    "the jobs up to this one have {} pairs of a stage and one that needs its output, directly or through \
+                     others; at most {MOST_IN_FILE} are allowed in a file: shorten the chains, or give fewer jobs",
+                    self.0
+                ),
+            )),
+        }
+    }
+}
+
 impl StageTemplate {
     /// What is wrong with the stage, wherever it comes from.
     fn check(&self) -> Result<(), String> {

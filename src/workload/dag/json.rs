@@ -1,8 +1,9 @@
 //! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
 
 use super::{
-    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError, duration::LEVELS,
-    job::TIMES_MS,
+    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
+    duration::LEVELS,
+    job::{Pairs, TIMES_MS},
 };
 use crate::workload::read_text;
 use serde::Deserialize;
@@ -108,7 +109,7 @@ impl JsonWorkload {
         if raw.jobs.is_empty() {
             return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
         }
-        let mut jobs = Vec::with_capacity(raw.jobs.len());
+        let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
         for (position, job) in raw.jobs.into_iter().enumerate() {
             let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
             if !TIMES_MS.contains(&job.arrival_ms) {
@@ -121,6 +122,7 @@ impl JsonWorkload {
             let name = job.name.unwrap_or_else(|| format!("job-{position}"));
             let template =
                 JobTemplate::new(name, stages, &job.edges).map_err(|(stage, problem)| bad(stage, problem))?;
+            pairs.add(&template).map_err(|(stage, problem)| bad(stage, problem))?;
             jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
         }
         // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
@@ -221,5 +223,17 @@ mod tests {
             let message = load(&text).unwrap_err();
             assert!(message.contains("workload.json") && message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn long_chains_are_counted_over_all_jobs() {
+        let edges: Vec<String> = (1..2_800).map(|child| format!("[{},{child}]", child - 1)).collect();
+        let stages = vec![r#"{"num_tasks":1,"durations":1}"#; 2_800].join(",");
+        let job = format!(r#"{{"arrival_ms":0,"edges":[{}],"stages":[{stages}]}}"#, edges.join(","));
+        let jobs = |n: usize| format!(r#"{{"jobs":[{}]}}"#, vec![job.as_str(); n].join(","));
+        assert!(load(&jobs(1)).is_ok());
+        // 2,800 × 2,799 / 2 pairs each.
+        let message = load(&jobs(17)).unwrap_err();
+        assert!(message.contains("job 16: ") && message.contains("66616200 pairs"), "{message}");
     }
 }

@@ -1,6 +1,9 @@
 //! TPC-H queries with task durations measured on Spark (the profiles published with Decima, SIGCOMM 2019).
 
-use super::{Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError};
+use super::{
+    Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
+    job::Pairs,
+};
 use crate::{rng::Stream, workload::read_text};
 use serde::Deserialize;
 use std::{
@@ -56,7 +59,7 @@ impl TpchProfiles {
         if raw.format != "tpch-stage-profiles-v1" {
             return Err(format(format!("format is `{}`, expected `tpch-stage-profiles-v1`", raw.format)));
         }
-        let mut jobs = Vec::with_capacity(raw.jobs.len());
+        let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
         for (position, job) in raw.jobs.iter().enumerate() {
             let (query, size) = (1 + position / SIZES.len(), SIZES[position % SIZES.len()]);
             if (job.query as usize, job.size.as_str()) != (query, size) {
@@ -69,7 +72,8 @@ impl TpchProfiles {
                 let stage = clean(stage, warmup_ms).ok_or_else(|| bad(Some(i), "has no durations".to_owned()))?;
                 stages.push(stage);
             }
-            let template = JobTemplate::new(format!("q{query}-{size}"), stages, &job.edges);
+            let template = JobTemplate::new(format!("q{query}-{size}"), stages, &job.edges)
+                .and_then(|template| pairs.add(&template).map(|()| template));
             jobs.push(Arc::new(template.map_err(|(stage, problem)| bad(stage, problem))?));
         }
         if jobs.is_empty() {
