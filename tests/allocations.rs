@@ -14,9 +14,8 @@ use sched_distill::{
         self, Policy, StudentPolicy,
         foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
     },
-    scenario::{Dag, Observation, Questions, Scenario, Training, dag::Probabilities},
-    simulator::{Simulation, dag::Simulator},
-    workload,
+    scenario::{Dag, Observation, Questions, Scenario, Training},
+    simulator::Simulation,
 };
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -177,7 +176,7 @@ fn what_surrounds_a_foreign_network_allocates_nothing() {
 #[cfg(feature = "toolkit")]
 #[test]
 fn a_choice_log_allocates_nothing() {
-    use sched_distill::recorder::ChoiceLog;
+    use sched_distill::{recorder::ChoiceLog, scenario::dag::Probabilities, simulator::dag::Simulator, workload};
 
     let workload = workload::dag::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
     let mut policy = policy::dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();

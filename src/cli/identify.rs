@@ -88,7 +88,10 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
     if let Some(path) = &args.output {
         check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
     }
-    let trace = common.trace(&args.trace)?;
+    let trace = match args.exceptions.is_empty() {
+        true => common.trace(&args.trace)?,
+        false => common.lessons(&args.trace)?,
+    };
     let known = known_rules(&trace, &args.rules)?;
     if known.is_empty() {
         bail!("{}: the trace has the features of no known rule; give rules with --rule NAME=RULE", trace.dir.display());
@@ -304,7 +307,7 @@ fn with_exceptions(
         min_fidelity: args.min_fidelity,
         ..ExceptionParams::default()
     };
-    let validation = args.validation.as_deref().map(|path| common.trace(path)).transpose()?;
+    let validation = args.validation.as_deref().map(|path| common.lessons(path)).transpose()?;
     let (train, validation) = load(trace, validation.as_ref(), None, output)?;
     let bar = StepBar::new(train.len(), output);
     let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();

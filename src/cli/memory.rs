@@ -1,6 +1,6 @@
 //! The end of memory: one clear line instead of an abort.
 
-use crate::file;
+use crate::{file, trace::lacks_memory};
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     io::Write,
@@ -25,7 +25,7 @@ pub struct Allocator;
 /// Hands on what there is.
 fn or_end(at: *mut u8, bytes: usize) -> *mut u8 {
     if at.is_null() {
-        end(bytes);
+        end(Some(bytes));
     }
     at
 }
@@ -56,12 +56,17 @@ unsafe impl GlobalAlloc for Allocator {
 
 /// Ends the program, without asking for memory.
 #[cold]
-fn end(bytes: usize) -> ! {
+fn end(bytes: Option<usize>) -> ! {
     let mut text = [0; 1024];
     let mut rest = &mut text[..];
     let doing = DOING.try_read().map_or("", |doing| *doing);
     // What does not fit is left out.
-    let _ = writeln!(rest, "error: not enough memory: {} MiB more are needed{doing}", bytes.div_ceil(1 << 20));
+    let _ = match bytes {
+        Some(bytes) => {
+            writeln!(rest, "error: not enough memory: {} MiB more are needed{doing}", bytes.div_ceil(1 << 20))
+        }
+        None => writeln!(rest, "error: not enough memory{doing}"),
+    };
     let left = rest.len();
     let _ = std::io::stderr().write_all(&text[..text.len() - left]);
     file::remove_pending();
@@ -79,13 +84,16 @@ fn exit() -> ! {
     std::process::exit(2)
 }
 
-/// Leaves it to those who read tables to say what their decoder panics about.
+/// Leaves it to those who read tables to say what their decoder panics about, unless that is the end of memory, which it asks
+/// the system for by itself.
 pub(super) fn quiet_decoders() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let of_decoder = |file: &str| ["polars", "zstd"].iter().any(|name| file.contains(name));
-        if !panic.location().is_some_and(|at| of_decoder(at.file())) {
-            usual(panic);
+        match panic.location().is_some_and(|at| of_decoder(at.file())) {
+            true if panic.payload_as_str().is_some_and(lacks_memory) => end(None),
+            true => {}
+            false => usual(panic),
         }
     }));
 }

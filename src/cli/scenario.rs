@@ -53,13 +53,21 @@ impl Common {
     ///
     /// One that cannot be read, or of another scenario than the user names.
     pub(super) fn trace(&self, path: &Path) -> Result<Trace> {
+        self.open(path, "")
+    }
+
+    /// As [`Self::trace`], for a command that learns from as many of its choices as `--max-choices` lets it.
+    pub(super) fn lessons(&self, path: &Path) -> Result<Trace> {
+        self.open(path, "let fewer choices be taken with --max-choices, or ")
+    }
+
+    fn open(&self, path: &Path, advice: &str) -> Result<Trace> {
         let trace = Trace::open(path)?;
         self.allow(path, &trace.manifest.feature_set)?;
         let levels = trace.manifest.feature_set.levels.iter().map(|level| (trace.rows_of(&level.name), &level.name));
         if let Some((rows, name)) = levels.max() {
             memory::doing(format!(
-                " for {}, whose level `{name}` has {rows} rows; let fewer choices be taken with --max-choices, or allow more \
-                 memory",
+                " for {}, whose level `{name}` has {rows} rows; {advice}allow more memory",
                 path.display()
             ));
         }

@@ -220,6 +220,13 @@ fn read<R: MmapBytesReader>(file: &str, reader: ParquetReader<R>, problems: &mut
     data
 }
 
+/// Whether a decoder of tables panics because it gets no memory, by what it says.
+#[must_use]
+pub fn lacks_memory(said: &str) -> bool {
+    // Words of polars, which maps files into memory, and of zstd, which is in C.
+    said.contains("OutOfMemory") || said.contains("null pointer")
+}
+
 /// Reports the damage that polars finds in a file, as an error or, for some of it, by a panic.
 fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problems: &mut Problems) -> Option<T> {
     let reason = match catch_unwind(AssertUnwindSafe(read)) {
@@ -227,8 +234,7 @@ fn guarded<T>(file: &str, read: impl FnOnce() -> Result<T, PolarsError>, problem
         Ok(Err(error)) => error.to_string(),
         Err(panic) => {
             let said = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            // Words of polars, which maps files into memory, and of zstd, which is in C.
-            match said.is_some_and(|said| said.contains("OutOfMemory") || said.contains("null pointer")) {
+            match said.is_some_and(lacks_memory) {
                 true => "there is not enough memory for it".to_owned(),
                 false => "its contents are damaged".to_owned(),
             }

@@ -33,6 +33,7 @@ mod unfinished;
 mod untrusted;
 mod writer;
 
+pub use columns::lacks_memory;
 pub(crate) use directory::difference;
 pub use error::{Problem, TraceError};
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
