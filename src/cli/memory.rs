@@ -4,11 +4,19 @@ use crate::{file, trace::lacks_memory};
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     io::Write,
-    sync::RwLock,
+    sync::{
+        RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 
 /// What is being worked on, and how it could do with less memory.
 static DOING: RwLock<&str> = RwLock::new("");
+
+/// Whether a thread is ending the program.
+static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Says what is being worked on from now on, and how it could do with less memory, for the line that ends a program that
 /// has not enough.
@@ -57,6 +65,10 @@ unsafe impl GlobalAlloc for Allocator {
 /// Ends the program, without asking for memory.
 #[cold]
 fn end(bytes: Option<usize>) -> ! {
+    // One thread has the last word.
+    while ENDS.swap(true, Ordering::Relaxed) {
+        thread::sleep(Duration::from_secs(1));
+    }
     let mut text = [0; 1024];
     let mut rest = &mut text[..];
     let doing = DOING.try_read().map_or("", |doing| *doing);
