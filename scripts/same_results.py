@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Whether two builds of distill come to the same values, bit for bit: for a change that must not change results.
+
+    python scripts/same_results.py OLD NEW [--tpch tpch_profiles.json.gz]     # two programs; needs polars
+
+Compares, for both scenarios,
+
+* every number that `simulate --json` prints, for four workloads and six policies each;
+* every cell of the tables of a recorded trace;
+* the models of the student that `fit` makes of it by default, in both programs;
+* the decisions of a student of every kind, made by OLD and read by both: each schedules, and is recorded until there are
+  100,000 rows of candidates.
+
+What OLD calls otherwise is found by RENAMED. Prints a line per comparison; exit code 1 if one differs, with the first differences.
+"""
+import argparse
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+import polars as pl
+
+# Names of OLD and what NEW calls them: levels, columns, keys of JSON.
+RENAMED: dict[str, str] = {}
+
+ROWS = 100_000
+
+LEARNERS = ["tree", "linear", "linear-tree", "logit", "spline-logit", "pairwise-tree"]
+
+SCENARIOS = {
+    "dag": {
+        "workloads": [
+            "builtin",
+            "builtin,executors=25,jobs=100,rate=1e-4",
+            "builtin,arrivals=bursty,edge=mix,executors=5",
+            "builtin,edge=half-executors,delay=500,warmup=0",
+        ],
+        "policies": ["random", "weighted-fair", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair", "decima", "fair"],
+        "teacher": "sjf-cp,temperature=0.3,mode=sample",
+        "recorded": ("builtin,jobs=30", 20),
+        "structures": ["hierarchical", "flat"],
+        "regime": "jobs_in_system",
+        "guards": [
+            "job: held_of_fair_share >= 1.4 last",
+            "stage: unfinished_parents > 0 last",
+            "cluster: executors_given > 4 never",
+        ],
+    },
+    "training": {
+        "workloads": [
+            "builtin",
+            "builtin,dips=0.2",
+            "builtin,nodes=24,jobs=90,arrivals=bursty,speed=analytic",
+            "builtin,length-spread=1,epoch-error=0.2,speed-error=0.1",
+        ],
+        "policies": ["fifo", "srtf-time", "tetris", "optimus", "dl2", "drf"],
+        "teacher": "dl2,mode=sample",
+        "recorded": ("builtin,jobs=30", 6),
+        "structures": ["hierarchical"],
+        "regime": "jobs_in_system",
+        "guards": ["cluster: is_none <= 0 and best_speedup <= 0.02 never"],
+    },
+}
+
+
+def run(program, *words):
+    done = subprocess.run([program, *words, "-q"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{program} {' '.join(map(str, words))}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def renamed(name):
+    return RENAMED.get(name, name)
+
+
+def leaves(value, path=()):
+    """Every scalar of a JSON value by its path, with the names of NEW."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, renamed(key)))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, (*path, place))
+    else:
+        yield path, renamed(value) if isinstance(value, str) else value
+
+
+def same(a, b):
+    if isinstance(a, float) and isinstance(b, (int, float)):
+        return struct.pack("d", a) == struct.pack("d", b) or (math.isnan(a) and math.isnan(b))
+    return a == b
+
+
+class Report:
+    def __init__(self):
+        self.different = 0
+
+    def compare(self, what, old, new):
+        """Compares two lists of (place, value); what NEW has besides is no difference."""
+        new, count, wrong = dict(new), 0, []
+        for place, value in old:
+            count += 1
+            if place not in new or not same(value, new[place]):
+                wrong.append(f"{place}: {value!r} has become {new.get(place, 'nothing')!r}")
+        self.say(what, count, wrong)
+
+    def say(self, what, count, wrong):
+        verdict = f"{len(wrong):,} DIFFER" if wrong or not count else "same"
+        print(f"{what:<72} {count:>11,} values  {verdict}", flush=True)
+        for line in wrong[:3]:
+            print(f"    {line}")
+        self.different += bool(wrong) or not count
+
+
+def tables(trace):
+    """The columns of a trace: (table, column) and its cells."""
+    manifest = json.loads((trace / "manifest.json").read_text())
+    names = sorted({pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") for table in manifest["tables"]})
+    for name in names:
+        paths = [trace / table["path"] for table in manifest["tables"] if pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") == name]
+        for column in pl.concat([pl.read_parquet(path) for path in paths]):
+            yield (renamed(name), renamed(column.name)), column
+
+
+def compare_traces(report, what, old, new):
+    new, count, wrong = dict(tables(new)), 0, []
+    for place, column in tables(old):
+        count += len(column)
+        other = new.get(place)
+        if other is None or len(other) != len(column):
+            wrong.append(f"{place}: {'missing' if other is None else f'{len(column)} rows have become {len(other)}'}")
+        # Floats are compared by value: no cell of a trace is NaN or a negative zero that matters.
+        elif not column.cast(other.dtype).eq_missing(other).all():
+            row = (~column.cast(other.dtype).eq_missing(other)).arg_true()[0]
+            wrong.append(f"{place}, row {row}: {column[row]!r} has become {other[row]!r}")
+    report.say(what, count, wrong)
+
+
+def rows_of(trace):
+    manifest = json.loads((trace / "manifest.json").read_text())
+    levels = [level["name"] for level in manifest["feature_set"]["levels"]]
+    return sum(table["rows"] for table in manifest["tables"] if pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") in levels)
+
+
+def scenario(report, name, plan, old, new, extra, folder):
+    which = ["--scenario", name]
+    for workload in plan["workloads"] + extra:
+        policies = [word for policy in plan["policies"] for word in ("-p", policy)]
+        printed = [run(p, "simulate", *which, "-w", workload, *policies, "-n", "6", "--json") for p in (old, new)]
+        figures = [leaves([json.loads(line) for line in text.splitlines()]) for text in printed]
+        report.compare(f"{name}: simulate -w {workload}", *figures)
+
+    traces, students = {}, {}
+    workload, episodes = plan["recorded"]
+    for side, program in (("old", old), ("new", new)):
+        traces[side], students[side] = folder / f"{name}-{side}", folder / f"{name}-{side}.json"
+        run(program, "record", *which, "-p", plan["teacher"], "-w", workload, "-n", str(episodes), "-o", traces[side])
+        run(program, "fit", traces[side], "-o", students[side])
+    compare_traces(report, f"{name}: record -p {plan['teacher']}", traces["old"], traces["new"])
+    models = [leaves(json.loads(students[side].read_text())["levels"]) for side in ("old", "new")]
+    report.compare(f"{name}: fit, the models", *models)
+
+    for label, policy in students_of_every_kind(old, traces["old"], plan, folder / name):
+        needed = episodes
+        while True:
+            driven = {}
+            for side, program in (("old", old), ("new", new)):
+                driven[side] = folder / f"driven-{side}"
+                words = ["-w", workload, "-n", str(needed), "-o", driven[side], "--force"]
+                run(program, "record", *which, "-p", policy, *words)
+            if rows_of(driven["old"]) >= ROWS:
+                break
+            needed *= 4
+        compare_traces(report, f"{name}: decisions of a student, {label}", driven["old"], driven["new"])
+
+
+def students_of_every_kind(program, trace, plan, start):
+    """Label and policy of each."""
+    for structure in plan["structures"]:
+        path = f"{start}-{structure}.json"
+        learners = LEARNERS if structure == "hierarchical" else LEARNERS[:1]
+        run(program, "fit", trace, "-o", path, "--learner", ",".join(learners), "--structure", structure)
+        for kind in learners:
+            yield f"{kind}, {structure}", f"student:{path},model={kind}"
+    guarded = f"{start}-guarded.json"
+    guards = [word for guard in plan["guards"] for word in ("--guard", guard)]
+    run(program, "patch", f"{start}-hierarchical.json", *guards, "-o", guarded, "-n", "1")
+    yield "tree with guards", f"student:{guarded}"
+
+    student = json.loads(pathlib.Path(f"{start}-hierarchical.json").read_text())
+    for spec, level in zip(student["feature_set"]["levels"], student["levels"]):
+        columns = [feature["name"] for feature in spec["features"]]
+        if plan["regime"] in columns:
+            level["models"] = [regime(level["models"][:2], columns.index(plan["regime"]))]
+    path = pathlib.Path(f"{start}-regime.json")
+    path.write_text(json.dumps(student))
+    yield "regime", f"student:{path}"
+
+
+def regime(models, column):
+    """A model that takes the first of two up to ten of a feature, and the second above."""
+    leaf = 2**32 - 1
+    tree = {
+        "operator": "<=", "feature": [column, 0, 0], "threshold": [10.0, 0.0, 0.0], "left": [1, leaf, leaf],
+        "right": [2, leaf, leaf], "default_left": [True] * 3, "value": [0.0, 0.0, 1.0], "impurity": [0.0] * 3,
+        "n_samples": [0] * 3, "weight": [0.0] * 3,
+    }  # fmt: skip
+    model = {"type": "regime", "tree": tree, "models": [each["model"] for each in models]}
+    return {"name": models[0]["name"], "temperature": models[0]["temperature"], "model": model}
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("old", type=pathlib.Path)
+    words.add_argument("new", type=pathlib.Path)
+    words.add_argument("--tpch", type=pathlib.Path, help="TPC-H profiles, for one more workload")
+    words.add_argument("--scenario", choices=SCENARIOS, help="one of them alone")
+    args = words.parse_args()
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, plan in SCENARIOS.items():
+            if args.scenario in (None, name):
+                extra = [f"tpch:{args.tpch},jobs=30"] if args.tpch and name == "dag" else []
+                scenario(report, name, plan, args.old.resolve(), args.new.resolve(), extra, pathlib.Path(folder))
+    sys.exit(1 if report.different else 0)
+
+
+if __name__ == "__main__":
+    main()
