@@ -65,8 +65,9 @@ proptest! {
             }
             _ => {}
         }
-        // All values that can matter: both sides of thresholds, whole numbers, ends of ranges; tied features share them.
-        let mut values: Vec<Vec<f32>> = row.iter().map(|v| vec![*v, -1.0, 0.5, 4.0]).collect();
+        // All values that can matter: both sides of thresholds, whole numbers, ends of ranges, whole ones too; tied features share
+        // them.
+        let mut values: Vec<Vec<f32>> = row.iter().map(|v| vec![*v, -1.0, 0.5, 1.0, 4.0]).collect();
         for node in (0..tree.nodes()).filter(|&n| !tree.is_leaf(n)) {
             let t = tree.threshold[node];
             values[tree.feature[node] as usize].extend([t, t.next_up(), t.floor(), t.next_up().ceil()]);
@@ -159,6 +160,7 @@ fn level() -> LevelSpec {
         meaning: String::new(),
         scope,
         version: 1,
+        whole: unit == "tasks" || scope == Scope::Rank,
     };
     LevelSpec {
         name: "job".to_owned(),
@@ -314,7 +316,7 @@ fn ranks_and_ratios_are_those_that_were_recorded() {
         let mut log = ChoiceLog::<Dag>::new(abstains);
         let mut step = 0;
         let id = EpisodeId { seed: 1, split: Split::Train, episode: 0 };
-        run_episode(&*workload, &mut *policy, id, false, |seen, decision, p| {
+        run_episode(&*workload, &mut *policy, id, |seen, decision, p| {
             log.push(0, step, seen, decision, p);
             step += 1;
         })
