@@ -30,6 +30,7 @@ fn student(model: &Model, width: usize) -> Student {
         meaning: "A number.".to_owned(),
         scope: Scope::Absolute,
         version: 1,
+        whole: false,
     };
     let level = LevelSpec {
         name: "job".to_owned(),

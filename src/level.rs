@@ -24,11 +24,11 @@ pub enum Scope {
 
 /// One feature: a column of a level's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "StoredFeature")]
 pub struct FeatureSpec {
     /// Stable column name, e.g. `remaining_work_rank`.
     pub name: String,
-    /// Unit of the value: `ms`, `tasks`, `ms·tasks`, `executors`, `1` for pure numbers, `0/1` for flags.
+    /// Unit of the value: `ms`, `tasks`, `ms·tasks`, `executors`, `1` for pure numbers, [`FLAG`] for flags.
     pub unit: String,
     /// One sentence that the report prints.
     pub meaning: String,
@@ -36,6 +36,34 @@ pub struct FeatureSpec {
     pub scope: Scope,
     /// Version of the definition; a change of meaning under the same name raises it.
     pub version: u32,
+    /// Whether all values are whole numbers. Not part of the hash.
+    pub whole: bool,
+}
+
+/// Unit of features that are 0 or 1.
+pub const FLAG: &str = "0/1";
+
+/// A feature in a file, which need not say whether it is whole.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredFeature {
+    name: String,
+    unit: String,
+    meaning: String,
+    scope: Scope,
+    version: u32,
+    whole: Option<bool>,
+}
+
+impl From<StoredFeature> for FeatureSpec {
+    fn from(stored: StoredFeature) -> Self {
+        let StoredFeature { name, unit, meaning, scope, version, whole } = stored;
+        // Units of what was counted when files did not say it.
+        let counts = [FLAG, "executors", "jobs", "servers", "slots", "stages", "tasks", "workers"];
+        let counted = scope == Scope::Rank || (scope == Scope::Absolute && counts.contains(&unit.as_str()));
+        let whole = whole.unwrap_or(counted);
+        Self { name, unit, meaning, scope, version, whole }
+    }
 }
 
 /// One level of a scenario: its name, what its candidates are, and their features in column order.

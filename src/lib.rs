@@ -35,7 +35,7 @@
 //! ```
 //! # #[cfg(feature = "toolkit")] {
 //! use sched_distill::{
-//!     distiller::{FitParams, fit_student}, model::Provenance, policy::{self, StudentPolicy},
+//!     distiller::{FitParams, Subject, fit_student}, model::Provenance, policy::{self, StudentPolicy},
 //!     feature, recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::Dag, workload,
 //! };
 //!
@@ -46,7 +46,7 @@
 //!     for episode in 0..episodes {
 //!         let mut step = 0;
 //!         let id = EpisodeId { seed: 1, split, episode };
-//!         run_episode(&*workload, &mut *teacher.fresh(), id, false, |seen, decision, p| {
+//!         run_episode(&*workload, &mut *teacher.fresh(), id, |seen, decision, p| {
 //!             log.push(episode, step, seen, decision, p);
 //!             step += 1;
 //!         })?;
@@ -55,11 +55,12 @@
 //! };
 //! let (train, validation) = (record(Split::Train, 4)?, record(Split::Validation, 2)?);
 //! let params = FitParams { max_leaf_nodes: 8, ..FitParams::default() };
-//! let student = fit_student(feature::dag::feature_set(), false, (&train, &validation), &params, Provenance::default())?;
+//! let subject = Subject { feature_set: feature::dag::feature_set(), abstains: teacher.abstains() };
+//! let student = fit_student(subject, (&train, &validation), &params, Provenance::default())?;
 //!
 //! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;
 //! let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
-//! let run = run_episode(&*workload, &mut scheduler, id, false, |_, _, _| {})?;
+//! let run = run_episode(&*workload, &mut scheduler, id, |_, _, _| {})?;
 //! assert!(run.outcome.completed);
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -62,7 +62,7 @@ impl<S: Scenario> Runner<'_, S> {
         }
         let id = EpisodeId { seed: self.seed, split, episode };
         let workload = of_episode(self.workloads, episode);
-        let run = run_episode(workload, &mut *policy.fresh(), id, false, |_, _, _| {})?;
+        let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
         self.progress.episode(run.outcome.decisions);
         Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
     }
@@ -227,7 +227,7 @@ impl<'a, S: Scenario> Arena<'a, S> {
         for episode in episodes {
             let id = EpisodeId { seed: self.seed, split, episode };
             let workload = of_episode(self.workloads, episode);
-            run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+            run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
                 questions.update(seen);
                 path.clear();
                 let answer = Answer { decision, probabilities: &silent };
@@ -286,7 +286,7 @@ impl<'a, S: Scenario> Arena<'a, S> {
                 let mut ignored = S::Probabilities::default();
                 let id = EpisodeId { seed: self.seed, split, episode };
                 let workload = of_episode(self.workloads, episode);
-                run_episode(workload, &mut *driver.fresh(), id, false, |seen, decision, _| {
+                run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
                     decisions += 1;
                     for (other, count) in asked.iter_mut().zip(&mut different) {
                         match other.decide(seen, &mut ignored) {

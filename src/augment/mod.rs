@@ -20,7 +20,7 @@ use crate::{
     scenario::{Catalogue, Scenario, TermTemplate},
 };
 use moves::Move;
-use race::race;
+use race::{Course, race};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -292,9 +292,9 @@ impl<S: Scenario> Search<'_, '_, S> {
             let mut moves = moves(&self.best);
             moves.retain(|m| m.student.size() <= self.params.max_size && !self.refused.contains(&m.student));
             let students: Vec<Student> = moves.iter().map(|m| m.student.clone()).collect();
-            let episodes = (self.next_train, 4, 128);
-            self.next_train += episodes.2;
-            let ranked = race(self.arena, &self.best, &students, episodes, until)?;
+            let course = Course { first: self.next_train, block: 4, most: 128 };
+            self.next_train += course.most;
+            let ranked = race(self.arena, &self.best, &students, course, until)?;
             // The best that are left get their chance on validation; what fails there is not tried again.
             let hopeful = ranked.iter().take(3).filter(|r| r.1.mean < 0.0);
             let mut tried = false;

@@ -6,7 +6,6 @@ use super::{
     moves,
 };
 use crate::{
-    level::Scope,
     model::{Model, NamedModel, Operator, Place, Slot, Student},
     policy::StudentPolicy,
     rng::Split,
@@ -27,9 +26,6 @@ struct Coordinate {
     whole: Option<fn(f64) -> f64>,
 }
 
-/// Units of features that count, or are 0 or 1.
-const COUNTS: [&str; 5] = ["0/1", "executors", "jobs", "stages", "tasks"];
-
 /// How a guard's number becomes whole where its feature is: `x > 2.7` and `x >= 2.3` say what `x > 2` and `x >= 3` say.
 fn whole(student: &Student, place: &Place) -> Option<fn(f64) -> f64> {
     let Place::Guard { guard, condition } = *place else { return None };
@@ -40,7 +36,7 @@ fn whole(student: &Student, place: &Place) -> Option<fn(f64) -> f64> {
         Operator::Above | Operator::AtMost => f64::floor,
         Operator::AtLeast | Operator::Below => f64::ceil,
     };
-    (feature.scope == Scope::Absolute && COUNTS.contains(&feature.unit.as_str())).then_some(round)
+    feature.whole.then_some(round)
 }
 
 /// How far a coefficient that does nothing moves scores at a step of 1, in units of the temperature.

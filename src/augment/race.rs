@@ -78,8 +78,18 @@ fn quantile(z: f64, degrees: usize) -> f64 {
     z + (z3 + z) / (4.0 * n) + second + third
 }
 
-/// Races `candidates` against `incumbent` on training episodes from `first` on: `block` of them at first, twice as many in
-/// all after each round, up to `most`. After each round those drop out that are significantly worse than the incumbent or
+/// Training episodes of a race.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    /// Number of the first.
+    pub(super) first: u32,
+    /// How many the first round has.
+    pub(super) block: u32,
+    /// How many there are in all.
+    pub(super) most: u32,
+}
+
+/// Races `candidates` against `incumbent`: over a block of episodes at first, twice as many in all after each round. After each round those drop out that are significantly worse than the incumbent or
 /// than the best candidate, that decide as the incumbent does, and the worse half of the rest.
 ///
 /// Returns the survivors, best first, with their differences to the incumbent.
@@ -87,9 +97,10 @@ pub(super) fn race<S: Scenario>(
     arena: &mut Arena<'_, S>,
     incumbent: &Student,
     candidates: &[Student],
-    (first, block, most): (u32, u32, u32),
+    course: Course,
     budget: u64,
 ) -> Result<Vec<(usize, Paired)>, AugmentError> {
+    let Course { first, block, most } = course;
     let mut alive: Vec<usize> = (0..candidates.len()).collect();
     let mut scores: Vec<Vec<f64>> = vec![Vec::new(); candidates.len()];
     let mut base = Vec::new();

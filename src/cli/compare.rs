@@ -2,10 +2,10 @@
 
 use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
 use crate::{
-    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Schedule, ScheduleRun, compare, floor},
+    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Role, Schedule, ScheduleRun, compare, floor},
     model::Student,
     policy::{Policies, Policy, Sort, StudentPolicy},
-    recorder::{EpisodeRun, RolloutError, rollouts},
+    recorder::{EpisodeRun, Episodes, RolloutError, rollouts},
     rng::{Split, episode_seed},
     scenario::Scenario,
     spec::Spec,
@@ -94,18 +94,18 @@ impl WorkloadArgs {
 /// A policy that takes part.
 pub(super) struct Contender<S: Policies> {
     pub(super) id: String,
-    pub(super) role: &'static str,
+    pub(super) role: Role,
     pub(super) policy: Box<dyn Policy<S>>,
 }
 
 impl<S: Policies> Contender<S> {
     /// Opens a policy by its spec. Without a role, networks count as teachers, students as students, others as heuristics.
-    pub(super) fn open(id: &str, role: Option<&'static str>) -> Result<Self> {
+    pub(super) fn open(id: &str, role: Option<Role>) -> Result<Self> {
         let spec: Spec = id.parse()?;
-        let usual = match Sort::of(&spec.name) {
-            Some(Sort::Network) => "teacher",
-            Some(Sort::Student) => "student",
-            _ => "heuristic",
+        let usual = match Sort::of(S::INFO.name, &spec.name) {
+            Some(Sort::Network) => Role::Teacher,
+            Some(Sort::Student) => Role::Student,
+            _ => Role::Heuristic,
         };
         Ok(Self { id: id.to_owned(), role: role.unwrap_or(usual), policy: S::open(&spec)? })
     }
@@ -113,13 +113,13 @@ impl<S: Policies> Contender<S> {
     /// A student in memory under a name of its own.
     pub(super) fn in_memory(name: &str, student: &Student) -> Result<Self> {
         let policy = Box::new(StudentPolicy::new(student, name.as_ref(), None)?);
-        Ok(Self { id: name.to_owned(), role: "student", policy })
+        Ok(Self { id: name.to_owned(), role: Role::Student, policy })
     }
 
     /// A student by its file, whatever its name.
     pub(super) fn student(path: &Path) -> Result<Self> {
         let policy = Box::new(StudentPolicy::load(path, None)?);
-        Ok(Self { id: format!("student:{}", path.display()), role: "student", policy })
+        Ok(Self { id: format!("student:{}", path.display()), role: Role::Student, policy })
     }
 }
 
@@ -199,14 +199,8 @@ pub(super) fn closed_loop<S: Policies>(
     let mut schedules = Vec::new();
     for contender in contenders {
         let bar = EpisodeBar::new(&contender.id, u64::from(which.episodes), output);
-        let runs = rollouts(
-            &*workload,
-            (&contender.id, &*contender.policy),
-            (common.seed, split, which.episodes),
-            1,
-            &bar,
-            &STOP,
-        );
+        let episodes = Episodes { seed: common.seed, split, count: which.episodes, timelines: 1 };
+        let runs = rollouts(&*workload, &contender.id, &*contender.policy, episodes, &bar, &STOP);
         let (decisions, seconds) = bar.finish();
         let runs = runs.map_err(|e| match e {
             RolloutError::Interrupted => Interrupted.into(),
@@ -223,7 +217,7 @@ pub(super) fn closed_loop<S: Policies>(
             utilisation: run.outcome.utilisation,
             jobs_in_system: run.outcome.jobs_in_system,
         };
-        figures.push((contender.id.clone(), contender.role.to_owned(), runs.iter().map(of_episode).collect()));
+        figures.push((contender.id.clone(), contender.role, runs.iter().map(of_episode).collect()));
     }
     let mut baselines = vec![contenders[0].id.clone()];
     let yardstick = S::BASELINES[0];
@@ -247,10 +241,11 @@ fn schedule<S: Policies>(contender: &Contender<S>, run: &EpisodeRun) -> Schedule
     let completion = run.outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
     Schedule {
         policy: contender.id.clone(),
-        role: contender.role.to_owned(),
+        role: contender.role,
         episode: run.episode,
         lanes: run.lanes,
         lane: S::INFO.lane.to_owned(),
+        part: S::INFO.part.to_owned(),
         parts: S::INFO.parts.iter().map(|&part| part.to_owned()).collect(),
         runs: run
             .timeline

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     distiller::FitParams,
-    evaluator::{Estimate, Evaluation},
+    evaluator::{ALL_KINDS, Estimate, Evaluation, Role, hardest_kind},
     model::Student,
     policy::Policies,
     reporter::{RunInfo, write_report},
@@ -89,9 +89,9 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
     let measured = measure(&student, test, Some(train), true, common.seed)?;
     let regions = disagreement(&student, test, &measured.samples, 8, common.seed, &mut Output::silent())?;
     lap(&mut timings, "fidelity_s", start);
-    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?, Contender::student(&student_path)?];
+    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?, Contender::student(&student_path)?];
     for id in S::BASELINES.iter().filter(|&&id| id != teacher) {
-        contenders.push(Contender::open(id, Some("heuristic"))?);
+        contenders.push(Contender::open(id, Some(Role::Heuristic))?);
     }
     let which = EpisodeArgs { episodes: args.episodes / 2, split: SplitArg::Test };
     let mut result = closed_loop(&contenders, &args.workload, which, common, output)?;
@@ -111,7 +111,7 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
     write_json(&dir.join("schedules.json"), &result.schedules)?;
     output.note("explaining");
     let params =
-        ExplainParams { choices: 1500, decisions: 300, regime: "jobs_in_system", rules: &[], seed: common.seed };
+        ExplainParams { choices: 1500, decisions: 300, regime: Some(S::INFO.regime), rules: &[], seed: common.seed };
     let (mut explanation, decisions) = explain::explain(&student, test, &params, output)?;
     lap(&mut timings, "explain_s", start);
     let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };
@@ -155,7 +155,7 @@ fn run_info<S: Policies>(args: &DemoArgs, teacher: &str, common: &Common, traces
         common.seed,
         args.output.display()
     );
-    let mut info = run_dir::new(teacher, &args.workload, common.seed);
+    let mut info = run_dir::new(S::INFO.name, teacher, &args.workload, common.seed);
     info.commands.push(command);
     for trace in traces {
         run_dir::describe(&mut info, trace)?;
@@ -180,29 +180,26 @@ fn summary<S: Policies>(
     output.text(format!("\nteacher   {teacher} on {}", args.workload))?;
     output.text(format!("student   {} leaves ({})", student.size(), sizes.join(", ")))?;
     let first_level = &student.levels[0].level;
-    let of_kind = |kind: &str, role: &str| {
-        let found = evaluation.fidelity.iter().find(|r| r.level == *first_level && r.kind == kind && r.role == role);
+    let of_level: Vec<_> = evaluation.fidelity.iter().filter(|r| r.level == *first_level).collect();
+    let of_kind = |kind: &str, role: Role| {
+        let found = of_level.iter().find(|r| r.kind == kind && r.role == role);
         found.map(|r| (share(&r.top1), r.scorer.clone()))
     };
-    let kinds: Vec<String> = evaluation
-        .fidelity
-        .iter()
-        .filter(|r| r.level == *first_level && r.role == "student" && r.kind != "all")
-        .map(|r| format!("{} on {} choices", share(&r.top1), r.kind))
-        .collect();
+    let of_student: Vec<_> =
+        of_level.iter().filter(|r| r.role == Role::Student && r.kind != ALL_KINDS && r.choices > 0).collect();
+    let kinds: Vec<String> = of_student.iter().map(|r| format!("{} on {} choices", share(&r.top1), r.kind)).collect();
     output
         .text(format!("fidelity  the {first_level} tree names the teacher's first choice in {}", kinds.join(", ")))?;
-    // The last kind is that of the questions which no simple rule answers.
-    let kind = S::INFO.kinds.last().copied().unwrap_or_default();
-    if let (Some(student), Some((rule, name))) = (of_kind(kind, "student"), of_kind(kind, "baseline")) {
+    if let Some(kind) = hardest_kind(of_student.iter().map(|r| r.kind.as_str()), &of_level, |_| 0.0)
+        && let (Some(student), Some((rule, name))) = (of_kind(kind, Role::Student), of_kind(kind, Role::Baseline))
+    {
         output.text(format!(
             "          on {kind} choices {} against {rule} for the best single rule, {name}",
             student.0
         ))?;
     }
     let ratio = |baseline: &str| {
-        let ratios = evaluation.closed_loop.iter().flat_map(|c| &c.ratios);
-        let found = ratios.into_iter().find(|r| r.policy.starts_with("student:") && r.baseline == baseline);
+        let found = evaluation.closed_loop.as_ref().and_then(|closed_loop| closed_loop.student_to(baseline));
         found.map(|r| r.jct.map_or("stalled".to_owned(), |e| format!("{:.3} [{:.3}, {:.3}]", e.value, e.low, e.high)))
     };
     let yardstick = S::BASELINES[0];

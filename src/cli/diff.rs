@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     augment::Arena,
-    evaluator::{AgreementRow, FidelityRow, Scorer, agreement, fidelity},
+    evaluator::{AgreementRow, FidelityRow, Role, Scorer, agreement, fidelity},
     model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
     policy::Policies,
     rng::Split,
@@ -192,7 +192,12 @@ fn agreement_rows(a: &Student, b: &Student, trace: &Trace, seed: u64) -> Result<
     for level in &a.levels {
         let Some(other) = b.level(&level.level) else { continue };
         let table = trace.level(&level.level)?;
-        rows.extend(agreement(&table, &Scorer::student(a, level, ""), &Scorer::student(b, other, ""), seed));
+        rows.extend(agreement(
+            &table,
+            &Scorer::student(a, level, Role::Student),
+            &Scorer::student(b, other, Role::Student),
+            seed,
+        ));
     }
     Ok(rows)
 }
@@ -226,7 +231,7 @@ pub(super) fn print_fidelity_change(
     let mut table = Table::new(&["level, kind", "top-1 before", "top-1 after", "regret before", "regret after"]);
     for (b, a) in before.levels.iter().zip(&after.levels) {
         let data = trace.level(&b.level)?;
-        let rows = |student, level| fidelity(&data, &[Scorer::student(student, level, "student")], seed);
+        let rows = |student, level| fidelity(&data, &[Scorer::student(student, level, Role::Student)], seed);
         for (b, a) in rows(before, b).iter().zip(&rows(after, a)) {
             let regret = |r: &FidelityRow| r.regret.map_or("-".to_owned(), |e| format!("{:.4}", e.value));
             let label = format!("{}, {}", b.level, b.kind);

@@ -6,7 +6,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Disagreement, Estimate, Instead, Scorer},
+    evaluator::{ALL_KINDS, Disagreement, Estimate, Instead, Role, Scorer},
     explainer,
     model::Student,
     trace::{LevelTable, Trace},
@@ -24,7 +24,7 @@ pub(super) fn disagreement(
 ) -> Result<Vec<Disagreement>> {
     let mut found = Vec::new();
     for (level, table) in student.levels.iter().zip(samples) {
-        let scorer = Scorer::student(student, level, "student");
+        let scorer = Scorer::student(student, level, Role::Student);
         match explainer::disagreement(table, &scorer, max_leaves, seed)? {
             Some(regions) => {
                 print(&regions, output)?;
@@ -74,7 +74,7 @@ fn print(found: &Disagreement, output: &mut Output) -> Result<()> {
     if found.regions.len() > 1 {
         let mut all = vec!["100 %".to_owned(), "100 %".to_owned(), percent(&found.disagree)];
         all.extend(found.regret.as_ref().map(|e| interval(e, 3)));
-        all.extend([String::new(), "all".to_owned()]);
+        all.extend([String::new(), ALL_KINDS.to_owned()]);
         table.row(all);
     }
     output.text(table)

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     evaluator::{
-        Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Schedule, Scorer, Tally, best_single_features,
+        ALL_KINDS, Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
+        best_single_features,
     },
     model::Student,
     policy::Policies,
@@ -150,7 +151,7 @@ fn in_closed_loops<S: Policies>(
     common: &Common,
     output: &mut Output,
 ) -> Result<(Vec<ClosedLoop>, Vec<Schedule>)> {
-    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?, Contender::student(&args.student)?];
+    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?, Contender::student(&args.student)?];
     let usual = [S::BASELINES[0].to_owned()];
     let others = if args.policies.is_empty() { &usual[..] } else { &args.policies };
     for id in others.iter().filter(|&id| id != teacher) {
@@ -214,8 +215,8 @@ pub(super) fn measure(
             .models
             .iter()
             .map(|m| match m.name == level.used {
-                true => Scorer::student(student, level, "student"),
-                false => Scorer::model(m, "surrogate"),
+                true => Scorer::student(student, level, Role::Student),
+                false => Scorer::model(m, Role::Surrogate),
             })
             .collect();
         if let Some(selection) = selection {
@@ -246,8 +247,8 @@ pub(super) fn measure(
         let places = |wanted: &dyn Fn(&Scorer<'_>) -> bool| {
             scorers.iter().enumerate().filter(|(_, s)| wanted(s)).map(|(i, _)| i).collect::<Vec<usize>>()
         };
-        let rules = places(&|s| s.role == "baseline" && s.name != "random");
-        for mine in places(&|s| s.role == "student") {
+        let rules = places(&|s| s.role == Role::Baseline && s.name != "random");
+        for mine in places(&|s| s.role == Role::Student) {
             leads.extend(tally.leads(mine, &rules, seed));
         }
     }
@@ -261,7 +262,7 @@ pub(super) fn measure(
 
 /// What schedules at each level.
 fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
-    student.levels.iter().map(|l| Scorer::student(student, l, "student")).collect()
+    student.levels.iter().map(|l| Scorer::student(student, l, Role::Student)).collect()
 }
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
@@ -315,7 +316,7 @@ fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
 /// Fidelity as a table, of the heuristics the closest one of each kind.
 pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Result<()> {
     let closer = |r: &FidelityRow, than: &FidelityRow| {
-        r.role == "heuristic" && (&r.level, &r.kind) == (&than.level, &than.kind) && r.top1.value > than.top1.value
+        r.role == Role::Heuristic && (&r.level, &r.kind) == (&than.level, &than.kind) && r.top1.value > than.top1.value
     };
     let mut table = Table::new(&[
         "level, kind",
@@ -331,7 +332,7 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
     ]);
     let mut shown: Vec<(&str, &str)> = Vec::new();
     for r in rows {
-        if r.role == "heuristic" {
+        if r.role == Role::Heuristic {
             if shown.contains(&(&r.level, &r.kind)) || rows.iter().any(|other| closer(other, r)) {
                 continue;
             }
@@ -359,7 +360,7 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
 fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> Result<Verdict> {
     let mut verdict = Verdict::Done;
     if let Some(least) = args.min_fidelity {
-        let first = evaluation.fidelity.iter().find(|r| r.role == "student" && r.kind == "all");
+        let first = evaluation.fidelity.iter().find(|r| r.role == Role::Student && r.kind == ALL_KINDS);
         let found = first.map_or(0.0, |r| r.top1.value);
         if found.is_nan() || least.is_nan() || found < least {
             output.text(format!("gate failed: fidelity {found:.3} is below {least}"))?;
@@ -368,7 +369,7 @@ fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> R
     }
     for closed_loop in evaluation.closed_loop.iter().chain(&evaluation.other_workloads) {
         let Some(most) = args.max_jct_ratio else { break };
-        let ratio = closed_loop.ratios.iter().find(|r| r.policy.starts_with("student:"));
+        let ratio = closed_loop.first(Role::Teacher).and_then(|teacher| closed_loop.student_to(&teacher.policy));
         match ratio.and_then(|r| r.jct) {
             Some(e) if e.value <= most => {}
             Some(e) => {

@@ -4,7 +4,7 @@ use super::{
     Common, Verdict, check_interrupt,
     files::{check_output, write_file, write_json},
     gradients,
-    identify::{Known, exception_words, known_rules, terciles},
+    identify::{Known, exception_words, known_rules, terciles, usual_regime},
     output::Output,
     progress::StepBar,
     run_dir,
@@ -12,7 +12,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::Scorer,
+    evaluator::{Role, Scorer},
     explainer::{
         ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, KindAgreement, LevelExplanation,
         RuleExceptions, Selection, exceptions, explain_level, likeness, select,
@@ -48,9 +48,9 @@ pub(super) struct ExplainArgs {
     /// Decisions that are kept one by one for the report
     #[arg(long, default_value_t = 300, value_name = "N")]
     decisions: usize,
-    /// Feature by which the agreement with heuristics is divided into three regimes
-    #[arg(long, value_name = "FEATURE", default_value = "jobs_in_system")]
-    regime: String,
+    /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's, jobs_in_system]
+    #[arg(long, value_name = "FEATURE")]
+    regime: Option<String>,
     /// One more rule to compare with, repeatable (see `distill list rules`)
     #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice")]
     rules: Vec<String>,
@@ -106,7 +106,7 @@ fn everything(
     let params = ExplainParams {
         choices: args.choices as usize,
         decisions: args.decisions,
-        regime: &args.regime,
+        regime: args.regime.as_deref().or(usual_regime(trace)),
         rules: &args.rules,
         seed: common.seed,
     };
@@ -158,7 +158,7 @@ pub(super) fn write(dir: &Path, explanation: &Explanation, decisions: &Decisions
 pub(super) struct ExplainParams<'a> {
     pub(super) choices: usize,
     pub(super) decisions: usize,
-    pub(super) regime: &'a str,
+    pub(super) regime: Option<&'a str>,
     pub(super) rules: &'a [String],
     pub(super) seed: u64,
 }
@@ -183,7 +183,7 @@ pub(super) fn explain(
         if i == 0 && !known.is_empty() {
             regimes = terciles(&sample.table, params.regime, output);
         }
-        let scorer = Scorer::student(student, level, "student");
+        let scorer = Scorer::student(student, level, Role::Student);
         let rules: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.level).collect();
         let named: Vec<_> = rules.iter().map(|k| (&k.rule, &k.model, k.meaning.as_str())).collect();
         let exceptions = exceptions(&sample, &named, seed)?;
@@ -234,7 +234,7 @@ fn some_decisions(
     use rayon::prelude::*;
     let table = &sample.table;
     let explainer = ChoiceExplainer::new(student, level, &table.spec, table)?;
-    let chosen = select(sample, &Scorer::student(student, level, "student"), most, seed);
+    let chosen = select(sample, &Scorer::student(student, level, Role::Student), most, seed);
     let explained: Result<Vec<ExplainedChoice>, _> = chosen
         .par_iter()
         .map(|&(place, why)| {

@@ -1,7 +1,7 @@
 //! `distill features`: which features earn their place?
 
 use super::{Common, Verdict, check_interrupt, output::Output, progress::StepBar, table::Table};
-use crate::distiller::{Contribution, FitParams, Spread, select_families};
+use crate::distiller::{Contribution, FitParams, SelectionParams, Spread, select_families};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
@@ -62,8 +62,14 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
             bar.begin(what);
             bar.step();
         };
-        let recipe = (args.max_choices, args.balance, FitParams::default().ridge);
-        let found = select_families(&table, args.folds, args.families, recipe, &tick)
+        let params = SelectionParams {
+            folds: args.folds,
+            families: args.families,
+            max_choices: args.max_choices,
+            balance: args.balance,
+            ridge: FitParams::default().ridge,
+        };
+        let found = select_families(&table, params, &tick)
             .with_context(|| format!("{}: cannot select", args.trace.display()))?;
         drop(bar);
         for (title, list) in [

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     distiller::{By, Draw, Engine, FitParams, Gate, Learner, Target, fit_student, is_usable},
-    evaluator::{Scorer, fidelity},
+    evaluator::{Role, Scorer, fidelity},
     model::{Model, Provenance, ScoreCandidates, Structure, Student},
     trace::{Choice, LevelTable, Trace},
 };
@@ -240,7 +240,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     output.text(format!("{}\n", table))?;
     let mut rows = Vec::new();
     for (level, table) in student.levels.iter().zip(&validation) {
-        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, "student")).collect();
+        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
         rows.extend(fidelity(table, &scorers, 0));
     }
     note_left_out(&student, output);
@@ -286,10 +286,8 @@ pub(super) fn fit_traces(
     params: &FitParams,
     output: &Output,
 ) -> Result<(Student, Vec<LevelTable>)> {
-    let set = &trace.manifest.feature_set;
     let (train_tables, validation_tables) = load(trace, validation, Some(params), output)?;
-    let abstains = trace.manifest.abstains;
-    let student = fit_student(set, abstains, (&train_tables, &validation_tables), params, provenance(trace))
+    let student = fit_student((&trace.manifest).into(), (&train_tables, &validation_tables), params, provenance(trace))
         .with_context(|| format!("{}: cannot fit", trace.dir.display()))?;
     Ok((student, validation_tables))
 }

@@ -16,7 +16,7 @@ use crate::{
         By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, assemble,
         best_within, front_models, pareto, smallest_passing,
     },
-    evaluator::{Estimate, FidelityRow},
+    evaluator::{ALL_KINDS, Estimate, FidelityRow, Role},
     model::{Structure, Student},
     policy::Policies,
     trace::{LevelTable, Trace},
@@ -218,7 +218,7 @@ impl Front {
 
     pub(super) fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
         let models: Vec<(&str, &FrontModel)> = self.chosen(chosen).collect();
-        assemble(&trace.manifest.feature_set, trace.manifest.abstains, &models, params, provenance(trace))
+        assemble((&trace.manifest).into(), &models, params, provenance(trace))
     }
 }
 
@@ -295,7 +295,7 @@ fn schedule<S: Policies>(
     common: &Common,
     output: &Output,
 ) -> Result<()> {
-    let mut contenders = vec![Contender::<S>::open(teacher, Some("teacher"))?];
+    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?];
     for total in totals.iter() {
         contenders.push(Contender::in_memory(&shown(&total.path), &total.student)?);
     }
@@ -313,7 +313,7 @@ fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output)
     let kinds = |models: &[FrontModel]| -> Vec<String> {
         models
             .first()
-            .map_or(Vec::new(), |m| m.fidelity.iter().filter(|r| r.kind != "all").map(|r| r.kind.clone()).collect())
+            .map_or(Vec::new(), |m| m.fidelity.iter().filter(|r| r.kind != ALL_KINDS).map(|r| r.kind.clone()).collect())
     };
     let short = |r: &FidelityRow| match r.regret {
         Some(regret) => format!("{:.3} / {:.4}", r.top1.value, regret.value),
@@ -326,7 +326,7 @@ fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output)
         let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
         for i in pareto(models, args.by) {
             let m = &models[i];
-            let figures = m.fidelity.iter().filter(|r| r.kind != "all").map(short);
+            let figures = m.fidelity.iter().filter(|r| r.kind != ALL_KINDS).map(short);
             table.row([format!("size {}", m.size), m.named.name.clone()].into_iter().chain(figures));
         }
         output.text(format!("{table}\n"))?;

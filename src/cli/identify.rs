@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     distiller::{ExceptionParams, ExceptionStep, find_exceptions, student_of_rules},
-    evaluator::{Estimate, FidelityRow, Regimes, Scorer, fidelity},
+    evaluator::{Estimate, FidelityRow, Regimes, Role, Scorer, fidelity},
     level::LevelSpec,
     model::{Guard, NamedModel, Rule},
     scenario,
@@ -34,9 +34,10 @@ test trace (`distill evaluate rules.json test-trace`)."
 pub(super) struct IdentifyArgs {
     /// Recorded trace
     trace: PathBuf,
-    /// Feature by which decisions are divided into three regimes; the same for all candidates of a choice
-    #[arg(long, value_name = "FEATURE", default_value = "jobs_in_system")]
-    regime: String,
+    /// Feature by which decisions are divided into three regimes; the same for all candidates of a choice [default: the
+    /// scenario's, jobs_in_system]
+    #[arg(long, value_name = "FEATURE")]
+    regime: Option<String>,
     /// One more rule, repeatable
     #[arg(long = "rule", value_name = "NAME=RULE")]
     rules: Vec<String>,
@@ -126,7 +127,8 @@ pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> 
 }
 
 /// Regimes by a feature of the cluster, or a note that it is none.
-pub(super) fn terciles(table: &LevelTable, feature: &str, output: &Output) -> Option<Regimes> {
+pub(super) fn terciles(table: &LevelTable, feature: Option<&str>, output: &Output) -> Option<Regimes> {
+    let feature = feature?;
     let regimes = Regimes::terciles(table, feature);
     if regimes.is_none() {
         output.note(format!(
@@ -135,6 +137,11 @@ pub(super) fn terciles(table: &LevelTable, feature: &str, output: &Output) -> Op
         ));
     }
     regimes
+}
+
+/// The feature by which decisions of a trace are divided where the user names none; `None` for a scenario that is not known.
+pub(super) fn usual_regime(trace: &Trace) -> Option<&'static str> {
+    scenario::find(&trace.manifest.feature_set.scenario).map(|info| info.regime)
 }
 
 /// Agreement with one rule on the choices of one level and kind.
@@ -169,7 +176,7 @@ fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, outp
         bar.begin(level.name.clone());
         let mut table = trace.level(&level.name)?;
         if i == 0 {
-            regimes = terciles(&table, &args.regime, output);
+            regimes = terciles(&table, args.regime.as_deref().or(usual_regime(trace)), output);
         }
         let of_level: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.name).collect();
         let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();
@@ -203,7 +210,7 @@ fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, outp
                         .find(|k| k.rule.name == r.scorer)
                         .map_or("chance", |k| &k.meaning)
                         .to_owned(),
-                    best: r.role == "heuristic" && r.top1.value >= most,
+                    best: r.role == Role::Heuristic && r.top1.value >= most,
                     choices: r.choices,
                     agreement: r.top1,
                     regret: r.regret,

@@ -35,7 +35,7 @@ pub(super) fn enter<'a>(
     let path = dir.join("run.json");
     let mut info = match std::fs::read(&path) {
         Ok(text) => read_info(&text, &path)?,
-        Err(_) => new(&student.provenance.teacher, &student.provenance.workload, seed),
+        Err(_) => new(&student.feature_set.scenario, &student.provenance.teacher, &student.provenance.workload, seed),
     };
     let mut commands = Vec::new();
     for trace in traces {
@@ -106,8 +106,8 @@ fn recording(trace: &Trace) -> Option<String> {
     own.then(|| command_line(std::iter::once("record".to_owned()).chain(words)))
 }
 
-/// The description of a run that has not done anything yet.
-pub(super) fn new(teacher: &str, workload: &str, seed: u64) -> RunInfo {
+/// The description of a run of a scenario that has not done anything yet.
+pub(super) fn new(scenario: &str, teacher: &str, workload: &str, seed: u64) -> RunInfo {
     RunInfo {
         format_version: RUN_FORMAT,
         title: title(teacher),
@@ -117,7 +117,7 @@ pub(super) fn new(teacher: &str, workload: &str, seed: u64) -> RunInfo {
         workload: workload.to_owned(),
         seed,
         splits: Vec::new(),
-        notes: notes(teacher),
+        notes: notes(scenario, teacher),
     }
 }
 
@@ -156,9 +156,9 @@ fn title(teacher: &str) -> String {
 }
 
 /// What a reader must know of a teacher that is no network.
-fn notes(teacher: &str) -> Vec<String> {
+fn notes(scenario: &str, teacher: &str) -> Vec<String> {
     let Ok(spec) = teacher.parse::<Spec>() else { return Vec::new() };
-    if Sort::of(&spec.name) != Some(Sort::Heuristic) {
+    if Sort::of(scenario, &spec.name) != Some(Sort::Heuristic) {
         return Vec::new();
     }
     vec![match spec.params.contains_key("temperature") {
@@ -186,7 +186,10 @@ mod tests {
 
     #[test]
     fn only_heuristics_are_said_to_be_none_of_a_network() {
-        assert!(notes("decima").is_empty() && notes("script:python3 policy.py").is_empty());
-        assert!(notes("sjf")[0].contains("not a trained network"));
+        assert!(notes("dag", "decima").is_empty() && notes("dag", "script:python3 policy.py").is_empty());
+        assert!(notes("dag", "sjf")[0].contains("not a trained network"));
+        assert!(notes("training", "drf")[0].contains("not a trained network"));
+        // A name means nothing in another scenario.
+        assert!(notes("training", "sjf").is_empty() && notes("elsewhere", "fifo").is_empty());
     }
 }

@@ -2,14 +2,29 @@
 
 use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level};
 use crate::{
-    evaluator::{Scorer, fidelity},
+    evaluator::{ALL_KINDS, Role, Scorer, fidelity},
     level::FeatureSet,
     model::{LevelModels, NamedModel, Pick, Provenance, Student},
-    trace::LevelTable,
+    trace::{LevelTable, Manifest},
 };
 
+/// What a student is to answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The questions, and the features of their candidates.
+    pub feature_set: &'a FeatureSet,
+    /// Whether the teacher may give nothing to anybody at the first level.
+    pub abstains: bool,
+}
+
+impl<'a> From<&'a Manifest> for Subject<'a> {
+    fn from(manifest: &'a Manifest) -> Self {
+        Self { feature_set: &manifest.feature_set, abstains: manifest.abstains }
+    }
+}
+
 /// Fits the models asked for at each level on `train`, and their temperatures on `validation`, which should hold
-/// other episodes. Both tables have the levels of `feature_set` in order.
+/// other episodes. Both tables have the levels of the subject in order.
 ///
 /// `provenance` says where the traces come from; parameters and figures are filled in here.
 ///
@@ -17,21 +32,20 @@ use crate::{
 ///
 /// A bad parameter, a level without choices, a feature that is not finite, and what a learner objects to.
 pub fn fit_student(
-    feature_set: &FeatureSet,
-    abstains: bool,
+    subject: Subject<'_>,
     (train, validation): (&[LevelTable], &[LevelTable]),
     params: &FitParams,
     mut provenance: Provenance,
 ) -> Result<Student, FitError> {
     params.check()?;
-    params.check_features(feature_set)?;
+    params.check_features(subject.feature_set)?;
     let learners: Vec<Box<dyn ChoiceLearner>> = params.learners.iter().map(|l| l.with(params)).collect();
     let mut levels = Vec::with_capacity(train.len());
     for (table, validation) in train.iter().zip(validation) {
         let name = table.spec.name.as_str();
         let models = fit_level(table, validation, &learners)?;
         for m in &models {
-            let scorer = Scorer::model(m, "student");
+            let scorer = Scorer::model(m, Role::Student);
             for row in fidelity(validation, &[scorer], 0) {
                 provenance.fidelity.insert(format!("{name}/{}/{}/top1", m.name, row.kind), row.top1.value);
             }
@@ -40,14 +54,13 @@ pub fn fit_student(
         let pick = used.map(|m| pick_like_teacher(m, validation)).unwrap_or_default();
         levels.push(LevelModels { pick, ..LevelModels::new(name, &params.used, models) });
     }
-    Ok(finish(feature_set, abstains, levels, params, provenance))
+    Ok(finish(subject, levels, params, provenance))
 }
 
 /// A student of one model per level, chosen from a front; `params` and `provenance` as in [`fit_student`].
 #[must_use]
 pub fn assemble(
-    feature_set: &FeatureSet,
-    abstains: bool,
+    subject: Subject<'_>,
     chosen: &[(&str, &FrontModel)],
     params: &FitParams,
     mut provenance: Provenance,
@@ -60,7 +73,7 @@ pub fn assemble(
         LevelModels { pick: model.pick, ..LevelModels::new(level, name, vec![model.named.clone()]) }
     };
     let levels = chosen.iter().map(level).collect();
-    finish(feature_set, abstains, levels, params, provenance)
+    finish(subject, levels, params, provenance)
 }
 
 /// What a model takes of its probabilities: at a level of amounts the median where that comes closer to the amounts executed
@@ -71,23 +84,20 @@ pub(super) fn pick_like_teacher(model: &NamedModel, table: &LevelTable) -> Pick 
         return Pick::Mode;
     }
     let error = |pick| {
-        let rows = fidelity(table, &[Scorer::model(model, "student").picking(pick)], 0);
-        rows.iter().find(|r| r.kind == "all").and_then(|r| r.amount_error).map(|e| e.value)
+        let rows = fidelity(table, &[Scorer::model(model, Role::Student).picking(pick)], 0);
+        rows.iter().find(|r| r.kind == ALL_KINDS).and_then(|r| r.amount_error).map(|e| e.value)
     };
     if error(Pick::Median) < error(Pick::Mode) { Pick::Median } else { Pick::Mode }
 }
 
-fn finish(
-    feature_set: &FeatureSet,
-    abstains: bool,
-    levels: Vec<LevelModels>,
-    params: &FitParams,
-    mut provenance: Provenance,
-) -> Student {
+fn finish(subject: Subject<'_>, levels: Vec<LevelModels>, params: &FitParams, mut provenance: Provenance) -> Student {
     // Plain data serialises.
     provenance.parameters = serde_json::to_value(params).unwrap_or_default();
     provenance.crate_version = env!("CARGO_PKG_VERSION").to_owned();
-    Student { structure: params.structure, ..Student::new(feature_set.clone(), abstains, levels, provenance) }
+    Student {
+        structure: params.structure,
+        ..Student::new(subject.feature_set.clone(), subject.abstains, levels, provenance)
+    }
 }
 
 #[cfg(test)]
@@ -129,7 +139,7 @@ mod tests {
         assert_eq!(pick_like_teacher(&model, &drawn), Pick::Median);
         assert_eq!(pick_like_teacher(&model, &greedy), Pick::Mode);
         let error = |table: &LevelTable, pick| {
-            let rows = fidelity(table, &[Scorer::model(&model, "student").picking(pick)], 0);
+            let rows = fidelity(table, &[Scorer::model(&model, Role::Student).picking(pick)], 0);
             rows.last().and_then(|r| r.amount_error).map(|e| e.value)
         };
         assert_eq!(error(&greedy, Pick::Mode), Some(0.0));

@@ -6,7 +6,7 @@
 
 use super::{FitError, FitParams, Learner, fit::pick_like_teacher, temperature::fit_temperature};
 use crate::{
-    evaluator::{FidelityRow, Scorer, fidelity},
+    evaluator::{ALL_KINDS, FidelityRow, Role, Scorer, fidelity},
     model::{NamedModel, Pick, ScoreCandidates},
     trace::LevelTable,
 };
@@ -97,7 +97,7 @@ impl FrontModel {
     /// Mean over the kinds of choice; larger is better. `None` where the figure is not defined.
     #[must_use]
     pub fn value(&self, by: By) -> Option<f64> {
-        let rows: Vec<&FidelityRow> = self.fidelity.iter().filter(|r| r.kind != "all").collect();
+        let rows: Vec<&FidelityRow> = self.fidelity.iter().filter(|r| r.kind != ALL_KINDS).collect();
         let sum = rows.iter().map(|r| by.of(r)).sum::<Option<f64>>()?;
         Some(if by.grows() { sum } else { -sum } / rows.len().max(1) as f64)
     }
@@ -123,7 +123,7 @@ pub fn front_models(
         let temperature = fit_temperature(&model, validation);
         let named = NamedModel { name: learner.name().to_owned(), temperature, model };
         let pick = pick_like_teacher(&named, validation);
-        let fidelity = fidelity(validation, &[Scorer::model(&named, "student").picking(pick)], 0);
+        let fidelity = fidelity(validation, &[Scorer::model(&named, Role::Student).picking(pick)], 0);
         FrontModel { size: named.model.size().max(1), named, pick, fidelity }
     });
     Ok(judged.collect())
@@ -221,7 +221,7 @@ mod tests {
             level: "job".to_owned(),
             kind: kind.to_owned(),
             scorer: "tree".to_owned(),
-            role: "student".to_owned(),
+            role: Role::Student,
             choices: 1,
             episodes: 1,
             top1: exact(value),

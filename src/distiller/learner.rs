@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::{
         evaluator::tiny::feature,
-        evaluator::{Scorer, fidelity},
+        evaluator::{Role, Scorer, fidelity},
         rng::Stream,
         trace::ChoiceHeader,
     };
@@ -386,7 +386,7 @@ mod tests {
             let models = fit_level(&train, &test, &learners).unwrap();
             for (model, learner) in models.iter().zip(Learner::ALL) {
                 assert_eq!(model.name, learner.name());
-                let top1 = fidelity(&test, &[Scorer::model(model, "student")], 0)[2].top1.value;
+                let top1 = fidelity(&test, &[Scorer::model(model, Role::Student)], 0)[2].top1.value;
                 let least = match learner {
                     Learner::Logit | Learner::PairwiseLogit => 0.97,
                     // 32 terms for what two can say.

@@ -45,14 +45,14 @@ mod tree;
 pub use choice::{ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, Objective, ValidLogitParams, fit_logit};
 pub use draw::{Draw, is_usable};
 pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of, student_of_rules};
-pub use fit::{assemble, fit_student};
+pub use fit::{Subject, assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
 pub use learner::{ChoiceLearner, fit_level};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
 pub use refit::{NoRefit, Refit, episodes};
-pub use selection::{Contribution, Figures, Selection, Spread, select_families};
+pub use selection::{Contribution, Figures, Selection, SelectionParams, Spread, select_families};
 pub use spline::{SplineParams, spline_path};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,

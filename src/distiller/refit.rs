@@ -131,7 +131,7 @@ fn multiplied(table: &LevelTable, times: &BTreeMap<u32, f32>) -> LevelTable {
 mod tests {
     use super::*;
     use crate::{
-        distiller::fit_student,
+        distiller::{Subject, fit_student},
         evaluator::tiny,
         level::{FeatureSet, LevelSpec},
         model::Provenance,
@@ -154,7 +154,8 @@ mod tests {
         let spec: LevelSpec = table.spec.clone();
         let set = FeatureSet { scenario: "dag".to_owned(), levels: vec![spec] };
         let tables = std::slice::from_ref(table);
-        fit_student(&set, false, (tables, tables), params, Provenance::default()).unwrap()
+        let subject = Subject { feature_set: &set, abstains: false };
+        fit_student(subject, (tables, tables), params, Provenance::default()).unwrap()
     }
 
     #[test]

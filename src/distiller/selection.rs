@@ -78,20 +78,32 @@ struct Split {
     test: Choices,
 }
 
-/// Selects families for a level.
-///
-/// `most` is the number of choices per fold, `balance` as in [`super::FitParams`], `steps` the most families.
+/// How families are selected.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectionParams {
+    /// Parts of the episodes, each judged by what is learned from the others.
+    pub folds: u32,
+    /// Most families that may enter.
+    pub families: usize,
+    /// Choices per fold at most.
+    pub max_choices: usize,
+    /// As in [`super::FitParams`].
+    pub balance: f64,
+    /// Penalty on coefficients, per unit of weight.
+    pub ridge: f64,
+}
+
+/// Selects families for a level; `tick` hears what begins.
 ///
 /// # Errors
 ///
 /// A level without choices in some fold, features that are not finite.
 pub fn select_families(
     table: &LevelTable,
-    folds: u32,
-    steps: usize,
-    (most, balance, ridge): (usize, f64, f64),
+    params: SelectionParams,
     tick: &(dyn Fn(String) + Sync),
 ) -> Result<Selection, FitError> {
+    let SelectionParams { folds, families: steps, max_choices, balance, ridge } = params;
     let mut episodes: Vec<u32> = table.choices.iter().map(|c| c.episode).collect();
     episodes.dedup();
     let fold_of = |episode: u32| episodes.binary_search(&episode).unwrap_or(0) as u32 % folds;
@@ -99,7 +111,7 @@ pub fn select_families(
         .map(|fold| {
             let part = |inside: bool| {
                 let table = table.select(|episode| (fold_of(episode) == fold) == inside);
-                target::choices(&table, balance, Some(most))
+                target::choices(&table, balance, Some(max_choices))
             };
             Ok(Split { train: part(false)?, test: part(true)? })
         })
@@ -245,7 +257,8 @@ mod tests {
 
     #[test]
     fn families_enter_in_order_of_what_they_say_and_noise_stays_out() {
-        let found = select_families(&table(), 4, 9, (2000, 0.0, 1e-6), &|_| ()).unwrap();
+        let params = SelectionParams { folds: 4, families: 9, max_choices: 2000, balance: 0.0, ridge: 1e-6 };
+        let found = select_families(&table(), params, &|_| ()).unwrap();
         let names = |list: &[Contribution]| list.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&found.forward)[..2], ["a", "b"]);
         assert_eq!(names(&found.alone)[..2], ["a", "b"]);

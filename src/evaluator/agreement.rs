@@ -1,6 +1,6 @@
 //! Do two scorers choose alike?
 
-use super::{Estimate, Scorer, fidelity::episodes, interval::bootstrap};
+use super::{ALL_KINDS, Estimate, Scorer, fidelity::episodes, interval::bootstrap};
 use crate::trace::LevelTable;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -60,5 +60,5 @@ pub fn agreement(table: &LevelTable, a: &Scorer<'_>, b: &Scorer<'_>, seed: u64) 
         })
     };
     let kinds = table.kinds.iter().enumerate().filter_map(|(i, name)| row(Some(i), name));
-    kinds.chain(row(None, "all")).collect()
+    kinds.chain(row(None, ALL_KINDS)).collect()
 }

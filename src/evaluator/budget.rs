@@ -293,7 +293,7 @@ fn by_decision(table: &LevelTable) -> BTreeMap<(u32, u32), Vec<usize>> {
 mod tests {
     use super::*;
     use crate::{
-        evaluator::tiny,
+        evaluator::{Role, tiny},
         level::{first_max, log_sum_exp},
         model::{Linear, Model, NamedModel},
         rng::Stream,
@@ -326,7 +326,7 @@ mod tests {
             (choice.step, choice.parent) = (i as u32 / 2, Some(i as u32 % 2));
         }
         let model = smallest_a();
-        let scorer = Scorer::model(&model, "student");
+        let scorer = Scorer::model(&model, Role::Student);
         let levels = [(&jobs, &scorer), (&stages, &scorer)];
         let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
         let rows: Vec<_> =
@@ -361,7 +361,7 @@ mod tests {
             choice.parent = Some(job.target() as u32);
         }
         let model = smallest_a();
-        let scorer = Scorer::model(&model, "student");
+        let scorer = Scorer::model(&model, Role::Student);
         let tables = [&jobs, &stages, &amounts];
         let levels = tables.map(|t| (t, &scorer));
         let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
@@ -401,7 +401,7 @@ mod tests {
         let linear = Linear { coefficient: vec![1.0, 0.0], intercept: 0.0, feature_sd: vec![0.0; 2] };
         let named = |temperature| NamedModel { name: String::new(), temperature, model: Model::Linear(linear.clone()) };
         let (of_jobs, of_stages) = (named(2.0), named(0.5));
-        let scorers = [&of_jobs, &of_stages].map(|m| Scorer::model(m, "student"));
+        let scorers = [&of_jobs, &of_stages].map(|m| Scorer::model(m, Role::Student));
         let found = budget(&[(&jobs, &scorers[0]), (&stages, &scorers[1])], Structure::Flat, 1).unwrap();
         let (mut joint, mut of_job, mut executed, mut not_hierarchical) = (0, 0, 0, 0);
         for job in jobs.iter() {

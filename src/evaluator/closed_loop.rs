@@ -1,6 +1,6 @@
 //! Paired comparison of policies that ran on the same episodes.
 
-use super::{ClosedLoop, Estimate, Floor, PolicyOutcome, Ratio, interval::bootstrap};
+use super::{ClosedLoop, Estimate, Floor, PolicyOutcome, Ratio, Role, interval::bootstrap};
 
 /// What one policy achieved in one episode.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,11 +25,11 @@ pub struct EpisodeFigures {
 pub fn compare(
     workload: &str,
     split: &str,
-    policies: &[(String, String, Vec<EpisodeFigures>)],
+    policies: &[(String, Role, Vec<EpisodeFigures>)],
     baselines: &[String],
     seed: u64,
 ) -> ClosedLoop {
-    let outcome = |(policy, role, runs): &(String, String, Vec<EpisodeFigures>)| {
+    let outcome = |(policy, role, runs): &(String, Role, Vec<EpisodeFigures>)| {
         let done: Vec<&EpisodeFigures> = runs.iter().filter(|r| r.mean_jct_ms.is_some()).collect();
         let mean = |f: fn(&EpisodeFigures) -> f64| {
             (!done.is_empty())
@@ -38,7 +38,7 @@ pub fn compare(
         let average = |f: fn(&EpisodeFigures) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
         PolicyOutcome {
             policy: policy.clone(),
-            role: role.clone(),
+            role: *role,
             mean_jct_ms: mean(|r| r.mean_jct_ms.unwrap_or(f64::NAN)),
             makespan_ms: mean(|r| r.makespan_ms),
             utilisation: average(|r| r.utilisation),
@@ -148,14 +148,14 @@ mod tests {
         let of_three = quantiles(vec![9.0, 1.0, 3.0]);
         let at = |i: usize| of_three[i];
         assert_eq!((of_three.len(), at(0), at(25), at(50), at(75), at(100)), (101, 1.0, 2.0, 3.0, 6.0, 9.0));
-        let runs = ("p".to_owned(), "teacher".to_owned(), figures(&[Some(4.0), None, Some(2.0)]));
+        let runs = ("p".to_owned(), Role::Teacher, figures(&[Some(4.0), None, Some(2.0)]));
         let found = compare("w", "test", &[runs], &[], 1);
         assert_eq!(found.policies[0].jct_quantiles_ms[50], 3.0);
     }
 
     #[test]
     fn ratios_are_geometric_paired_and_never_drop_a_stall() {
-        let policy = |name: &str, jct: &[Option<f64>]| (name.to_owned(), "heuristic".to_owned(), figures(jct));
+        let policy = |name: &str, jct: &[Option<f64>]| (name.to_owned(), Role::Heuristic, figures(jct));
         let policies = [
             policy("base", &[Some(1.0), Some(10.0), Some(4.0)]),
             policy("twice", &[Some(2.0), Some(20.0), Some(8.0)]),

@@ -1,6 +1,6 @@
 //! Fidelity: does a scorer choose as the teacher would, and what does it cost in the teacher's own terms?
 
-use super::{Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
+use super::{ALL_KINDS, Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
 use crate::{
     level::{LevelSpec, first_max},
     trace::{Choice, LevelTable},
@@ -148,7 +148,7 @@ impl<'a> Tally<'a> {
 
     /// The kinds that a scorer is meant for, with their names; the last one is all together.
     fn kinds_of<'t>(&'t self, scorer: &'t Scorer<'_>) -> impl Iterator<Item = (Option<u8>, &'t str)> {
-        let kinds = self.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, "all")]);
+        let kinds = self.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, ALL_KINDS)]);
         kinds.filter(|(kind, _)| scorer.only.is_none_or(|only| only == *kind))
     }
 }
@@ -276,7 +276,7 @@ fn row(level: &LevelSpec, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: 
         level: level.name.clone(),
         kind: kind.to_owned(),
         scorer: scorer.name.clone(),
-        role: scorer.role.clone(),
+        role: scorer.role,
         choices: sums.iter().map(|s| s.choices).sum(),
         episodes: sums.len(),
         top1: ratio(|s| s.top[0], |s| s.weight),
@@ -296,7 +296,7 @@ fn row(level: &LevelSpec, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: 
 mod tests {
     use super::*;
     use crate::{
-        evaluator::{best_single_features, tiny::feature},
+        evaluator::{Role, best_single_features, tiny::feature},
         level::LevelSpec,
         model::{Linear, Model, NamedModel},
         rng::Stream,
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_teacher_itself_is_perfectly_faithful() {
         let (table, teacher) = table(10);
-        let rows = fidelity(&table, &[Scorer::model(&teacher, "student")], 1);
+        let rows = fidelity(&table, &[Scorer::model(&teacher, Role::Student)], 1);
         assert_eq!(rows.iter().map(|r| r.kind.as_str()).collect::<Vec<_>>(), ["x", "y", "all"]);
         for r in &rows {
             assert_eq!((r.top1.value, r.top3.low), (1.0, 1.0));
@@ -391,7 +391,7 @@ mod tests {
         let (table, teacher) = table(20);
         let off = Linear { coefficient: vec![2.0, 1.0], intercept: 0.0, feature_sd: vec![1.0; 2] };
         let student = NamedModel { model: Model::Linear(off), ..teacher };
-        let (scorer, rules) = (Scorer::model(&student, "student"), best_single_features(&table));
+        let (scorer, rules) = (Scorer::model(&student, Role::Student), best_single_features(&table));
         let found = leads(&table, &scorer, &rules, 1);
         let (mine, theirs) = (fidelity(&table, std::slice::from_ref(&scorer), 1), fidelity(&table, &rules, 1));
         for (lead, (a, b)) in found.iter().zip(mine.iter().zip(&theirs)) {

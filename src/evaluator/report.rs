@@ -2,6 +2,7 @@
 
 use super::{Budget, Disagreement};
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
 /// A figure with its 95 % interval, resampled by episode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,66 @@ pub struct Estimate {
     pub high: f64,
 }
 
+/// What a scorer or a policy is in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Who is to be explained.
+    Teacher,
+    /// Who does its work.
+    Student,
+    /// Another model of a student's file, which does not schedule.
+    Surrogate,
+    /// A rule with a name.
+    Heuristic,
+    /// A rule on one feature, or chance.
+    Baseline,
+}
+
+impl Role {
+    /// In a word, as files have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Teacher => "teacher",
+            Self::Student => "student",
+            Self::Surrogate => "surrogate",
+            Self::Heuristic => "heuristic",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+impl Display for Role {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The kind of a figure over choices of all kinds.
+pub const ALL_KINDS: &str = "all";
+
+/// The kind of choice in which the scheduler really chooses: simple rules do worst there; where they do equally well, the
+/// student does worst. `rows` are of one level; `known` is what some other simple rule comes to on a kind, 0 if there is none.
+#[must_use]
+pub fn hardest_kind<'a>(
+    kinds: impl Iterator<Item = &'a str>,
+    rows: &[&FidelityRow],
+    known: impl Fn(&str) -> f64,
+) -> Option<&'a str> {
+    let agreement = |kind: &str, wanted: &dyn Fn(Role) -> bool| {
+        rows.iter().filter(|r| r.kind == kind && wanted(r.role)).map(|r| r.top1.value).fold(0.0, f64::max)
+    };
+    let figures = |kind: &&str| {
+        let simple = agreement(kind, &|role| matches!(role, Role::Baseline | Role::Heuristic));
+        [simple.max(known(kind)), agreement(kind, &|role| role == Role::Student)]
+    };
+    kinds.min_by(|a, b| {
+        let ([rule, student], [other_rule, other_student]) = (figures(a), figures(b));
+        rule.total_cmp(&other_rule).then(student.total_cmp(&other_student))
+    })
+}
+
 /// How well one scorer reproduces the teacher on the choices of one level and kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,8 +86,8 @@ pub struct FidelityRow {
     pub kind: String,
     /// What was scored: `tree`, `linear`, `shortest-job`, `random`, or a single-feature rule such as `smallest remaining_work`.
     pub scorer: String,
-    /// Role of the scorer: `student`, `surrogate`, `heuristic` (a named rule) or `baseline` (random, one feature).
-    pub role: String,
+    /// Role of the scorer: student, surrogate, heuristic (a named rule) or baseline (random, one feature).
+    pub role: Role,
     /// Choices with at least two candidates that were counted.
     pub choices: usize,
     /// Episodes they come from.
@@ -79,8 +140,8 @@ pub struct Lead {
 pub struct PolicyOutcome {
     /// Policy as named by the user.
     pub policy: String,
-    /// `teacher`, `student` or `heuristic`.
-    pub role: String,
+    /// Teacher, student or heuristic.
+    pub role: Role,
     /// Mean over finished episodes of the mean job completion time, ms; `None` if all stalled.
     pub mean_jct_ms: Option<Estimate>,
     /// Mean over finished episodes of the makespan, ms; `None` if all stalled.
@@ -132,6 +193,21 @@ pub struct ClosedLoop {
     pub floor: Option<Floor>,
 }
 
+impl ClosedLoop {
+    /// The first policy of a role.
+    #[must_use]
+    pub fn first(&self, role: Role) -> Option<&PolicyOutcome> {
+        self.policies.iter().find(|policy| policy.role == role)
+    }
+
+    /// The first student against another policy.
+    #[must_use]
+    pub fn student_to(&self, baseline: &str) -> Option<&Ratio> {
+        let student = self.first(Role::Student)?;
+        self.ratios.iter().find(|ratio| ratio.policy == student.policy && ratio.baseline == baseline)
+    }
+}
+
 /// Completion times if every job had the cluster to itself, at its best, from its arrival on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,8 +249,8 @@ pub struct Evaluation {
 pub struct Schedule {
     /// Policy as named by the user.
     pub policy: String,
-    /// `teacher`, `student` or `heuristic`.
-    pub role: String,
+    /// Teacher, student or heuristic.
+    pub role: Role,
     /// Episode number within its split.
     pub episode: u32,
     /// Number of lanes.
@@ -182,13 +258,21 @@ pub struct Schedule {
     /// What a lane is, e.g. `executor`.
     #[serde(default = "lane")]
     pub lane: String,
-    /// Names of an item's parts by number, e.g. `worker` and `server`; empty where parts are stages that have numbers only.
+    /// What a part of an item is where it has a number only.
+    #[serde(default = "stage")]
+    pub part: String,
+    /// Names of an item's parts by number, e.g. `worker` and `server`; empty where they have numbers only.
     #[serde(default)]
     pub parts: Vec<String>,
     /// Uninterrupted stretches of work.
     pub runs: Vec<ScheduleRun>,
     /// Arrival and completion of every item (job), ms, by item number; completion `None` if unfinished.
     pub items: Vec<(f64, Option<f64>)>,
+}
+
+/// What parts with numbers only were when files did not say it.
+fn stage() -> String {
+    "stage".to_owned()
 }
 
 fn lane() -> String {

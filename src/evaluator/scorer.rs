@@ -1,5 +1,6 @@
 //! Who orders the candidates of a choice: models, students with their guards, single features, chance.
 
+use super::Role;
 use crate::{
     level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, Pick, ScoreCandidates, Student},
@@ -12,8 +13,8 @@ use rayon::prelude::*;
 pub struct Scorer<'a> {
     /// Name for people.
     pub name: String,
-    /// `student`, `surrogate`, `heuristic` or `baseline`.
-    pub role: String,
+    /// What it is here.
+    pub role: Role,
     /// How it scores.
     rule: Rule<'a>,
     /// What it takes of the probabilities.
@@ -40,10 +41,10 @@ enum Rule<'a> {
 impl<'a> Scorer<'a> {
     /// A model with its temperature.
     #[must_use]
-    pub fn model(model: &'a NamedModel, role: &str) -> Self {
+    pub fn model(model: &'a NamedModel, role: Role) -> Self {
         let guards = CompiledGuards::default();
         let rule = Rule::Model { model: &model.model, temperature: Some(model.temperature), guards };
-        Self { name: model.name.clone(), role: role.to_owned(), rule, pick: Pick::Mode, only: None }
+        Self { name: model.name.clone(), role, rule, pick: Pick::Mode, only: None }
     }
 
     /// The same, taking another candidate than the most probable one.
@@ -55,7 +56,7 @@ impl<'a> Scorer<'a> {
     /// A level of a student as it schedules: the model in use under the student's guards, and what it takes of the
     /// probabilities.
     #[must_use]
-    pub fn student(student: &'a Student, level: &'a LevelModels, role: &str) -> Self {
+    pub fn student(student: &'a Student, level: &'a LevelModels, role: Role) -> Self {
         let scorer = match student.feature_set.level(&level.level) {
             Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
             None => Self::model(level.scheduler(), role),
@@ -65,7 +66,7 @@ impl<'a> Scorer<'a> {
 
     /// A model under those of the guards that are about its level.
     #[must_use]
-    pub fn guarded(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec, role: &str) -> Self {
+    pub fn guarded(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec, role: Role) -> Self {
         let mut scorer = Self::model(model, role);
         if let Rule::Model { guards: compiled, .. } = &mut scorer.rule {
             *compiled = CompiledGuards::new(guards, spec);
@@ -76,7 +77,7 @@ impl<'a> Scorer<'a> {
     /// A named rule: an order without probabilities, under guards.
     #[must_use]
     pub fn heuristic(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec) -> Self {
-        let mut scorer = Self::guarded(model, guards, spec, "heuristic");
+        let mut scorer = Self::guarded(model, guards, spec, Role::Heuristic);
         if let Rule::Model { temperature, .. } = &mut scorer.rule {
             *temperature = None;
         }
@@ -86,20 +87,14 @@ impl<'a> Scorer<'a> {
     /// A uniformly random choice.
     #[must_use]
     pub fn random() -> Self {
-        Self {
-            name: "random".to_owned(),
-            role: "baseline".to_owned(),
-            rule: Rule::Random,
-            pick: Pick::Mode,
-            only: None,
-        }
+        Self { name: "random".to_owned(), role: Role::Baseline, rule: Rule::Random, pick: Pick::Mode, only: None }
     }
 
     fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
         let rule = Rule::Feature { column, largest };
-        Self { name, role: "baseline".to_owned(), rule, pick: Pick::Mode, only: Some(kind) }
+        Self { name, role: Role::Baseline, rule, pick: Pick::Mode, only: Some(kind) }
     }
 
     /// Whether its scores have a temperature, so that they stand for probabilities.

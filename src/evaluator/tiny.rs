@@ -13,6 +13,7 @@ pub(crate) fn feature(name: &str) -> FeatureSpec {
         meaning: String::new(),
         scope: Scope::Absolute,
         version: 1,
+        whole: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Likeness, RegimeLikeness};
 use crate::{
-    evaluator::{Regimes, Scorer, agreement, fidelity},
+    evaluator::{ALL_KINDS, Regimes, Scorer, agreement, fidelity},
     trace::Sample,
 };
 use rayon::prelude::*;
@@ -45,7 +45,7 @@ pub fn likeness(
             })
         };
         let rows = fidelity(table, std::slice::from_ref(rule), seed);
-        rows.into_iter().filter(|r| r.kind != "all").filter_map(of_kind).collect::<Vec<_>>()
+        rows.into_iter().filter(|r| r.kind != ALL_KINDS).filter_map(of_kind).collect::<Vec<_>>()
     };
     let mut found: Vec<Likeness> = rules.par_iter().map(of_rule).collect::<Vec<_>>().into_iter().flatten().collect();
     let place = |kind: &str| table.kinds.iter().position(|k| k == kind);

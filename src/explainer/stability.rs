@@ -2,7 +2,7 @@
 
 use super::{Extent, Family, FamilyStability, KindStability, LevelStability, families};
 use crate::{
-    evaluator::Scorer,
+    evaluator::{ALL_KINDS, Role, Scorer},
     level::LevelSpec,
     model::{LevelModels, Model, NamedModel, ScoreCandidates, Student, Tree},
     trace::{Choice, Sample},
@@ -24,9 +24,9 @@ pub fn stability(
         return None;
     }
     let scheduler = level.scheduler();
-    let of_student = taken(&Scorer::student(student, level, "student"), sample);
+    let of_student = taken(&Scorer::student(student, level, Role::Student), sample);
     let of_fits: Vec<Vec<usize>> =
-        fits.iter().map(|fit| taken(&Scorer::model(fit, "student").picking(level.pick), sample)).collect();
+        fits.iter().map(|fit| taken(&Scorer::model(fit, Role::Student).picking(level.pick), sample)).collect();
     let kinds = (0..sample.kinds.len()).map(|kind| Some(kind as u8)).chain([None]);
     Some(LevelStability {
         level: level.level.clone(),
@@ -63,7 +63,7 @@ fn agreement(sample: &Sample, kind: Option<u8>, student: &[usize], fits: &[Vec<u
     let pairs = (0..fits.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     let between: Vec<f64> = pairs.map(|(a, b)| same(&fits[a], &fits[b])).collect();
     Some(KindStability {
-        kind: kind.map_or("all", |kind| &sample.kinds[kind as usize].kind).to_owned(),
+        kind: kind.map_or(ALL_KINDS, |kind| &sample.kinds[kind as usize].kind).to_owned(),
         choices: counted.len(),
         student: extent(&with_student),
         pairs: extent(&between),

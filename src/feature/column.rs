@@ -1,6 +1,6 @@
 //! From base quantities to columns: ranks and ratios within a choice.
 
-use crate::level::{FeatureSpec, Scope};
+use crate::level::{FLAG, FeatureSpec, Scope};
 
 /// How a base quantity's ratio to the choice's minimum is formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,18 +19,29 @@ pub(super) struct Base {
     pub(super) unit: &'static str,
     pub(super) meaning: &'static str,
     pub(super) scope: Scope,
+    pub(super) whole: bool,
     pub(super) rank: bool,
     pub(super) ratio: Ratio,
 }
 
 impl Base {
     const fn new(name: &'static str, unit: &'static str, scope: Scope, meaning: &'static str) -> Self {
-        Self { name, unit, meaning, scope, rank: false, ratio: Ratio::No }
+        Self { name, unit, meaning, scope, whole: false, rank: false, ratio: Ratio::No }
     }
 
     /// A quantity in its own unit.
     pub(super) const fn absolute(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         Self::new(name, unit, Scope::Absolute, meaning)
+    }
+
+    /// A number of something, or a place in an order: always whole.
+    pub(super) const fn count(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
+        Self { whole: true, ..Self::absolute(name, unit, meaning) }
+    }
+
+    /// What is so (1) or not (0).
+    pub(super) const fn flag(name: &'static str, meaning: &'static str) -> Self {
+        Self::count(name, FLAG, meaning)
     }
 
     /// A share of a cluster total.
@@ -84,22 +95,23 @@ impl Columns {
     pub(super) fn specs(&self) -> Vec<FeatureSpec> {
         let mut specs = Vec::with_capacity(self.width);
         for b in self.base {
-            let spec = |name: String, unit: &str, meaning: String, scope| FeatureSpec {
+            let spec = |name: String, unit: &str, meaning: String, scope, whole| FeatureSpec {
                 name,
                 unit: unit.to_owned(),
                 meaning,
                 scope,
                 version: 1,
+                whole,
             };
-            specs.push(spec(b.name.to_owned(), b.unit, b.meaning.to_owned(), b.scope));
+            specs.push(spec(b.name.to_owned(), b.unit, b.meaning.to_owned(), b.scope, b.whole));
             let lead = b.meaning.trim_end_matches('.');
             if b.rank {
                 let meaning = format!("{lead}: place among the candidates, 0 is the smallest.");
-                specs.push(spec(format!("{}_rank", b.name), "1", meaning, Scope::Rank));
+                specs.push(spec(format!("{}_rank", b.name), "1", meaning, Scope::Rank, true));
             }
             if b.ratio != Ratio::No {
                 let meaning = format!("{lead}: how many times the smallest among the candidates.");
-                specs.push(spec(format!("{}_ratio", b.name), "1", meaning, Scope::Ratio));
+                specs.push(spec(format!("{}_ratio", b.name), "1", meaning, Scope::Ratio, false));
             }
         }
         specs

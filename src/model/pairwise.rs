@@ -33,6 +33,7 @@ impl Pairwise {
             meaning: format!("Difference to the other candidate: {}", f.meaning),
             scope: if f.scope == Scope::Share { Scope::Share } else { Scope::Absolute },
             version: f.version,
+            whole: f.whole,
         };
         let differences = level.features.iter().map(difference);
         LevelSpec { features: level.features.iter().cloned().chain(differences).collect(), ..level.clone() }

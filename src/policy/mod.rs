@@ -151,10 +151,12 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The sort of the policies of that name, in whatever scenario.
+    /// The sort of a scenario's policies of that name; `None` if there are none.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        Dag::POLICIES.iter().chain(Training::POLICIES).find(|p| p.name == name).map(|p| p.sort)
+    pub fn of(scenario: &str, name: &str) -> Option<Self> {
+        let of_scenarios = [(Dag::INFO.name, Dag::POLICIES), (Training::INFO.name, Training::POLICIES)];
+        let (_, policies) = of_scenarios.into_iter().find(|(of, _)| *of == scenario)?;
+        policies.iter().find(|p| p.name == name).map(|p| p.sort)
     }
 }
 

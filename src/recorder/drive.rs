@@ -293,7 +293,7 @@ mod tests {
             let mut policy = Labelled::new(rule("random"), rule(TEACHER));
             let (mut teacher, mut asked, mut other) = (rule(TEACHER), Probabilities::default(), 0);
             let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
-            run_episode(rollouts.workload, &mut policy, id, false, |seen, decision, p| {
+            run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
                 asked.clear();
                 let label = teacher.decide(seen, &mut asked).unwrap();
                 let (Decision::Assign { stage, .. }, Decision::Assign { stage: labelled, .. }) = (decision, label)
@@ -320,7 +320,7 @@ mod tests {
             let mut log = ChoiceLog::<Dag>::new(false);
             let (mut step, mut labels, mut agreed) = (0, Vec::new(), 0);
             let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
-            run_episode(rollouts.workload, &mut policy, id, false, |seen, decision, p| {
+            run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
                 let Decision::Assign { stage, .. } = teacher.decide(seen, &mut Probabilities::default()).unwrap()
                 else {
                     panic!("it never abstains")
@@ -348,7 +348,7 @@ mod tests {
         let tables: Vec<LevelTable> =
             feature_set().levels.iter().map(|l| trace.level(&l.name)).collect::<Result<_, _>>()?;
         let params = FitParams { max_leaf_nodes: 4, min_samples_leaf: 3, ..FitParams::default() };
-        Ok(fit_student(feature_set(), false, (&tables, &tables), &params, Default::default())?)
+        Ok(fit_student((&trace.manifest).into(), (&tables, &tables), &params, Default::default())?)
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
             let mut log = ChoiceLog::<Dag>::new(false);
             let mut step = 0;
             let which = EpisodeId { seed: 5, split: Split::Train, episode: 8 };
-            run_episode(rollouts.workload, &mut driver, which, false, |seen, decision, _| {
+            run_episode(rollouts.workload, &mut driver, which, |seen, decision, _| {
                 let mut p = Probabilities::default();
                 teacher.decide(seen, &mut p).unwrap();
                 teacher.given(seen, decision, &mut p).unwrap();

@@ -81,14 +81,20 @@ pub fn run_episode<S: Scenario>(
     workload: &S::Workload,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
-    timeline: bool,
     mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities),
 ) -> Result<EpisodeRun, EpisodeError> {
-    let run = try_episode(workload, policy, id, timeline, |seen, decision, p| {
+    let run = try_episode(workload, policy, id, Timeline::Dropped, |seen, decision, p| {
         on_decision(seen, decision, p);
         Ok::<(), Infallible>(())
     });
     run.map(|Ok(run)| run)
+}
+
+/// Whether what ran where is kept beside an episode's outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timeline {
+    Kept,
+    Dropped,
 }
 
 /// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
@@ -96,12 +102,12 @@ pub(super) fn try_episode<S: Scenario, E>(
     workload: &S::Workload,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
-    timeline: bool,
+    timeline: Timeline,
     mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
     let mut sim = S::start(workload, seed);
-    if timeline {
+    if timeline == Timeline::Kept {
         sim.record_timeline();
     }
     policy.reset(seed);
@@ -255,7 +261,7 @@ mod tests {
         let mut decision_rows = [0; 3];
         for episode in 0..3 {
             let (id, mut step) = (EpisodeId { seed: 1, split: Split::Train, episode }, 0);
-            run_episode(&*workload, &mut *policy.fresh(), id, false, |seen, decision, p| {
+            run_episode(&*workload, &mut *policy.fresh(), id, |seen, decision, p| {
                 let before = kept.tables.iter().map(LevelTable::rows).collect::<Vec<_>>();
                 kept.push(episode, step, seen, decision, p);
                 flushed.push(episode, step, seen, decision, p);

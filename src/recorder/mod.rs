@@ -15,4 +15,4 @@ pub use drive::LabelledRollouts;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
 pub use likeness::Likeness;
 pub use record::{RecordError, RecordRequest, Recording, policy_source, record, workload_source};
-pub use rollout::{Progress, RolloutError, rollouts};
+pub use rollout::{Episodes, Progress, RolloutError, rollouts};

@@ -2,7 +2,7 @@
 
 use super::{
     EpisodeId, EpisodeRun, Progress,
-    episode::{ChoiceLog, EpisodeError, try_episode},
+    episode::{ChoiceLog, EpisodeError, Timeline, try_episode},
 };
 use crate::{
     level::sha256_hex,
@@ -212,7 +212,8 @@ fn record_part<S: Scenario>(
         let id = EpisodeId { seed: request.seed, split: request.split, episode };
         let mut step = 0;
         // The first episode is the sample that pictures are drawn from.
-        let run = try_episode(request.workload, &mut *policy, id, place == 0, |seen, decision, p| {
+        let timeline = if place == 0 { Timeline::Kept } else { Timeline::Dropped };
+        let run = try_episode(request.workload, &mut *policy, id, timeline, |seen, decision, p| {
             if stop.load(Ordering::Relaxed) {
                 return Err(RecordError::Interrupted);
             }

@@ -1,6 +1,6 @@
 //! Episodes in parallel, results in order.
 
-use super::episode::{EpisodeError, EpisodeId, EpisodeRun, try_episode};
+use super::episode::{EpisodeError, EpisodeId, EpisodeRun, Timeline, try_episode};
 use crate::{policy::Policy, rng::Split, scenario::Scenario};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,29 +34,43 @@ pub enum RolloutError {
     Interrupted,
 }
 
-/// Runs a policy over episodes `0..episodes` of a split; the result is in episode order for any number of threads.
-/// Episodes below `timelines` keep their task runs.
+/// The first episodes of a split.
+#[derive(Clone, Copy, Debug)]
+pub struct Episodes {
+    /// The user's seed.
+    pub seed: u64,
+    /// What they are for.
+    pub split: Split,
+    /// How many.
+    pub count: u32,
+    /// Of these the first so many keep their task runs.
+    pub timelines: u32,
+}
+
+/// Runs a policy, which errors call `name`; the result is in episode order for any number of threads.
 ///
 /// # Errors
 ///
 /// A failing episode, or an interruption through `stop`.
 pub fn rollouts<S: Scenario>(
     workload: &S::Workload,
-    (name, policy): (&str, &dyn Policy<S>),
-    (seed, split, episodes): (u64, Split, u32),
-    timelines: u32,
+    name: &str,
+    policy: &dyn Policy<S>,
+    episodes: Episodes,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Vec<EpisodeRun>, RolloutError> {
     // The first error ends it: no further episode is begun.
-    (0..episodes)
+    let Episodes { seed, split, count, timelines } = episodes;
+    (0..count)
         .into_par_iter()
         .map(|episode| {
             if stop.load(Ordering::Relaxed) {
                 return Err(RolloutError::Interrupted);
             }
             let id = EpisodeId { seed, split, episode };
-            let run = try_episode(workload, &mut *policy.fresh(), id, episode < timelines, |_, _, _| {
+            let timeline = if episode < timelines { Timeline::Kept } else { Timeline::Dropped };
+            let run = try_episode(workload, &mut *policy.fresh(), id, timeline, |_, _, _| {
                 if stop.load(Ordering::Relaxed) { Err(RolloutError::Interrupted) } else { Ok(()) }
             })
             .map_err(|source| RolloutError::Episode { policy: name.to_owned(), source })??;

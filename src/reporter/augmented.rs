@@ -249,6 +249,7 @@ mod tests {
             meaning: String::new(),
             scope,
             version: 1,
+            whole: false,
         };
         let features = vec![
             feature("age", "ms", Scope::Absolute),

@@ -1,7 +1,7 @@
 //! The coefficients of a linear score as a table.
 
 use super::words::{full_label, number, quantity};
-use crate::level::{LevelSpec, Scope};
+use crate::level::LevelSpec;
 use crate::model::{ChoiceLogit, Factor, Linear, Model, NamedModel, Shape, SplineLogit, SplineTerm};
 use serde::Serialize;
 use serde_json::json;
@@ -126,11 +126,12 @@ fn in_words(term: &SplineTerm, spec: &LevelSpec) -> String {
     let factor = |f: &Factor| {
         let feature = &spec.features[f.feature as usize];
         let (name, threshold) = (full_label(feature), f64::from(f.threshold.unwrap_or(0.0)));
-        let whole = feature.scope == Scope::Rank || feature.unit == "0/1";
         match f.shape {
             Shape::Linear => name,
             Shape::Log => format!("ln(1 + {name})"),
-            Shape::Above if whole && threshold.fract() != 0.0 => format!("[{name} ≥ {}]", number(threshold.ceil())),
+            Shape::Above if feature.whole && threshold.fract() != 0.0 => {
+                format!("[{name} ≥ {}]", quantity(threshold.ceil(), feature))
+            }
             Shape::Above => format!("[{name} > {}]", quantity(threshold, feature)),
             Shape::Excess => format!("({name} above {})", quantity(threshold, feature)),
         }

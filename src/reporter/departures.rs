@@ -273,6 +273,7 @@ mod tests {
             meaning: String::new(),
             scope: Scope::Absolute,
             version: 1,
+            whole: false,
         };
         let spec = LevelSpec {
             name: "job".into(),

@@ -4,7 +4,7 @@ use super::ReportError;
 use super::dot_chart::{Cell, Panel, Row, draw};
 use super::svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE};
 use super::words::{count, number, percent};
-use crate::evaluator::{Estimate, FidelityRow};
+use crate::evaluator::{ALL_KINDS, Estimate, FidelityRow, Role};
 use serde::Serialize;
 
 /// The fidelity of one level: a chart and a table with all figures.
@@ -22,7 +22,7 @@ pub(super) struct Section {
 pub(super) struct TableRow {
     kind: String,
     scorer: String,
-    role: String,
+    role: Role,
     choices: String,
     episodes: usize,
     /// top-1, top-2, top-3, regret, cross-entropy, Kendall, executed, amount error: (figure, interval).
@@ -81,11 +81,11 @@ pub(super) fn best_rule<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a 
 
 /// The named heuristic that agrees best with the teacher (the first of equals).
 pub(super) fn best_heuristic<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a FidelityRow> {
-    best(rows.iter().copied().filter(|r| r.kind == kind && r.role == "heuristic"))
+    best(rows.iter().copied().filter(|r| r.kind == kind && r.role == Role::Heuristic))
 }
 
 fn is_rule(row: &FidelityRow) -> bool {
-    row.role == "baseline" && row.scorer != "random"
+    row.role == Role::Baseline && row.scorer != "random"
 }
 
 fn best<'a>(rows: impl Iterator<Item = &'a FidelityRow>) -> Option<&'a FidelityRow> {
@@ -101,7 +101,7 @@ fn table_row(row: &FidelityRow, amounts: bool) -> TableRow {
     TableRow {
         kind: row.kind.clone(),
         scorer: row.scorer.clone(),
-        role: row.role.clone(),
+        role: row.role,
         choices: count(row.choices as u64),
         episodes: row.episodes,
         figures: [
@@ -135,10 +135,10 @@ fn hundredths(value: f64) -> String {
 }
 
 fn colour(row: &FidelityRow) -> Colour {
-    match (row.role.as_str(), row.scorer.as_str()) {
-        ("student", _) => BLUE,
-        ("surrogate", _) => ORANGE,
-        ("heuristic", _) => PURPLE,
+    match (row.role, row.scorer.as_str()) {
+        (Role::Student, _) => BLUE,
+        (Role::Surrogate, _) => ORANGE,
+        (Role::Heuristic, _) => PURPLE,
         (_, "random") => GREY,
         _ => GREEN,
     }
@@ -151,11 +151,11 @@ fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, Report
     let mut description = String::new();
     for kind in kinds(rows) {
         let choices = rows.iter().find(|r| r.kind == kind).map_or(0, |r| r.choices);
-        let heading = if kind == "all" { "all kinds".to_owned() } else { format!("kind {kind}") };
+        let heading = if kind == ALL_KINDS { "all kinds".to_owned() } else { format!("kind {kind}") };
         lines.push(Row::Heading(format!("{heading} ({} choices)", count(choices as u64))));
         let best = [best_rule(rows, kind), best_heuristic(rows, kind)];
         for &row in rows.iter().filter(|r| r.kind == kind) {
-            let one_of_many = is_rule(row) || row.role == "heuristic";
+            let one_of_many = is_rule(row) || row.role == Role::Heuristic;
             if one_of_many && !best.iter().flatten().any(|b| std::ptr::eq(*b, row)) {
                 continue;
             }
@@ -163,8 +163,8 @@ fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, Report
             if with_regret {
                 cells.push(row.regret.map_or_else(|| Cell::Words("not defined".into()), Cell::Dot));
             }
-            let label = match row.role.as_str() {
-                "heuristic" => format!("heuristic: {}", row.scorer),
+            let label = match row.role {
+                Role::Heuristic => format!("heuristic: {}", row.scorer),
                 _ if is_rule(row) => format!("rule: {}", row.scorer),
                 _ => row.scorer.clone(),
             };

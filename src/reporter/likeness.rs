@@ -4,7 +4,7 @@ use super::dot_chart::{Cell, Panel, Row, draw};
 use super::svg::{Chart, GREEN};
 use super::words::{count, interval, percent};
 use super::{ReportError, augmented};
-use crate::evaluator::{Estimate, FidelityRow};
+use crate::evaluator::{Estimate, FidelityRow, Role};
 use crate::explainer::{KindAgreement, LevelExplanation, Likeness, RuleExceptions};
 use crate::level::LevelSpec;
 use crate::model::Student;
@@ -102,7 +102,7 @@ fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow]) -> Vec<String> 
     kinds
         .filter_map(|kind| {
             let best = closest(level, kind)?;
-            let mine = fidelity.iter().find(|r| r.level == level.level && r.kind == *kind && r.role == "student");
+            let mine = fidelity.iter().find(|r| r.level == level.level && r.kind == *kind && r.role == Role::Student);
             let word = match best.teacher.value {
                 v if v >= 0.95 => "it is hardly more than",
                 v if v >= 0.8 => "it is mostly like",

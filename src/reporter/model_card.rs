@@ -5,7 +5,7 @@ use super::holds_up::{ratio, ratio_text, stalled};
 use super::run_dir::RunDir;
 use super::summary::Sentence;
 use super::words::{count, interval, list, percent};
-use crate::evaluator::{ClosedLoop, Estimate, FidelityRow};
+use crate::evaluator::{ALL_KINDS, ClosedLoop, Estimate, FidelityRow, Role};
 use crate::model::ScoreCandidates;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -78,7 +78,7 @@ fn metrics(run: &RunDir) -> Vec<Value> {
 
 /// Fidelity of the models that schedule.
 fn students(run: &RunDir) -> impl Iterator<Item = &FidelityRow> {
-    run.evaluation.fidelity.iter().filter(|r| r.role == "student")
+    run.evaluation.fidelity.iter().filter(|r| r.role == Role::Student)
 }
 
 fn loops(run: &RunDir) -> impl Iterator<Item = &ClosedLoop> {
@@ -87,8 +87,7 @@ fn loops(run: &RunDir) -> impl Iterator<Item = &ClosedLoop> {
 
 /// The student's mean completion time as a ratio to the teacher's, or why there is none.
 fn jct_ratio(result: &ClosedLoop) -> Result<Estimate, String> {
-    let of_role = |role: &str| result.policies.iter().find(|p| p.role == role);
-    let (Some(student), Some(teacher)) = (of_role("student"), of_role("teacher")) else {
+    let (Some(student), Some(teacher)) = (result.first(Role::Student), result.first(Role::Teacher)) else {
         return Err("not compared".to_owned());
     };
     let found = ratio(result, &student.policy, &teacher.policy).and_then(|r| r.jct);
@@ -168,7 +167,7 @@ fn measured(run: &RunDir) -> Vec<String> {
 fn limits(run: &RunDir, support: &str) -> Vec<String> {
     let mut said: Vec<String> = run.info.notes.iter().map(|note| plain(note)).collect();
     let weak: Vec<String> = students(run)
-        .filter(|r| r.kind != "all" && r.top1.value < WEAK)
+        .filter(|r| r.kind != ALL_KINDS && r.top1.value < WEAK)
         .map(|r| format!("{} choices of level {} ({})", plain(&r.kind), plain(&r.level), percent(r.top1.value)))
         .collect();
     if !weak.is_empty() {

@@ -6,7 +6,7 @@ use super::run_dir::RunDir;
 use super::svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, frame};
 use super::words::number;
 use crate::distiller::{By, FrontEntry, FrontLevel, SizeFront};
-use crate::evaluator::{Estimate, FidelityRow};
+use crate::evaluator::{ALL_KINDS, Estimate, FidelityRow, Role};
 use crate::model::{ScoreCandidates, Student};
 use serde::Serialize;
 use serde_json::json;
@@ -102,7 +102,7 @@ fn cells<'a>(level: &'a FrontLevel, by: By, run: &RunDir) -> Vec<Cell<'a>> {
         }
     }
     if kinds.len() > 1 {
-        kinds.retain(|kind| *kind != "all");
+        kinds.retain(|kind| *kind != ALL_KINDS);
     }
     let cell = |kind| {
         let of = |m: &FrontEntry| m.fidelity.iter().find(|r| r.kind == kind).and_then(|r| estimate(r, by));
@@ -116,7 +116,7 @@ fn cells<'a>(level: &'a FrontLevel, by: By, run: &RunDir) -> Vec<Cell<'a>> {
 fn student(run: &RunDir, level: &str, kind: &str, by: By) -> Option<(usize, Option<Estimate>)> {
     let size = level_size(&run.student, level)?;
     let rows = run.evaluation.fidelity.iter();
-    let mut own = rows.filter(|r| r.role == "student" && r.level == level && r.kind == kind);
+    let mut own = rows.filter(|r| r.role == Role::Student && r.level == level && r.kind == kind);
     Some((size, own.next().and_then(|r| estimate(r, by))))
 }
 
@@ -271,8 +271,7 @@ fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
 /// The run's student against its teacher.
 fn own_ratio(run: &RunDir) -> Option<Estimate> {
     let result = run.evaluation.closed_loop.as_ref()?;
-    let of_role = |role: &str| result.policies.iter().find(|p| p.role == role);
-    super::holds_up::ratio(result, &of_role("student")?.policy, &of_role("teacher")?.policy)?.jct
+    result.student_to(&result.first(Role::Teacher)?.policy)?.jct
 }
 
 fn estimate(row: &FidelityRow, by: By) -> Option<Estimate> {

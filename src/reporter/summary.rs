@@ -8,7 +8,7 @@ use super::likeness::closest;
 use super::rules;
 use super::run_dir::{RunDir, brief};
 use super::words::{count, interval, list, percent, time};
-use crate::evaluator::{ClosedLoop, Estimate, FidelityRow};
+use crate::evaluator::{ALL_KINDS, ClosedLoop, Estimate, FidelityRow, Role, hardest_kind};
 use crate::explainer::{LevelExplanation, Weight};
 use crate::model::Student;
 use serde::Serialize;
@@ -72,36 +72,11 @@ pub(super) fn what_was_run(run: &RunDir) -> String {
     )
 }
 
-/// The kind of choice in which the scheduler really chooses: simple rules do worst there; where they do equally well, the
-/// student does worst. `rows` and `known` are of one level.
-fn hardest<'a>(
-    kinds: impl Iterator<Item = &'a str>,
-    rows: &[&FidelityRow],
-    known: Option<&LevelExplanation>,
-) -> Option<&'a str> {
-    let agreement = |kind: &str, wanted: fn(&FidelityRow) -> bool| {
-        rows.iter().filter(|r| r.kind == kind && wanted(r)).map(|r| r.top1.value).fold(0.0, f64::max)
-    };
-    let figures = |kind: &&str| {
-        let of_known = known.and_then(|level| closest(level, kind)).map_or(0.0, |l| l.teacher.value);
-        [agreement(kind, is_simple).max(of_known), agreement(kind, |r| r.role == "student")]
-    };
-    kinds.min_by(|a, b| {
-        let ([rule, student], [other_rule, other_student]) = (figures(a), figures(b));
-        rule.total_cmp(&other_rule).then(student.total_cmp(&other_student))
-    })
-}
-
-/// The same of a level that is explained.
+/// The kind of choice of an explained level in which the scheduler really chooses.
 fn hardest_explained<'a>(level: &'a LevelExplanation, rows: &[FidelityRow]) -> Option<&'a str> {
     let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
     let kinds = level.sample.iter().filter(|k| k.choices > 0).map(|k| k.kind.as_str());
-    hardest(kinds, &of_level, Some(level))
-}
-
-/// Whether it is a rule that anybody would try first.
-fn is_simple(row: &FidelityRow) -> bool {
-    matches!(row.role.as_str(), "baseline" | "heuristic")
+    hardest_kind(kinds, &of_level, |kind| closest(level, kind).map_or(0.0, |l| l.teacher.value))
 }
 
 /// `At level job, on free choices, what counts in a candidate's favour is small remaining work (52 %), ...`: the parts in what
@@ -137,11 +112,14 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
         .then(|| format!("At level {}{place}, what counts in a candidate's favour is {}.", level.level, list(&named)))
 }
 
+/// Heuristics that are named behind the closest one.
+const NEXT_CLOSEST: usize = 3;
+
 /// Whether a heuristic says it all.
 fn likeness(level: &LevelExplanation, rows: &[FidelityRow]) -> Option<String> {
     let kind = hardest_explained(level, rows)?;
     let best = closest(level, kind)?;
-    let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == "student");
+    let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == Role::Student);
     let verdict = match (mine, best.teacher) {
         (Some(r), e) if e.low > r.top1.high => "Yes, and closer than the rules found here:",
         (Some(r), e) if e.high >= r.top1.low => "Nearly:",
@@ -149,13 +127,10 @@ fn likeness(level: &LevelExplanation, rows: &[FidelityRow]) -> Option<String> {
         _ => "No:",
     };
     let rules = mine.map_or(String::new(), |r| format!("; the rules found here do in {}", interval(&r.top1, percent)));
-    let others: Vec<String> = level
-        .likeness
-        .iter()
-        .filter(|l| l.kind == kind && l.rule != best.rule)
-        .filter(|l| ["shortest-job", "first-come", "fair"].contains(&l.rule.as_str()))
-        .map(|l| format!("{} in {}", l.rule, percent(l.teacher.value)))
-        .collect();
+    let mut others: Vec<_> = level.likeness.iter().filter(|l| l.kind == kind && l.rule != best.rule).collect();
+    others.sort_by(|a, b| b.teacher.value.total_cmp(&a.teacher.value));
+    let others: Vec<String> =
+        others.iter().take(NEXT_CLOSEST).map(|l| format!("{} in {}", l.rule, percent(l.teacher.value))).collect();
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     Some(format!(
         "{verdict} on {kind} choices of level {} the closest known heuristic, {} ({}), makes the teacher's choice in {}{others}{rules}.",
@@ -224,10 +199,11 @@ fn the_rules(sections: &[rules::Section]) -> Option<String> {
 /// Speaks of the kind where the best simple rule does worst, since the others say little about the student.
 fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
     let of_kinds = kinds(rows);
-    let kind = hardest(of_kinds.iter().copied().filter(|&k| k != "all" || of_kinds.len() == 1), rows, None)?;
-    let hardest = rows.iter().find(|r| r.kind == kind && r.role == "student")?;
+    let kind =
+        hardest_kind(of_kinds.iter().copied().filter(|&k| k != ALL_KINDS || of_kinds.len() == 1), rows, |_| 0.0)?;
+    let hardest = rows.iter().find(|r| r.kind == kind && r.role == Role::Student)?;
     let kind = match (hardest.kind.as_str(), kinds(rows).len()) {
-        ("all", _) | (_, 1) => String::new(),
+        (ALL_KINDS, _) | (_, 1) => String::new(),
         (kind, _) => format!("{kind} "),
     };
     let mut said = format!(
@@ -248,7 +224,7 @@ fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
 }
 
 fn scheduling(result: &ClosedLoop) -> Vec<String> {
-    let Some(student) = result.policies.iter().find(|p| p.role == "student") else {
+    let Some(student) = result.policies.iter().find(|p| p.role == Role::Student) else {
         return Vec::new();
     };
     let mut said = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Numbers carry three significant digits: enough to read, few enough to compare. Exact values stand in the data files.
 
-use crate::evaluator::Estimate;
+use crate::evaluator::{Estimate, Role};
 use crate::level::{FeatureSpec, Scope};
 
 /// A number with three significant digits, thousands separated, a real minus sign.
@@ -25,8 +25,8 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// A policy with its role, which its name may begin with: `teacher: fair`, `student: runs/a/student.json`.
-pub(super) fn with_role(role: &str, policy: &str) -> String {
-    let name = policy.strip_prefix(role).and_then(|rest| rest.strip_prefix(':')).unwrap_or(policy);
+pub(super) fn with_role(role: Role, policy: &str) -> String {
+    let name = policy.strip_prefix(role.name()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(policy);
     format!("{role}: {name}")
 }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn feature(name: &str, unit: &str, scope: Scope) -> FeatureSpec {
-        FeatureSpec { name: name.into(), unit: unit.into(), meaning: String::new(), scope, version: 1 }
+        FeatureSpec { name: name.into(), unit: unit.into(), meaning: String::new(), scope, version: 1, whole: false }
     }
 
     #[test]

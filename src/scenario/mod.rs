@@ -89,6 +89,8 @@ pub struct ScenarioInfo {
     pub meaning: &'static str,
     /// Kinds of question.
     pub kinds: &'static [&'static str],
+    /// The feature by whose size decisions are divided into regimes where the user names none; the same for all candidates.
+    pub regime: &'static str,
     /// Levels and features.
     pub feature_set: fn() -> &'static FeatureSet,
     /// Guards, orders, borders, terms and heuristics.
@@ -97,7 +99,9 @@ pub struct ScenarioInfo {
     pub workloads: &'static [WorkloadInfo],
     /// What a lane of a schedule is.
     pub lane: &'static str,
-    /// Names of the parts of a job in schedules; empty where parts are stages that have numbers only.
+    /// What a part of a job is.
+    pub part: &'static str,
+    /// Names of the parts of a job in schedules; empty where they have numbers only.
     pub parts: &'static [&'static str],
     /// Values of `edge=NAME` of those workloads that take it, with their meanings.
     pub edge_cases: &'static [(&'static str, &'static str)],

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     policy::{Policy, neural::NeuralError},
+    recorder::Episodes,
     rng::{Split, episode_seed, hash},
     scenario::Scenario,
 };
@@ -95,7 +96,9 @@ impl<'a, L: Learner> Session<'a, L> {
         schedule.check()?;
         // One thread per shard of a step is faster than several within it, and keeps sums in order.
         tch::set_num_threads(1);
-        let arena = Arena::new(learner.arena(), reference, (schedule.seed, schedule.validation), stop)?;
+        let (seed, count) = (schedule.seed, schedule.validation);
+        let episodes = Episodes { seed, split: Split::Validation, count, timelines: 0 };
+        let arena = Arena::new(learner.arena(), reference, episodes, stop)?;
         let mut session = Self { learner, arena, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {
             let begin = Instant::now();

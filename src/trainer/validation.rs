@@ -3,8 +3,7 @@
 use super::{TrainError, schedule::Judge};
 use crate::{
     policy::{Policy, neural::NeuralError},
-    recorder::{EpisodeRun, rollouts},
-    rng::Split,
+    recorder::{EpisodeRun, Episodes, rollouts},
     scenario::Scenario,
 };
 use serde::{Deserialize, Serialize};
@@ -45,8 +44,7 @@ impl Validation {
 /// The episodes, and what the reference needed.
 pub(super) struct Arena<'a, S: Scenario> {
     workload: &'a S::Workload,
-    seed: u64,
-    episodes: u32,
+    episodes: Episodes,
     reference: Vec<Option<f64>>,
     stop: &'a AtomicBool,
 }
@@ -55,10 +53,10 @@ impl<'a, S: Scenario> Arena<'a, S> {
     pub(super) fn new(
         workload: &'a S::Workload,
         reference: (&str, &dyn Policy<S>),
-        (seed, episodes): (u64, u32),
+        episodes: Episodes,
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
-        let mut arena = Self { workload, seed, episodes, reference: Vec::new(), stop };
+        let mut arena = Self { workload, episodes, reference: Vec::new(), stop };
         arena.reference = arena.run(reference)?.iter().map(|run| run.outcome.mean_jct_ms).collect();
         Ok(arena)
     }
@@ -78,9 +76,8 @@ impl<'a, S: Scenario> Arena<'a, S> {
         Ok(Validation { greedy: mode(false)?, sampled: mode(true)? })
     }
 
-    fn run(&self, policy: (&str, &dyn Policy<S>)) -> Result<Vec<EpisodeRun>, TrainError> {
-        let which = (self.seed, Split::Validation, self.episodes);
-        match rollouts(self.workload, policy, which, 0, &(), self.stop) {
+    fn run(&self, (name, policy): (&str, &dyn Policy<S>)) -> Result<Vec<EpisodeRun>, TrainError> {
+        match rollouts(self.workload, name, policy, self.episodes, &(), self.stop) {
             Err(crate::recorder::RolloutError::Interrupted) => Err(TrainError::Interrupted),
             other => Ok(other?),
         }

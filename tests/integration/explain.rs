@@ -2,7 +2,7 @@
 
 use crate::cli::{TINY, done, record, refused};
 use sched_distill::{
-    evaluator::{Evaluation, Scorer},
+    evaluator::{Evaluation, Role, Scorer},
     explainer::{ChoiceColumns, Decisions, Explanation},
     model::Student,
     reporter::RunInfo,
@@ -39,7 +39,7 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
     assert_eq!(explanation.trace, trace.hash);
     for level in &explanation.levels {
         let models = student.level(&level.level).unwrap();
-        let scorer = Scorer::student(&student, models, "student");
+        let scorer = Scorer::student(&student, models, Role::Student);
         let table = trace.level(&level.level).unwrap();
         // The sample is all there is, so figures are those of the whole table.
         let choices: Vec<_> = table.iter().filter(|c| !c.is_forced()).collect();
@@ -59,13 +59,16 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
                 *sum += if sd > 0.0 { w * (values[candidate] - mean) / sd } else { 0.0 };
             }
         }
-        let row = evaluation.fidelity.iter().find(|r| r.level == level.level && r.kind == "all" && r.role == "student");
+        let row =
+            evaluation.fidelity.iter().find(|r| r.level == level.level && r.kind == "all" && r.role == Role::Student);
         assert!((row.unwrap().top1.value - agreed / weight).abs() < 1e-9, "{}", level.level);
         let all = level.families[0].by_kind.last().unwrap();
         assert!((all.teacher - standing[0] / weight).abs() < 1e-6 && (all.student - standing[1] / weight).abs() < 1e-6);
         assert_eq!(level.nodes[0].sampled, choices.iter().map(|c| c.len()).sum::<usize>());
-        for l in
-            evaluation.fidelity.iter().filter(|r| r.role == "heuristic" && r.level == level.level && r.kind != "all")
+        for l in evaluation
+            .fidelity
+            .iter()
+            .filter(|r| r.role == Role::Heuristic && r.level == level.level && r.kind != "all")
         {
             let same = level.likeness.iter().find(|known| (&known.rule, &known.kind) == (&l.scorer, &l.kind)).unwrap();
             assert_eq!((same.teacher, same.choices), (l.top1, l.choices), "the sample is all there is");
@@ -112,7 +115,7 @@ fn what_would_have_changed_a_decision_does_change_it() {
     let mut changed = 0;
     for of in &decisions.levels {
         let table = trace.level(&of.level).unwrap();
-        let scorer = Scorer::student(&student, student.level(&of.level).unwrap(), "student");
+        let scorer = Scorer::student(&student, student.level(&of.level).unwrap(), Role::Student);
         let columns = ChoiceColumns::new(&table.spec).unwrap();
         for explained in decisions.choices.iter().filter(|c| c.level == of.level) {
             let choice = table.iter().find(|c| c.header.id == explained.choice).unwrap();

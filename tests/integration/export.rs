@@ -77,6 +77,7 @@ fn feature(i: usize) -> FeatureSpec {
         meaning: "Line one\nline two */ \u{202e}.".to_owned(),
         scope: Scope::Absolute,
         version: 1,
+        whole: false,
     }
 }
 

@@ -24,6 +24,8 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+#[cfg(feature = "toolkit")]
+mod features;
 mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]

@@ -27,6 +27,7 @@ fn feature(name: &str) -> FeatureSpec {
         meaning: format!("The {name}."),
         scope: Scope::Absolute,
         version: 1,
+        whole: false,
     }
 }
 

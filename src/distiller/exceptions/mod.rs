@@ -9,7 +9,7 @@ mod ordered;
 
 use super::{FitError, temperature::fit_temperature};
 use crate::{
-    evaluator::{Scorer, fidelity},
+    evaluator::{Role, Scorer, fidelity},
     level::{FeatureSet, LevelSpec},
     model::{Action, Condition, Evidence, Guard, LevelModels, NamedModel, Operator, Provenance, Rule, Student},
     trace::LevelTable,
@@ -132,7 +132,7 @@ pub fn student_of_rules(
         let mut named = named(rule, &table.spec)?;
         named.temperature = fit_temperature(&named.model, table);
         guards.extend(guards_of(rule, steps));
-        let scorer = Scorer::guarded(&named, &guards, &table.spec, "student");
+        let scorer = Scorer::guarded(&named, &guards, &table.spec, Role::Student);
         for row in fidelity(table, &[scorer], 0) {
             provenance.fidelity.insert(format!("{}/{}/{}/top1", rule.level, rule.name, row.kind), row.top1.value);
         }
@@ -314,7 +314,7 @@ mod tests {
             let model = rule.model(&tables[1].spec).unwrap();
             for (i, step) in steps.iter().enumerate() {
                 let guards = guards_of(&rule, &steps[..=i]);
-                let scorer = Scorer::guarded(&model, &guards, &tables[1].spec, "student");
+                let scorer = Scorer::guarded(&model, &guards, &tables[1].spec, Role::Student);
                 let rows = fidelity(&tables[1], &[scorer], 0);
                 let balanced = (rows[0].top1.value + rows[1].top1.value) / 2.0;
                 assert!((balanced - step.validation).abs() < 1e-9, "{text} {i}: {balanced} {}", step.validation);

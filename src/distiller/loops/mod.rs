@@ -14,7 +14,7 @@ mod weights;
 
 use super::{FitError, FitParams, fit_student};
 use crate::{
-    evaluator::{EpisodeFigures, Estimate, FidelityRow, Scorer, compare, fidelity},
+    evaluator::{EpisodeFigures, Estimate, FidelityRow, Role, Scorer, compare, fidelity},
     level::sha256_hex,
     model::{Provenance, Student, StudentError},
     rng::Split,
@@ -274,8 +274,7 @@ pub fn run_loop<R: Rollouts>(
             true => Student::load(&path)?,
             false => {
                 let provenance = provenance(plan, &hashes);
-                let (set, abstains) = (&trace.manifest.feature_set, trace.manifest.abstains);
-                let fitted = fit_student(set, abstains, (&train, &validation), &plan.fit, provenance)
+                let fitted = fit_student((&trace.manifest).into(), (&train, &validation), &plan.fit, provenance)
                     .map_err(|source| LoopError::Fit { iteration, source })?;
                 fitted.save(&path)?;
                 fitted
@@ -341,14 +340,16 @@ fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
 }
 
 fn jct_ratio(student: &[EpisodeFigures], teacher: &[EpisodeFigures], seed: u64) -> Option<Estimate> {
-    let policy = |name: &str, runs: &[EpisodeFigures]| (name.to_owned(), name.to_owned(), runs.to_vec());
-    let both = [policy("teacher", teacher), policy("student", student)];
+    let policy = |role: Role, runs: &[EpisodeFigures]| (role.to_string(), role, runs.to_vec());
+    let both = [policy(Role::Teacher, teacher), policy(Role::Student, student)];
     compare("", "validation", &both, &["teacher".to_owned()], seed).ratios.first()?.jct
 }
 
 fn fidelity_of(student: &Student, tables: &[LevelTable], seed: u64) -> Vec<FidelityRow> {
     let levels = student.levels.iter().zip(tables);
-    levels.flat_map(|(level, table)| fidelity(table, &[Scorer::model(level.scheduler(), "student")], seed)).collect()
+    levels
+        .flat_map(|(level, table)| fidelity(table, &[Scorer::model(level.scheduler(), Role::Student)], seed))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a counterfactual may change, and what a change costs.
 
 use super::super::error::{ExplainError, expect_length};
-use crate::level::{LevelSpec, Scope};
+use crate::level::{FLAG, LevelSpec};
 
 /// What may change, and at what cost.
 ///
@@ -25,9 +25,6 @@ pub struct Constraints {
     pub equal: Vec<Vec<usize>>,
 }
 
-/// Whole numbers below this have whole neighbours among 32-bit floats.
-const WHOLE: f32 = 8_388_608.0;
-
 impl Constraints {
     /// Anything may change, by steps of 1.
     #[must_use]
@@ -42,32 +39,24 @@ impl Constraints {
         }
     }
 
-    /// What a level's units say: no value is negative, flags are 0 or 1, and tasks, stages, jobs, executors and ranks are
-    /// whole numbers. Where a mean is given in such a unit, `integer` has to be corrected.
+    /// What a level's features say: which are whole, that flags are 0 or 1, and that none is negative.
     #[must_use]
     pub fn for_level(level: &LevelSpec) -> Self {
-        let whole = ["tasks", "stages", "jobs", "executors", "0/1"];
         let mut constraints = Self::new(level.features.len());
         for (column, feature) in level.features.iter().enumerate() {
-            let counted = feature.scope == Scope::Absolute && whole.contains(&feature.unit.as_str());
-            constraints.integer[column] = counted || feature.scope == Scope::Rank;
-            constraints.range[column] = (0.0, if feature.unit == "0/1" { 1.0 } else { f32::MAX });
+            constraints.integer[column] = feature.whole;
+            constraints.range[column] = (0.0, if feature.unit == FLAG { 1.0 } else { f32::MAX });
         }
         constraints
     }
 
-    /// Keeps quantities whole that are whole in all rows, shape `(rows, width)`: counts in units that [`Self::for_level`]
-    /// does not know. Times are left out, whatever they are rounded to. What is negative in a row may be negative.
+    /// Lets features be negative that are in one of the rows, shape `(rows, width)`.
     #[must_use]
-    pub fn with_counts(mut self, level: &LevelSpec, x: &[f32]) -> Self {
-        let width = self.integer.len().max(1);
-        for (column, feature) in level.features.iter().enumerate() {
-            let unit = feature.unit.split('·').next().unwrap_or_default();
-            let counted = feature.scope == Scope::Absolute && !["ms", "s", "min", "h"].contains(&unit);
-            let whole = || x.chunks_exact(width).all(|r| r[column].fract() == 0.0 && r[column].abs() < WHOLE);
-            self.integer[column] |= counted && x.len() >= width && whole();
+    pub fn with_negatives(mut self, x: &[f32]) -> Self {
+        let width = self.range.len().max(1);
+        for (column, range) in self.range.iter_mut().enumerate() {
             if x.chunks_exact(width).any(|r| r[column] < 0.0) {
-                self.range[column].0 = f32::MIN;
+                range.0 = f32::MIN;
             }
         }
         self
@@ -265,28 +254,21 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::FeatureSpec;
+    use crate::feature;
 
     #[test]
-    fn counts_in_unknown_units_are_whole_and_times_are_not() {
-        let feature = |unit: &str, scope| FeatureSpec {
-            name: unit.to_owned(),
-            unit: unit.to_owned(),
-            meaning: String::new(),
-            scope,
-            version: 1,
-        };
-        let features = vec![
-            feature("times", Scope::Absolute),
-            feature("ms·tasks", Scope::Absolute),
-            feature("GiB", Scope::Absolute),
-            feature("1", Scope::Share),
-        ];
-        let level =
-            LevelSpec { name: "job".to_owned(), question: String::new(), entities: vec!["job".to_owned()], features };
-        let rows = [0.0, 100.0, 0.5, 0.0, 3.0, 200.0, 2.0, 1.0];
-        assert_eq!(Constraints::for_level(&level).integer, [false; 4]);
-        assert_eq!(Constraints::for_level(&level).with_counts(&level, &rows).integer, [true, false, false, false]);
-        assert_eq!(Constraints::for_level(&level).with_counts(&level, &[]).integer, [false; 4]);
+    fn what_is_counted_stays_whole_and_what_was_negative_may_be() {
+        let set = feature::training::feature_set();
+        let level = set.level("cluster").expect("a level of the scenario");
+        let column = |name: &str| level.features.iter().position(|f| f.name == name).expect("a feature of the level");
+        let at_first = Constraints::for_level(level);
+        let whole = ["fewest_tasks", "jobs_in_system", "head_cpu"].map(|name| at_first.integer[column(name)]);
+        // A mean of tasks is none.
+        let means = ["tasks_per_job", "free_cpu_per_job"].map(|name| at_first.integer[column(name)]);
+        assert_eq!((whole, means), ([true; 3], [false; 2]));
+        let mut rows = vec![1.0; 2 * level.features.len()];
+        rows[level.features.len() + 3] = -2.0;
+        let range = at_first.with_negatives(&rows).range;
+        assert!(range.iter().enumerate().all(|(i, range)| (range.0 < 0.0) == (i == 3)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{error::ExplainError, path};
 use crate::{
-    evaluator::Scorer,
+    evaluator::{Role, Scorer},
     level::{LevelSpec, first_max},
     model::{CompiledGuards, LevelModels, Model, ScoreCandidates, Shape, Student, Tree},
     trace::{Choice, ChoiceHeader},
@@ -42,7 +42,7 @@ impl<'a> Decider<'a> {
     /// A level of a student, guards included.
     #[must_use]
     pub fn student(student: &'a Student, level: &'a LevelModels, spec: &'a LevelSpec) -> Self {
-        let scorer = Scorer::student(student, level, "student");
+        let scorer = Scorer::student(student, level, Role::Student);
         let (width, entities) = (spec.features.len(), spec.entities.len());
         let decide = move |x: &[f32]| {
             let rows = x.len() / width;

@@ -9,7 +9,7 @@ use super::{
     level::columns_read,
 };
 use crate::{
-    evaluator::Scorer,
+    evaluator::{Role, Scorer},
     level::{LevelSpec, NONE_FLAG},
     model::{CompiledGuards, LevelModels, Model, Operator, ScoreCandidates, Student, Tree},
     trace::{Choice, LevelTable},
@@ -184,11 +184,11 @@ impl<'a> ChoiceExplainer<'a> {
             student,
             spec,
             level,
-            scorer: Scorer::student(student, level, "student"),
+            scorer: Scorer::student(student, level, Role::Student),
             preference: Preference::new(&level.scheduler().model, spec.features.len())?,
             decider: Decider::student(student, level, spec),
             columns: ChoiceColumns::new(spec).ok(),
-            scales: Constraints::for_level(spec).with_counts(spec, &sample.x).scaled_by(&sample.x),
+            scales: Constraints::for_level(spec).with_negatives(&sample.x).scaled_by(&sample.x),
             shown: (0..read.len()).filter(|&column| read[column]).collect(),
         })
     }

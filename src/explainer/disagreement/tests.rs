@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    evaluator::tiny,
+    evaluator::{Role, tiny},
     level::NONE_FLAG,
     model::{Linear, Model, NamedModel},
     rng::Stream,
@@ -31,7 +31,7 @@ fn table(episodes: u32) -> LevelTable {
 
 fn found(table: &LevelTable, regions: usize) -> Disagreement {
     let model = largest_a();
-    disagreement(table, &Scorer::model(&model, "student"), regions, 1).unwrap().unwrap()
+    disagreement(table, &Scorer::model(&model, Role::Student), regions, 1).unwrap().unwrap()
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_faithful_scorer_has_one_region_and_one_episode_has_none() {
     assert_eq!((faithful.regions.len(), faithful.regions[0].rule.as_str()), (1, "all"));
     assert_eq!((faithful.disagree.value, faithful.regions[0].share_of_disagreement), (0.0, None));
     let model = largest_a();
-    let scorer = Scorer::model(&model, "student");
+    let scorer = Scorer::model(&model, Role::Student);
     assert_eq!(disagreement(&all.select(|e| e == 2), &scorer, 8, 1).unwrap(), None);
     assert!(disagreement(&all, &scorer, 0, 1).is_err(), "no regions asked for");
 }
@@ -135,7 +135,7 @@ fn the_candidate_that_gives_nothing_does_not_hide_what_the_others_share() {
         }
     }
     let model = largest_a();
-    let cases = cases(&table, &Scorer::model(&model, "student"));
+    let cases = cases(&table, &Scorer::model(&model, Role::Student));
     let columns = columns(&table, &cases);
     let names: Vec<String> = columns.iter().map(|c| c.condition(0.5, f32::INFINITY).column).collect();
     assert_eq!(names, ["kind=x", "candidates", "b", "teacher.is_none"]);

@@ -85,7 +85,7 @@ fn effect(sampled: &Sampled<'_>, model: &Model, rows: &[(&[f32], f64)], column: 
 mod tests {
     use super::*;
     use crate::{
-        evaluator::{Scorer, tiny},
+        evaluator::{Role, Scorer, tiny},
         explainer::{Preference, accumulated_effects, partial_dependence},
         model::{LEAF, NamedModel, Tree},
         trace::{LevelTable, Sampler},
@@ -110,7 +110,7 @@ mod tests {
         tree.n_samples = vec![1; 5];
         tree.weight = vec![1.0; 5];
         let named = NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree.clone()) };
-        let (scorer, preference) = (Scorer::model(&named, "student"), Preference::new(&named.model, 2).unwrap());
+        let (scorer, preference) = (Scorer::model(&named, Role::Student), Preference::new(&named.model, 2).unwrap());
         let sampled = Sampled::new(&sample, &scorer, &preference).unwrap();
         for (column, effect) in effects(&sampled, &named.model, &[0, 1], 1).unwrap().iter().enumerate() {
             let exact = accumulated_effects(&tree, &sample.table.x, 2, None, column, GRID - 1).unwrap();

@@ -6,7 +6,7 @@ mod weight;
 
 use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, decision::digits, families};
 use crate::{
-    evaluator::Scorer,
+    evaluator::{ALL_KINDS, Role, Scorer},
     level::LevelSpec,
     model::{CompiledGuards, LevelModels, Model, Student},
     rng::Stream,
@@ -60,7 +60,7 @@ impl<'a> Sampled<'a> {
     /// The kinds with their names, and all together.
     fn kinds(&self) -> impl Iterator<Item = (Option<u8>, &'a str)> {
         let kinds = &self.sample.table.kinds;
-        kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, "all")])
+        kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, ALL_KINDS)])
     }
 }
 
@@ -81,7 +81,7 @@ pub fn explain_level(
         return Ok(None);
     }
     let (spec, scheduler) = (&sample.table.spec, level.scheduler());
-    let scorer = Scorer::student(student, level, "student");
+    let scorer = Scorer::student(student, level, Role::Student);
     let preference = Preference::new(&scheduler.model, spec.features.len())?;
     let sampled = Sampled::new(sample, &scorer, &preference)?;
     let uses = columns_read(student, &scheduler.model, spec);

@@ -7,19 +7,17 @@ use crate::{
 };
 
 pub(super) const BASE: &[Base] = &[
-    Base::absolute("is_none", "0/1", "Whether the candidate is to give nothing; all its other features are 0."),
-    Base::absolute("is_source", "0/1", "Whether the executors on offer were released by this job."),
+    Base::flag("is_none", "Whether the candidate is to give nothing; all its other features are 0."),
+    Base::flag("is_source", "Whether the executors on offer were released by this job."),
     Base::absolute("remaining_work", "ms", "Tasks not launched × most recent task duration, over all stages.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("remaining_tasks", "tasks", "Tasks not launched, over all stages.")
-        .ranked()
-        .with_ratio(Ratio::Count),
-    Base::absolute("remaining_stages", "stages", "Stages not completed.").ranked().with_ratio(Ratio::Count),
+    Base::count("remaining_tasks", "tasks", "Tasks not launched, over all stages.").ranked().with_ratio(Ratio::Count),
+    Base::count("remaining_stages", "stages", "Stages not completed.").ranked().with_ratio(Ratio::Count),
     Base::absolute("critical_path", "ms", "Remaining work on the path of stages with most of it.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("critical_path_tasks", "tasks", "Tasks not launched on the path with most remaining work.")
+    Base::count("critical_path_tasks", "tasks", "Tasks not launched on the path with most remaining work.")
         .ranked()
         .with_ratio(Ratio::Count),
     Base::absolute("smallest_ready_stage", "ms", "Remaining work of the smallest stage that may be scheduled.")
@@ -28,22 +26,22 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("ready_work", "ms", "Remaining work of the stages that may be scheduled.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("ready_tasks", "tasks", "Tasks not launched in the stages that may be scheduled.")
+    Base::count("ready_tasks", "tasks", "Tasks not launched in the stages that may be scheduled.")
         .ranked()
         .with_ratio(Ratio::Count),
-    Base::absolute("ready_stages", "stages", "Stages that may be scheduled.").ranked(),
-    Base::absolute("executors_held", "executors", "Executors held, promised or on their way.").ranked(),
+    Base::count("ready_stages", "stages", "Stages that may be scheduled.").ranked(),
+    Base::count("executors_held", "executors", "Executors held, promised or on their way.").ranked(),
     Base::share("held_of_fair_share", "Executors held, as a multiple of the cluster's executors per active job."),
     Base::share("held_of_cluster", "Executors held, as a share of the cluster."),
-    Base::absolute("running_tasks", "tasks", "Tasks running.").ranked(),
-    Base::absolute("room", "executors", "Executors that it may get at this decision.").ranked(),
-    Base::absolute("headroom", "executors", "Executors that its schedulable stages still want.").ranked(),
+    Base::count("running_tasks", "tasks", "Tasks running.").ranked(),
+    Base::count("room", "executors", "Executors that it may get at this decision.").ranked(),
+    Base::count("headroom", "executors", "Executors that its schedulable stages still want.").ranked(),
     Base::absolute("age", "ms", "Time since it arrived.").ranked(),
-    Base::absolute("arrival_order", "1", "Place among the active jobs by arrival, 0 is the oldest.").ranked(),
+    Base::count("arrival_order", "1", "Place among the active jobs by arrival, 0 is the oldest.").ranked(),
     Base::share("progress", "Share of its tasks already launched."),
     Base::absolute("mean_task_duration", "ms", "Remaining work ÷ tasks not launched.").ranked().with_ratio(Ratio::Time),
-    Base::absolute("jobs_in_system", "jobs", "Active jobs in the cluster."),
-    Base::absolute("offered", "executors", "Executors on offer at this decision."),
+    Base::count("jobs_in_system", "jobs", "Active jobs in the cluster."),
+    Base::count("offered", "executors", "Executors on offer at this decision."),
     Base::share("work_share", "Its share of the remaining work of all active jobs."),
 ];
 

@@ -7,15 +7,15 @@ use crate::{
 };
 
 pub(super) const BASE: &[Base] = &[
-    Base::absolute("remaining_tasks", "tasks", "Tasks not launched.").ranked().with_ratio(Ratio::Count),
+    Base::count("remaining_tasks", "tasks", "Tasks not launched.").ranked().with_ratio(Ratio::Count),
     Base::absolute("task_duration", "ms", "Duration of the task launched last, or the rough estimate before any.")
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("remaining_work", "ms", "Tasks not launched × most recent task duration.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("demand", "executors", "Executors that the stage still wants.").ranked(),
-    Base::absolute("descendants", "stages", "Stages that wait for this one, directly or through others.")
+    Base::count("demand", "executors", "Executors that the stage still wants.").ranked(),
+    Base::count("descendants", "stages", "Stages that wait for this one, directly or through others.")
         .ranked()
         .with_ratio(Ratio::Count),
     Base::absolute("descendants_work", "ms", "Remaining work of the stages that wait for this one.")
@@ -24,21 +24,21 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("critical_path", "ms", "Work on the path with most of it from this stage to the end of the job.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("critical_path_tasks", "tasks", "Tasks not launched on that path.").ranked(),
-    Base::absolute("depth", "stages", "Stages on the longest chain that leads here.").ranked(),
-    Base::absolute("children", "stages", "Stages that read this one's output.").ranked(),
-    Base::absolute("children_unlocked", "stages", "Children that wait for no other unfinished stage.").ranked(),
-    Base::absolute("unfinished_parents", "stages", "Stages that must finish before a task can start.").ranked(),
-    Base::absolute("executors_on_it", "executors", "Executors at work here, on their way, or promised.").ranked(),
-    Base::absolute("running_tasks", "tasks", "Tasks running.").ranked(),
-    Base::absolute("stage_order", "1", "Number of the stage in its job.").ranked(),
-    Base::absolute("on_critical_path", "0/1", "Whether it lies on the job's path with most remaining work."),
-    Base::absolute("is_last", "0/1", "Whether it is the job's only stage that is not completed."),
+    Base::count("critical_path_tasks", "tasks", "Tasks not launched on that path.").ranked(),
+    Base::count("depth", "stages", "Stages on the longest chain that leads here.").ranked(),
+    Base::count("children", "stages", "Stages that read this one's output.").ranked(),
+    Base::count("children_unlocked", "stages", "Children that wait for no other unfinished stage.").ranked(),
+    Base::count("unfinished_parents", "stages", "Stages that must finish before a task can start.").ranked(),
+    Base::count("executors_on_it", "executors", "Executors at work here, on their way, or promised.").ranked(),
+    Base::count("running_tasks", "tasks", "Tasks running.").ranked(),
+    Base::count("stage_order", "1", "Number of the stage in its job.").ranked(),
+    Base::flag("on_critical_path", "Whether it lies on the job's path with most remaining work."),
+    Base::flag("is_last", "Whether it is the job's only stage that is not completed."),
     Base::share("work_of_job", "Its share of the job's remaining work."),
-    Base::absolute("job_is_source", "0/1", "Whether the executors on offer were released by this job."),
-    Base::absolute("job_executors_held", "executors", "Executors that the job holds."),
+    Base::flag("job_is_source", "Whether the executors on offer were released by this job."),
+    Base::count("job_executors_held", "executors", "Executors that the job holds."),
     Base::absolute("job_remaining_work", "ms", "The job's remaining work."),
-    Base::absolute("offered", "executors", "Executors on offer at this decision."),
+    Base::count("offered", "executors", "Executors on offer at this decision."),
 ];
 
 impl Extractor {

@@ -4,7 +4,7 @@ use super::{Extractor, snapshot::Gain};
 use crate::{feature::column::Base, simulator::training::Observation};
 
 pub(super) const BASE: &[Base] = &[
-    Base::absolute("is_none", "0/1", "Whether the candidate is to close the slot."),
+    Base::flag("is_none", "Whether the candidate is to close the slot."),
     Base::absolute(
         "marginal_gain",
         "ms",
@@ -37,29 +37,24 @@ pub(super) const BASE: &[Base] = &[
         "ms",
         "Time that the best further worker or server would save its job, if there were room for any.",
     ),
-    Base::absolute("wish_fits", "0/1", "Whether there is room for that worker or server."),
-    Base::absolute(
+    Base::flag("wish_fits", "Whether there is room for that worker or server."),
+    Base::flag(
         "fair_fits",
-        "0/1",
         "Whether there is room for a worker and a server of the job with the smallest dominant share.",
     ),
-    Base::absolute(
-        "oldest_fits",
-        "0/1",
-        "Whether there is room for a worker and a server of the oldest job below its maxima.",
-    ),
-    Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::absolute("candidate_jobs", "jobs", "Jobs that could get something now."),
-    Base::absolute("idle_jobs", "jobs", "Jobs without a worker or without a server."),
+    Base::flag("oldest_fits", "Whether there is room for a worker and a server of the oldest job below its maxima."),
+    Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
+    Base::count("candidate_jobs", "jobs", "Jobs that could get something now."),
+    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server."),
     Base::absolute("tasks_per_job", "tasks", "Workers and servers placed in this slot, per job."),
-    Base::absolute("fewest_tasks", "tasks", "Workers and servers of the job that has fewest."),
-    Base::absolute("most_tasks", "tasks", "Workers and servers of the job that has most."),
+    Base::count("fewest_tasks", "tasks", "Workers and servers of the job that has fewest."),
+    Base::count("most_tasks", "tasks", "Workers and servers of the job that has most."),
     Base::share("free_cpu", "Share of the cluster's CPU slots that is free."),
     Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
     Base::absolute("free_cpu_per_job", "slots", "Free CPU slots per job."),
     Base::absolute("free_gpu_per_job", "slots", "Free GPU slots per job."),
-    Base::absolute("head_cpu", "slots", "CPU slots free on the node that comes next."),
-    Base::absolute("head_gpu", "slots", "GPU slots free on the node that comes next."),
+    Base::count("head_cpu", "slots", "CPU slots free on the node that comes next."),
+    Base::count("head_gpu", "slots", "GPU slots free on the node that comes next."),
     Base::absolute("outstanding_time", "ms", "Time that all jobs would still need, each at its best."),
 ];
 

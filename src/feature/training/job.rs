@@ -8,11 +8,11 @@ use crate::{
 };
 
 pub(super) const BASE: &[Base] = &[
-    Base::absolute("idle", "0/1", "Whether it lacks a worker or a server, so that it does not train in this slot."),
+    Base::flag("idle", "Whether it lacks a worker or a server, so that it does not train in this slot."),
     Base::absolute("marginal_gain", "ms", "Marginal gain: the time that the best of a worker, a server or both would save it; 1e9 ms if it would not train without.")
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
+    Base::count("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
     Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
     Base::absolute("gap_to_best_single_gain", "ms", "How much less time one worker or server would save it than the candidate that gains most by one.")
         .ranked(),
@@ -36,27 +36,27 @@ pub(super) const BASE: &[Base] = &[
         .with_ratio(Ratio::Time),
     Base::absolute("shortest_time", "ms", "Time that it still needs at its best.").ranked().with_ratio(Ratio::Time),
     Base::share("remaining_share", "Share of its epochs that is left.").ranked(),
-    Base::absolute("workers", "workers", "Workers that it has in this slot.").ranked().with_ratio(Ratio::Count),
-    Base::absolute("servers", "servers", "Parameter servers that it has in this slot.")
+    Base::count("workers", "workers", "Workers that it has in this slot.").ranked().with_ratio(Ratio::Count),
+    Base::count("servers", "servers", "Parameter servers that it has in this slot.")
         .ranked()
         .with_ratio(Ratio::Count),
-    Base::absolute("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
+    Base::count("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
     Base::absolute("servers_per_worker", "1", "Balance of servers and workers: servers ÷ workers, of each at least 1.").ranked(),
     Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),
-    Base::absolute("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share."),
-    Base::absolute("stay", "slots", "Slots since it arrived.").ranked(),
-    Base::absolute("arrival_order", "1", "Place among the jobs by arrival, 0 is the oldest.").ranked(),
-    Base::absolute("worker_gpu", "slots", "GPU slots that a worker of it takes."),
-    Base::absolute("is_resnet_50", "0/1", "Whether it trains resnet-50."),
-    Base::absolute("is_vgg_16", "0/1", "Whether it trains vgg-16."),
-    Base::absolute("is_resnext_110", "0/1", "Whether it trains resnext-110."),
-    Base::absolute("is_inception_bn", "0/1", "Whether it trains inception-bn."),
-    Base::absolute("is_seq2seq", "0/1", "Whether it trains seq2seq."),
-    Base::absolute("is_cnn_text", "0/1", "Whether it trains cnn-text-classification."),
-    Base::absolute("is_dssm", "0/1", "Whether it trains dssm."),
-    Base::absolute("is_wlm", "0/1", "Whether it trains wlm."),
-    Base::absolute("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::absolute("idle_jobs", "jobs", "Jobs without a worker or without a server."),
+    Base::count("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share."),
+    Base::count("stay", "slots", "Slots since it arrived.").ranked(),
+    Base::count("arrival_order", "1", "Place among the jobs by arrival, 0 is the oldest.").ranked(),
+    Base::count("worker_gpu", "slots", "GPU slots that a worker of it takes."),
+    Base::flag("is_resnet_50", "Whether it trains resnet-50."),
+    Base::flag("is_vgg_16", "Whether it trains vgg-16."),
+    Base::flag("is_resnext_110", "Whether it trains resnext-110."),
+    Base::flag("is_inception_bn", "Whether it trains inception-bn."),
+    Base::flag("is_seq2seq", "Whether it trains seq2seq."),
+    Base::flag("is_cnn_text", "Whether it trains cnn-text-classification."),
+    Base::flag("is_dssm", "Whether it trains dssm."),
+    Base::flag("is_wlm", "Whether it trains wlm."),
+    Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
+    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server."),
     Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
 ];
 

@@ -45,8 +45,9 @@ fn best(seen: &Observation<'_>, free: [u32; 2]) -> Option<u32> {
         aligns += align;
         rests += rest;
     }
-    // Overdue jobs have a negative rest; a weight needs a positive mean.
-    let weight = if rests > 0.0 { aligns / rests } else { 0.0 };
+    // Overdue jobs have a negative rest, which may make the weight negative, as in the reference. Where there is none at all
+    // the weight does not matter, or cannot be told.
+    let weight = if rests == 0.0 { 0.0 } else { aligns / rests };
     let (mut best, mut most) = (None, f64::NEG_INFINITY);
     for &job in seen.live_jobs() {
         let (view, align, rest) = terms(job);
@@ -56,4 +57,46 @@ fn best(seen: &Observation<'_>, free: [u32; 2]) -> Option<u32> {
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{simulator::training::Simulator, workload::training::TrainingWorkload};
+
+    #[test]
+    fn overdue_jobs_wait_where_all_are_overdue() {
+        let workload = TrainingWorkload::open(&"builtin,jobs=20,epoch-error=0.9".parse().unwrap()).unwrap();
+        let mut turned = 0;
+        for seed in 0..8 {
+            let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
+            let mut tetris = Tetris::default();
+            while let Some(seen) = sim.observation() {
+                let free = seen.node_free(0);
+                // The reference's words: mean(align) / mean(rest), whatever its sign.
+                let of = |job: u32| {
+                    let (view, request) = (seen.job(job), seen.job(job).request(Task::Both));
+                    let align = f64::from(free[0] * request[0]) + f64::from(free[1] * request[1]);
+                    (align, f64::from(request[0] + request[1]) * view.remaining_share())
+                };
+                let n = seen.live_jobs().len() as f64;
+                let mean = |term: &dyn Fn(u32) -> f64| seen.live_jobs().iter().map(|&job| term(job)).sum::<f64>() / n;
+                let weight = mean(&|job| of(job).0) / mean(&|job| of(job).1);
+                let by = |weight: f64| {
+                    let able = seen.live_jobs().iter().copied().filter(|&job| seen.job(job).can_take(Task::Both));
+                    able.reduce(|best, job| {
+                        let [best_score, score] = [best, job].map(|job| of(job).0 + weight * of(job).1);
+                        if score > best_score + 1e-9 { job } else { best }
+                    })
+                };
+                if weight.is_finite() {
+                    assert_eq!(best(&seen, free), by(weight));
+                    turned += u32::from(weight < 0.0 && by(weight) != by(0.0));
+                }
+                let decision = tetris.decide(&seen);
+                sim.step(decision).unwrap();
+            }
+        }
+        assert!(turned > 0);
+    }
 }

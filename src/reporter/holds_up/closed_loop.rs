@@ -1,6 +1,6 @@
 //! How well does the student schedule? Mean job completion times and paired ratios, with their intervals.
 
-use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Ratio};
+use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Ratio, Role};
 use crate::reporter::ReportError;
 use crate::reporter::dot_chart::{Cell, Panel, Row, draw};
 use crate::reporter::svg::{self, BLUE, Chart, GREEN, ORANGE};
@@ -23,7 +23,7 @@ pub(super) struct Section {
 #[derive(Debug, Serialize)]
 pub(super) struct TableRow {
     policy: String,
-    role: String,
+    role: Role,
     stalled: usize,
     /// Mean job completion time and makespan as (figure, interval); `None` if no episode finished.
     jct: Option<(String, String)>,
@@ -97,9 +97,9 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
                     None => Cell::Words("not compared".into()),
                 }
             }));
-            let colour = match p.role.as_str() {
-                "student" => BLUE,
-                "teacher" => ORANGE,
+            let colour = match p.role {
+                Role::Student => BLUE,
+                Role::Teacher => ORANGE,
                 _ => GREEN,
             };
             Row::Item { label: p.policy.clone(), colour, cells }
@@ -127,7 +127,7 @@ pub(in crate::reporter) fn stalled(policy: &PolicyOutcome, episodes: usize) -> O
 
 /// How a baseline is spoken of: the teacher by its role, if there is one teacher, others by name.
 pub(in crate::reporter) fn spoken(result: &ClosedLoop, policy: &str) -> String {
-    let teachers: Vec<&PolicyOutcome> = result.policies.iter().filter(|p| p.role == "teacher").collect();
+    let teachers: Vec<&PolicyOutcome> = result.policies.iter().filter(|p| p.role == Role::Teacher).collect();
     match teachers[..] {
         [teacher] if teacher.policy == policy => "the teacher".to_owned(),
         _ => policy.to_owned(),
@@ -149,7 +149,7 @@ fn table_row(
         |e: &Estimate, write: fn(f64) -> String| (write(e.value), format!("{} to {}", write(e.low), write(e.high)));
     TableRow {
         policy: policy.policy.clone(),
-        role: policy.role.clone(),
+        role: policy.role,
         stalled: policy.stalled,
         jct: policy.mean_jct_ms.as_ref().map(|e| shown(&scaled(e), tenths)),
         makespan: policy.makespan_ms.as_ref().map(|e| shown(&scaled(e), tenths)),

@@ -1,7 +1,7 @@
 //! How long do jobs take? The distribution of completion times, policy by policy.
 
 use super::closed_loop::stalled;
-use crate::evaluator::{ClosedLoop, PolicyOutcome};
+use crate::evaluator::{ClosedLoop, PolicyOutcome, Role};
 use crate::reporter::ReportError;
 use crate::reporter::line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend};
 use crate::reporter::svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, ORANGE, PURPLE, frame};
@@ -46,9 +46,9 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
 
 /// Policies with completion times above 0: teachers, students, then the others, those whose jobs take least first.
 fn ordered(result: &ClosedLoop) -> Vec<&PolicyOutcome> {
-    let rank = |p: &PolicyOutcome| match p.role.as_str() {
-        "teacher" => 0,
-        "student" => 1,
+    let rank = |p: &PolicyOutcome| match p.role {
+        Role::Teacher => 0,
+        Role::Student => 1,
         _ if p.stalled == 0 => 2,
         _ => 3,
     };
@@ -98,14 +98,14 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
 }
 
 fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> Series {
-    let (colour, dash) = match policy.role.as_str() {
-        "teacher" => (ORANGE, "12 4"),
-        "student" => (BLUE, ""),
+    let (colour, dash) = match policy.role {
+        Role::Teacher => (ORANGE, "12 4"),
+        Role::Student => (BLUE, ""),
         // The first two places are usually the teacher's and the student's.
         _ => OTHERS[place.saturating_sub(2).min(OTHERS.len() - 1)],
     };
-    let name = match policy.role.as_str() {
-        "heuristic" => policy.policy.clone(),
+    let name = match policy.role {
+        Role::Heuristic => policy.policy.clone(),
         role => words::with_role(role, &policy.policy),
     };
     let note = stalled(policy, episodes).map_or(String::new(), |s| format!(" ({s})"));

@@ -63,7 +63,7 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         } else {
             String::new()
         };
-        let title = words::with_role(&schedule.role, &schedule.policy) + &cut;
+        let title = words::with_role(schedule.role, &schedule.policy) + &cut;
         body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
         let first = top + 28.0;
         let bottom = first + lane * f64::from(lanes);
@@ -150,8 +150,8 @@ fn bar(
     (fill, ink): (Colour, Colour),
 ) -> String {
     let [start, end] = [run.start_ms, run.end_ms].map(|ms| ms / 1e3);
-    let stage = || format!("stage {}", run.part);
-    let part = schedule.parts.get(run.part as usize).cloned().unwrap_or_else(stage);
+    let numbered = || format!("{} {}", schedule.part, run.part);
+    let part = schedule.parts.get(run.part as usize).cloned().unwrap_or_else(numbered);
     let title = format!("job {}, {part}, {} {}: {start:.1} to {end:.1} s", run.item, schedule.lane, run.lane);
     // A hair between neighbours shows where a run ends.
     let wide = (right - left - 0.6).max(0.4);
@@ -249,14 +249,16 @@ pub(super) fn window(schedules: &[Schedule]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluator::Role;
 
     fn schedule(runs: Vec<ScheduleRun>) -> Schedule {
         Schedule {
             policy: "p".into(),
-            role: "teacher".into(),
+            role: Role::Teacher,
             episode: 0,
             lanes: 2,
             lane: "executor".into(),
+            part: "stage".into(),
             parts: Vec::new(),
             runs,
             items: Vec::new(),

@@ -1,7 +1,7 @@
 //! Episode by episode: the student against the teacher on the same arrivals.
 
 use super::closed_loop::{ratio, ratio_text, spoken};
-use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome};
+use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use crate::reporter::ReportError;
 use crate::reporter::line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend};
 use crate::reporter::svg::{self, BLUE, Chart, ORANGE, frame};
@@ -35,8 +35,9 @@ pub(super) struct Section {
 ///
 /// [`ReportError::Chart`] if the chart cannot be drawn.
 pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportError> {
-    let of_role = |role: &str| result.policies.iter().find(|p| p.role == role);
-    let (Some(teacher), Some(student)) = (of_role("teacher"), of_role("student")) else { return Ok(None) };
+    let (Some(teacher), Some(student)) = (result.first(Role::Teacher), result.first(Role::Student)) else {
+        return Ok(None);
+    };
     let episodes = teacher.episode_jct_ms.len().min(student.episode_jct_ms.len());
     let mut ratios = ratios(student, teacher);
     if ratios.is_empty() {

@@ -1,7 +1,7 @@
 //! Schedules over time: how busy the cluster is, and which jobs have it.
 
 use super::gantt::{OTHERS, axis_unit, largest_jobs, nice, window, within};
-use crate::evaluator::{Schedule, ScheduleRun};
+use crate::evaluator::{Role, Schedule, ScheduleRun};
 use crate::reporter::ReportError;
 use crate::reporter::line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend};
 use crate::reporter::svg::{self, BLUE, Chart, Colour, GREEN, ORANGE, frame};
@@ -39,9 +39,9 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
         .iter()
         .zip(&busy)
         .map(|(s, busy)| {
-            let (colour, dash) = line(&s.role);
+            let (colour, dash) = line(s.role);
             let label =
-                format!("{}, {} on average", words::with_role(&s.role, &s.policy), percent(mean_busy(s, last(s))));
+                format!("{}, {} on average", words::with_role(s.role, &s.policy), percent(mean_busy(s, last(s))));
             let points = steps(busy, (0.0, last(s)), bin).into_iter().map(|(t, y)| (t / scale, y)).collect();
             Series { label, colour, dash: Some(dash), mark: Mark::None, points, whiskers: Vec::new() }
         })
@@ -105,7 +105,7 @@ pub(super) fn by_job(schedules: &[Schedule]) -> Result<Option<Chart>, ReportErro
     for (schedule, stack) in schedules.iter().zip(&stacks) {
         let area = Area { left: BESIDE, top: top + ABOVE, width: WIDTH - BESIDE - 30.0, height: 180.0 };
         let plot = Plot::new(
-            words::with_role(&schedule.role, &schedule.policy),
+            words::with_role(schedule.role, &schedule.policy),
             Axis::linear(&format!("time in the episode, {unit}"), (stretch.0 / scale, stretch.1 / scale), 10, number),
             Axis::linear(&format!("{}s at work", schedule.lane), (0.0, most), 5, number),
         );
@@ -234,10 +234,10 @@ fn outline(stretches: impl Iterator<Item = (f64, f64, f64)>) -> String {
     drawn
 }
 
-fn line(role: &str) -> (Colour, &'static str) {
+fn line(role: Role) -> (Colour, &'static str) {
     match role {
-        "student" => (BLUE, ""),
-        "teacher" => (ORANGE, "6 3"),
+        Role::Student => (BLUE, ""),
+        Role::Teacher => (ORANGE, "6 3"),
         _ => (GREEN, "2 3"),
     }
 }

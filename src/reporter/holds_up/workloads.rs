@@ -1,7 +1,7 @@
 //! Does it hold elsewhere? The student and the best heuristic against the teacher, workload by workload.
 
 use super::closed_loop::{ratio, ratio_text, stalled};
-use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome};
+use crate::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use crate::reporter::ReportError;
 use crate::reporter::dot_chart::{Cell, Panel, Row, draw};
 use crate::reporter::svg::{BLUE, Chart, GREEN};
@@ -54,14 +54,13 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
 
 impl<'a> Found<'a> {
     fn new(result: &'a ClosedLoop) -> Self {
-        let of_role = |role: &str| result.policies.iter().find(|p| p.role == role);
-        let teacher = of_role("teacher");
+        let teacher = result.first(Role::Teacher);
         let to_teacher = |p: &PolicyOutcome| teacher.and_then(|t| ratio(result, &p.policy, &t.policy)?.jct);
-        let heuristics = result.policies.iter().filter(|p| p.role == "heuristic");
+        let heuristics = result.policies.iter().filter(|p| p.role == Role::Heuristic);
         let heuristic = heuristics
             .filter_map(|p| Some((p, to_teacher(p)?)))
             .reduce(|best, next| if next.1.value < best.1.value { next } else { best });
-        Self { result, teacher, student: of_role("student"), heuristic }
+        Self { result, teacher, student: result.first(Role::Student), heuristic }
     }
 
     /// The student's ratio to the teacher, or why there is none.

@@ -1,6 +1,6 @@
 //! Families of features by weight: a chart, and a table with what they say of the candidates taken.
 
-use crate::evaluator::Estimate;
+use crate::evaluator::{ALL_KINDS, Estimate};
 use crate::explainer::{KindWeight, LevelExplanation, Weight};
 use crate::reporter::ReportError;
 use crate::reporter::dot_chart::{Cell, Panel, Row, draw};
@@ -82,10 +82,10 @@ pub(super) fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, Repor
     let mut description = String::new();
     let kinds = kinds(level);
     // With one kind alone, `all` says the same.
-    let shown: Vec<&String> = kinds.iter().filter(|k| *k != "all" || kinds.len() < 2).collect();
+    let shown: Vec<&String> = kinds.iter().filter(|k| *k != ALL_KINDS || kinds.len() < 2).collect();
     let mut data = Vec::new();
     for (i, kind) in shown.into_iter().enumerate() {
-        lines.push(Row::Heading(if kind == "all" { "all kinds".to_owned() } else { format!("kind {kind}") }));
+        lines.push(Row::Heading(if kind == ALL_KINDS { "all kinds".to_owned() } else { format!("kind {kind}") }));
         let total = total(level, kind);
         let mut families: Vec<(&Weight, &KindWeight)> =
             level.families.iter().filter_map(|f| Some((f, of_kind(f, kind)?))).filter(|(_, k)| k.share > 0.0).collect();

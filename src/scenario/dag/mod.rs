@@ -55,6 +55,7 @@ impl Scenario for Dag {
         name: "dag",
         meaning: "jobs of stages on executors, as in Spark",
         kinds: &["affinity", "free"],
+        regime: "jobs_in_system",
         feature_set,
         catalogue: Catalogue {
             guards: &guards::GUARDS,
@@ -65,6 +66,7 @@ impl Scenario for Dag {
         },
         workloads: &WORKLOADS,
         lane: "executor",
+        part: "stage",
         parts: &[],
         edge_cases: &EDGE_CASE_NAMES,
     };

@@ -45,10 +45,12 @@ impl Scenario for Training {
         name: "training",
         meaning: "deep-learning jobs with workers and parameter servers on nodes of CPUs and GPUs, as in DL2",
         kinds: &["start", "grow"],
+        regime: "jobs_in_system",
         feature_set,
         catalogue: catalogue::CATALOGUE,
         workloads: &TRAINING_WORKLOADS,
         lane: "place",
+        part: "task",
         parts: &["worker", "server"],
         edge_cases: &[],
     };

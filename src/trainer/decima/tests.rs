@@ -177,7 +177,7 @@ fn attributions_add_up() -> Outcome {
     let mut policy = policy::neural::DecimaPolicy::new(network(&weights)?, false);
     let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Test, episode: 0 };
     let mut decisions = Vec::new();
-    let done = crate::recorder::run_episode(&*workload, &mut policy, run, false, |_, d, _| decisions.push(d))?;
+    let done = crate::recorder::run_episode(&*workload, &mut policy, run, |_, d, _| decisions.push(d))?;
     let episodes = vec![lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
     let recorded = RecordedLessons { workload, episodes };
     let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;

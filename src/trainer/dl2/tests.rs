@@ -284,8 +284,7 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let mut optimus = policy::training::open(&"optimus".parse()?)?;
     let run = crate::recorder::EpisodeId { seed: 2, split: crate::rng::Split::Train, episode: 0 };
     let mut decisions = Vec::new();
-    let done =
-        crate::recorder::run_episode::<Training>(&workload, &mut *optimus, run, false, |_, d, _| decisions.push(d))?;
+    let done = crate::recorder::run_episode::<Training>(&workload, &mut *optimus, run, |_, d, _| decisions.push(d))?;
     let count = decisions.len();
     let episode = crate::trainer::lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
     let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };

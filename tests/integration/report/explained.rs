@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::fixture::estimate;
-use sched_distill::evaluator::Scorer;
+use sched_distill::evaluator::{Role, Scorer};
 use sched_distill::explainer::{
     ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, InputGradient, KindAgreement, LevelExplanation,
     Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhyNot, WhyNotChange,
@@ -141,7 +141,7 @@ pub(super) fn explain(dir: &Path) -> Outcome {
         let explained = explain_level(&student, level, &sample, likeness(), 1)?;
         levels.extend(explained.map(|l| LevelExplanation { exceptions: Some(exceptions(spec)), ..l }));
         let explainer = ChoiceExplainer::new(&student, level, spec, &sample.table)?;
-        for (place, why) in select(&sample, &Scorer::student(&student, level, "student"), 24, 1) {
+        for (place, why) in select(&sample, &Scorer::student(&student, level, Role::Student), 24, 1) {
             let choice = sample.table.choice(place);
             let mut explained =
                 explainer.explain(&choice, &sample.table.kinds[choice.header.kind as usize], why, None)?;

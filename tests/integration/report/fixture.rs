@@ -3,7 +3,7 @@
 
 use super::Outcome;
 use sched_distill::evaluator::{
-    ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Schedule, ScheduleRun,
+    ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun,
 };
 use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
 use sched_distill::reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo};
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 
 fn feature(name: &str, unit: &str, scope: Scope, meaning: &str) -> FeatureSpec {
-    FeatureSpec { name: name.into(), unit: unit.into(), meaning: meaning.into(), scope, version: 1 }
+    FeatureSpec { name: name.into(), unit: unit.into(), meaning: meaning.into(), scope, version: 1, whole: false }
 }
 
 fn features() -> FeatureSet {
@@ -181,11 +181,11 @@ pub(super) fn estimate(value: f64, half: f64) -> Estimate {
 
 pub(super) fn fidelity() -> Vec<FidelityRow> {
     let scorers = [
-        ("tree", "student", 0.22),
-        ("linear", "surrogate", 0.15),
-        ("smallest remaining_work", "baseline", 0.08),
-        ("smallest smallest_ready_stage_remaining_tasks_rank", "baseline", 0.02),
-        ("random", "baseline", -0.25),
+        ("tree", Role::Student, 0.22),
+        ("linear", Role::Surrogate, 0.15),
+        ("smallest remaining_work", Role::Baseline, 0.08),
+        ("smallest smallest_ready_stage_remaining_tasks_rank", Role::Baseline, 0.02),
+        ("random", Role::Baseline, -0.25),
     ];
     let mut rows = Vec::new();
     for (level, ease) in [("job", 0.0), ("stage", 0.03), ("cluster", -0.05)] {
@@ -199,7 +199,7 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
                     level: level.into(),
                     kind: kind.into(),
                     scorer: scorer.into(),
-                    role: role.into(),
+                    role,
                     choices,
                     episodes: 20,
                     top1: estimate(top1, half),
@@ -220,20 +220,20 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
 /// A closed loop on a workload where the student's mean completion time is `student` ms and it stalls `stalled` times.
 pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> ClosedLoop {
     let policies = [
-        ("decima:model.pt,mode=sample", "teacher", 79_400.0, 0),
-        ("student:student.json", "student", student, stalled),
-        ("weighted-fair,alpha=-1", "heuristic", 88_000.0, 0),
-        ("fair", "heuristic", 104_700.0, 0),
-        ("random", "heuristic", 190_000.0, 3),
+        ("decima:model.pt,mode=sample", Role::Teacher, 79_400.0, 0),
+        ("student:student.json", Role::Student, student, stalled),
+        ("weighted-fair,alpha=-1", Role::Heuristic, 88_000.0, 0),
+        ("fair", Role::Heuristic, 104_700.0, 0),
+        ("random", Role::Heuristic, 190_000.0, 3),
     ];
     // Episodes differ, and the student gains on the teacher from one to the next.
-    let of_episode = |role: &str, jct: f64, i: usize| {
-        let drift = if role == "student" { 0.93 + 0.01 * i as f64 } else { 1.0 };
+    let of_episode = |role: Role, jct: f64, i: usize| {
+        let drift = if role == Role::Student { 0.93 + 0.01 * i as f64 } else { 1.0 };
         jct * drift * (0.8 + 0.02 * ((i * 7) % 20) as f64)
     };
-    let outcome = |(policy, role, jct, stalled): (&str, &str, f64, usize)| PolicyOutcome {
+    let outcome = |(policy, role, jct, stalled): (&str, Role, f64, usize)| PolicyOutcome {
         policy: policy.into(),
-        role: role.into(),
+        role,
         mean_jct_ms: Some(estimate(jct, jct * 0.06)),
         makespan_ms: Some(estimate(jct * 14.0, jct * 0.5)),
         utilisation: 0.713,
@@ -260,7 +260,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
     }
 }
 
-fn schedule(policy: &str, role: &str, seed: u64) -> Schedule {
+fn schedule(policy: &str, role: Role, seed: u64) -> Schedule {
     let mut stream = Stream::new(seed, "schedule fixture");
     let mut runs = Vec::new();
     for lane in 0..10 {
@@ -278,10 +278,11 @@ fn schedule(policy: &str, role: &str, seed: u64) -> Schedule {
     let items = (0..30).map(|i| (f64::from(i) * 30_000.0, Some(f64::from(i) * 30_000.0 + 80_000.0))).collect();
     Schedule {
         policy: policy.into(),
-        role: role.into(),
+        role,
         episode: 3,
         lanes: 10,
         lane: "executor".into(),
+        part: "stage".into(),
         parts: Vec::new(),
         runs,
         items,
@@ -324,7 +325,7 @@ pub(super) fn write_run(dir: &Path, edit: impl FnOnce(&mut RunInfo, &mut Feature
     fs::write(dir.join("student.json"), serde_json::to_vec(&student(&features))?)?;
     fs::write(dir.join("evaluation.json"), serde_json::to_vec(&evaluation)?)?;
     let schedules =
-        [schedule("decima:model.pt,mode=sample", "teacher", 1), schedule("student:student.json", "student", 2)];
+        [schedule("decima:model.pt,mode=sample", Role::Teacher, 1), schedule("student:student.json", Role::Student, 2)];
     fs::write(dir.join("schedules.json"), serde_json::to_vec(&schedules)?)?;
     super::explained::explain(dir)
 }

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::fixture::{closed_loop, fidelity, write_run};
-use sched_distill::evaluator::Evaluation;
+use sched_distill::evaluator::{Evaluation, Role};
 use sched_distill::model::Student;
 use sched_distill::reporter::{RunInfo, write_report};
 use serde_json::{Map, Value, json};
@@ -64,7 +64,7 @@ fn the_card_has_the_runs_figures() -> Outcome {
     assert_eq!(matter["size"], student.size());
     assert_eq!(matter["levels"][0], json!({"level": "job", "model": "tree", "size": 34}));
     let metrics = matter["metrics"].as_array().ok_or("metrics")?;
-    let students: Vec<_> = fidelity().into_iter().filter(|r| r.role == "student").collect();
+    let students: Vec<_> = fidelity().into_iter().filter(|r| r.role == Role::Student).collect();
     assert_eq!(metrics.len(), students.len() + 2);
     for (metric, row) in metrics.iter().zip(&students) {
         assert_eq!((&metric["level"], &metric["kind"]), (&json!(row.level), &json!(row.kind)));
