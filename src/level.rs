@@ -157,6 +157,9 @@ impl FeatureSet {
 /// Name of the feature that marks the candidate which is no candidate: to give nothing. All other features of its row are 0.
 pub const NONE_FLAG: &str = "is_none";
 
+/// The kind of a figure over choices of all kinds. No kind of a trace is called so.
+pub const ALL_KINDS: &str = "all";
+
 /// SHA-256 of some bytes as lower-case hex.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     distiller::FitParams,
-    evaluator::{ALL_KINDS, Estimate, Evaluation, Role, hardest_kind},
+    evaluator::{Estimate, Evaluation, Role, hardest_kind},
+    level::ALL_KINDS,
     model::Student,
     policy::Policies,
     reporter::{RunInfo, write_report},

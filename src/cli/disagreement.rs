@@ -6,8 +6,9 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{ALL_KINDS, Disagreement, Estimate, Instead, Role, Scorer},
+    evaluator::{Disagreement, Estimate, Instead, Role, Scorer},
     explainer,
+    level::ALL_KINDS,
     model::Student,
     trace::{LevelTable, Trace},
 };

@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     evaluator::{
-        ALL_KINDS, Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
+        Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
         best_single_features,
     },
+    level::ALL_KINDS,
     model::Student,
     policy::Policies,
     trace::{LevelTable, Sampler, Trace},

@@ -2,8 +2,8 @@
 
 use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level};
 use crate::{
-    evaluator::{ALL_KINDS, Role, Scorer, fidelity},
-    level::FeatureSet,
+    evaluator::{Role, Scorer, fidelity},
+    level::{ALL_KINDS, FeatureSet},
     model::{LevelModels, NamedModel, Pick, Provenance, Student},
     trace::{LevelTable, Manifest},
 };

@@ -6,7 +6,8 @@
 
 use super::{FitError, FitParams, Learner, fit::pick_like_teacher, temperature::fit_temperature};
 use crate::{
-    evaluator::{ALL_KINDS, FidelityRow, Role, Scorer, fidelity},
+    evaluator::{FidelityRow, Role, Scorer, fidelity},
+    level::ALL_KINDS,
     model::{NamedModel, Pick, ScoreCandidates},
     trace::LevelTable,
 };

@@ -1,6 +1,7 @@
 //! Do two scorers choose alike?
 
-use super::{ALL_KINDS, Estimate, Scorer, fidelity::episodes, interval::bootstrap};
+use super::{Estimate, Scorer, fidelity::episodes, interval::bootstrap};
+use crate::level::ALL_KINDS;
 use crate::trace::LevelTable;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

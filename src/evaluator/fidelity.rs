@@ -1,8 +1,8 @@
 //! Fidelity: does a scorer choose as the teacher would, and what does it cost in the teacher's own terms?
 
-use super::{ALL_KINDS, Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
+use super::{Estimate, FidelityRow, Lead, Scorer, interval::bootstrap};
 use crate::{
-    level::{LevelSpec, first_max},
+    level::{ALL_KINDS, LevelSpec, first_max},
     trace::{Choice, LevelTable},
 };
 use rayon::prelude::*;

@@ -20,7 +20,7 @@ pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
 pub use report::{
-    ALL_KINDS, ClosedLoop, Estimate, Evaluation, FidelityRow, Floor, Lead, PolicyOutcome, Ratio, Role, Schedule,
-    ScheduleRun, hardest_kind,
+    ClosedLoop, Estimate, Evaluation, FidelityRow, Floor, Lead, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun,
+    hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};

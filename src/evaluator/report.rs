@@ -52,9 +52,6 @@ impl Display for Role {
     }
 }
 
-/// The kind of a figure over choices of all kinds.
-pub const ALL_KINDS: &str = "all";
-
 /// The kind of choice in which the scheduler really chooses: simple rules do worst there; where they do equally well, the
 /// student does worst. `rows` are of one level; `known` is what some other simple rule comes to on a kind, 0 if there is none.
 #[must_use]

@@ -2,7 +2,8 @@
 
 use super::{Likeness, RegimeLikeness};
 use crate::{
-    evaluator::{ALL_KINDS, Regimes, Scorer, agreement, fidelity},
+    evaluator::{Regimes, Scorer, agreement, fidelity},
+    level::ALL_KINDS,
     trace::Sample,
 };
 use rayon::prelude::*;

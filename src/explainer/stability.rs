@@ -2,8 +2,8 @@
 
 use super::{Extent, Family, FamilyStability, KindStability, LevelStability, families};
 use crate::{
-    evaluator::{ALL_KINDS, Role, Scorer},
-    level::LevelSpec,
+    evaluator::{Role, Scorer},
+    level::{ALL_KINDS, LevelSpec},
     model::{LevelModels, Model, NamedModel, ScoreCandidates, Student, Tree},
     trace::{Choice, Sample},
 };

@@ -4,7 +4,8 @@ use super::ReportError;
 use super::dot_chart::{Cell, Panel, Row, draw};
 use super::svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE};
 use super::words::{count, number, percent};
-use crate::evaluator::{ALL_KINDS, Estimate, FidelityRow, Role};
+use crate::evaluator::{Estimate, FidelityRow, Role};
+use crate::level::ALL_KINDS;
 use serde::Serialize;
 
 /// The fidelity of one level: a chart and a table with all figures.

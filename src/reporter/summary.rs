@@ -8,8 +8,9 @@ use super::likeness::closest;
 use super::rules;
 use super::run_dir::{RunDir, brief};
 use super::words::{count, interval, list, percent, time};
-use crate::evaluator::{ALL_KINDS, ClosedLoop, Estimate, FidelityRow, Role, hardest_kind};
+use crate::evaluator::{ClosedLoop, Estimate, FidelityRow, Role, hardest_kind};
 use crate::explainer::{LevelExplanation, Weight};
+use crate::level::ALL_KINDS;
 use crate::model::Student;
 use serde::Serialize;
 

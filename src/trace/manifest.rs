@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Problems, TraceError};
 use super::level_file::FIXED_COLUMNS;
-use crate::level::{FeatureSet, sha256_hex};
+use crate::level::{ALL_KINDS, FeatureSet, sha256_hex};
 use crate::rng::Split;
 
 /// The version of the trace format that this build writes and reads.
@@ -181,6 +181,9 @@ impl Manifest {
         if self.kinds.is_empty() || self.kinds.len() > 256 {
             problem(format_args!("`kinds` has {} entries, expected 1 to 256", self.kinds.len()));
         }
+        if self.kinds.iter().any(|kind| kind == ALL_KINDS) {
+            problem(format_args!("kind `{ALL_KINDS}` stands for all kinds together; give it another name"));
+        }
         if let Some(name) = first_duplicate(self.kinds.iter().map(String::as_str)) {
             problem(format_args!("kind `{name}` is listed twice"));
         }
@@ -324,13 +327,14 @@ mod tests {
         ]);
         let set = FeatureSet { scenario: "dag".into(), levels: serde_json::from_value(levels).unwrap() };
         let mut manifest = Manifest::new(set, Source::default(), Source::default(), Source::default());
-        manifest.kinds = vec!["free".into(), "free".into()];
+        manifest.kinds = vec!["free".into(), "free".into(), "all".into()];
         manifest.tables = vec![TableFile { path: "../../etc/part-1.parquet".into(), ..TableFile::default() }];
         let mut problems = Problems::default();
         manifest.check(&mut problems);
         let text = problems.first.iter().map(|p| p.message.as_str()).collect::<Vec<_>>().join("\n");
         for expected in [
             "kind `free` is listed twice",
+            "kind `all` stands for all kinds",
             "level name `items` is used twice",
             "level name `../x` may only have",
             "level `items` has no features",
@@ -339,6 +343,6 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
-        assert_eq!(problems.count, 7, "{text}");
+        assert_eq!(problems.count, 8, "{text}");
     }
 }

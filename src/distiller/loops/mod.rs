@@ -18,7 +18,7 @@ use crate::{
     level::sha256_hex,
     model::{Provenance, Student, StudentError},
     rng::Split,
-    trace::{Drive, EpisodeRow, LevelTable, Rollouts, Source, Trace, TraceError, WhatIf},
+    trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, Source, Trace, TraceError, WhatIf},
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -250,18 +250,7 @@ pub fn run_loop<R: Rollouts>(
         let trace = record(&dir.join(&folder).join("train"), &drive)?;
         let mut new = tables(&trace)?;
         let decisions = new.first().map_or(0, |t| t.choices.len());
-        let mut regrets = None;
-        match plan.weighting {
-            Weighting::Even => {}
-            Weighting::Gap => new.iter_mut().for_each(weights::by_gap),
-            Weighting::Regret(_) if iteration == 0 => {}
-            Weighting::Regret(what_if) => {
-                let simulate = || rollouts.regrets(&drive, what_if).map_err(LoopError::Rollouts);
-                let found = store.read_or(&format!("{folder}/regrets.json"), simulate)?;
-                new.iter_mut().for_each(|table| weights::by_regret(table, &found));
-                regrets = Some(found);
-            }
-        }
+        let regrets = weigh(&mut new, plan.weighting, &drive, iteration, rollouts, &store)?;
         match train.is_empty() {
             true => train = new,
             false => train.iter_mut().zip(new).for_each(|(all, new)| all.append(new)),
@@ -270,12 +259,11 @@ pub fn run_loop<R: Rollouts>(
 
         let id = format!("student:{folder}/student.json");
         let path = dir.join(&folder).join("student.json");
+        let fit = || fit_student((&trace.manifest).into(), (&train, &validation), &plan.fit, provenance(plan, &hashes));
         let fitted = match path.exists() {
             true => Student::load(&path)?,
             false => {
-                let provenance = provenance(plan, &hashes);
-                let fitted = fit_student((&trace.manifest).into(), (&train, &validation), &plan.fit, provenance)
-                    .map_err(|source| LoopError::Fit { iteration, source })?;
+                let fitted = fit().map_err(|source| LoopError::Fit { iteration, source })?;
                 fitted.save(&path)?;
                 fitted
             }
@@ -306,6 +294,32 @@ pub fn run_loop<R: Rollouts>(
     let result = LoopResult { best, iterations: results };
     store.write("results.json", &result)?;
     Ok(result)
+}
+
+/// Weights the choices of an iteration as the plan says; returns the regrets if that simulates them.
+fn weigh<R: Rollouts>(
+    tables: &mut [LevelTable],
+    weighting: Weighting,
+    drive: &Drive<'_>,
+    iteration: u32,
+    rollouts: &R,
+    store: &Store,
+) -> Result<Option<Vec<Regret>>, LoopError<R::Error>> {
+    match weighting {
+        Weighting::Even => Ok(None),
+        Weighting::Gap => {
+            tables.iter_mut().for_each(weights::by_gap);
+            Ok(None)
+        }
+        // The teacher drives, and regrets nothing.
+        Weighting::Regret(_) if iteration == 0 => Ok(None),
+        Weighting::Regret(what_if) => {
+            let simulate = || rollouts.regrets(drive, what_if).map_err(LoopError::Rollouts);
+            let found = store.read_or(&format!("iteration-{iteration}/regrets.json"), simulate)?;
+            tables.iter_mut().for_each(|table| weights::by_regret(table, &found));
+            Ok(Some(found))
+        }
+    }
 }
 
 /// The first iteration with the lowest ratio; a stalled student has none and comes last.

@@ -117,21 +117,38 @@ pub fn choice_counterfactual(
         let variable = &variables.list[*v];
         part && !variable.fixed && variable.features.iter().all(|&f| columns.may_change(f))
     };
-    let movable: Vec<usize> = (0..variables.list.len()).filter(movable).collect();
-    let values: Vec<Vec<f32>> = movable.iter().map(|&v| choice.values(v, &variables)).collect();
-    let mut best: Option<(Cost, Vec<(usize, f32)>)> = None;
-    for (&v, values) in movable.iter().zip(&values) {
+    let movable = (0..variables.list.len()).filter(movable);
+    let movable: Vec<(usize, Vec<f32>)> = movable.map(|v| (v, choice.values(v, &variables))).collect();
+    let mut best = nearest_single(&mut choice, &variables, &movable);
+    let mut exhaustive = !decider.is_smooth();
+    if search.pairs {
+        exhaustive &= nearest_pair(&mut choice, &variables, &movable, search.budget, &mut best);
+    }
+    Ok(best.map(|(cost, changes)| {
+        choice.holds(&changes, &variables);
+        choice.found(cost, exhaustive)
+    }))
+}
+
+/// Changes of variables by place, and what they cost.
+type Changes = (Cost, Vec<(usize, f32)>);
+
+/// The cheapest change of one of the variables with which the outcome is the one asked for. Each comes with the values worth
+/// trying, the cheapest first.
+fn nearest_single(choice: &mut Choice<'_>, variables: &Variables, movable: &[(usize, Vec<f32>)]) -> Option<Changes> {
+    let is_smooth = choice.decider.is_smooth();
+    let mut best: Option<Changes> = None;
+    for &(v, ref values) in movable {
         // The last values that do not do, below and above the one at hand.
         let mut short = [variables.list[v].value; 2];
         for &value in values {
             let cost = variables.list[v].cost(value);
-            if !decider.is_smooth() && best.as_ref().is_some_and(|b| cost >= b.0) {
+            if !is_smooth && best.as_ref().is_some_and(|b| cost >= b.0) {
                 break;
             }
             let above = usize::from(value > variables.list[v].value);
-            if ties_hold(&variables, &[(v, value)]) && choice.holds(&[(v, value)], &variables) {
-                let value =
-                    if decider.is_smooth() { choice.nearest(v, short[above], value, &variables) } else { value };
+            if ties_hold(variables, &[(v, value)]) && choice.holds(&[(v, value)], variables) {
+                let value = if is_smooth { choice.nearest(v, short[above], value, variables) } else { value };
                 let cost = variables.list[v].cost(value);
                 if best.as_ref().is_none_or(|b| cost < b.0) {
                     best = Some((cost, vec![(v, value)]));
@@ -141,52 +158,56 @@ pub fn choice_counterfactual(
             short[above] = value;
         }
     }
-    let mut left = if search.pairs { search.budget } else { 0 };
-    let mut exhaustive = !decider.is_smooth();
-    if search.pairs {
-        'pairs: for (i, &a) in movable.iter().enumerate() {
-            for (j, &b) in movable.iter().enumerate().skip(i + 1) {
-                // Two tied quantities may have to meet at a place of either.
-                let tied = variables.at_most.contains(&(a, b)) || variables.at_most.contains(&(b, a));
-                let shared;
-                let [first, second] = if tied {
-                    shared = [a, b].map(|v| merged(&variables, v, [&values[i][..], &values[j][..]]));
-                    [&shared[0], &shared[1]]
-                } else {
-                    [&values[i], &values[j]]
-                };
-                for &to_a in first {
-                    let cost_a = variables.list[a].cost(to_a);
-                    if best.as_ref().is_some_and(|best| cost_a >= best.0) {
+    best
+}
+
+/// Looks for a change of two variables that is cheaper than the best one found. Whether it came to its end before so many
+/// changed choices had been scored.
+fn nearest_pair(
+    choice: &mut Choice<'_>,
+    variables: &Variables,
+    movable: &[(usize, Vec<f32>)],
+    mut budget: usize,
+    best: &mut Option<Changes>,
+) -> bool {
+    for (i, &(a, ref of_a)) in movable.iter().enumerate() {
+        for &(b, ref of_b) in &movable[i + 1..] {
+            // Two tied quantities may have to meet at a place of either.
+            let tied = variables.at_most.contains(&(a, b)) || variables.at_most.contains(&(b, a));
+            let shared;
+            let [first, second] = if tied {
+                shared = [a, b].map(|v| merged(variables, v, [of_a, of_b]));
+                [&shared[0], &shared[1]]
+            } else {
+                [of_a, of_b]
+            };
+            for &to_a in first {
+                let cost_a = variables.list[a].cost(to_a);
+                if best.as_ref().is_some_and(|best| cost_a >= best.0) {
+                    break;
+                }
+                for &to_b in second {
+                    let cost = cost_a.plus(variables.list[b].cost(to_b));
+                    if best.as_ref().is_some_and(|best| cost >= best.0) {
                         break;
                     }
-                    for &to_b in second {
-                        let cost = cost_a.plus(variables.list[b].cost(to_b));
-                        if best.as_ref().is_some_and(|best| cost >= best.0) {
-                            break;
-                        }
-                        let pair = [(a, to_a), (b, to_b)];
-                        if !ties_hold(&variables, &pair) {
-                            continue;
-                        }
-                        if left == 0 {
-                            exhaustive = false;
-                            break 'pairs;
-                        }
-                        left -= 1;
-                        if choice.holds(&pair, &variables) {
-                            best = Some((cost, pair.to_vec()));
-                            break;
-                        }
+                    let pair = [(a, to_a), (b, to_b)];
+                    if !ties_hold(variables, &pair) {
+                        continue;
+                    }
+                    if budget == 0 {
+                        return false;
+                    }
+                    budget -= 1;
+                    if choice.holds(&pair, variables) {
+                        *best = Some((cost, pair.to_vec()));
+                        break;
                     }
                 }
             }
         }
     }
-    Ok(best.map(|(cost, changes)| {
-        choice.holds(&changes, &variables);
-        choice.found(cost, exhaustive)
-    }))
+    true
 }
 
 /// Whether all ties hold after some changes.

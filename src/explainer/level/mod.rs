@@ -6,8 +6,8 @@ mod weight;
 
 use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, decision::digits, families};
 use crate::{
-    evaluator::{ALL_KINDS, Role, Scorer},
-    level::LevelSpec,
+    evaluator::{Role, Scorer},
+    level::{ALL_KINDS, LevelSpec},
     model::{CompiledGuards, LevelModels, Model, Student},
     rng::Stream,
     trace::{Choice, Sample},

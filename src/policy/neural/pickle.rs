@@ -88,7 +88,12 @@ impl<'a> Machine<'a> {
     /// Runs to the end and returns the items of the dict that the program leaves.
     fn run(&mut self) -> Result<Vec<(Id, Id)>, String> {
         loop {
-            match self.byte()? {
+            let op = self.byte()?;
+            if let Some(value) = self.literal(op)? {
+                self.push(value);
+                continue;
+            }
+            match op {
                 0x80 => {
                     let version = self.byte()?;
                     if version != 2 {
@@ -97,37 +102,6 @@ impl<'a> Machine<'a> {
                 }
                 b'.' => break,
                 b'(' => self.marks.push(self.stack.len()),
-                b'N' => self.push(Value::None),
-                0x88 | 0x89 => self.push(Value::Bool),
-                b'K' => {
-                    let n = self.byte()?;
-                    self.push(Value::Int(n.into()));
-                }
-                b'M' => {
-                    let n = u16::from_le_bytes(self.array()?);
-                    self.push(Value::Int(n.into()));
-                }
-                b'J' => {
-                    let n = i32::from_le_bytes(self.array()?);
-                    let n = usize::try_from(n).map_err(|_| format!("the negative number {n}"))?;
-                    self.push(Value::Int(n));
-                }
-                b'X' => {
-                    let len = self.long()? as usize;
-                    let text = str::from_utf8(self.bytes(len)?).map_err(|_| "text that is not UTF-8")?;
-                    self.push(Value::Text(text));
-                }
-                b'c' => {
-                    let name = format!("{}.{}", self.line()?, self.line()?);
-                    let known = GLOBALS.iter().find(|(known, _)| *known == name);
-                    let (_, global) = known.ok_or_else(|| {
-                        let allowed = GLOBALS.map(|(known, _)| known).join("`, `");
-                        format!(
-                            "the Python object `{name}`, which is refused; a float32 state dict needs only `{allowed}`"
-                        )
-                    })?;
-                    self.push(Value::Global(*global));
-                }
                 b'q' => {
                     let key = self.byte()?;
                     self.memorise(key.into())?;
@@ -144,7 +118,6 @@ impl<'a> Machine<'a> {
                     let key = self.long()?;
                     self.recall(key)?;
                 }
-                b')' => self.push(Value::Tuple(Vec::new())),
                 op @ 0x85..=0x87 => {
                     let from = self.stack.len().checked_sub(usize::from(op - 0x84)).ok_or(EMPTY)?;
                     self.tuple(from);
@@ -153,7 +126,6 @@ impl<'a> Machine<'a> {
                     let from = self.mark()?;
                     self.tuple(from);
                 }
-                b'}' => self.push(Value::Dict(Vec::new())),
                 b's' => {
                     let from = self.stack.len().checked_sub(2).ok_or(EMPTY)?;
                     self.set_items(from)?;
@@ -189,6 +161,44 @@ impl<'a> Machine<'a> {
             Value::Dict(items) => Ok(items.clone()),
             _ => Err("the pickle holds something else than a state dict".to_owned()),
         }
+    }
+
+    /// The value that an instruction spells out; `None` if it does something else.
+    fn literal(&mut self, op: u8) -> Result<Option<Value<'a>>, String> {
+        Ok(Some(match op {
+            b'N' => Value::None,
+            0x88 | 0x89 => Value::Bool,
+            b'K' => {
+                let n = self.byte()?;
+                Value::Int(n.into())
+            }
+            b'M' => {
+                let n = u16::from_le_bytes(self.array()?);
+                Value::Int(n.into())
+            }
+            b'J' => {
+                let n = i32::from_le_bytes(self.array()?);
+                let n = usize::try_from(n).map_err(|_| format!("the negative number {n}"))?;
+                Value::Int(n)
+            }
+            b'X' => {
+                let len = self.long()? as usize;
+                let text = str::from_utf8(self.bytes(len)?).map_err(|_| "text that is not UTF-8")?;
+                Value::Text(text)
+            }
+            b'c' => {
+                let name = format!("{}.{}", self.line()?, self.line()?);
+                let known = GLOBALS.iter().find(|(known, _)| *known == name);
+                let (_, global) = known.ok_or_else(|| {
+                    let allowed = GLOBALS.map(|(known, _)| known).join("`, `");
+                    format!("the Python object `{name}`, which is refused; a float32 state dict needs only `{allowed}`")
+                })?;
+                Value::Global(*global)
+            }
+            b')' => Value::Tuple(Vec::new()),
+            b'}' => Value::Dict(Vec::new()),
+            _ => return Ok(None),
+        }))
     }
 
     fn push(&mut self, value: Value<'a>) {

@@ -53,42 +53,9 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let colours = largest_jobs(schedules, (start, end));
     let lanes = schedules.iter().map(|s| s.lanes).max()?.clamp(1, LANES);
     let lane = (420.0 / f64::from(lanes)).clamp(9.0, 20.0);
-    let x = |ms: f64| LEFT + (ms - start) / (end - start) * (WIDTH - LEFT - RIGHT);
-
-    let mut body = String::new();
-    let mut top = 0.0;
+    let (mut body, mut top) = (String::new(), 0.0);
     for schedule in schedules {
-        let cut = if schedule.lanes > lanes {
-            format!(" ({}s 0 to {} of {})", schedule.lane, lanes - 1, schedule.lanes)
-        } else {
-            String::new()
-        };
-        let title = words::with_role(schedule.role, &schedule.policy) + &cut;
-        body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
-        let first = top + 28.0;
-        let bottom = first + lane * f64::from(lanes);
-        let _ = writeln!(
-            body,
-            "<rect x=\"{LEFT}\" y=\"{first:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"{GRID}\"/>",
-            WIDTH - LEFT - RIGHT,
-            bottom - first
-        );
-        for number in label_lanes(schedule.lanes.min(lanes)) {
-            let y = first + lane * (f64::from(number) + 0.5) + 3.5;
-            body += &text(LEFT - 6.0, y, style(10.0, "end", false, MUTED), &number.to_string());
-        }
-        for run in within(schedule, start, end).filter(|r| r.lane < lanes) {
-            let y = first + lane * f64::from(run.lane);
-            body += &bar(
-                schedule,
-                run,
-                (x(run.start_ms.max(start)), x(run.end_ms.min(end))),
-                (y, lane),
-                colours.get(&run.item).copied().unwrap_or(OTHERS),
-            );
-        }
-        body += &axis((start, end), x, bottom);
-        top = bottom + 38.0;
+        top = draw(&mut body, top, schedule, (start, end), (lanes, lane), &colours);
     }
     let (scale, unit) = axis_unit(nice((end - start) / 9.0));
     body += &text(
@@ -130,6 +97,49 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let size = (WIDTH as u32, (top + 14.0).ceil() as u32);
     let svg = frame("schedules", "img", size, &title, &description, &body);
     Some(Chart { name: "schedules".into(), title, svg, width: size.0, data })
+}
+
+/// Draws a schedule's first lanes, each so high, below `top`; returns where the next one begins.
+fn draw(
+    body: &mut String,
+    top: f64,
+    schedule: &Schedule,
+    (start, end): (f64, f64),
+    (lanes, lane): (u32, f64),
+    colours: &BTreeMap<u32, (Colour, Colour)>,
+) -> f64 {
+    let x = |ms: f64| LEFT + (ms - start) / (end - start) * (WIDTH - LEFT - RIGHT);
+    let cut = if schedule.lanes > lanes {
+        format!(" ({}s 0 to {} of {})", schedule.lane, lanes - 1, schedule.lanes)
+    } else {
+        String::new()
+    };
+    let title = words::with_role(schedule.role, &schedule.policy) + &cut;
+    *body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
+    let first = top + 28.0;
+    let bottom = first + lane * f64::from(lanes);
+    let _ = writeln!(
+        body,
+        "<rect x=\"{LEFT}\" y=\"{first:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"{GRID}\"/>",
+        WIDTH - LEFT - RIGHT,
+        bottom - first
+    );
+    for number in label_lanes(schedule.lanes.min(lanes)) {
+        let y = first + lane * (f64::from(number) + 0.5) + 3.5;
+        *body += &text(LEFT - 6.0, y, style(10.0, "end", false, MUTED), &number.to_string());
+    }
+    for run in within(schedule, start, end).filter(|r| r.lane < lanes) {
+        let y = first + lane * f64::from(run.lane);
+        *body += &bar(
+            schedule,
+            run,
+            (x(run.start_ms.max(start)), x(run.end_ms.min(end))),
+            (y, lane),
+            colours.get(&run.item).copied().unwrap_or(OTHERS),
+        );
+    }
+    *body += &axis((start, end), x, bottom);
+    bottom + 38.0
 }
 
 /// The runs that reach into a stretch.

@@ -1,7 +1,8 @@
 //! Families of features by weight: a chart, and a table with what they say of the candidates taken.
 
-use crate::evaluator::{ALL_KINDS, Estimate};
+use crate::evaluator::Estimate;
 use crate::explainer::{KindWeight, LevelExplanation, Weight};
+use crate::level::ALL_KINDS;
 use crate::reporter::ReportError;
 use crate::reporter::dot_chart::{Cell, Panel, Row, draw};
 use crate::reporter::svg::{BLUE, Chart, Colour, GREEN, ORANGE};
