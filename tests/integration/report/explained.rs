@@ -79,6 +79,9 @@ fn likeness() -> Vec<Likeness> {
         of("affinity", "fair", "the oldest job below its fair share first", 0.71),
         of("free", "shortest-job", "the job with least remaining work first", 0.43),
         of("free", "fair", "the oldest job below its fair share first", 0.11),
+        of("free", "largest-job", "the job with most remaining work first", 0.04),
+        of("free", "first-come", "the oldest job first", 0.22),
+        of("free", "newest-first", "the newest job first", 0.15),
     ]
 }
 
