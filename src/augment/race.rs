@@ -89,8 +89,9 @@ pub(super) struct Course {
     pub(super) most: u32,
 }
 
-/// Races `candidates` against `incumbent`: over a block of episodes at first, twice as many in all after each round. After each round those drop out that are significantly worse than the incumbent or
-/// than the best candidate, that decide as the incumbent does, and the worse half of the rest.
+/// Races `candidates` against `incumbent`: over a block of episodes at first, twice as many in all after each round. After
+/// each round those drop out that are significantly worse than the incumbent or than the best candidate, that decide as the
+/// incumbent does, and the worse half of the rest.
 ///
 /// Returns the survivors, best first, with their differences to the incumbent.
 pub(super) fn race<S: Scenario>(

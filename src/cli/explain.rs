@@ -48,7 +48,7 @@ pub(super) struct ExplainArgs {
     /// Decisions that are kept one by one for the report
     #[arg(long, default_value_t = 300, value_name = "N")]
     decisions: usize,
-    /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's, jobs_in_system]
+    /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's own, e.g. jobs_in_system]
     #[arg(long, value_name = "FEATURE")]
     regime: Option<String>,
     /// One more rule to compare with, repeatable (see `distill list rules`)

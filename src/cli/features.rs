@@ -36,7 +36,7 @@ pub(super) struct FeaturesArgs {
 }
 
 pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let trace = common.lessons(&args.trace)?;
+    let trace = common.learning_trace(&args.trace)?;
     let set = &trace.manifest.feature_set;
     let known: Vec<&str> = set.levels.iter().map(|l| l.name.as_str()).collect();
     if let Some(level) = args.levels.iter().find(|l| !known.contains(&l.as_str())) {

@@ -208,8 +208,8 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
     }
     args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
-    let trace = common.lessons(&args.trace)?;
-    let validation_trace = args.validation.as_deref().map(|path| common.lessons(path)).transpose()?;
+    let trace = common.learning_trace(&args.trace)?;
+    let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
     let (student, validation) = match args.chooses() {
         true => {
             let front =

@@ -245,8 +245,8 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         ..FitParams::default()
     };
     check_folder(&args.output)?;
-    let trace = common.lessons(&args.trace)?;
-    let validation = args.validation.as_deref().map(|path| common.lessons(path)).transpose()?;
+    let trace = common.learning_trace(&args.trace)?;
+    let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
     let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, output)?;
     let mut totals: Vec<Total> = Vec::new();
     let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < args.max_size).chain([args.max_size]);

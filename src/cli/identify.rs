@@ -35,7 +35,7 @@ pub(super) struct IdentifyArgs {
     /// Recorded trace
     trace: PathBuf,
     /// Feature by which decisions are divided into three regimes; the same for all candidates of a choice [default: the
-    /// scenario's, jobs_in_system]
+    /// scenario's own, e.g. jobs_in_system]
     #[arg(long, value_name = "FEATURE")]
     regime: Option<String>,
     /// One more rule, repeatable
@@ -91,7 +91,7 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
     }
     let trace = match args.exceptions.is_empty() {
         true => common.trace(&args.trace)?,
-        false => common.lessons(&args.trace)?,
+        false => common.learning_trace(&args.trace)?,
     };
     let known = known_rules(&trace, &args.rules)?;
     if known.is_empty() {
@@ -314,7 +314,7 @@ fn with_exceptions(
         min_fidelity: args.min_fidelity,
         ..ExceptionParams::default()
     };
-    let validation = args.validation.as_deref().map(|path| common.lessons(path)).transpose()?;
+    let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
     let (train, validation) = load(trace, validation.as_ref(), None, output)?;
     let bar = StepBar::new(train.len(), output);
     let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();

@@ -57,7 +57,7 @@ impl Common {
     }
 
     /// As [`Self::trace`], for a command that learns from as many of its choices as `--max-choices` lets it.
-    pub(super) fn lessons(&self, path: &Path) -> Result<Trace> {
+    pub(super) fn learning_trace(&self, path: &Path) -> Result<Trace> {
         self.open(path, "let fewer choices be taken with --max-choices, or ")
     }
 

@@ -1,6 +1,6 @@
 //! Guards: an operator's or a searched rule above a student's models.
 
-use crate::level::{FeatureSet, LevelSpec, NONE_FLAG};
+use crate::level::{FLAG, FeatureSet, LevelSpec, NONE_FLAG};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -212,7 +212,7 @@ impl Guard {
             let unit = spec.features.iter().find(|f| f.name == p.feature).map_or("", |f| f.unit.as_str());
             let (operator, value) = match (p.operator, p.value) {
                 (Some(operator), Some(value)) => (operator, quantity(value, unit).map_err(syntax)? as f32),
-                _ if unit == "0/1" => (Operator::Above, 0.5),
+                _ if unit == FLAG => (Operator::Above, 0.5),
                 _ => return Err(syntax(format!("`{}` is compared with nothing", p.feature))),
             };
             Ok(Condition { feature: p.feature.to_owned(), operator, value })

@@ -1,7 +1,7 @@
 //! A tree that compares two candidates; every candidate plays every other one.
 
 use super::{ScoreCandidates, Tree};
-use crate::level::{FeatureSpec, LevelSpec, Scope};
+use crate::level::{FLAG, FeatureSpec, LevelSpec, Scope};
 use serde::{Deserialize, Serialize};
 
 /// Score of a candidate = sum, over its opponents, of the chance that it wins.
@@ -29,7 +29,7 @@ impl Pairwise {
     pub fn level(level: &LevelSpec) -> LevelSpec {
         let difference = |f: &FeatureSpec| FeatureSpec {
             name: format!("Δ{}", f.name),
-            unit: if f.unit == "0/1" { "1".to_owned() } else { f.unit.clone() },
+            unit: if f.unit == FLAG { "1".to_owned() } else { f.unit.clone() },
             meaning: format!("Difference to the other candidate: {}", f.meaning),
             scope: if f.scope == Scope::Share { Scope::Share } else { Scope::Absolute },
             version: f.version,

@@ -1,7 +1,7 @@
 //! Named rules: heuristics written as guards and an order by features.
 
 use super::{Guard, Linear, Model, NamedModel};
-use crate::level::{FeatureSet, LevelSpec, Scope};
+use crate::level::{FLAG, FeatureSet, LevelSpec, Scope};
 
 /// A heuristic of one level: its guards divide the candidates, then the features decide, the next one among equals of the
 /// one before; the first of equals wins.
@@ -107,7 +107,7 @@ impl Rule {
             coefficient[column] = if *largest { weight } else { -weight };
             weight *= match (&spec.features[column].scope, spec.features[column].unit.as_str()) {
                 (Scope::Rank, _) => MOST_CANDIDATES,
-                (_, "0/1") => 2.0,
+                (_, FLAG) => 2.0,
                 _ if self.order.len() == 1 => 1.0,
                 _ => return Err(format!("`{feature}` is neither a rank nor a flag, so it cannot be one of several")),
             };

@@ -7,7 +7,7 @@ use super::tree::children;
 use super::words::{self, list, number, percent};
 use super::{ReportError, search};
 use crate::evaluator::Estimate;
-use crate::level::{FeatureSpec, LevelSpec, Scope};
+use crate::level::{FLAG, FeatureSpec, LevelSpec, Scope};
 use crate::model::{
     Action, Condition, Evidence, Guard, Linear, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student,
 };
@@ -159,7 +159,7 @@ fn condition(c: &Condition, spec: Option<&LevelSpec>) -> String {
     let Some(feature) = spec.and_then(|s| s.features.iter().find(|f| f.name == c.feature)) else {
         return format!("{} {} {}", c.feature, c.operator.symbol(), c.value);
     };
-    let whole = feature.unit == "0/1" || feature.scope == Scope::Rank;
+    let whole = feature.unit == FLAG || feature.scope == Scope::Rank;
     match c.operator {
         Operator::AtMost => words::test(feature, c.value).left,
         Operator::Above => words::test(feature, c.value).right,

@@ -6,7 +6,7 @@ use super::words::{self, list, number, percent, quantity, time, value};
 use crate::explainer::{
     Candidate, DecisionLevel, Decisions, ExplainedChoice, PathStep, Selection, WhyNot, WhyNotChange,
 };
-use crate::level::LevelSpec;
+use crate::level::{FLAG, LevelSpec};
 use crate::model::{Guard, Operator, Student};
 use serde::Serialize;
 
@@ -241,8 +241,8 @@ fn why_not(why: &WhyNot, choice: &ExplainedChoice, of: &DecisionLevel, spec: &Le
         let Some(f) = spec.features.iter().find(|f| f.name == c.feature) else { return words };
         let (from, to) = (quantity(c.from.into(), f), quantity(c.to.into(), f));
         match f.unit.as_str() {
-            "0/1" if c.to > 0.5 => format!("{words} were true"),
-            "0/1" => format!("{words} were not true"),
+            FLAG if c.to > 0.5 => format!("{words} were true"),
+            FLAG => format!("{words} were not true"),
             // Values so close that they read alike are told by their difference.
             _ if from == to => {
                 format!("its {words} were {} by a hair (it is {from})", if c.to < c.from { "less" } else { "more" })

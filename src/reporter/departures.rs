@@ -5,7 +5,7 @@ use super::dot_chart::{Cell, Panel, Row, draw};
 use super::svg::{Chart, ORANGE};
 use super::words::{self, count, interval, list, number, percent};
 use crate::evaluator::{Budget, BudgetRow, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region};
-use crate::level::{FeatureSet, LevelSpec};
+use crate::level::{FLAG, FeatureSet, LevelSpec};
 use crate::model::Structure;
 use serde::Serialize;
 use serde_json::Value;
@@ -218,7 +218,7 @@ fn thousandths(value: f64) -> String {
 /// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
 pub(super) fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
     let name = found.feature.replace('_', " ");
-    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == "0/1"));
+    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == FLAG));
     let what = match (flag, found.more) {
         (true, true) => format!("{name}: yes"),
         (true, false) => format!("{name}: no"),

@@ -10,7 +10,7 @@ use super::run_dir::{RunDir, brief};
 use super::words::{count, interval, list, percent, time};
 use crate::evaluator::{ClosedLoop, Estimate, FidelityRow, Role, hardest_kind};
 use crate::explainer::{LevelExplanation, Weight};
-use crate::level::ALL_KINDS;
+use crate::level::{ALL_KINDS, FLAG};
 use crate::model::Student;
 use serde::Serialize;
 
@@ -95,7 +95,7 @@ fn preference(level: &LevelExplanation, rows: &[FidelityRow], student: &Student)
         .take(NAMED)
         .map(|(family, k)| {
             let name = family.name.replace('_', " ");
-            let flag = spec.features.iter().any(|f| f.name == family.name && f.unit == "0/1");
+            let flag = spec.features.iter().any(|f| f.name == family.name && f.unit == FLAG);
             let share = percent(k.share / total);
             // Nearer to the mean than this, it is a matter of the other features.
             match k.teacher {
@@ -225,7 +225,7 @@ fn fidelity(level: &str, rows: &[&FidelityRow]) -> Option<String> {
 }
 
 fn scheduling(result: &ClosedLoop) -> Vec<String> {
-    let Some(student) = result.policies.iter().find(|p| p.role == Role::Student) else {
+    let Some(student) = result.first(Role::Student) else {
         return Vec::new();
     };
     let mut said = Vec::new();

@@ -3,7 +3,7 @@
 //! Numbers carry three significant digits: enough to read, few enough to compare. Exact values stand in the data files.
 
 use crate::evaluator::{Estimate, Role};
-use crate::level::{FeatureSpec, Scope};
+use crate::level::{FLAG, FeatureSpec, Scope};
 
 /// A number with three significant digits, thousands separated, a real minus sign.
 pub(super) fn number(value: f64) -> String {
@@ -89,9 +89,9 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
     }
     match feature.unit.as_str() {
         "1" | "" => number(value),
-        "0/1" if value == 0.0 => "no".to_owned(),
-        "0/1" if value == 1.0 => "yes".to_owned(),
-        "0/1" => number(value),
+        FLAG if value == 0.0 => "no".to_owned(),
+        FLAG if value == 1.0 => "yes".to_owned(),
+        FLAG => number(value),
         unit if unit == "ms" || unit.starts_with("ms·") => {
             let (scale, name) = time_unit(value);
             format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
@@ -103,8 +103,8 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
 /// What a feature is: a value with its unit, `yes` or `no` for flags.
 pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
     match (feature.unit.as_str(), value) {
-        ("0/1", 0.0) => "no".to_owned(),
-        ("0/1", 1.0) => "yes".to_owned(),
+        (FLAG, 0.0) => "no".to_owned(),
+        (FLAG, 1.0) => "yes".to_owned(),
         _ => quantity(value, feature),
     }
 }
@@ -162,7 +162,7 @@ pub(super) struct Test {
 /// Puts `feature <= threshold` in words.
 pub(super) fn test(feature: &FeatureSpec, threshold: f32) -> Test {
     let (t, subject) = (f64::from(threshold), label(feature));
-    if feature.unit == "0/1" && (0.0..1.0).contains(&t) {
+    if feature.unit == FLAG && (0.0..1.0).contains(&t) {
         return Test {
             question: "true?".to_owned(),
             left_edge: "no",

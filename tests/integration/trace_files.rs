@@ -10,13 +10,15 @@ use proptest::prelude::*;
 use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
 use sched_distill::rng::{Split, Stream};
 use sched_distill::trace::{
-    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, Outline, RecordPlan, Shard, Source, TimelineRow, Trace,
-    TraceError, TraceWriter, inspect, seal,
+    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, RecordPlan, Shard, Source, TimelineRow, Trace, TraceError,
+    TraceWriter, inspect, seal,
 };
 
 use crate::common::files;
 
 mod foreign;
+#[cfg(feature = "cli")]
+mod outline;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -472,30 +474,5 @@ fn parents_allow_choices_that_were_not_executed() -> Outcome {
     let stage = Trace::open(dir.path())?.level("stage")?;
     let executed = |c: &sched_distill::trace::Choice<'_>| c.chosen.iter().any(|&chosen| chosen);
     assert!(stage.iter().any(|c| !executed(&c)) && stage.iter().any(|c| executed(&c)));
-    Ok(())
-}
-
-#[cfg(feature = "cli")]
-#[test]
-fn outlines_are_what_the_choices_are_like() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    crate::cli::record(dir.path(), "trace", "9", "train");
-    let trace = Trace::open(&dir.path().join("trace"))?;
-    for level in &trace.manifest.feature_set.levels {
-        let table = trace.level(&level.name)?;
-        let expected: Vec<Outline> = table
-            .iter()
-            .map(|c| Outline {
-                episode: c.header.episode,
-                kind: c.header.kind,
-                weight: c.header.weight,
-                candidates: c.len() as u32,
-            })
-            .collect();
-        assert!(expected.len() > 100);
-        assert_eq!(trace.outlines(&level.name)?, expected);
-        assert_eq!(trace.rows_of(&level.name), table.rows());
-    }
-    assert!(matches!(trace.outlines("no level"), Err(TraceError::UnknownLevel { .. })));
     Ok(())
 }

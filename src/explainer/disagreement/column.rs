@@ -3,7 +3,7 @@
 use super::Case;
 use crate::{
     evaluator::Condition,
-    level::{FeatureSpec, NONE_FLAG},
+    level::{FLAG, FeatureSpec, NONE_FLAG},
     trace::{Choice, LevelTable},
 };
 
@@ -83,7 +83,7 @@ impl Form {
     fn new(whose: &str, spec: &FeatureSpec) -> Self {
         let name = format!("{whose}{}", spec.name);
         match spec.unit.as_str() {
-            "0/1" => Self::Flag([format!("{name} = 0"), format!("{name} = 1")]),
+            FLAG => Self::Flag([format!("{name} = 0"), format!("{name} = 1")]),
             "ms" => Self::Quantity(name, " ms"),
             _ => Self::Quantity(name, ""),
         }

@@ -1,6 +1,7 @@
 //! A tree as a drawing for Graphviz.
 
 use super::{ExportError, Form, Piece, number32, origin, percent, plain, rows, rules};
+use crate::level::FLAG;
 use crate::model::{Student, Tree};
 
 pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, ExportError> {
@@ -40,7 +41,7 @@ fn draw(tree: &Tree, piece: &Piece<'_>, text: &mut String) {
             continue;
         }
         let feature = &spec.features[tree.feature[node] as usize];
-        let unit = if feature.unit == "1" || feature.unit == "0/1" { "" } else { &feature.unit };
+        let unit = if feature.unit == "1" || feature.unit == FLAG { "" } else { &feature.unit };
         let test = format!("{} <= {} {unit}", feature.name, number32(tree.threshold[node]));
         *text += &format!("  n{node} [label={}];\n", quoted(test.trim_end()));
         let (yes, no) = match tree.default_left[node] {

@@ -284,7 +284,7 @@ fn amount_choice(
             [] => f32::NAN,
             p if amount > p.len() => LEAST_LOG_PROB,
             p if amount == cap => any_of(&p[amount - 1..]),
-            p => any_of(&p[amount - 1..amount]),
+            p => Given::ALL.within(p[amount - 1], 1),
         });
     }
     out.chosen = Some((executors as usize).min(cap) - 1);
