@@ -10,11 +10,13 @@
 
 use rayon::prelude::*;
 use sched_distill::{
-    policy,
-    scenario::dag::Probabilities,
-    simulator::dag::Simulator,
+    dag::{
+        Dag, Probabilities,
+        simulator::Simulator,
+        workload::{Cluster, JobArrival, TpchProfiles},
+    },
+    registry::Policies as _,
     spec::Spec,
-    workload::dag::{Cluster, JobArrival, TpchProfiles},
 };
 use serde_json::Value;
 use std::{error::Error, path::Path, sync::Arc};
@@ -22,7 +24,7 @@ use std::{error::Error, path::Path, sync::Arc};
 /// Mean job completion time, s, of one run.
 fn run(policy: &str, cluster: Cluster, jobs: &[JobArrival], seed: u64) -> Result<f64, String> {
     let spec: Spec = policy.parse().map_err(|e| format!("{e}"))?;
-    let mut policy = policy::dag::open(&spec).map_err(|e| e.to_string())?;
+    let mut policy = Dag::open(&spec).map_err(|e| e.to_string())?;
     let mut sim = Simulator::new(cluster, jobs.to_vec(), seed);
     policy.reset(seed);
     let mut probabilities = Probabilities::default();

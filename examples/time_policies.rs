@@ -9,24 +9,26 @@
 //! ```
 
 use sched_distill::{
-    policy::{self, Policy, PolicyError},
+    dag::{
+        Dag, Probabilities,
+        simulator::{Decision, Observation},
+    },
+    policy::{Policy, PolicyError},
     recorder::{EpisodeId, run_episode},
+    registry::Policies as _,
     rng::Split,
-    scenario::dag::Probabilities,
-    simulator::dag::{Decision, Observation},
     spec::Spec,
-    workload,
 };
 use std::{error::Error, time::Instant};
 
 /// A policy that keeps the time of each of its answers.
 struct Timed {
-    policy: Box<dyn Policy>,
+    policy: Box<dyn Policy<Dag>>,
     nanoseconds: Vec<u64>,
 }
 
-impl Policy for Timed {
-    fn fresh(&self) -> Box<dyn Policy> {
+impl Policy<Dag> for Timed {
+    fn fresh(&self) -> Box<dyn Policy<Dag>> {
         Box::new(Self { policy: self.policy.fresh(), nanoseconds: Vec::new() })
     }
 
@@ -47,12 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [workload, episodes, policies @ ..] = &args[..] else {
         return Err("expected WORKLOAD EPISODES POLICY...".into());
     };
-    let workload = workload::dag::open(&workload.parse::<Spec>()?)?;
+    let workload = sched_distill::dag::workload::open(&workload.parse::<Spec>()?)?;
     let episodes: u32 = episodes.parse()?;
     let mut first = None;
     println!("{:<48}{:>10}{:>12}{:>12}{:>12}{:>8}", "policy", "decisions", "median µs", "mean µs", "p99 µs", "ratio");
     for id in policies {
-        let policy = policy::dag::open(&id.parse()?)?;
+        let policy = Dag::open(&id.parse()?)?;
         let mut timed = Timed { policy, nanoseconds: Vec::new() };
         for episode in 0..episodes {
             let id = EpisodeId { seed: 0, split: Split::Test, episode };

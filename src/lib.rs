@@ -39,8 +39,8 @@
 //!     feature, recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::Dag, workload,
 //! };
 //!
-//! let workload = workload::dag::open(&"builtin,jobs=8,executors=5".parse()?)?;
-//! let teacher = policy::dag::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
+//! let workload = crate::dag::workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
+//! let teacher = crate::dag::policies::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
 //! let record = |split, episodes| -> Result<_, Box<dyn std::error::Error>> {
 //!     let mut log = ChoiceLog::<Dag>::new(teacher.abstains());
 //!     for episode in 0..episodes {
@@ -55,7 +55,7 @@
 //! };
 //! let (train, validation) = (record(Split::Train, 4)?, record(Split::Validation, 2)?);
 //! let params = FitParams { max_leaf_nodes: 8, ..FitParams::default() };
-//! let subject = Subject { feature_set: feature::dag::feature_set(), abstains: teacher.abstains() };
+//! let subject = Subject { feature_set: crate::dag::feature::feature_set(), abstains: teacher.abstains() };
 //! let student = fit_student(subject, (&train, &validation), &params, Provenance::default())?;
 //!
 //! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;
@@ -66,31 +66,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(feature = "toolkit")]
-pub mod augment;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod registry;
+
+#[cfg(feature = "network")]
+pub use sched_distill_core::network;
+pub use sched_distill_core::{feature, file, level, model, policy, rng, scenario, simulation, spec, workload};
+pub use sched_distill_dag as dag;
 #[cfg(feature = "toolkit")]
-pub mod distiller;
-#[cfg(feature = "toolkit")]
-pub mod evaluator;
-#[cfg(feature = "toolkit")]
-pub mod explainer;
-pub mod feature;
-pub mod file;
-pub mod level;
-pub mod model;
-pub mod policy;
-#[cfg(feature = "toolkit")]
-pub mod recorder;
+pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]
-pub mod reporter;
-pub mod rng;
-pub mod scenario;
-pub mod simulator;
-pub mod spec;
+pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
-pub mod trace;
+pub use sched_distill_toolkit::{augment, distiller, evaluator, explainer, recorder, trace};
 #[cfg(feature = "torch")]
-pub mod trainer;
-pub mod workload;
+pub use sched_distill_trainer as trainer;
+pub use sched_distill_training as training;

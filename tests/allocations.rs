@@ -4,18 +4,18 @@
 mod random_tree;
 
 use sched_distill::{
-    feature,
+    dag::Dag,
+    foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
     level::{FeatureSet, LevelSpec},
     model::{
         ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
         ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
     },
-    policy::{
-        self, Policy, StudentPolicy,
-        foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
-    },
-    scenario::{Dag, Observation, Questions, Scenario, Training},
-    simulator::Simulation,
+    policy::{Policy, StudentPolicy},
+    registry::Policies as _,
+    scenario::{Observation, Questions, Scenario},
+    simulation::Simulation,
+    training::Training,
 };
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -134,14 +134,14 @@ fn check_training(name: &str, policy: Box<dyn Policy<Training>>) {
 #[test]
 fn heuristics_allocate_nothing() {
     for name in ["fair", "fifo", "random", "weighted-fair", "sjf", "sjf-cp,temperature=0.3,mode=sample", "srpt-fair"] {
-        check(name, policy::dag::open(&name.parse().unwrap()).unwrap());
+        check(name, Dag::open(&name.parse().unwrap()).unwrap());
     }
 }
 
 #[test]
 fn schedulers_of_training_jobs_allocate_nothing() {
     for name in ["drf", "fifo", "srtf", "srtf-time", "tetris", "optimus", "dl2", "dl2,mode=sample"] {
-        check_training(name, policy::training::open(&name.parse().unwrap()).unwrap());
+        check_training(name, Training::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -176,10 +176,14 @@ fn what_surrounds_a_foreign_network_allocates_nothing() {
 #[cfg(feature = "toolkit")]
 #[test]
 fn a_choice_log_allocates_nothing() {
-    use sched_distill::{recorder::ChoiceLog, scenario::dag::Probabilities, simulator::dag::Simulator, workload};
+    use sched_distill::{
+        dag::{Probabilities, simulator::Simulator},
+        recorder::ChoiceLog,
+    };
 
-    let workload = workload::dag::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
-    let mut policy = policy::dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
+    let workload =
+        sched_distill::dag::workload::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
+    let mut policy = Dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
     let (mut log, mut probabilities) = (ChoiceLog::<Dag>::new(false), Probabilities::default());
     let mut counts = [0; 2];
     for (episode, count) in (0u32..).zip(&mut counts) {
@@ -247,7 +251,7 @@ fn student(features: &FeatureSet, signs: [f64; 3], kind: usize) -> Student {
 fn a_student_allocates_nothing() {
     for kind in 0..4 {
         // Amounts are the first column of their level.
-        let mut student = student(feature::dag::feature_set(), [1.0; 3], kind);
+        let mut student = student(sched_distill::dag::feature::feature_set(), [1.0; 3], kind);
         for structure in [Structure::Hierarchical, Structure::Flat] {
             student.structure = structure;
             check("student", Box::new(StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap()));
@@ -259,7 +263,7 @@ fn a_student_allocates_nothing() {
 fn a_student_of_training_jobs_allocates_nothing() {
     for kind in 0..4 {
         // The first column of the first level tells closing the slot from going on.
-        let student = student(feature::training::feature_set(), [-1.0, 1.0, 1.0], kind);
+        let student = student(sched_distill::training::feature::feature_set(), [-1.0, 1.0, 1.0], kind);
         let policy = StudentPolicy::<Training>::new(&student, Path::new("student.json"), None).unwrap();
         check_training("student", Box::new(policy));
     }
@@ -285,6 +289,6 @@ fn decima_allocates_nothing() {
     let weights = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/decima-model/model.pt");
     for mode in ["greedy", "sample"] {
         let spec = format!("decima:{},mode={mode}", weights.display());
-        check("decima", policy::dag::open(&spec.parse().unwrap()).unwrap());
+        check("decima", Dag::open(&spec.parse().unwrap()).unwrap());
     }
 }

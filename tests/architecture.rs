@@ -1,51 +1,68 @@
-//! The structure of the crate: who may import whom.
+//! What the borders between crates cannot say: the order of the modules within a crate, and what a module must not know.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// Modules in order; each may import those before it, less the bans below.
-const ORDER: [&str; 19] = [
-    "file",
-    "rng",
-    "level",
-    "spec",
-    "workload",
-    "simulator",
-    "feature",
-    "model",
-    "scenario",
-    "policy",
-    "trace",
-    "evaluator",
-    "recorder",
-    "distiller",
-    "augment",
-    "explainer",
-    "trainer",
-    "reporter",
-    "cli",
+/// Crates below `crates`, and the ones of them that each stands on.
+const CRATES: [(&str, &[&str]); 7] = [
+    ("core", &[]),
+    ("dag", &["core"]),
+    ("training", &["core"]),
+    ("toolkit", &["core"]),
+    ("foreign", &["core", "dag", "toolkit"]),
+    ("report", &["core", "toolkit"]),
+    ("trainer", &["core", "dag", "toolkit", "training"]),
 ];
 
-/// What knows levels and choices only must not learn of clusters and policies; models stay embeddable.
-const BANS: [(&[&str], &[&str]); 2] = [
+/// Modules of a crate in order; each may import those before it, less the bans below.
+const ORDER: [(&str, &[&str]); 4] = [
     (
-        &["trace", "evaluator", "distiller", "explainer", "reporter"],
-        &["workload", "simulator", "feature", "scenario", "policy", "recorder"],
+        "core",
+        &[
+            "file",
+            "rng",
+            "level",
+            "spec",
+            "feature",
+            "workload",
+            "simulation",
+            "model",
+            "scenario",
+            "policy",
+            "network",
+        ],
     ),
-    (&["model"], &["workload", "simulator", "feature", "spec"]),
+    ("dag", &["workload", "simulator", "feature", "catalogue", "scenario", "heuristic", "network", "policies"]),
+    ("training", &["workload", "simulator", "feature", "catalogue", "scenario", "heuristic", "network", "policies"]),
+    ("toolkit", &["trace", "evaluator", "recorder", "distiller", "augment", "explainer"]),
 ];
 
-/// Crate modules named in a source text, comments and the tests at its foot left out.
-fn imports(source: &str) -> BTreeSet<String> {
+/// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of
+/// clusters and policies, and models stay embeddable.
+const BANS: [(&str, &[&str], &[&str]); 2] = [
+    (
+        "toolkit",
+        &["trace", "evaluator", "distiller", "explainer"],
+        &["workload", "simulation", "feature", "scenario", "policy", "recorder"],
+    ),
+    ("core", &["model"], &["workload", "simulation", "feature", "spec"]),
+];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name)
+}
+
+/// Modules of a crate (`crate::` or its name with `::`) that are named in a source text, comments and the tests at its foot left out.
+fn imports(source: &str, root: &str) -> BTreeSet<String> {
     let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let code: String = code.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
     let mut found = BTreeSet::new();
     let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
+    for (at, _) in code.match_indices(root) {
+        let rest = &code[at + root.len()..];
         if let Some(group) = rest.strip_prefix('{') {
             let mut depth = 0;
             let mut start = true;
@@ -82,28 +99,45 @@ fn sources(path: &Path, found: &mut String) {
 }
 
 #[test]
+fn crates_stand_on_those_below_them() {
+    for (name, below) in CRATES {
+        let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+        let own = dependencies.lines().filter_map(|line| line.strip_prefix("sched-distill-")?.split([' ', '.']).next());
+        assert_eq!(own.collect::<BTreeSet<_>>(), BTreeSet::from_iter(below.iter().copied()), "{name}");
+    }
+}
+
+#[test]
 fn modules_import_only_what_comes_before_them() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
-    let modules: BTreeSet<&str> = lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
-    assert_eq!(modules, BTreeSet::from(ORDER), "the table names the crate's modules");
-    let place: BTreeMap<&str, usize> = ORDER.iter().enumerate().map(|(i, m)| (*m, i)).collect();
-    for module in ORDER {
-        let mut text = String::new();
-        for path in [src.join(module), src.join(format!("{module}.rs"))] {
-            if path.exists() {
-                sources(&path, &mut text);
+    for (name, order) in ORDER {
+        let src = folder(name).join("src");
+        let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
+        let modules: BTreeSet<&str> = lib
+            .lines()
+            .filter_map(|l| l.strip_prefix("pub ").unwrap_or(l).strip_prefix("mod ")?.strip_suffix(';'))
+            .filter(|&m| m != "testing")
+            .collect();
+        assert_eq!(modules, BTreeSet::from_iter(order.iter().copied()), "the table names the modules of {name}");
+        let place: BTreeMap<&str, usize> = order.iter().enumerate().map(|(i, m)| (*m, i)).collect();
+        for &module in order {
+            let mut text = String::new();
+            for path in [src.join(module), src.join(format!("{module}.rs"))] {
+                if path.exists() {
+                    sources(&path, &mut text);
+                }
             }
-        }
-        assert!(!text.is_empty(), "{module} has sources");
-        for import in imports(&text) {
-            let Some(&at) = place.get(import.as_str()) else { continue };
-            assert!(at <= place[module], "`{module}` imports `{import}`, which comes after it");
-            for (who, what) in BANS {
-                assert!(
-                    !(who.contains(&module) && what.contains(&import.as_str())),
-                    "`{module}` must not import `{import}`"
-                );
+            assert!(!text.is_empty(), "{module} has sources");
+            let own = imports(&text, "crate::");
+            for import in &own {
+                let Some(&at) = place.get(import.as_str()) else { continue };
+                assert!(at <= place[module], "{name}: `{module}` imports `{import}`, which comes after it");
+            }
+            let all: BTreeSet<String> = own.into_iter().chain(imports(&text, "sched_distill_core::")).collect();
+            for (_, who, what) in BANS.iter().filter(|(of, ..)| *of == name) {
+                for import in all.iter().filter(|_| who.contains(&module)) {
+                    assert!(!what.contains(&import.as_str()), "{name}: `{module}` must not import `{import}`");
+                }
             }
         }
     }
@@ -113,26 +147,25 @@ fn modules_import_only_what_comes_before_them() {
 fn the_scanner_sees_every_form_of_import() {
     let source = "use crate::{a::{b, c}, d,\n  e::F};\n// crate::no\nfn f() -> crate::g::H {}\n#[cfg(test)]\nmod tests { use crate::t; }";
     let expected = ["a", "d", "e", "g"].map(str::to_owned);
-    assert_eq!(imports(source), BTreeSet::from(expected));
+    assert_eq!(imports(source, "crate::"), BTreeSet::from(expected));
 }
 
 #[test]
 fn what_knows_levels_and_choices_only_names_no_cluster() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let toolkit = folder("toolkit").join("src");
+    let mut open = ["distiller", "evaluator", "explainer"].map(|module| toolkit.join(module)).to_vec();
+    open.push(folder("report").join("src"));
     let mut seen = 0;
-    for module in ["distiller", "evaluator", "explainer", "reporter"] {
-        let mut open = vec![src.join(module)];
-        while let Some(path) = open.pop() {
-            if path.is_dir() {
-                open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap().to_lowercase();
-            let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-            let named: Vec<&str> = words.filter(|w| ["spark", "decima", "dl2", "gpu", "gpus"].contains(w)).collect();
-            assert!(named.is_empty(), "{}: {named:?}", path.display());
-            seen += 1;
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
         }
+        let text = fs::read_to_string(&path).unwrap().to_lowercase();
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let named: Vec<&str> = words.filter(|w| ["spark", "decima", "dl2", "gpu", "gpus"].contains(w)).collect();
+        assert!(named.is_empty(), "{}: {named:?}", path.display());
+        seen += 1;
     }
     assert!(seen > 100, "{seen} files");
 }

@@ -16,8 +16,9 @@ mod training;
 
 use criterion::criterion_main;
 use sched_distill::{
-    policy::{self, Policy},
-    workload::{self, dag::Workload},
+    dag::{Dag, workload::Workload},
+    policy::Policy,
+    registry::Policies as _,
 };
 use std::path::{Path, PathBuf};
 
@@ -34,16 +35,16 @@ fn reference(path: &str) -> Option<PathBuf> {
 fn tpch(args: &str) -> Option<Box<dyn Workload>> {
     let profiles = reference("tpch/tpch_profiles.json.gz")?;
     let spec = format!("tpch:{},{args}", profiles.display()).parse().expect("a well-formed spec");
-    Some(workload::dag::open(&spec).expect("the reference profiles are readable"))
+    Some(sched_distill::dag::workload::open(&spec).expect("the reference profiles are readable"))
 }
 
 /// A policy by its spec.
-fn policy(spec: &str) -> Box<dyn Policy> {
-    policy::dag::open(&spec.parse().expect("a well-formed spec")).expect("a policy that needs no file, or has it")
+fn policy(spec: &str) -> Box<dyn Policy<Dag>> {
+    Dag::open(&spec.parse().expect("a well-formed spec")).expect("a policy that needs no file, or has it")
 }
 
 /// Greedy Decima with the pretrained weights.
-fn decima() -> Option<Box<dyn Policy>> {
+fn decima() -> Option<Box<dyn Policy<Dag>>> {
     Some(policy(&format!("decima:{}", reference("decima-model/model.pt")?.display())))
 }
 

@@ -1,7 +1,7 @@
 //! The event queue against the standard library's heap: take the next event and schedule its successor.
 
 use criterion::{Criterion, Throughput, criterion_group};
-use sched_distill::{rng::Stream, simulator::EventQueue};
+use sched_distill::{rng::Stream, simulation::EventQueue};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, binary_heap::PeekMut},

@@ -1,7 +1,10 @@
 //! Events per second of whole episodes, by policy, cluster size and length of the arrival list.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
-use sched_distill::{policy::Policy, scenario::dag::Probabilities, simulator::dag::Simulator, workload::dag::Workload};
+use sched_distill::{
+    dag::{Dag, Probabilities, simulator::Simulator, workload::Workload},
+    policy::Policy,
+};
 
 criterion_group! {
     name = group;
@@ -13,7 +16,7 @@ criterion_group! {
 const SEED: u64 = 1234;
 
 /// Runs an episode to its end; events handled and questions asked.
-pub(crate) fn run(mut sim: Simulator, policy: &mut dyn Policy) -> (u64, u64) {
+pub(crate) fn run(mut sim: Simulator, policy: &mut dyn Policy<Dag>) -> (u64, u64) {
     policy.reset(SEED);
     let mut probabilities = Probabilities::default();
     while let Some(seen) = sim.observation() {

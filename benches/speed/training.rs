@@ -2,9 +2,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
-    policy::{self, Policy},
-    scenario::{Scenario, Training, training::Probabilities},
-    simulator::training::Simulator,
+    policy::Policy,
+    registry::Policies as _,
+    scenario::Scenario,
+    training::{Probabilities, Training, simulator::Simulator},
 };
 
 criterion_group! {
@@ -38,7 +39,7 @@ fn episodes(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("training/{speeds} speeds, 48 nodes, 60 jobs"));
         for name in ["drf", "fifo", "srtf-time", "tetris", "optimus", "dl2"] {
             let mut policy =
-                policy::training::open(&name.parse().expect("a well-formed spec")).expect("a policy without a file");
+                Training::open(&name.parse().expect("a well-formed spec")).expect("a policy without a file");
             group.throughput(Throughput::Elements(run(Training::start(&workload, SEED), &mut *policy)));
             group.bench_function(name, |b| b.iter(|| run(Training::start(&workload, SEED), &mut *policy)));
         }

@@ -13,7 +13,7 @@ use crate::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     level::sha256_hex,
     model::{Evidence, Student},
-    policy::Policies,
+    registry::Policies,
     scenario::Scenario,
 };
 use anyhow::{Context, Result, bail};

@@ -5,9 +5,9 @@ use super::{
     scenario::ScenarioName, table::Table,
 };
 use crate::{
-    policy,
-    recorder::{Check, Conformance, ConformanceRequest, Likeness, Named, battery, check_policy},
-    scenario::Dag,
+    dag::Dag,
+    foreign::conformance::{Check, Conformance, ConformanceRequest, Likeness, Named, battery, check_policy},
+    registry::Policies as _,
     spec::Spec,
 };
 use anyhow::{Result, bail};
@@ -49,8 +49,8 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     if common.scenario() != ScenarioName::Dag {
         bail!("check-policy knows the contract of the scenario dag only");
     }
-    let policy = policy::dag::open(&args.policy.parse::<Spec>()?)?;
-    let against = args.against.as_ref().map(|id| anyhow::Ok(policy::dag::open(&id.parse::<Spec>()?)?)).transpose()?;
+    let policy = Dag::open(&args.policy.parse::<Spec>()?)?;
+    let against = args.against.as_ref().map(|id| anyhow::Ok(Dag::open(&id.parse::<Spec>()?)?)).transpose()?;
     let workloads = match &args.workloads[..] {
         [] => battery()?,
         ids => {

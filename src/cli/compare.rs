@@ -4,8 +4,9 @@ use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, tab
 use crate::{
     evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Role, Schedule, ScheduleRun, compare, floor},
     model::Student,
-    policy::{Policies, Policy, Sort, StudentPolicy},
+    policy::{Policy, Sort, StudentPolicy},
     recorder::{EpisodeRun, Episodes, RolloutError, rollouts},
+    registry::{Policies, sort_of},
     rng::{Split, episode_seed},
     scenario::Scenario,
     spec::Spec,
@@ -102,7 +103,7 @@ impl<S: Policies> Contender<S> {
     /// Opens a policy by its spec. Without a role, networks count as teachers, students as students, others as heuristics.
     pub(super) fn open(id: &str, role: Option<Role>) -> Result<Self> {
         let spec: Spec = id.parse()?;
-        let usual = match Sort::of(S::INFO.name, &spec.name) {
+        let usual = match sort_of(S::INFO.name, &spec.name) {
             Some(Sort::Network) => Role::Teacher,
             Some(Sort::Student) => Role::Student,
             _ => Role::Heuristic,

@@ -18,8 +18,8 @@ use crate::{
     evaluator::{Estimate, Evaluation, Role, hardest_kind},
     level::ALL_KINDS,
     model::Student,
-    policy::Policies,
-    reporter::{RunInfo, write_report},
+    registry::Policies,
+    report::{RunInfo, write_report},
     trace::Trace,
 };
 use anyhow::{Result, bail};

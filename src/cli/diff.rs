@@ -12,7 +12,7 @@ use crate::{
     augment::Arena,
     evaluator::{AgreementRow, FidelityRow, Role, Scorer, agreement, fidelity},
     model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
-    policy::Policies,
+    registry::Policies,
     rng::Split,
     trace::Trace,
 };

@@ -18,7 +18,7 @@ use crate::{
     },
     level::ALL_KINDS,
     model::Student,
-    policy::Policies,
+    registry::Policies,
     trace::{LevelTable, Sampler, Trace},
 };
 use anyhow::{Context, Result, bail};

@@ -18,7 +18,7 @@ use crate::{
         RuleExceptions, Selection, exceptions, explain_level, likeness, select,
     },
     model::{LevelModels, Student},
-    reporter::{DecisionView, decision_page},
+    report::{DecisionView, decision_page},
     trace::{LevelTable, Sample, Trace},
 };
 use anyhow::{Context, Result, bail};

@@ -19,7 +19,7 @@ use crate::{
     evaluator::{Estimate, FidelityRow, Role},
     level::ALL_KINDS,
     model::{Structure, Student},
-    policy::Policies,
+    registry::Policies,
     trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};

@@ -9,7 +9,8 @@ use anyhow::{Result, bail};
 pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradients> {
     use super::{Interrupted, STOP};
     use crate::{
-        policy::{self, neural::Tensors},
+        dag::network::builtin,
+        network::Tensors,
         recorder::policy_source,
         spec::Spec,
         trainer::{
@@ -25,10 +26,10 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    if policy_source(&labeller.id, &*policy::dag::open(&spec)?)? != *labeller {
+    if policy_source(&labeller.id, &*crate::dag::policies::open(&spec)?)? != *labeller {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
-    let tensors = spec.file.as_ref().map_or_else(Tensors::builtin, Tensors::load)?;
+    let tensors = spec.file.as_ref().map_or_else(builtin, Tensors::load)?;
     let weights = Weights::from_tensors(layout(), &tensors, &labeller.id)?;
     let recorded = RecordedLessons::open(&trace.dir)?;
     match teacher_gradients(&weights, &recorded, decisions, &STOP) {

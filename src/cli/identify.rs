@@ -13,7 +13,7 @@ use crate::{
     evaluator::{Estimate, FidelityRow, Regimes, Role, Scorer, fidelity},
     level::LevelSpec,
     model::{Guard, NamedModel, Rule},
-    scenario,
+    registry,
     trace::{LevelTable, Trace},
 };
 use anyhow::{Result, bail};
@@ -106,7 +106,7 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
 /// The scenario's rules that the trace has the features for, and the user's.
 pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
     let set = &trace.manifest.feature_set;
-    let known = scenario::find(&set.scenario).map(|info| info.catalogue.rules(set, trace.manifest.abstains));
+    let known = registry::find(&set.scenario).map(|info| info.catalogue.rules(set, trace.manifest.abstains));
     let mut all: Vec<(Rule, String)> =
         known.into_iter().flatten().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
     for text in more {
@@ -141,7 +141,7 @@ pub(super) fn terciles(table: &LevelTable, feature: Option<&str>, output: &Outpu
 
 /// The feature by which decisions of a trace are divided where the user names none; `None` for a scenario that is not known.
 pub(super) fn usual_regime(trace: &Trace) -> Option<&'static str> {
-    scenario::find(&trace.manifest.feature_set.scenario).map(|info| info.regime)
+    registry::find(&trace.manifest.feature_set.scenario).map(|info| info.regime)
 }
 
 /// Agreement with one rule on the choices of one level and kind.

@@ -1,6 +1,6 @@
 //! Ctrl-C and its kin: every command ends soon, says what it keeps, and leaves no process and no half-written file.
 
-use crate::{file, policy::foreign::kill_processes};
+use crate::{file, foreign::kill_processes};
 use std::{
     fmt,
     io::IsTerminal,

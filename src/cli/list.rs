@@ -2,8 +2,9 @@
 
 use super::{Common, Verdict, output::Output, scenario::with_scenario, table::Table};
 use crate::{
-    policy::{Policies as _, PolicyInfo},
-    scenario::{SCENARIOS, ScenarioInfo},
+    policy::PolicyInfo,
+    registry::{Policies as _, SCENARIOS},
+    scenario::ScenarioInfo,
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -30,7 +31,7 @@ pub(super) fn run(args: &ListArgs, common: &Common, output: &mut Output) -> Resu
     let scenario = common.scenario();
     let info = scenario.info();
     match args.what {
-        What::Policies => policies(with_scenario!(scenario, S => S::POLICIES), output),
+        What::Policies => policies(&with_scenario!(scenario, S => S::policies()), output),
         What::Workloads => workloads(info, output),
         What::Features => features(info, output),
         What::Guards => guards(info, output),

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     distiller::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
     evaluator::FidelityRow,
-    policy::{Policies, identity},
+    policy::identity,
     recorder::{LabelledRollouts, RecordError},
+    registry::Policies,
     spec::Spec,
     trace::WhatIf,
 };

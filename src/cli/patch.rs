@@ -13,7 +13,7 @@ use super::{
 use crate::{
     augment::Arena,
     model::{Guard, Structure, Student},
-    policy::Policies,
+    registry::Policies,
     rng::Split,
 };
 use anyhow::{Result, bail};

@@ -9,8 +9,9 @@ use super::{
     progress::EpisodeBar,
 };
 use crate::{
-    policy::{Policies, identity},
+    policy::identity,
     recorder::{RecordError, RecordRequest, Recording, record},
+    registry::Policies,
     spec::Spec,
     trace::{Manifest, Shard},
 };

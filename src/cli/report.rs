@@ -5,7 +5,7 @@ use super::{
     files::{check_folder, shown},
     output::Output,
 };
-use crate::reporter::write_report;
+use crate::report::write_report;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;

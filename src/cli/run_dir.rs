@@ -4,7 +4,8 @@ use super::files::{arguments, write_json};
 use crate::{
     model::Student,
     policy::Sort,
-    reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
+    registry::sort_of,
+    report::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
     spec::Spec,
     trace::Trace,
 };
@@ -158,7 +159,7 @@ fn title(teacher: &str) -> String {
 /// What a reader must know of a teacher that is no network.
 fn notes(scenario: &str, teacher: &str) -> Vec<String> {
     let Ok(spec) = teacher.parse::<Spec>() else { return Vec::new() };
-    if Sort::of(scenario, &spec.name) != Some(Sort::Heuristic) {
+    if sort_of(scenario, &spec.name) != Some(Sort::Heuristic) {
         return Vec::new();
     }
     vec![match spec.params.contains_key("temperature") {

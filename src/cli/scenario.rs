@@ -1,12 +1,7 @@
 //! Which kind of cluster a command is about.
 
 use super::{Common, memory};
-use crate::{
-    level::FeatureSet,
-    model::Student,
-    scenario::{SCENARIOS, ScenarioInfo},
-    trace::Trace,
-};
+use crate::{level::FeatureSet, model::Student, registry::SCENARIOS, scenario::ScenarioInfo, trace::Trace};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use std::path::Path;
@@ -119,11 +114,11 @@ macro_rules! with_scenario {
     ($name:expr, $scenario:ident => $call:expr) => {
         match $name {
             $crate::cli::scenario::ScenarioName::Dag => {
-                type $scenario = $crate::scenario::Dag;
+                type $scenario = $crate::dag::Dag;
                 $call
             }
             $crate::cli::scenario::ScenarioName::Training => {
-                type $scenario = $crate::scenario::Training;
+                type $scenario = $crate::training::Training;
                 $call
             }
         }

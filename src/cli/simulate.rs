@@ -5,7 +5,7 @@ use super::{
     compare::{Contender, EpisodeArgs, WorkloadArgs, closed_loops},
     output::Output,
 };
-use crate::policy::Policies;
+use crate::registry::Policies;
 use anyhow::Result;
 use clap::Args;
 

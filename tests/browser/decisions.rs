@@ -1,9 +1,11 @@
 //! Picking decisions, comparing candidates, sorting tables, unfolding the outline.
 
 use crate::{Outcome, fixture, report};
-use sched_distill::explainer::Decisions;
-use sched_distill::model::Student;
-use sched_distill::reporter::{DecisionView, decision_page};
+use sched_distill::{
+    explainer::Decisions,
+    model::Student,
+    report::{DecisionView, decision_page},
+};
 use serde_json::json;
 use std::fs;
 

@@ -1,7 +1,6 @@
 //! The page fits its window, and its charts hold their words.
 
-use crate::page::Page;
-use crate::{page_of, report, report_of};
+use crate::{page::Page, page_of, report, report_of};
 use serde_json::from_value;
 
 const MEASURES: &str = include_str!("layout.js");

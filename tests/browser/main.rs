@@ -23,13 +23,12 @@ mod layout;
 mod page;
 
 use page::Page;
-use sched_distill::evaluator::Evaluation;
-use sched_distill::level::FeatureSet;
-use sched_distill::reporter::{RunInfo, write_report};
-use std::error::Error;
-use std::fs;
-use std::path::Path;
-use std::sync::OnceLock;
+use sched_distill::{
+    evaluator::Evaluation,
+    level::FeatureSet,
+    report::{RunInfo, write_report},
+};
+use std::{error::Error, fs, path::Path, sync::OnceLock};
 use tempfile::TempDir;
 
 type Outcome = Result<(), Box<dyn Error>>;

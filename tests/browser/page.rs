@@ -3,22 +3,26 @@
 //! Elements are named by CSS selectors; the first match counts. When a page is dropped, its test fails if the page has
 //! complained on the console or has asked for anything beside its own files.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use headless_chrome::browser::tab::point::Point;
-use headless_chrome::protocol::cdp::types::{Event, Method};
-use headless_chrome::protocol::cdp::{Emulation, Log, Network, Page as PageDomain, Runtime};
-use headless_chrome::{Browser, LaunchOptions, Tab};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use headless_chrome::{
+    Browser, LaunchOptions, Tab,
+    browser::tab::point::Point,
+    protocol::cdp::{
+        Emulation, Log, Network, Page as PageDomain, Runtime,
+        types::{Event, Method},
+    },
+};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, from_value, json};
-use std::ffi::OsStr;
-use std::fmt::Debug;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
-use std::thread::{panicking, sleep};
-use std::time::{Duration, Instant};
+use std::{
+    ffi::OsStr,
+    fmt::Debug,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, Weak},
+    thread::{panicking, sleep},
+    time::{Duration, Instant},
+};
 
 /// Where pictures go: `target/tmp/report-screenshots`.
 const SCREENSHOTS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/report-screenshots");

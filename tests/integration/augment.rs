@@ -2,15 +2,14 @@
 
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
-    feature::dag::feature_set,
+    dag::{Dag, feature::feature_set, workload::Workload},
     model::{
         Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student,
         Tree,
     },
     recorder::Progress,
     rng::Split,
-    scenario::{Dag, Scenario},
-    workload::{self, dag::Workload},
+    scenario::Scenario,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -31,7 +30,7 @@ fn longest_first() -> Student {
 }
 
 fn small_cluster() -> Box<dyn Workload> {
-    workload::dag::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
+    sched_distill::dag::workload::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
 }
 
 fn repertoire() -> Repertoire {
@@ -50,7 +49,7 @@ const PARAMS: AugmentParams = AugmentParams {
     seed: 3,
 };
 
-fn search(arena: &mut Arena<'_>) -> Result<(Student, Vec<Step>), AugmentError> {
+fn search(arena: &mut Arena<'_, Dag>) -> Result<(Student, Vec<Step>), AugmentError> {
     augment(arena, &longest_first(), &repertoire(), &PARAMS, &mut |_| {})
 }
 
@@ -171,7 +170,7 @@ fn departures_are_counted_on_the_states_that_the_student_visits() -> Result<(), 
 
 #[test]
 fn several_workloads_take_turns() -> Result<(), Box<dyn std::error::Error>> {
-    let wide = workload::dag::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
+    let wide = sched_distill::dag::workload::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
     let (workloads, stop) = ([small_cluster(), wide], AtomicBool::new(false));
     let student = longest_first();
     let run = |workloads: &[Box<dyn Workload>]| {

@@ -3,8 +3,9 @@
 use crate::common::reference;
 use safetensors::SafeTensors;
 use sched_distill::{
+    dag::network::{Decima, DecimaInput, DecimaWeights},
     level::first_max,
-    policy::neural::{Decima, DecimaInput, DecimaWeights, NeuralError, Tensors},
+    network::{NeuralError, Tensors},
 };
 use std::{error::Error, sync::Arc};
 

@@ -3,17 +3,15 @@
 use crate::explainer_definitions::{random_rows, random_tree};
 use proptest::prelude::*;
 use sched_distill::{
+    dag::{Dag, feature::feature_set},
     explainer::{
         ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Decider, Goal, choice_counterfactual, counterfactual,
     },
-    feature::dag,
     level::{FeatureSpec, LevelSpec, Scope, first_max},
     model::{LEAF, ScoreCandidates, Tree},
-    policy,
     recorder::{ChoiceLog, EpisodeId, run_episode},
+    registry::Policies as _,
     rng::{Split, Stream},
-    scenario::Dag,
-    workload,
 };
 
 const WIDTH: usize = 5;
@@ -308,10 +306,10 @@ proptest! {
 
 #[test]
 fn ranks_and_ratios_are_those_that_were_recorded() {
-    let workload = workload::dag::open(&"builtin,jobs=12,executors=5".parse().unwrap()).unwrap();
+    let workload = sched_distill::dag::workload::open(&"builtin,jobs=12,executors=5".parse().unwrap()).unwrap();
     // The second may also give nothing: a candidate of its own.
     for (name, abstains) in [("sjf,temperature=0.5,mode=sample", false), ("fair", true)] {
-        let mut policy = policy::dag::open(&name.parse().unwrap()).unwrap();
+        let mut policy = Dag::open(&name.parse().unwrap()).unwrap();
         assert_eq!(policy.abstains(), abstains, "{name}");
         let mut log = ChoiceLog::<Dag>::new(abstains);
         let mut step = 0;
@@ -321,7 +319,7 @@ fn ranks_and_ratios_are_those_that_were_recorded() {
             step += 1;
         })
         .unwrap();
-        for (table, level) in log.into_tables().iter().zip(&dag::feature_set().levels) {
+        for (table, level) in log.into_tables().iter().zip(&feature_set().levels) {
             let columns = ChoiceColumns::new(level).unwrap();
             assert!(table.choices.len() > 50, "{}", level.name);
             for choice in table.iter() {

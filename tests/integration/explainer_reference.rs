@@ -1,7 +1,9 @@
 //! Explanations of small trees against scikit-learn and shap, as written by `scripts/explainer_reference.py`.
 
-use crate::foreign_tree::ForeignTree;
-use crate::synthetic::{Synthetic, WIDTH, synthetic};
+use crate::{
+    foreign_tree::ForeignTree,
+    synthetic::{Synthetic, WIDTH, synthetic},
+};
 use sched_distill::{
     explainer::{Metric, Shuffles, TreeInteractions, TreeShap, partial_dependence, permutation_importance},
     model::Tree,

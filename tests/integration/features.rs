@@ -1,12 +1,14 @@
 //! What features say of themselves, against what is recorded.
 
 use sched_distill::{
+    dag::Dag,
     level::{FLAG, Scope},
-    policy::{self, Policy},
+    policy::Policy,
     recorder::{ChoiceLog, EpisodeId, run_episode},
+    registry::Policies as _,
     rng::Split,
-    scenario::{Dag, Scenario, Training},
-    workload::{self, training::TrainingWorkload},
+    scenario::Scenario,
+    training::{Training, workload::TrainingWorkload},
 };
 use std::collections::BTreeSet;
 
@@ -40,13 +42,13 @@ fn whole_by_chance<S: Scenario>(workloads: &[&S::Workload], mut policy: Box<dyn 
 
 #[test]
 fn features_that_are_whole_say_so() {
-    let open = |name: &str| workload::dag::open(&name.parse().unwrap()).unwrap();
+    let open = |name: &str| sched_distill::dag::workload::open(&name.parse().unwrap()).unwrap();
     let (even, uneven) = (open("builtin,jobs=40"), open("builtin,jobs=40,edge=mix,executors=7"));
-    let fair = policy::dag::open(&"fair".parse().unwrap()).unwrap();
+    let fair = Dag::open(&"fair".parse().unwrap()).unwrap();
     assert_eq!(whole_by_chance::<Dag>(&[&*even, &*uneven], fair), BTreeSet::new());
 
     let open = |name: &str| TrainingWorkload::open(&name.parse().unwrap()).unwrap();
     let (even, uneven) = (open("builtin"), open("builtin,nodes=9,dips=0.3"));
-    let optimus = policy::training::open(&"optimus".parse().unwrap()).unwrap();
+    let optimus = Training::open(&"optimus".parse().unwrap()).unwrap();
     assert_eq!(whole_by_chance::<Training>(&[&even, &uneven], optimus), BTreeSet::new());
 }

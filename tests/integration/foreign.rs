@@ -14,17 +14,16 @@ mod network;
 mod onnx_file;
 #[cfg(feature = "onnx")]
 #[allow(dead_code, reason = "the whole file of the exporter is included")]
-#[path = "../../src/model/export/protobuf.rs"]
+#[path = "../../crates/core/src/model/export/protobuf.rs"]
 mod protobuf;
 mod script;
 #[cfg(feature = "torch")]
 mod torchscript_file;
 
 use sched_distill::{
-    policy::{self, Policy, PolicyError},
-    scenario::dag::Probabilities,
-    simulator::dag::Simulator,
-    workload,
+    dag::{Dag, Probabilities, simulator::Simulator},
+    policy::{Policy, PolicyError},
+    registry::Policies as _,
 };
 use std::path::Path;
 
@@ -34,13 +33,14 @@ fn python(fault: &str) -> String {
     format!("script:python3 {} {fault}", script.display()).trim_end().to_owned()
 }
 
-fn open(spec: &str) -> Result<Box<dyn Policy>, PolicyError> {
-    policy::dag::open(&spec.parse().unwrap())
+fn open(spec: &str) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
+    Dag::open(&spec.parse().unwrap())
 }
 
 /// Runs an episode of a few jobs; what stopped it, if anything.
-fn episode(policy: &mut dyn Policy, seed: u64) -> Result<u32, PolicyError> {
-    let workload = workload::dag::open(&"builtin,jobs=5,executors=6,rate=1e-3".parse().unwrap()).unwrap();
+fn episode(policy: &mut dyn Policy<Dag>, seed: u64) -> Result<u32, PolicyError> {
+    let workload =
+        sched_distill::dag::workload::open(&"builtin,jobs=5,executors=6,rate=1e-3".parse().unwrap()).unwrap();
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
     let (mut p, mut decisions) = (Probabilities::default(), 0);
     policy.reset(seed);

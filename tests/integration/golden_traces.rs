@@ -2,10 +2,13 @@
 
 use crate::common::reference;
 use sched_distill::{
-    policy::{self, Policy},
-    scenario::dag::Probabilities,
-    simulator::dag::{Decision, Observation, Simulator, Source, StageRef},
-    workload::dag::{JsonWorkload, Workload},
+    dag::{
+        Dag, Probabilities,
+        simulator::{Decision, Observation, Simulator, Source, StageRef},
+        workload::{JsonWorkload, Workload},
+    },
+    policy::Policy,
+    registry::Policies as _,
 };
 use serde_json::{Value, json};
 
@@ -34,13 +37,13 @@ fn source_name(observation: &Observation<'_>) -> String {
 }
 
 /// The policies that must decide as recorded; the others are replayed only.
-fn own_policy(name: &str) -> Option<Box<dyn Policy>> {
+fn own_policy(name: &str) -> Option<Box<dyn Policy<Dag>>> {
     let spec = match name {
         "fair" | "fifo" => name.to_owned(),
         "decima" => format!("decima:{},mode=greedy", reference("decima-model/model.pt").display()),
         _ => return None,
     };
-    Some(policy::dag::open(&spec.parse().unwrap()).unwrap())
+    Some(Dag::open(&spec.parse().unwrap()).unwrap())
 }
 
 /// Replays the recorded actions and compares everything that was recorded.

@@ -2,11 +2,11 @@
 
 use crate::common::files;
 use sched_distill::{
+    dag::Dag,
     distiller::{FitParams, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
-    policy,
     recorder::{LabelledRollouts, Progress, RecordError},
+    registry::Policies as _,
     trace::{WhatIf, inspect},
-    workload,
 };
 use std::{
     error::Error,
@@ -35,7 +35,7 @@ impl Progress for Patience<'_> {
 
 /// Runs a loop that is interrupted after some episodes.
 fn run(dir: &Path, weighting: Weighting, seed: u64, force: bool, episodes: u32) -> Result<LoopResult, Box<dyn Error>> {
-    let (teacher, workload) = (policy::dag::open(&TEACHER.parse()?)?, workload::dag::open(&WORKLOAD.parse()?)?);
+    let (teacher, workload) = (Dag::open(&TEACHER.parse()?)?, sched_distill::dag::workload::open(&WORKLOAD.parse()?)?);
     let stop = AtomicBool::new(false);
     let rollouts = LabelledRollouts {
         teacher_id: TEACHER,

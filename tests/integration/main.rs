@@ -15,6 +15,7 @@ mod cli_training;
 mod common;
 mod compiled_tree;
 mod decima_golden;
+mod dl2_golden;
 #[cfg(feature = "cli")]
 mod explain;
 #[cfg(feature = "toolkit")]

@@ -7,11 +7,11 @@ use crate::{
 };
 use flate2::{Compression, write::GzEncoder};
 use sched_distill::{
-    feature,
+    dag::Dag,
     model::{Guard, Rule, Student},
-    policy, reporter,
+    registry::Policies as _,
+    report,
     trace::{self, Trace},
-    workload,
 };
 use std::{
     fs,
@@ -63,8 +63,8 @@ fn weights() {
     let count = each_mutant(&seeds, |which, bytes| {
         fs::write(&path, bytes).unwrap();
         match which {
-            0 => drop(policy::neural::DecimaPolicy::load(&path, false)),
-            _ => drop(policy::neural::Dl2Policy::load(&path, None, false)),
+            0 => drop(sched_distill::dag::network::DecimaPolicy::load(&path, false)),
+            _ => drop(sched_distill::training::network::Dl2Policy::load(&path, None, false)),
         }
     });
     println!("{count} mutants");
@@ -78,7 +78,7 @@ fn checkpoints_of_pytorch() {
     let (_dir, path) = a_file("model.pt");
     let count = each_mutant(&seeds, |_, bytes| {
         fs::write(&path, bytes).unwrap();
-        drop(policy::neural::DecimaPolicy::load(&path, false));
+        drop(sched_distill::dag::network::DecimaPolicy::load(&path, false));
     });
     println!("{count} mutants");
     assert!(count > 0);
@@ -93,14 +93,14 @@ fn students() {
     done(dir, &[&["fit", "train", "-o", "a.json", "--max-leaves", "6"][..], &learners].concat());
     done(dir, &["patch", "a.json", "--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "b.json", "-q"]);
     let path = dir.join("mutant.json");
-    let set = feature::dag::feature_set();
+    let set = sched_distill::dag::feature::feature_set();
     let count = each_mutant(&contents(&[dir.join("a.json"), dir.join("b.json")]), |_, bytes| {
         fs::write(&path, bytes).unwrap();
         let Ok(student) = Student::load(&path) else { return };
         // What is accepted can be used.
         drop(student.to_json());
         if student.feature_set.difference(set).is_none() {
-            drop(policy::dag::open(&format!("student:{}", path.display()).parse().unwrap()));
+            drop(Dag::open(&format!("student:{}", path.display()).parse().unwrap()));
         }
     });
     println!("{count} mutants");
@@ -134,13 +134,13 @@ fn workloads() {
         let spec = |name: &str| format!("{name}:{}", path.display()).parse().unwrap();
         match which {
             0 => {
-                if let Ok(workload) = workload::dag::open(&spec("json")) {
+                if let Ok(workload) = sched_distill::dag::workload::open(&spec("json")) {
                     drop(workload.jobs(1));
                 }
             }
-            3 => drop(workload::training::TrainingWorkload::open(&spec("json"))),
+            3 => drop(sched_distill::training::workload::TrainingWorkload::open(&spec("json"))),
             _ => {
-                if let Ok(workload) = workload::dag::open(&spec("tpch")) {
+                if let Ok(workload) = sched_distill::dag::workload::open(&spec("tpch")) {
                     drop(workload.jobs(1));
                 }
             }
@@ -160,8 +160,8 @@ fn histories_and_speeds_of_training_jobs() {
     let count = each_mutant(&seeds.map(<[u8]>::to_vec), |which, bytes| {
         fs::write(&path, bytes).unwrap();
         match which {
-            0 => drop(workload::training::ArrivalTrace::load(&path, 600.0)),
-            _ => drop(workload::training::SpeedGrid::load(&path)),
+            0 => drop(sched_distill::training::workload::ArrivalTrace::load(&path, 600.0)),
+            _ => drop(sched_distill::training::workload::SpeedGrid::load(&path)),
         }
     });
     println!("{count} mutants");
@@ -170,7 +170,7 @@ fn histories_and_speeds_of_training_jobs() {
 
 #[test]
 fn rules_and_guards() {
-    let set = feature::dag::feature_set();
+    let set = sched_distill::dag::feature::feature_set();
     let seeds = [
         &b"job: age > 60s first"[..],
         b"remaining_work_rank <= 0.5 and age >= 1e3 last",
@@ -265,7 +265,7 @@ fn run_directories() {
         .into_iter()
         .filter(|path| path.parent() == Some(run.as_path()) && path.extension().is_some_and(|e| e == "json"))
         .collect();
-    let count = each_damaged(&run, &json, || drop(reporter::write_report(&run, &dir.join("report"))));
+    let count = each_damaged(&run, &json, || drop(report::write_report(&run, &dir.join("report"))));
     println!("{count} mutants");
     assert!(count > 0);
 }

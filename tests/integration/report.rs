@@ -13,13 +13,13 @@ use crate::common::files;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fixture::{fidelity, write_run};
 use resvg::usvg;
-use sched_distill::evaluator::Evaluation;
-use sched_distill::reporter::{ReportError, write_report};
+use sched_distill::{
+    evaluator::Evaluation,
+    report::{ReportError, write_report},
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::{error::Error, fs, path::Path};
 
 type Outcome = Result<(), Box<dyn Error>>;
 

@@ -1,15 +1,20 @@
 //! Recording by several jobs: whoever writes which part when, the trace has the same bytes.
 
-use std::error::Error;
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::{
+    error::Error,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
 
-use sched_distill::policy::{self, Policy};
-use sched_distill::recorder::{Progress, RecordError, RecordRequest, Recording, record};
-use sched_distill::rng::Split;
-use sched_distill::trace::{Shard, Trace, TraceError, inspect};
-use sched_distill::workload::{self, dag::Workload};
+use sched_distill::{
+    dag::{Dag, workload::Workload},
+    policy::Policy,
+    recorder::{Progress, RecordError, RecordRequest, Recording, record},
+    registry::Policies as _,
+    rng::Split,
+    trace::{Shard, Trace, TraceError, inspect},
+};
 
 use crate::common::files;
 
@@ -21,7 +26,7 @@ const POLICY: &str = "sjf,temperature=0.5,mode=sample";
 const WORKLOAD: &str = "builtin,jobs=3,executors=3";
 
 struct Fixture {
-    policy: Box<dyn Policy>,
+    policy: Box<dyn Policy<Dag>>,
     workload: Box<dyn Workload>,
 }
 
@@ -37,7 +42,10 @@ impl Progress for Run {
 
 impl Fixture {
     fn new() -> Result<Self, Box<dyn Error>> {
-        Ok(Self { policy: policy::dag::open(&POLICY.parse()?)?, workload: workload::dag::open(&WORKLOAD.parse()?)? })
+        Ok(Self {
+            policy: Dag::open(&POLICY.parse()?)?,
+            workload: sched_distill::dag::workload::open(&WORKLOAD.parse()?)?,
+        })
     }
 
     /// Records a shard with some seed; also returns the number of episodes that were run for it.

@@ -1,18 +1,18 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    policy,
-    scenario::dag::Probabilities,
-    simulator::{
-        Outcome, Simulation,
-        dag::{Decision, SimError, Simulator, StageRef},
+    dag::{
+        Dag, Probabilities,
+        simulator::{Decision, SimError, Simulator, StageRef},
+        workload::Workload,
     },
+    registry::Policies as _,
+    simulation::{Outcome, Simulation},
     spec::Spec,
-    workload::{self, dag::Workload},
 };
 
 fn open(spec: &str) -> Box<dyn Workload> {
-    workload::dag::open(&spec.parse::<Spec>().unwrap()).unwrap()
+    sched_distill::dag::workload::open(&spec.parse::<Spec>().unwrap()).unwrap()
 }
 
 fn start(workload: &dyn Workload, seed: u64) -> Simulator {
@@ -20,7 +20,7 @@ fn start(workload: &dyn Workload, seed: u64) -> Simulator {
 }
 
 fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
-    let mut policy = policy::dag::open(&policy.parse().unwrap()).unwrap();
+    let mut policy = Dag::open(&policy.parse().unwrap()).unwrap();
     policy.reset(seed);
     while let Some(seen) = sim.observation() {
         let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();

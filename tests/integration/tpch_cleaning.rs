@@ -1,7 +1,7 @@
 //! The TPC-H profiles are cleaned as the reference does it.
 
 use crate::common::reference;
-use sched_distill::workload::dag::{SIZES, TpchProfiles};
+use sched_distill::dag::workload::{SIZES, TpchProfiles};
 use serde_json::Value;
 
 #[test]

@@ -1,17 +1,15 @@
 //! Traces on disk: what is written is read back, interrupted recordings go on, unsound traces are described.
 
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::fs;
-use std::ops::Range;
-use std::path::Path;
+use std::{collections::BTreeMap, error::Error, fs, ops::Range, path::Path};
 
 use proptest::prelude::*;
-use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
-use sched_distill::rng::{Split, Stream};
-use sched_distill::trace::{
-    ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, RecordPlan, Shard, Source, TimelineRow, Trace, TraceError,
-    TraceWriter, inspect, seal,
+use sched_distill::{
+    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    rng::{Split, Stream},
+    trace::{
+        ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, RecordPlan, Shard, Source, TimelineRow, Trace,
+        TraceError, TraceWriter, inspect, seal,
+    },
 };
 
 use crate::common::files;

@@ -1,7 +1,9 @@
 //! `distill train`: what it writes, how it goes on, what it refuses.
 
-use crate::cli::{TINY, done, record, refused};
-use crate::common::files;
+use crate::{
+    cli::{TINY, done, record, refused},
+    common::files,
+};
 use std::{fs, path::Path};
 
 /// A training of a few seconds.

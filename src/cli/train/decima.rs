@@ -3,7 +3,7 @@
 use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, compare::open_workload, output::Output},
-    scenario::Dag,
+    dag::Dag,
     trainer::decima::{Algorithm, DecimaLearner, DecimaParams, Returns, layout, random},
 };
 use anyhow::Result;

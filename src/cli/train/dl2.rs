@@ -3,9 +3,11 @@
 use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, compare::open_workload, output::Output},
-    policy::neural::{Dl2Form, Dl2Shape},
-    scenario::Training,
     trainer::dl2::{Dl2Learner, Dl2Params, Reward, layout, random},
+    training::{
+        Training,
+        network::{Dl2Form, Dl2Shape},
+    },
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};

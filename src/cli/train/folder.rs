@@ -5,7 +5,7 @@ use super::{
     RunArgs,
 };
 use crate::{
-    reporter::{CurvePoint, LearningCurve, learning_curve},
+    report::{CurvePoint, LearningCurve, learning_curve},
     trace::difference,
     trainer::{Checkpoint, Layout, ModeResult, Phase, Weights, metrics},
 };

@@ -7,11 +7,13 @@ mod folder;
 use super::{Common, Interrupted, STOP, Verdict, files::shown, output::Output, progress::TrainingBar, table::Table};
 use crate::{
     level::sha256_hex,
-    policy::{Policies, Policy, neural::Tensors},
+    network::Tensors,
+    policy::Policy,
     recorder::{policy_source, workload_source},
+    registry::Policies,
     spec::Spec,
     trainer::{
-        Checkpoint, End, Judge, Layout, Learner, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
+        Checkpoint, Device, End, Judge, Layout, Learner, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
         TrainError, Weights,
     },
 };
@@ -94,7 +96,7 @@ struct RunArgs {
     patience: u32,
     /// Where gradients are computed: cpu, cuda or cuda:N
     #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = parse_device)]
-    device: tch::Device,
+    device: Device,
     /// Begin anew where the folder holds another training
     #[arg(long)]
     force: bool,
@@ -119,11 +121,11 @@ fn parse_time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds).map_err(|e| e.to_string())
 }
 
-fn parse_device(text: &str) -> Result<tch::Device, String> {
+fn parse_device(text: &str) -> Result<Device, String> {
     match text.split_once(':') {
-        None if text == "cpu" => Ok(tch::Device::Cpu),
-        None if text == "cuda" => Ok(tch::Device::Cuda(0)),
-        Some(("cuda", number)) if number.parse::<usize>().is_ok() => Ok(tch::Device::Cuda(number.parse().unwrap_or(0))),
+        None if text == "cpu" => Ok(Device::Cpu),
+        None if text == "cuda" => Ok(Device::Cuda(0)),
+        Some(("cuda", number)) if number.parse::<usize>().is_ok() => Ok(Device::Cuda(number.parse().unwrap_or(0))),
         _ => Err("expected cpu, cuda or cuda:N".to_owned()),
     }
 }
@@ -325,7 +327,7 @@ mod tests {
         for text in ["", "h", "3 days", "-1s", "nan"] {
             assert!(parse_time(text).is_err(), "{text}");
         }
-        assert_eq!(parse_device("cuda:1"), Ok(tch::Device::Cuda(1)));
+        assert_eq!(parse_device("cuda:1"), Ok(Device::Cuda(1)));
         assert!(parse_device("gpu").is_err());
     }
 }

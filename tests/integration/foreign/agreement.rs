@@ -5,13 +5,17 @@ use super::{
     open, python,
 };
 use sched_distill::{
-    policy::{Policy, foreign::ForeignPolicy},
-    recorder::{Conformance, ConformanceRequest, battery, check_policy},
+    dag::Dag,
+    foreign::{
+        ForeignPolicy,
+        conformance::{Conformance, ConformanceRequest, battery, check_policy},
+    },
+    policy::Policy,
 };
 use std::sync::atomic::AtomicBool;
 
 /// Checks a policy on every built-in workload, beside another one.
-fn check(policy: &dyn Policy, against: &dyn Policy, decisions: u32) -> Conformance {
+fn check(policy: &dyn Policy<Dag>, against: &dyn Policy<Dag>, decisions: u32) -> Conformance {
     let workloads = battery().unwrap();
     let request =
         ConformanceRequest { policy, against: Some(against), workloads: &workloads, seed: 5, episodes: 2, decisions };
@@ -49,7 +53,7 @@ fn an_onnx_file_decides_as_the_formulas_do() {
     let path = dir.path().join("small.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
     agrees(&format!("onnx:{}", path.display()), 250);
-    assert!(sched_distill::policy::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+    assert!(sched_distill::foreign::OnnxNetwork::load(&path).unwrap().is_general());
 }
 
 /// tract cannot plan this graph for all sizes at once.
@@ -59,7 +63,7 @@ fn an_onnx_file_may_be_planned_size_by_size() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("one-hot.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::OneHot)).unwrap();
-    assert!(!sched_distill::policy::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+    assert!(!sched_distill::foreign::OnnxNetwork::load(&path).unwrap().is_general());
     agrees(&format!("onnx:{}", path.display()), 25);
 }
 

@@ -1,6 +1,6 @@
 //! The documentation says what the code does.
 
-use sched_distill::policy::foreign::{CLUSTER_COLUMNS, INPUTS, JOB_COLUMNS, NODE_COLUMNS, OUTPUTS, PROTOCOL};
+use sched_distill::foreign::{CLUSTER_COLUMNS, INPUTS, JOB_COLUMNS, NODE_COLUMNS, OUTPUTS, PROTOCOL};
 use serde_json::Value;
 
 const DOCS: &str = include_str!("../../../docs/foreign-policies.md");

@@ -1,7 +1,7 @@
 //! A small network, with weights by a formula, that all languages can write down: in Rust here, in Python in
 //! `network.py`, as ONNX and TorchScript in the files beside it.
 
-use sched_distill::policy::foreign::{ForeignError, Inputs, JOB_COLUMNS, NODE_COLUMNS, Network, Scores};
+use sched_distill::foreign::{ForeignError, Inputs, JOB_COLUMNS, NODE_COLUMNS, Network, Scores};
 
 /// Width of all layers.
 pub(super) const WIDTH: usize = 6;

@@ -4,7 +4,7 @@ use super::{
     network::{WIDTH, Weights},
     protobuf::Message,
 };
-use sched_distill::policy::foreign::{INPUTS, InputInfo, JOB_COLUMNS, NODE_COLUMNS};
+use sched_distill::foreign::{INPUTS, InputInfo, JOB_COLUMNS, NODE_COLUMNS};
 
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;

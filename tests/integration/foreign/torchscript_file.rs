@@ -1,7 +1,7 @@
 //! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in it.
 
 use super::network::{WIDTH, Weights};
-use sched_distill::policy::foreign::{INPUTS, JOB_COLUMNS, NODE_COLUMNS};
+use sched_distill::foreign::{INPUTS, JOB_COLUMNS, NODE_COLUMNS};
 use std::path::Path;
 
 /// What may be wrong with a file.

@@ -1,11 +1,9 @@
 //! "The augmented policy": guards, patches, regimes and the search.
 
-use super::fixture::write_run;
-use super::{Outcome, report};
-use sched_distill::reporter::write_report;
+use super::{Outcome, fixture::write_run, report};
+use sched_distill::report::write_report;
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 /// A tree of two leaves, as student files have it.
 fn stump(feature: u32, threshold: f32, values: [f64; 2]) -> Value {

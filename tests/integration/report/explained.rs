@@ -1,19 +1,19 @@
 //! The explanation of the hand-made run: invented choices, explained for real.
 
-use super::Outcome;
-use super::fixture::estimate;
-use sched_distill::evaluator::{Role, Scorer};
-use sched_distill::explainer::{
-    ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, InputGradient, KindAgreement, LevelExplanation,
-    Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhyNot, WhyNotChange,
-    explain_level, select,
+use super::{Outcome, fixture::estimate};
+use sched_distill::{
+    evaluator::{Role, Scorer},
+    explainer::{
+        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, InputGradient, KindAgreement, LevelExplanation,
+        Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhyNot,
+        WhyNotChange, explain_level, select,
+    },
+    level::{LevelSpec, Scope},
+    model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student},
+    rng::Stream,
+    trace::{ChoiceHeader, LevelTable, Sample, Sampler},
 };
-use sched_distill::level::{LevelSpec, Scope};
-use sched_distill::model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student};
-use sched_distill::rng::Stream;
-use sched_distill::trace::{ChoiceHeader, LevelTable, Sample, Sampler};
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 /// Choices of six episodes among two to seven candidates; the teacher's probabilities are the student's with noise.
 fn choices(spec: &LevelSpec, student: &Student) -> Sample {

@@ -1,13 +1,13 @@
 //! What the page says of an explanation: what matters, single decisions, heuristics.
 
-use super::fixture::write_run;
-use super::{Outcome, report};
-use sched_distill::explainer::{Decisions, Explanation};
-use sched_distill::model::Student;
-use sched_distill::reporter::{ReportError, write_report};
+use super::{Outcome, fixture::write_run, report};
+use sched_distill::{
+    explainer::{Decisions, Explanation},
+    model::Student,
+    report::{ReportError, write_report},
+};
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 fn read<T: serde::de::DeserializeOwned>(dir: &Path, name: &str) -> Result<T, Box<dyn std::error::Error>> {
     Ok(serde_json::from_slice(&fs::read(dir.join(name))?)?)

@@ -2,16 +2,14 @@
 //! one stalled, and two schedules of 30 jobs on 10 executors. The figures are invented.
 
 use super::Outcome;
-use sched_distill::evaluator::{
-    ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun,
+use sched_distill::{
+    evaluator::{ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun},
+    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    report::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
+    rng::Stream,
 };
-use sched_distill::level::{FeatureSet, FeatureSpec, LevelSpec, Scope};
-use sched_distill::reporter::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo};
-use sched_distill::rng::Stream;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::{collections::BTreeMap, fs, path::Path};
 
 fn feature(name: &str, unit: &str, scope: Scope, meaning: &str) -> FeatureSpec {
     FeatureSpec { name: name.into(), unit: unit.into(), meaning: meaning.into(), scope, version: 1, whole: false }

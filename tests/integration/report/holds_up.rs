@@ -1,12 +1,16 @@
 //! "Does it hold up?": the numbers behind its charts, and runs that lack them.
 
-use super::fixture::{closed_loop, write_run};
-use super::{Outcome, report};
-use sched_distill::evaluator::{Evaluation, Schedule};
-use sched_distill::reporter::write_report;
+use super::{
+    Outcome,
+    fixture::{closed_loop, write_run},
+    report,
+};
+use sched_distill::{
+    evaluator::{Evaluation, Schedule},
+    report::write_report,
+};
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 #[test]
 fn the_distribution_has_the_quantiles_of_at_most_six_policies() -> Outcome {

@@ -1,14 +1,16 @@
 //! The model card: front matter that programs can read whatever the names hold, and the figures of the run.
 
-use super::Outcome;
-use super::fixture::{closed_loop, fidelity, write_run};
-use sched_distill::evaluator::{Evaluation, Role};
-use sched_distill::model::Student;
-use sched_distill::reporter::{RunInfo, write_report};
+use super::{
+    Outcome,
+    fixture::{closed_loop, fidelity, write_run},
+};
+use sched_distill::{
+    evaluator::{Evaluation, Role},
+    model::Student,
+    report::{RunInfo, write_report},
+};
 use serde_json::{Map, Value, json};
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::{error::Error, fs, path::Path};
 
 fn card(dir: &Path, edit: impl FnOnce(&mut RunInfo, &mut Evaluation)) -> Result<String, Box<dyn Error>> {
     write_run(dir, |info, _, evaluation| edit(info, evaluation))?;

@@ -1,18 +1,17 @@
 //! "Does it hold up?": would other episodes give the same rules, and were all rules learned from enough?
 
-use super::fixture::write_run;
-use super::{Outcome, report};
-use sched_distill::explainer::{
-    EXPLANATION_FORMAT, Explanation, Extent, FamilyStability, KindStability, LevelExplanation, LevelStability,
-    NodeFacts, Points,
+use super::{Outcome, fixture::write_run, report};
+use sched_distill::{
+    explainer::{
+        EXPLANATION_FORMAT, Explanation, Extent, FamilyStability, KindStability, LevelExplanation, LevelStability,
+        NodeFacts, Points,
+    },
+    model::{Model, Student, Tree},
+    report::write_report,
+    trace::KindSample,
 };
-use sched_distill::model::{Model, Student, Tree};
-use sched_distill::reporter::write_report;
-use sched_distill::trace::KindSample;
 use serde_json::Value;
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::{error::Error, fs, path::Path};
 
 fn tree(student: &Student) -> &Tree {
     let Model::Tree(tree) = &student.levels[0].scheduler().model else { panic!("the fixture's job level is a tree") };

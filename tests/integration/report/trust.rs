@@ -1,13 +1,16 @@
 //! "How far can you trust it?": the front of sizes, and where the student departs.
 
-use super::fixture::{estimate, fidelity, write_run};
-use super::{Outcome, pictures, report};
-use sched_distill::distiller::{By, FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
-use sched_distill::evaluator::{
-    Budget, BudgetRow, Condition, Disagreement, Evaluation, FidelityRow, Instead, Lead, Region,
+use super::{
+    Outcome,
+    fixture::{estimate, fidelity, write_run},
+    pictures, report,
 };
-use sched_distill::model::Structure;
-use sched_distill::reporter::write_report;
+use sched_distill::{
+    distiller::{By, FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront},
+    evaluator::{Budget, BudgetRow, Condition, Disagreement, Evaluation, FidelityRow, Instead, Lead, Region},
+    model::Structure,
+    report::write_report,
+};
 use serde_json::json;
 use std::fs;
 

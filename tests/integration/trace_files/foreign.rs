@@ -1,12 +1,13 @@
 //! Traces that another program wrote: sealed if they are sound, described if they are not.
 
-use std::fs;
-use std::path::Path;
+use std::{fs, path::Path};
 
 use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 use polars_io::parquet::write::ParquetWriter;
-use sched_distill::rng::Stream;
-use sched_distill::trace::{Trace, TraceError, TraceWriter, inspect, seal};
+use sched_distill::{
+    rng::Stream,
+    trace::{Trace, TraceError, TraceWriter, inspect, seal},
+};
 
 use super::{Outcome, feature_set, plan};
 

@@ -1,0 +1,487 @@
+//! Edits of a student by hand or by a search: every number that schedules has a name.
+
+use super::{Evidence, Model, Regime, Slot, Student};
+use crate::{level::LevelSpec, model::guard::quantity};
+use serde::{Deserialize, Serialize};
+
+/// Where a number of a student stands.
+///
+/// | written | number |
+/// | --- | --- |
+/// | `job.node[5].threshold` | what a node of a tree compares with |
+/// | `job.node[5].value` | a leaf's value, or its intercept |
+/// | `job.node[5].coefficient[age]` | a coefficient of a linear leaf |
+/// | `job.coefficient[age]` | a coefficient of a linear model; `[age*offered]` of a product |
+/// | `job.term[3].coefficient` | a coefficient of a spline logit, terms counted from 0 |
+/// | `job.term[3].threshold` | where its first factor steps or bends; `job.term[3].threshold[1]` its second |
+/// | `job.regime[0].threshold` | where a regime passes from one model to another |
+/// | `guard[0].value` | what a guard compares with; `guard[0].value[1]` in its second condition |
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A number of the model that schedules at a level.
+    Model {
+        /// Place of the level in the student.
+        level: usize,
+        /// Where in its model.
+        slot: Slot,
+    },
+    /// What a guard's condition compares with.
+    Guard {
+        /// Place of the guard in the student.
+        guard: usize,
+        /// Place of the condition in the guard.
+        condition: usize,
+    },
+}
+
+/// Numbers of a student's models that were changed together after the fit.
+///
+/// Later patches may change the same numbers again. What guards compare with is not recorded here: the guards themselves
+/// are an addition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Patch {
+    /// What was changed.
+    pub changes: Vec<Change>,
+    /// Why, and what it does.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
+}
+
+/// A number before and after a patch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Which number, as in [`Place`].
+    pub place: String,
+    /// What it was.
+    pub was: f64,
+    /// What it became.
+    pub now: f64,
+}
+
+/// Why an edit cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("edit `{text}`: {problem}")]
+pub struct EditError {
+    /// What was written.
+    pub text: String,
+    /// What is wrong with it, and what was expected.
+    pub problem: String,
+}
+
+impl Student {
+    /// All numbers that schedule: those of the models in use, level by level, then those of the guards.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let models = self.levels.iter().enumerate().flat_map(|(level, models)| {
+            models.scheduler().model.slots().into_iter().map(move |slot| Place::Model { level, slot })
+        });
+        let guards = self
+            .guards
+            .iter()
+            .enumerate()
+            .flat_map(|(guard, g)| (0..g.when.len()).map(move |condition| Place::Guard { guard, condition }));
+        models.chain(guards).collect()
+    }
+
+    /// The number at a place; `None` if the student has no such place.
+    #[must_use]
+    pub fn number(&self, place: &Place) -> Option<f64> {
+        match *place {
+            Place::Model { level, slot } => self.levels.get(level)?.scheduler().model.number(slot),
+            Place::Guard { guard, condition } => Some(f64::from(self.guards.get(guard)?.when.get(condition)?.value)),
+        }
+    }
+
+    /// Changes the number at a place, without a record of it; `false` if the student has no such place.
+    pub fn set_number(&mut self, place: &Place, value: f64) -> bool {
+        match *place {
+            Place::Model { level, slot } => {
+                let Some(models) = self.levels.get_mut(level) else { return false };
+                let used = models.used.clone();
+                let model = models.models.iter_mut().find(|m| m.name == used);
+                model.is_some_and(|m| m.model.set_number(slot, value))
+            }
+            Place::Guard { guard, condition } => {
+                let condition = self.guards.get_mut(guard).and_then(|g| g.when.get_mut(condition));
+                condition.map(|c| c.value = value as f32).is_some()
+            }
+        }
+    }
+
+    /// The name of a place, e.g. `job.node[5].threshold`.
+    #[must_use]
+    pub fn place_name(&self, place: &Place) -> String {
+        match *place {
+            Place::Model { level, slot } => {
+                let (name, model) = (&self.levels[level].level, &self.levels[level].scheduler().model);
+                let feature = |column: usize| self.column_name(level, model, column);
+                match slot {
+                    Slot::Threshold { node } => format!("{name}.node[{node}].threshold"),
+                    Slot::Value { node } => format!("{name}.node[{node}].value"),
+                    Slot::LeafTerm { node, column } => format!("{name}.node[{node}].coefficient[{}]", feature(column)),
+                    Slot::Term { term } if matches!(model, Model::SplineLogit(_)) => {
+                        format!("{name}.term[{term}].coefficient")
+                    }
+                    Slot::Term { term } => format!("{name}.coefficient[{}]", feature(term)),
+                    Slot::Border { node } => format!("{name}.regime[{node}].threshold"),
+                    Slot::Knot { term, factor: 0 } => format!("{name}.term[{term}].threshold"),
+                    Slot::Knot { term, factor } => format!("{name}.term[{term}].threshold[{factor}]"),
+                }
+            }
+            Place::Guard { guard, condition: 0 } => format!("guard[{guard}].value"),
+            Place::Guard { guard, condition } => format!("guard[{guard}].value[{condition}]"),
+        }
+    }
+
+    /// The place of a name.
+    ///
+    /// # Errors
+    ///
+    /// What is not understood, and what there is.
+    pub fn place(&self, name: &str) -> Result<Place, EditError> {
+        let fail = |problem: String| EditError { text: name.to_owned(), problem };
+        let place = self.parse_place(name).map_err(fail)?;
+        match self.number(&place) {
+            Some(_) => Ok(place),
+            None => Err(fail(self.what_there_is(&place))),
+        }
+    }
+
+    /// Carries out `PLACE=VALUE`, where a threshold or guard may have a unit (`job.node[5].threshold=300s`), and keeps a
+    /// record of it in [`Student::patches`]. Returns what the number was.
+    ///
+    /// # Errors
+    ///
+    /// What is not understood, and what was expected. The student is then as it was.
+    pub fn edit(&mut self, text: &str, reason: &str) -> Result<f64, EditError> {
+        let fail = |problem: String| EditError { text: text.to_owned(), problem };
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| fail("expected PLACE=VALUE, e.g. job.node[5].threshold=300s".to_owned()))?;
+        let place = self.place(name.trim()).map_err(|e| fail(e.problem))?;
+        let value = quantity(value.trim(), &self.unit(&place)).map_err(fail)?;
+        let was = self.number(&place).unwrap_or(f64::NAN);
+        self.patch(&[(place, value)], reason);
+        Ok(was)
+    }
+
+    /// Changes numbers and keeps a record of those of models in [`Student::patches`]. Places that the student does not have
+    /// are passed over.
+    pub fn patch(&mut self, changes: &[(Place, f64)], reason: &str) {
+        let mut made = Vec::new();
+        for (place, value) in changes {
+            let Some(was) = self.number(place) else { continue };
+            // Beforehand, since a leaf's term that becomes 0 is gone.
+            let name = self.place_name(place);
+            self.set_number(place, *value);
+            // What stands in the student, thresholds being 32-bit floats.
+            let now = self.number(place).unwrap_or(*value);
+            if now != was && matches!(place, Place::Model { .. }) {
+                made.push(Change { place: name, was, now });
+            }
+        }
+        if !made.is_empty() {
+            let evidence = Evidence { reason: reason.to_owned(), ..Evidence::default() };
+            self.patches.push(Patch { changes: made, evidence });
+        }
+    }
+
+    /// Takes a patch back: numbers that no later patch has changed become what they were.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such patch.
+    pub fn revert_patch(&mut self, patch: usize) {
+        let gone = self.patches.remove(patch);
+        for change in gone.changes {
+            let later = self.patches[patch..].iter_mut().flat_map(|p| &mut p.changes);
+            match later.into_iter().find(|c| c.place == change.place) {
+                Some(next) => next.was = change.was,
+                // A student is checked when it is loaded, so that its patches name places that it has.
+                None => {
+                    if let Ok(place) = self.place(&change.place) {
+                        self.set_number(&place, change.was);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks the record of patches: what is wrong, in words.
+    pub fn check_patches(&self) -> Result<(), String> {
+        for (i, patch) in self.patches.iter().enumerate() {
+            for change in &patch.changes {
+                let place = self.place(&change.place).map_err(|e| format!("patch {i}, `{}`: {}", e.text, e.problem))?;
+                let later = self.patches[i + 1..].iter().flat_map(|p| &p.changes).find(|c| c.place == change.place);
+                let expected = later.map_or_else(|| self.number(&place), |next| Some(next.was));
+                if expected != Some(change.now) {
+                    return Err(format!(
+                        "patch {i} made `{}` {}, but another number stands there",
+                        change.place, change.now
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn column_name(&self, level: usize, model: &Model, column: usize) -> String {
+        let spec = self.feature_set.level(&self.levels[level].level);
+        let names: Vec<&str> = spec.iter().flat_map(|l| &l.features).map(|f| f.name.as_str()).collect();
+        let name = |column: usize| match (names.get(column), model) {
+            (Some(name), _) => (*name).to_owned(),
+            (None, Model::Pairwise(_)) => names.get(column - names.len()).map_or(String::new(), |n| format!("Δ{n}")),
+            _ => String::new(),
+        };
+        match model {
+            Model::ChoiceLogit(logit) => {
+                let columns: Vec<String> = logit.columns(column).into_iter().map(name).collect();
+                columns.join("*")
+            }
+            _ => name(column),
+        }
+    }
+
+    /// The unit in which a place is written.
+    fn unit(&self, place: &Place) -> String {
+        let unit = |level: &LevelSpec, column: usize| level.features.get(column).map(|f| f.unit.clone());
+        let unit = match *place {
+            Place::Model { level, slot: Slot::Threshold { node } | Slot::Border { node } } => {
+                let spec = self.feature_set.level(&self.levels[level].level);
+                let column = |tree: &super::Tree| tree.feature.get(node).map(|&f| f as usize);
+                let column = match &self.levels[level].scheduler().model {
+                    Model::Tree(tree) | Model::Regime(Regime { tree, .. }) => column(tree),
+                    Model::Pairwise(pairwise) => {
+                        let width = spec.map_or(1, |s| s.features.len());
+                        column(&pairwise.tree).map(|c| c % width)
+                    }
+                    _ => None,
+                };
+                spec.zip(column).and_then(|(spec, column)| unit(spec, column))
+            }
+            Place::Model { level, slot: Slot::Knot { term, factor } } => match &self.levels[level].scheduler().model {
+                Model::SplineLogit(spline) => {
+                    let column = spline.terms[term].factors[factor].feature as usize;
+                    self.feature_set.level(&self.levels[level].level).and_then(|spec| unit(spec, column))
+                }
+                _ => None,
+            },
+            Place::Guard { guard, condition } => {
+                let guard = &self.guards[guard];
+                let feature = &guard.when[condition].feature;
+                let spec = self.feature_set.level(&guard.level);
+                spec.and_then(|s| s.features.iter().find(|f| f.name == *feature)).map(|f| f.unit.clone())
+            }
+            Place::Model { .. } => None,
+        };
+        unit.unwrap_or_default()
+    }
+
+    fn parse_place(&self, name: &str) -> Result<Place, String> {
+        let parts: Vec<(&str, Option<&str>)> = parts(name)?;
+        let number = |text: Option<&str>| {
+            let text = text.ok_or("a number in brackets is missing")?;
+            text.parse::<usize>().map_err(|_| format!("`{text}` is not a number"))
+        };
+        match parts[..] {
+            [("guard", guard), ("value", condition)] => {
+                let condition = if condition.is_some() { number(condition)? } else { 0 };
+                Ok(Place::Guard { guard: number(guard)?, condition })
+            }
+            [(level, None), ref rest @ ..] => {
+                let known: Vec<&str> = self.levels.iter().map(|l| l.level.as_str()).collect();
+                let at = known.iter().position(|l| *l == level);
+                let at = at.ok_or_else(|| format!("there is no level `{level}`, only {}", known.join(", ")))?;
+                let model = &self.levels[at].scheduler().model;
+                let column = |feature: Option<&str>| {
+                    let feature = feature.ok_or("a feature in brackets is missing")?;
+                    let spec = self.feature_set.level(level);
+                    let mut columns = spec.map_or(0, |s| s.features.len());
+                    if let Model::ChoiceLogit(logit) = model {
+                        columns = logit.coefficient.len();
+                    }
+                    let found = (0..columns).find(|&c| self.column_name(at, model, c) == feature);
+                    found.ok_or_else(|| format!("level `{level}` has no feature `{feature}`"))
+                };
+                let slot = match *rest {
+                    [("node", node), ("threshold", None)] => Slot::Threshold { node: number(node)? },
+                    [("node", node), ("value", None)] => Slot::Value { node: number(node)? },
+                    [("node", node), ("coefficient", feature)] => {
+                        Slot::LeafTerm { node: number(node)?, column: column(feature)? }
+                    }
+                    [("coefficient", feature)] => Slot::Term { term: column(feature)? },
+                    [("regime", node), ("threshold", None)] => Slot::Border { node: number(node)? },
+                    [("term", term), ("coefficient", None)] => Slot::Term { term: number(term)? },
+                    [("term", term), ("threshold", factor)] => {
+                        let factor = if factor.is_some() { number(factor)? } else { 0 };
+                        Slot::Knot { term: number(term)?, factor }
+                    }
+                    _ => return Err(FORMS.to_owned()),
+                };
+                Ok(Place::Model { level: at, slot })
+            }
+            _ => Err(FORMS.to_owned()),
+        }
+    }
+
+    /// In words, what can be edited where an unknown place was named.
+    fn what_there_is(&self, place: &Place) -> String {
+        match *place {
+            Place::Guard { .. } => match self.guards.len() {
+                0 => "the student has no guards".to_owned(),
+                n => format!("the student has guards 0..={} with fewer conditions than that", n - 1),
+            },
+            Place::Model { level, .. } => {
+                let models = &self.levels[level];
+                let slots = models.scheduler().model.slots();
+                let names: Vec<String> =
+                    slots.iter().take(3).map(|&slot| self.place_name(&Place::Model { level, slot })).collect();
+                format!(
+                    "level `{}` is scheduled by `{}`, which has no such number; it has {} of them, e.g. {}",
+                    models.level,
+                    models.used,
+                    slots.len(),
+                    names.join(", ")
+                )
+            }
+        }
+    }
+}
+
+const FORMS: &str = "expected LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], \
+                     LEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold or guard[I].value";
+
+/// `a[1].b` as (`a`, `1`), (`b`, none).
+fn parts(name: &str) -> Result<Vec<(&str, Option<&str>)>, String> {
+    name.split('.')
+        .map(|part| match part.split_once('[') {
+            None => Ok((part, None)),
+            Some((word, rest)) => match rest.strip_suffix(']') {
+                Some(inside) => Ok((word, Some(inside))),
+                None => Err(format!("`{part}` lacks a closing bracket")),
+            },
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::{ChoiceLogit, Guard, LevelModels, NamedModel, Provenance, Tree},
+        testing::feature_set,
+    };
+
+    /// A stump at the job level, a logit with a product at the stage level, one leaf at the cluster level, a guard.
+    fn student() -> Student {
+        let set = feature_set();
+        let column =
+            |level: &str, name: &str| set.level(level).unwrap().features.iter().position(|f| f.name == name).unwrap();
+        let mut tree = Tree::empty(1);
+        tree.push_test(column("job", "age") as u32, 5e3, [1, 2], true);
+        tree.push_test(0, 0.0, [crate::model::LEAF; 2], true);
+        tree.push_test(0, 0.0, [crate::model::LEAF; 2], true);
+        tree.value = vec![0.5, 0.25, 0.75];
+        (tree.impurity, tree.n_samples, tree.weight) = (vec![0.0; 3], vec![1; 3], vec![1.0; 3]);
+        let width = set.level("stage").unwrap().features.len();
+        let mut coefficient = vec![0.0; width + 1];
+        coefficient[column("stage", "depth")] = 2.0;
+        coefficient[width] = 3.0;
+        let interactions = vec![[column("stage", "depth") as u32, column("stage", "offered") as u32]];
+        let logit = ChoiceLogit { feature_sd: vec![1.0; width + 1], coefficient, standard_error: None, interactions };
+        let models = [Model::Tree(tree), Model::ChoiceLogit(logit), Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0))];
+        let level = |(level, model): (&str, Model)| {
+            LevelModels::new(level, "m", vec![NamedModel { name: "m".to_owned(), temperature: 1.0, model }])
+        };
+        let levels = ["job", "stage", "cluster"].into_iter().zip(models).map(level).collect();
+        let mut student = Student::new(set.clone(), false, levels, Provenance::default());
+        student.guards.push(Guard::parse("age > 60s and offered > 1 first", set).unwrap());
+        student
+    }
+
+    #[test]
+    fn every_place_has_a_name_that_leads_back_to_it() {
+        let student = student();
+        let names: Vec<String> = student.places().iter().map(|p| student.place_name(p)).collect();
+        let expected = [
+            "job.node[0].threshold",
+            "job.node[1].value",
+            "job.node[2].value",
+            "stage.coefficient[depth]",
+            "stage.coefficient[depth*offered]",
+            "cluster.node[0].value",
+            "guard[0].value",
+            "guard[0].value[1]",
+        ];
+        assert_eq!(names, expected);
+        for place in student.places() {
+            assert_eq!(student.place(&student.place_name(&place)).unwrap(), place);
+        }
+    }
+
+    #[test]
+    fn edits_are_recorded_with_what_was_there_and_survive_the_file() -> Result<(), Box<dyn std::error::Error>> {
+        let mut student = student();
+        assert_eq!(student.edit("job.node[0].threshold = 7s", "operators know")?, 5e3);
+        assert_eq!(student.edit("job.node[0].threshold=8s", "operators know better")?, 7e3);
+        assert_eq!(student.edit("guard[0].value=2min", "")?, 6e4);
+        assert_eq!(student.edit("stage.coefficient[depth*offered]=-1.5", "")?, 3.0);
+        assert_eq!(student.edit("job.node[2].coefficient[age_rank]=-0.001", "oldest last")?, 0.0);
+        let change = &student.patches[1].changes[0];
+        assert_eq!((change.place.as_str(), change.was, change.now), ("job.node[0].threshold", 7e3, 8e3));
+        // What a guard compares with is no patch.
+        assert_eq!(student.patches.len(), 4);
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("student.json");
+        student.save(&path)?;
+        assert_eq!(Student::load(&path)?, student);
+        let mut broken = student.clone();
+        broken.set_number(&broken.place("job.node[0].threshold")?, 1.0);
+        broken.save(&path)?;
+        let message = Student::load(&path).unwrap_err().to_string();
+        assert!(message.contains("patch 1 made `job.node[0].threshold` 8000, but another number"), "{message}");
+        Ok(())
+    }
+
+    #[test]
+    fn patches_are_taken_back_in_any_order() -> Result<(), EditError> {
+        let fitted = student();
+        let mut student = fitted.clone();
+        student.edit("job.node[0].threshold=7s", "")?;
+        student.edit("job.node[0].threshold=8s", "")?;
+        student.edit("job.node[2].coefficient[age_rank]=-0.001", "")?;
+        student.revert_patch(0);
+        assert_eq!(student.number(&student.place("job.node[0].threshold")?), Some(8e3));
+        assert_eq!((student.patches[0].changes[0].was, student.check_patches()), (5e3, Ok(())));
+        student.revert_patch(1);
+        student.revert_patch(0);
+        assert_eq!(student.levels[0].models[0].model.slots(), fitted.levels[0].models[0].model.slots());
+        assert_eq!(student.number(&student.place("job.node[0].threshold")?), Some(5e3));
+        Ok(())
+    }
+
+    #[test]
+    fn edits_that_are_not_understood_change_nothing() {
+        let before = student();
+        for (text, expected) in [
+            ("job.node[0].threshold", "expected PLACE=VALUE"),
+            ("job.node[0].threshold=soon", "`soon` is not a number"),
+            ("job.node[0].threshold=3 tasks", "`tasks` is not a unit for a feature in `ms`"),
+            ("job.node[0.threshold=3", "lacks a closing bracket"),
+            ("job.node[1].threshold=3", "which has no such number; it has 3 of them, e.g. job.node[0].threshold"),
+            ("job.node.value=3", "a number in brackets is missing"),
+            ("job.leaf[1]=3", "expected LEVEL.node[I].threshold"),
+            ("node.node[1].value=3", "there is no level `node`, only job, stage, cluster"),
+            ("stage.coefficient[colour]=3", "level `stage` has no feature `colour`"),
+            ("job.coefficient[age]=3", "which has no such number"),
+            ("guard[3].value=3", "the student has guards 0..=0"),
+        ] {
+            let mut student = before.clone();
+            let message = student.edit(text, "").unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+            assert_eq!(student, before);
+        }
+    }
+}

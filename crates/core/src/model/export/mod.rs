@@ -1,0 +1,395 @@
+//! Models in other languages: rules to read, drawings, source code, ONNX.
+//!
+//! Every export answers as the model itself does, missing values included; where a format cannot (ONNX gives 32-bit
+//! outputs), it says so. `docs/export.md` describes the formats.
+
+mod c;
+mod dot;
+mod onnx;
+mod protobuf;
+mod rules;
+mod rust;
+mod source;
+
+use super::{Linear, Model, NamedModel, Pairwise, Pick, SplineLogit, Structure, Student, StudentError, Tree};
+use crate::level::LevelSpec;
+use std::borrow::Cow;
+
+/// What a model can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One line of text per leaf.
+    Rules,
+    /// A drawing for Graphviz.
+    Dot,
+    /// A Rust function without dependencies, for `no_std` too.
+    Rust,
+    /// A C99 function without dependencies.
+    C,
+    /// An ONNX model; one per file.
+    Onnx,
+    /// A student file with the chosen levels and models only.
+    Json,
+}
+
+impl Target {
+    /// What file names end with.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Rules => "txt",
+            Self::Dot => "dot",
+            Self::Rust => "rs",
+            Self::C => "c",
+            Self::Onnx => "onnx",
+            Self::Json => "json",
+        }
+    }
+
+    /// Whether the export is text, and may hold several levels.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        self != Self::Onnx
+    }
+}
+
+/// Why a model cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The format has no words for this model.
+    #[error("level `{level}`: {what} cannot be written as {target}; {instead}")]
+    Unsupported {
+        /// The level.
+        level: String,
+        /// Kind of model.
+        what: &'static str,
+        /// The format.
+        target: &'static str,
+        /// What can be done.
+        instead: &'static str,
+    },
+    /// An ONNX file holds one model.
+    #[error("an ONNX file holds one model, not {0}; export to a folder, or choose a level")]
+    Several(usize),
+}
+
+/// One model of a student with the description of its level.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The level: its question and features.
+    pub spec: &'a LevelSpec,
+    /// The model.
+    pub named: &'a NamedModel,
+    /// What its level takes of the probabilities.
+    pub pick: Pick,
+}
+
+/// What formats other than a student file know of a model.
+struct Piece<'a> {
+    /// The level; of a pairwise model, with the columns of a pair.
+    spec: Cow<'a, LevelSpec>,
+    name: &'a str,
+    temperature: f64,
+    form: Form<'a>,
+    /// Which candidate is taken, in words.
+    taken: &'static str,
+    /// Whether a row describes a pair of candidates.
+    pairs: bool,
+}
+
+enum Form<'a> {
+    Tree(&'a Tree),
+    Linear(Cow<'a, Linear>),
+    Spline(&'a SplineLogit),
+}
+
+/// How a tree over pairs gives scores.
+const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences to the opponent's, \
+                     and the value is the chance to win; a candidate's score is the sum over its opponents";
+
+impl<'a> Piece<'a> {
+    fn new(part: &Part<'a>, target: Target) -> Result<Self, ExportError> {
+        let &Part { spec, named, pick } = part;
+        let taken = match pick {
+            Pick::Mode => "the highest wins, the first of equals",
+            Pick::Median => "the candidate at the median of softmax(score / temperature) is taken",
+        };
+        let pairs = matches!(named.model, Model::Pairwise(_));
+        let form = match &named.model {
+            Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
+            Model::Linear(linear) => Form::Linear(Cow::Borrowed(linear)),
+            Model::SplineLogit(spline) => Form::Spline(spline),
+            Model::Regime(_) => {
+                return Err(ExportError::Unsupported {
+                    level: spec.name.clone(),
+                    what: "a choice of models by regime",
+                    target: target.extension(),
+                    instead: "choose another model, or `json`",
+                });
+            }
+            Model::ChoiceLogit(logit) => match logit.as_linear() {
+                Some(linear) => Form::Linear(Cow::Owned(linear)),
+                None => {
+                    return Err(ExportError::Unsupported {
+                        level: spec.name.clone(),
+                        what: "a logit with interactions",
+                        target: target.extension(),
+                        instead: "fit it without them, choose another model, or `json`",
+                    });
+                }
+            },
+        };
+        let spec = if pairs { Cow::Owned(Pairwise::level(spec)) } else { Cow::Borrowed(spec) };
+        Ok(Self { spec, name: &named.name, temperature: named.temperature, form, taken, pairs })
+    }
+}
+
+/// The models of a student to export: of all levels or one, those that schedule or those of a name.
+///
+/// # Errors
+///
+/// [`StudentError::Missing`] if there is no such level or model.
+pub fn parts<'a>(
+    student: &'a Student,
+    level: Option<&str>,
+    model: Option<&str>,
+) -> Result<Vec<Part<'a>>, StudentError> {
+    let all = || student.levels.iter().map(|l| l.level.as_str());
+    let names: Vec<&str> = match level {
+        Some(name) => vec![name],
+        None => all().collect(),
+    };
+    let part = |name: &str| {
+        let named = student.model(name, model)?;
+        let missing = || StudentError::Missing {
+            what: "level",
+            name: name.to_owned(),
+            known: all().collect::<Vec<_>>().join(", "),
+        };
+        let pick = student.level(name).map(|l| l.pick).unwrap_or_default();
+        Ok(Part { spec: student.feature_set.level(name).ok_or_else(missing)?, named, pick })
+    };
+    names.into_iter().map(part).collect()
+}
+
+/// Writes models of a student in a format.
+///
+/// ```
+/// use sched_distill_core::model::export::{export, parts, Target};
+/// # use sched_distill_dag::feature::feature_set;
+/// # use sched_distill_core::model::*;
+/// # let models = LevelModels::new("job", "tree", vec![NamedModel {
+/// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }]);
+/// # let student = Student::new(feature_set().clone(), false, vec![models], Provenance::default());
+/// let text = export(&student, &parts(&student, Some("job"), None)?, Target::Rules)?;
+/// assert!(String::from_utf8(text)?.ends_with("leaf 0: always score 0.5 # weight 100 %, 1 row\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the format cannot express a model, or holds one model only.
+pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<Vec<u8>, ExportError> {
+    let pieces = match target {
+        Target::Json => Vec::new(),
+        _ => parts.iter().map(|part| Piece::new(part, target)).collect::<Result<Vec<_>, _>>()?,
+    };
+    Ok(match target {
+        Target::Rules => rules::export(student, &pieces).into_bytes(),
+        Target::Dot => dot::export(student, &pieces)?.into_bytes(),
+        Target::Rust => rust::export(student, &pieces).into_bytes(),
+        Target::C => c::export(student, &pieces).into_bytes(),
+        Target::Onnx => match &pieces[..] {
+            [piece] if student.guards.iter().any(|g| g.level == piece.spec.name) => {
+                return Err(ExportError::Unsupported {
+                    level: piece.spec.name.clone(),
+                    what: "a guard",
+                    target: target.extension(),
+                    instead: "take it out with `distill patch --drop-guard`, or choose `rules` or `json`",
+                });
+            }
+            [piece] => onnx::export(student, piece)?,
+            _ => return Err(ExportError::Several(pieces.len())),
+        },
+        Target::Json => json(student, parts).into_bytes(),
+    })
+}
+
+/// The student less the levels and models left out, and less what guards and patches say of them.
+fn json(student: &Student, parts: &[Part<'_>]) -> String {
+    let mut student = student.clone();
+    let stays = |level: &str| parts.iter().any(|p| p.spec.name == level);
+    student.guards.retain(|g| stays(&g.level));
+    let scheduled: Vec<String> = student
+        .levels
+        .iter()
+        .filter(|l| parts.iter().any(|p| p.spec.name == l.level && p.named.name == l.used))
+        .map(|l| format!("{}.", l.level))
+        .collect();
+    for patch in &mut student.patches {
+        patch.changes.retain(|c| scheduled.iter().any(|level| c.place.starts_with(level)));
+    }
+    student.patches.retain(|p| !p.changes.is_empty());
+    student.levels.retain_mut(|level| {
+        let Some(part) = parts.iter().find(|p| p.spec.name == level.level) else { return false };
+        level.used.clone_from(&part.named.name);
+        level.models.retain(|m| m.name == part.named.name);
+        true
+    });
+    student.to_json()
+}
+
+/// Lines about the student that open every text export.
+fn origin(student: &Student) -> Vec<String> {
+    let p = &student.provenance;
+    let mut lines = vec![format!("Exported by distill {} from a student of scenario {}.", version(), student.scenario)];
+    for (what, value) in [("Teacher", &p.teacher), ("Workload", &p.workload), ("Training trace", &p.trace_hash)] {
+        if !value.is_empty() {
+            lines.push(format!("{what}: {}", plain(value)));
+        }
+    }
+    lines.push(format!("Feature set: {}", student.feature_set_hash));
+    if student.structure == Structure::Flat {
+        let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
+        lines.push(format!(
+            "Flat: of the levels {} those above the amount are asked at once. The path through them is taken whose \
+             log-probabilities, ln softmax(score / temperature) at each level, have the largest sum.",
+            plain(&names.join(", "))
+        ));
+    }
+    for guard in &student.guards {
+        lines.push(format!("Guard above the scores, not part of them: {}", plain(&guard.to_string())));
+    }
+    lines
+}
+
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Text on one line that neither ends a comment nor reorders what stands around it.
+fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let text: String = text.chars().map(|c| if hidden(c) { ' ' } else { c }).collect();
+    text.replace("*/", "* /").replace("/*", "/ *").trim_end_matches('\\').to_owned()
+}
+
+/// A number in the fewest digits that give its bits back.
+fn number(value: f64) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// The same for 32 bits.
+fn number32(value: f32) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// Parts in per cent of the whole.
+fn percent(part: f64, whole: f64) -> String {
+    let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    number((share * 100.0).round() / 100.0) + " %"
+}
+
+/// `1 row`, `2 rows`.
+fn rows(n: u32) -> String {
+    format!("{n} {}", if n == 1 { "row" } else { "rows" })
+}
+
+/// A linear function in words: `0.5 + 2 * a - 3 * b`.
+fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSpec) -> String {
+    let mut text = number(intercept);
+    for (feature, c) in terms.filter(|(_, c)| *c != 0.0) {
+        let sign = if c < 0.0 { '-' } else { '+' };
+        text += &format!(" {sign} {} * {}", number(c.abs()), rules::word(&spec.features[feature].name));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::{ChoiceLogit, Guard, LEAF, LevelModels, Provenance},
+        testing::feature_set,
+    };
+
+    fn exported(model: Model, target: Target) -> Result<String, ExportError> {
+        let models = vec![NamedModel { name: "model".to_owned(), temperature: 0.5, model }];
+        let level = LevelModels::new("job", "model", models);
+        let student = Student::new(feature_set().clone(), false, vec![level], Provenance::default());
+        let parts = parts(&student, None, None).unwrap();
+        export(&student, &parts, target).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    #[test]
+    fn guards_are_stated_or_refused_and_leave_with_their_level() {
+        let models = |level: &str| {
+            let model = Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0));
+            LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 1.0, model }])
+        };
+        let levels = vec![models("job"), models("stage")];
+        let mut student = Student::new(feature_set().clone(), false, levels, Provenance::default());
+        student.guards.push(Guard::parse("age > 300s first", &student.feature_set).unwrap());
+        student.edit("job.node[0].value=0.25", "by hand").unwrap();
+        let of = |level: &str, target| export(&student, &parts(&student, Some(level), None).unwrap(), target);
+        for target in [Target::Rules, Target::Rust, Target::C, Target::Dot] {
+            let text = String::from_utf8(of("job", target).unwrap()).unwrap();
+            assert!(text.contains("Guard above the scores, not part of them: job: age > 300000 first"), "{text}");
+        }
+        let refused = of("job", Target::Onnx).unwrap_err().to_string();
+        assert!(refused.contains("a guard cannot be written as onnx"), "{refused}");
+        assert!(of("stage", Target::Onnx).is_ok());
+        let text = |level| String::from_utf8(of(level, Target::Json).unwrap()).unwrap();
+        let student: Student = serde_json::from_str(&text("stage")).unwrap();
+        assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (0, 0, Ok(())));
+        let student: Student = serde_json::from_str(&text("job")).unwrap();
+        assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (1, 1, Ok(())));
+    }
+
+    fn width() -> usize {
+        feature_set().level("job").unwrap().features.len()
+    }
+
+    #[test]
+    fn a_logit_is_written_as_the_linear_score_that_it_is() {
+        let coefficient: Vec<f64> = (0..width()).map(|i| i as f64 - 3.0).collect();
+        let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: vec![1.0; width()] };
+        let logit =
+            ChoiceLogit { coefficient, standard_error: None, feature_sd: vec![1.0; width()], interactions: Vec::new() };
+        for target in [Target::Rules, Target::Rust, Target::C, Target::Onnx] {
+            let as_logit = exported(Model::ChoiceLogit(logit.clone()), target).unwrap();
+            assert_eq!(as_logit, exported(Model::Linear(linear.clone()), target).unwrap());
+        }
+        let mut crossed = logit;
+        crossed.interactions = vec![[0, 1]];
+        let error = exported(Model::ChoiceLogit(crossed), Target::C).unwrap_err().to_string();
+        assert!(error.contains("a logit with interactions cannot be written as c"), "{error}");
+    }
+
+    #[test]
+    fn a_pairwise_tree_is_a_tree_over_the_columns_of_a_pair() {
+        let mut tree = Tree::empty(1);
+        tree.push_test(width() as u32 + 2, 1.5, [1, 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        tree.push_test(0, 0.0, [LEAF; 2], true);
+        (tree.value, tree.impurity) = (vec![0.5, 0.25, 0.75], vec![0.0; 3]);
+        (tree.n_samples, tree.weight) = (vec![2, 1, 1], vec![2.0, 1.0, 1.0]);
+        let name = format!("Δ{}", feature_set().level("job").unwrap().features[2].name);
+        for (target, expected) in [
+            (Target::Rules, "compares two candidates".to_owned()),
+            (Target::Rules, format!("{name} <= 1.5")),
+            (Target::Dot, format!("{name} <= 1.5")),
+            (Target::C, "double beats_job(const float *x)".to_owned()),
+            (Target::Rust, format!("pub fn beats_job(x: &[f32; {}]) -> f64", 2 * width())),
+            (Target::Onnx, name.clone()),
+        ] {
+            let text = exported(Model::Pairwise(Pairwise { tree: tree.clone() }), target).unwrap();
+            assert!(text.contains(&expected), "{expected} not in {text}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Models that score candidates, as plain data: predict, save, load.
+//!
+//! A model sees the candidates of one choice and gives each a score; the best score wins, the first of equals. What is
+//! scored (jobs, stages, amounts) is none of its business.
+
+mod choice_logit;
+mod compiled;
+mod edit;
+pub mod export;
+mod guard;
+mod linear;
+mod pairwise;
+mod regime;
+mod rule;
+mod slot;
+mod spline_logit;
+mod student;
+mod tree;
+
+pub use choice_logit::ChoiceLogit;
+pub use compiled::{CompiledModel, CompiledTree};
+pub use edit::{Change, EditError, Patch, Place};
+pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, Operator};
+pub use linear::Linear;
+pub use pairwise::Pairwise;
+pub use pairwise::pair_column;
+pub use regime::Regime;
+pub use rule::{OrderKey, Rule, RuleError};
+pub use slot::Slot;
+pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
+pub use student::{LevelModels, NamedModel, Pick, Provenance, Structure, Student, StudentError};
+pub use tree::{LEAF, LinearLeaves, Tree};
+
+use serde::{Deserialize, Serialize};
+
+/// Scores the candidates of one choice.
+pub trait ScoreCandidates {
+    /// Writes one score per candidate. `x` holds the features, shape `(candidates, width)`, row-major, and `scores` has one
+    /// place per candidate. Higher is better. Allocates nothing.
+    fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]);
+
+    /// Size for a reader: leaves of a tree, non-zero coefficients of a linear model.
+    fn size(&self) -> usize;
+}
+
+/// Any model that a student file may hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Model {
+    /// A decision tree with one value per leaf.
+    Tree(Tree),
+    /// A linear score.
+    Linear(Linear),
+    /// A linear score estimated as a choice model.
+    ChoiceLogit(ChoiceLogit),
+    /// A sum of terms with steps and kinks, estimated as a choice model.
+    SplineLogit(SplineLogit),
+    /// A tree that compares two candidates.
+    Pairwise(Pairwise),
+    /// Different models for different states of the cluster.
+    Regime(Regime),
+}
+
+impl Model {
+    /// Marks the columns that it reads of a row; `read` has one place per feature of the level.
+    pub fn mark_columns(&self, read: &mut [bool]) {
+        let mut mark = |column: u32| read[column as usize] = true;
+        let not_0 = |coefficients: &[f64]| {
+            let columns = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            columns.map(|(column, _)| column as u32).collect::<Vec<u32>>()
+        };
+        match self {
+            Model::Tree(m) => m.columns().for_each(mark),
+            Model::Linear(m) => not_0(&m.coefficient).into_iter().for_each(mark),
+            Model::ChoiceLogit(m) => {
+                let used = not_0(&m.coefficient).into_iter();
+                used.flat_map(|term| m.columns(term as usize)).for_each(|column| mark(column as u32));
+            }
+            Model::SplineLogit(m) => {
+                let used = m.terms.iter().filter(|t| t.coefficient != 0.0);
+                used.flat_map(|t| &t.factors).for_each(|f| mark(f.feature));
+            }
+            // A pair's columns are a candidate's features, then the differences to its opponent's.
+            Model::Pairwise(m) => {
+                let width = read.len() as u32;
+                m.tree.columns().for_each(|column| read[(column % width) as usize] = true);
+            }
+            Model::Regime(m) => {
+                m.tree.columns().for_each(mark);
+                m.models.iter().for_each(|m| m.mark_columns(read));
+            }
+        }
+    }
+
+    /// Checks a model that comes from a file: what is wrong, in words.
+    fn check(&self, width: usize) -> Result<(), String> {
+        match self {
+            Model::Tree(m) => m.check(width),
+            Model::Linear(m) => m.check(width),
+            Model::ChoiceLogit(m) => m.check(width),
+            Model::SplineLogit(m) => m.check(width),
+            Model::Pairwise(m) => m.check(width),
+            Model::Regime(m) => m.check(width),
+        }
+    }
+}
+
+impl ScoreCandidates for Model {
+    fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
+        match self {
+            Model::Tree(m) => m.score_choice(x, width, scores),
+            Model::Linear(m) => m.score_choice(x, width, scores),
+            Model::ChoiceLogit(m) => m.score_choice(x, width, scores),
+            Model::SplineLogit(m) => m.score_choice(x, width, scores),
+            Model::Pairwise(m) => m.score_choice(x, width, scores),
+            Model::Regime(m) => m.score_choice(x, width, scores),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Model::Tree(m) => m.size(),
+            Model::Linear(m) => m.size(),
+            Model::ChoiceLogit(m) => m.size(),
+            Model::SplineLogit(m) => m.size(),
+            Model::Pairwise(m) => m.size(),
+            Model::Regime(m) => m.size(),
+        }
+    }
+}

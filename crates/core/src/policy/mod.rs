@@ -1,0 +1,172 @@
+//! Who decides: the contract of policies, and the distilled student as one.
+
+pub mod pick;
+mod student;
+
+pub use student::StudentPolicy;
+
+use crate::{
+    scenario::{Decision, Observation, Scenario},
+    spec::{Spec, SpecError},
+};
+use std::path::PathBuf;
+
+/// A scheduler of a scenario.
+///
+/// A policy may keep buffers and a random stream, so it is `&mut`; parallel episodes each take a [`Policy::fresh`] copy.
+pub trait Policy<S: Scenario>: Send + Sync {
+    /// A copy for another thread, without the state of a running episode. Weights are shared.
+    fn fresh(&self) -> Box<dyn Policy<S>>;
+
+    /// Called before each episode; randomised policies draw from a stream that this seed fixes.
+    fn reset(&mut self, _episode_seed: u64) {}
+
+    /// Answers a question. A policy with probabilities writes them to `probabilities`, which is empty on entry; a
+    /// deterministic one leaves it empty.
+    ///
+    /// # Errors
+    ///
+    /// If the policy cannot answer, e.g. because a network gave no finite number.
+    fn decide(
+        &mut self,
+        seen: &Observation<'_, S>,
+        probabilities: &mut S::Probabilities,
+    ) -> Result<Decision<S>, PolicyError>;
+
+    /// Makes probabilities that [`Policy::decide`] has just named speak of another decision, where a part of them is conditional
+    /// on what was decided (`dag`: amounts are those for the decision's stage). That part becomes empty if the policy does not
+    /// say.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Policy::decide`].
+    fn given(
+        &mut self,
+        _seen: &Observation<'_, S>,
+        _decision: Decision<S>,
+        _probabilities: &mut S::Probabilities,
+    ) -> Result<(), PolicyError> {
+        Ok(())
+    }
+
+    /// Whether it may give nothing where others must give something.
+    fn abstains(&self) -> bool {
+        false
+    }
+
+    /// Files that define it, so that a trace can record their hashes.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// What defines it without being a file, such as weights that are part of the program: a name for it and its SHA-256.
+    fn fingerprint(&self) -> Option<(String, String)> {
+        None
+    }
+}
+
+/// Why a policy cannot be used, or cannot answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The spec is malformed or has a bad parameter.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A student file cannot be used.
+    #[error(transparent)]
+    Student(#[from] crate::model::StudentError),
+    /// A student was fitted on other features than this build extracts.
+    #[error(
+        "{path}: the student was fitted on another feature set (hash {found}) than this build extracts (hash {expected}): {difference}; fit it again on a trace recorded by this build"
+    )]
+    FeatureSet {
+        /// The student's file.
+        path: PathBuf,
+        /// Hash in the file.
+        found: String,
+        /// Hash of this build.
+        expected: String,
+        /// The first difference in words.
+        difference: String,
+    },
+    /// A policy of a sort with errors of its own (a network, a process) cannot be loaded, or did not answer as it must.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+    /// The network gave a score that is no number, or scores too far apart for probabilities.
+    #[error("{policy}: at {time_ms} ms the network gave a score that is not finite")]
+    NotFinite {
+        /// The policy.
+        policy: String,
+        /// Simulated time.
+        time_ms: f64,
+    },
+}
+
+/// A policy as `distill list policies` shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What sort of policy it is.
+    pub sort: Sort,
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// Names of policies.
+#[must_use]
+pub fn names(policies: &[PolicyInfo]) -> Vec<&'static str> {
+    policies.iter().map(|policy| policy.name).collect()
+}
+
+/// Sorts of policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A rule that somebody wrote.
+    Heuristic,
+    /// A network, or what may be one.
+    Network,
+    /// A distilled student.
+    Student,
+}
+
+/// A student in a list of policies, the same in every scenario.
+pub const STUDENT: PolicyInfo = PolicyInfo {
+    name: "student",
+    sort: Sort::Student,
+    usage: "student:FILE[,model=NAME]",
+    meaning: "a distilled student as the scheduler; model chooses one of several per level (tree, linear)",
+};
+
+/// Opens a student.
+///
+/// # Errors
+///
+/// A file that is no student for this scenario, or an unknown parameter.
+pub fn open_student<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    let path = spec.require_file("a student written by `distill fit`")?;
+    let mut args = spec.args();
+    let model = args.text("model");
+    args.finish()?;
+    Ok(Box::new(StudentPolicy::load(path, model.as_deref())?))
+}
+
+/// What a policy is called where it must be told from others: its spec without what does not change decisions, as how long a
+/// script may think. A recording goes on under another such parameter.
+///
+/// ```
+/// use sched_distill_core::policy::identity;
+/// assert_eq!(identity("script:python3 p.py,mode=sample,timeout=600"), "script:python3 p.py,mode=sample");
+/// assert_eq!(identity("decima:m.pt"), "decima:m.pt");
+/// ```
+#[must_use]
+pub fn identity(id: &str) -> String {
+    let mut spec = match id.parse::<Spec>() {
+        Ok(spec) if spec.name == "script" && spec.params.contains_key("timeout") => spec,
+        _ => return id.to_owned(),
+    };
+    spec.params.remove("timeout");
+    spec.to_string()
+}

@@ -1,0 +1,184 @@
+//! A distilled student as the scheduler.
+
+use super::{Policy, PolicyError};
+use crate::{
+    level::{LevelSpec, first_max, log_sum_exp},
+    model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
+    scenario::{Decision, Observation, Questions, Scenario},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// One model per level, asked in turn (the best job, its best stage, the best amount) or, of a flat student, those above the
+/// amount at once (the best stage of all jobs); the first of equals among those that the student's guards leave.
+pub struct StudentPolicy<S: Scenario> {
+    models: Arc<Models>,
+    questions: S::Questions,
+    x: Vec<f32>,
+    /// Candidates taken so far, level by level.
+    path: Vec<usize>,
+    /// Scores of the candidates, by level.
+    scores: Vec<Vec<f64>>,
+    /// The most probable path found so far.
+    best: Vec<usize>,
+}
+
+struct Models {
+    /// In the order of the questions.
+    levels: Vec<Scorer>,
+    structure: Structure,
+    /// Levels above the amount.
+    above: usize,
+    path: PathBuf,
+    abstains: bool,
+}
+
+/// How a level chooses.
+struct Scorer {
+    model: CompiledModel,
+    temperature: f64,
+    pick: Pick,
+    guards: CompiledGuards,
+    /// Which columns these read.
+    columns: Vec<bool>,
+}
+
+impl<S: Scenario> StudentPolicy<S> {
+    /// Loads a student file; `model` chooses one of several models per level by name.
+    ///
+    /// # Errors
+    ///
+    /// A file that is no valid student, or one fitted on other features than this build extracts.
+    pub fn load(path: &Path, model: Option<&str>) -> Result<Self, PolicyError> {
+        let student = Student::load(path)?;
+        Self::new(&student, path, model)
+    }
+
+    /// Uses a student already in memory; `path` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// One fitted on other features than this build extracts, or without that model.
+    pub fn new(student: &Student, path: &Path, model: Option<&str>) -> Result<Self, PolicyError> {
+        let here = (S::INFO.feature_set)();
+        if let Some(difference) = student.feature_set.difference(here) {
+            return Err(PolicyError::FeatureSet {
+                path: path.to_owned(),
+                found: student.feature_set.hash(),
+                expected: here.hash(),
+                difference,
+            });
+        }
+        let level = |spec: &LevelSpec| -> Result<Scorer, PolicyError> {
+            let NamedModel { model, temperature, .. } = student.model(&spec.name, model)?;
+            let guards = CompiledGuards::new(&student.guards, spec);
+            let mut columns = vec![false; spec.features.len()];
+            model.mark_columns(&mut columns);
+            guards.mark_columns(&mut columns);
+            Ok(Scorer {
+                model: CompiledModel::new(model),
+                temperature: *temperature,
+                pick: student.level(&spec.name).map(|l| l.pick).unwrap_or_default(),
+                guards,
+                columns,
+            })
+        };
+        let models = Models {
+            levels: here.levels.iter().map(level).collect::<Result<_, _>>()?,
+            structure: student.structure,
+            above: here.levels.iter().take_while(|spec| !spec.is_amount()).count(),
+            path: path.to_owned(),
+            abstains: student.abstains,
+        };
+        Ok(Self::with(Arc::new(models)))
+    }
+
+    fn with(models: Arc<Models>) -> Self {
+        let columns: Vec<&[bool]> = models.levels.iter().map(|s| &s.columns[..]).collect();
+        let (questions, scores) = (S::Questions::limited(&columns), vec![Vec::new(); models.levels.len()]);
+        Self { models, questions, x: Vec::new(), path: Vec::new(), scores, best: Vec::new() }
+    }
+
+    /// Scores the candidates at the present path; their number, 0 if the path is a whole decision.
+    fn score(&mut self, seen: &Observation<'_, S>) -> usize {
+        let level = self.path.len();
+        let Some(scorer) = self.models.levels.get(level) else { return 0 };
+        self.x.clear();
+        let n = self.questions.rows(seen, &self.path, self.models.abstains, &mut self.x);
+        let scores = &mut self.scores[level];
+        scores.clear();
+        scores.resize(n, 0.0);
+        if n > 1 {
+            let width = self.x.len() / n;
+            scorer.model.score_choice(&self.x, width, scores);
+            (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, &self.x, width, scores));
+        }
+        n
+    }
+
+    /// Extends the path by the best candidate, level after level.
+    fn descend(&mut self, seen: &Observation<'_, S>) {
+        while self.score(seen) > 0 {
+            let level = self.path.len();
+            let scorer = &self.models.levels[level];
+            self.path.push(scorer.pick.of(&self.scores[level], scorer.temperature));
+        }
+    }
+
+    /// Finds the most probable continuation of the path through the levels above the amount, the first of equals, and leaves it in
+    /// `best`; `so_far` is the path's log-probability and `most` that of the best found elsewhere, which is returned if none is better.
+    fn search(&mut self, seen: &Observation<'_, S>, so_far: f64, mut most: f64) -> f64 {
+        let level = self.path.len();
+        let n = if level < self.models.above { self.score(seen) } else { 0 };
+        if n == 0 {
+            if so_far > most || (so_far == most && self.path < self.best) {
+                self.best.clone_from(&self.path);
+                return so_far;
+            }
+            return most;
+        }
+        let temperature = self.models.levels[level].temperature;
+        self.scores[level].iter_mut().for_each(|score| *score /= temperature);
+        let total = log_sum_exp(&self.scores[level]);
+        let best = first_max(self.scores[level].iter().copied());
+        // Having begun with the best candidate, few are left whose own candidates must be looked at: no path is more probable
+        // than its beginning.
+        for candidate in std::iter::once(best).chain((0..n).filter(|&c| c != best)) {
+            let with = so_far + (self.scores[level][candidate] - total);
+            if with >= most {
+                self.path.push(candidate);
+                most = self.search(seen, with, most);
+                self.path.pop();
+            }
+        }
+        most
+    }
+}
+
+impl<S: Scenario> Policy<S> for StudentPolicy<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
+        Box::new(Self::with(Arc::clone(&self.models)))
+    }
+
+    fn decide(&mut self, seen: &Observation<'_, S>, _: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
+        self.questions.update(seen);
+        self.path.clear();
+        if self.models.structure == Structure::Flat {
+            self.best.clear();
+            self.search(seen, 0.0, f64::NEG_INFINITY);
+            std::mem::swap(&mut self.path, &mut self.best);
+        }
+        self.descend(seen);
+        Ok(self.questions.decision(seen, &self.path))
+    }
+
+    fn abstains(&self) -> bool {
+        self.models.abstains
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.models.path.clone()]
+    }
+}

@@ -1,0 +1,210 @@
+//! Scenarios: the kinds of cluster there are. A scenario ties workloads and a simulator to levels, choices and features.
+
+mod catalogue;
+
+pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
+
+use crate::{
+    level::FeatureSet,
+    simulation::Simulation,
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{fmt::Debug, path::PathBuf};
+
+/// What an observer sees at a question of the scenario.
+pub type Observation<'a, S> = <<S as Scenario>::Simulator as Simulation>::Observation<'a>;
+
+/// An answer to a question of the scenario.
+pub type Decision<S> = <<S as Scenario>::Simulator as Simulation>::Decision;
+
+/// A kind of cluster.
+pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
+    /// Names, levels, and what there is for searches.
+    const INFO: ScenarioInfo;
+
+    /// A source of episodes.
+    type Workload: ?Sized + Send + Sync;
+    /// A running episode.
+    type Simulator: Simulation;
+    /// What a policy says of an answer: how probable it was, and how probable others were. The default is nothing.
+    type Probabilities: Default + Clone + Debug + PartialEq + Send + Sync;
+    /// Reads questions.
+    type Questions: Questions<Self>;
+
+    /// Opens the workload that a spec names.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    fn open_workload(spec: &Spec) -> Result<Box<Self::Workload>, WorkloadError>;
+
+    /// Files that define a workload, so that a trace can record their hashes.
+    fn workload_files(workload: &Self::Workload) -> Vec<PathBuf>;
+
+    /// The episode with this seed, before its first question.
+    fn start(workload: &Self::Workload, seed: u64) -> Self::Simulator;
+
+    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
+    /// the scenario does not know.
+    fn floor_ms(_workload: &Self::Workload, _seed: u64) -> Option<f64> {
+        None
+    }
+
+    /// Simulated time of a question, ms.
+    fn time_ms(seen: &Observation<'_, Self>) -> f64;
+
+    /// The kind of a question, by its place in [`ScenarioInfo::kinds`].
+    fn kind(seen: &Observation<'_, Self>) -> u8;
+
+    /// Empties probabilities, keeping their memory.
+    fn clear(probabilities: &mut Self::Probabilities);
+
+    /// Whether they say nothing, as those of a deterministic policy.
+    fn is_silent(probabilities: &Self::Probabilities) -> bool;
+
+    /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that stays empty
+    /// unless both have it in common.
+    fn certain(
+        seen: &Observation<'_, Self>,
+        sure_of: Decision<Self>,
+        carried_out: Decision<Self>,
+        out: &mut Self::Probabilities,
+    );
+
+    /// Whether two decisions come to the same.
+    fn same(seen: &Observation<'_, Self>, a: Decision<Self>, b: Decision<Self>) -> bool;
+}
+
+/// A scenario in plain data.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioInfo {
+    /// What traces and students call it.
+    pub name: &'static str,
+    /// What kind of cluster it is.
+    pub meaning: &'static str,
+    /// Kinds of question.
+    pub kinds: &'static [&'static str],
+    /// The feature by whose size decisions are divided into regimes where the user names none; the same for all candidates.
+    pub regime: &'static str,
+    /// Levels and features.
+    pub feature_set: fn() -> &'static FeatureSet,
+    /// Guards, orders, borders, terms and heuristics.
+    pub catalogue: Catalogue,
+    /// Workloads.
+    pub workloads: &'static [WorkloadInfo],
+    /// What a lane of a schedule is.
+    pub lane: &'static str,
+    /// What a part of a job is.
+    pub part: &'static str,
+    /// Names of the parts of a job in schedules; empty where they have numbers only.
+    pub parts: &'static [&'static str],
+    /// Values of `edge=NAME` of those workloads that take it, with their meanings.
+    pub edge_cases: &'static [(&'static str, &'static str)],
+}
+
+/// Reads the cluster at a question and lists the candidates of its choices, level by level, with their features.
+///
+/// A choice has a *path*: the places of the candidates that are taken at the levels above it. It keeps buffers, so that nothing is
+/// allocated per question.
+pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
+    /// For who reads only some columns: per level in the order of the feature set, which ones. The others are 0 or not, as it
+    /// comes.
+    fn limited(columns: &[&[bool]]) -> Self;
+
+    /// Takes in a new question, to which the other methods then refer.
+    fn update(&mut self, seen: &Observation<'_, S>);
+
+    /// Appends the features of the candidates at a path, a row each, and returns their number; 0 if the path is a whole decision.
+    /// `abstains` says whether to give nothing is a candidate where policies may differ in that.
+    fn rows(&mut self, seen: &Observation<'_, S>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize;
+
+    /// The decision at the end of a path.
+    fn decision(&self, seen: &Observation<'_, S>, path: &[usize]) -> Decision<S>;
+
+    /// The choice at a path as an answer has it; `false` if there is none, or the answer says nothing of it.
+    fn choice(
+        &self,
+        seen: &Observation<'_, S>,
+        path: &[usize],
+        answer: &Answer<'_, S>,
+        abstains: bool,
+        out: &mut ChoiceRows,
+    ) -> bool;
+}
+
+/// What was decided, and what the policy says of it.
+pub struct Answer<'a, S: Scenario> {
+    /// The decision that was carried out.
+    pub decision: Decision<S>,
+    /// How probable it was, and how probable others were.
+    pub probabilities: &'a S::Probabilities,
+}
+
+/// One choice of one level: candidates with entities and the teacher's log-probabilities. [`Questions::rows`] gives their features
+/// in the same order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChoiceRows {
+    /// Entity columns, row-major.
+    pub entity: Vec<u32>,
+    /// Log-probabilities within the choice, NaN where unknown.
+    pub log_prob: Vec<f32>,
+    /// Executed candidate, if it is one of these.
+    pub chosen: Option<usize>,
+    /// Whether the choice is conditional on what was executed and therefore came about, however improbable that was.
+    pub came_about: bool,
+}
+
+impl ChoiceRows {
+    /// Forgets the choice, keeping the memory.
+    pub fn clear(&mut self) {
+        self.entity.clear();
+        self.log_prob.clear();
+        self.chosen = None;
+        self.came_about = false;
+    }
+}
+
+/// Smallest log-probability that is written: a candidate that the teacher rules out (an amount above its cap, say) still
+/// needs a number.
+pub const LEAST_LOG_PROB: f32 = -50.0;
+
+/// What log-probabilities are conditional on: ln Σ exp of some of them, as the best and what comes on top of it. Far from 0
+/// the second would be lost in the sum of the two.
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
+    best: f64,
+    rest: f64,
+}
+
+impl Given {
+    /// On nothing.
+    pub const ALL: Self = Self { best: 0.0, rest: 0.0 };
+
+    /// On one of these.
+    #[must_use]
+    pub fn any(log_probs: impl Iterator<Item = f64> + Clone) -> Self {
+        let best = log_probs.clone().fold(f64::NEG_INFINITY, f64::max);
+        match best == f64::NEG_INFINITY {
+            true => Self { best, rest: 0.0 },
+            false => Self { best, rest: log_probs.map(|p| (p - best).exp()).sum::<f64>().ln() },
+        }
+    }
+
+    /// ln Σ exp; −∞ of nothing.
+    #[must_use]
+    pub fn ln(self) -> f64 {
+        self.best + self.rest
+    }
+
+    /// What is written of a log-probability, one of so many `candidates`.
+    #[must_use]
+    pub fn within(self, log_prob: f64, candidates: usize) -> f32 {
+        // Nothing is known of what follows something impossible: all are alike.
+        let conditional = match self.best == f64::NEG_INFINITY {
+            true => -(candidates as f64).ln(),
+            false => log_prob - self.best - self.rest,
+        };
+        (conditional as f32).clamp(LEAST_LOG_PROB, 0.0)
+    }
+}

@@ -1,0 +1,58 @@
+//! Simulators, one per scenario. Each stops at a question, hands out an observation, and takes a decision; [`Simulation`] is
+//! what they have in common.
+
+mod outcome;
+mod queue;
+
+pub use outcome::{Outcome, TaskRun, Timeline};
+pub use queue::EventQueue;
+
+use std::{error::Error, fmt::Debug};
+
+/// A running episode.
+pub trait Simulation: Clone + Send + Sync {
+    /// What a scheduler may see at a question. It borrows from the simulator and tells nothing of the future.
+    type Observation<'a>: Copy
+    where
+        Self: 'a;
+    /// An answer to a question.
+    type Decision: Copy + Debug + PartialEq + Send + Sync;
+    /// An illegal decision. It leaves the state as it was, so that another decision may follow.
+    type Error: Error + Send + Sync + 'static;
+
+    /// The open question; `None` once the episode has ended.
+    fn observation(&self) -> Option<Self::Observation<'_>>;
+
+    /// Whether a decision would be carried out.
+    ///
+    /// # Errors
+    ///
+    /// If not, why.
+    fn check(&self, decision: Self::Decision) -> Result<(), Self::Error>;
+
+    /// Carries out a decision and lets time pass until the next question.
+    ///
+    /// # Errors
+    ///
+    /// An illegal decision.
+    fn step(&mut self, decision: Self::Decision) -> Result<(), Self::Error>;
+
+    /// The outcome, once the episode has ended.
+    fn outcome(&self) -> Option<Outcome>;
+
+    /// Arrival time by job, ms.
+    fn arrivals_ms(&self) -> Vec<f64>;
+
+    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
+    /// taken to find unfinished jobs unfinished.
+    fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64;
+
+    /// Number of lanes on which tasks run side by side.
+    fn lanes(&self) -> u32;
+
+    /// Keeps the task runs of the rest of the episode.
+    fn record_timeline(&mut self);
+
+    /// Task runs in order of their start, if [`Simulation::record_timeline`] was called.
+    fn task_runs(&self) -> &[TaskRun];
+}

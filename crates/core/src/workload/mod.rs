@@ -1,0 +1,20 @@
+//! What workloads of all scenarios have in common: how they are listed, read, and refused.
+
+mod error;
+mod text;
+
+pub use error::WorkloadError;
+pub use text::read_text;
+
+/// A workload as `distill list workloads` shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkloadInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it takes `edge=NAME`.
+    pub edge_cases: bool,
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}

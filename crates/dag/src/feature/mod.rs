@@ -1,0 +1,76 @@
+//! Features of the `dag` scenario. Work is tasks not yet launched × the most recent task duration.
+
+mod amount;
+mod job;
+mod snapshot;
+mod stage;
+
+pub use snapshot::Snapshot;
+
+use sched_distill_core::{
+    feature::Columns,
+    level::{FeatureSet, LevelSpec},
+};
+use std::sync::LazyLock;
+
+/// Marks the candidate "give nothing" among the jobs.
+pub const NO_JOB: u32 = u32::MAX;
+
+/// The levels of the `dag` scenario with their features in column order.
+#[must_use]
+pub fn feature_set() -> &'static FeatureSet {
+    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    &SET
+}
+
+fn describe() -> FeatureSet {
+    let level = |name: &str, question: &str, entities: &[&str], columns: &Columns| LevelSpec {
+        name: name.to_owned(),
+        question: question.to_owned(),
+        entities: entities.iter().map(|&e| e.to_owned()).collect(),
+        features: columns.specs(),
+    };
+    FeatureSet {
+        scenario: "dag".to_owned(),
+        levels: vec![
+            level("job", "Which job gets executors?", &["job"], &Columns::new(job::BASE)),
+            level("stage", "Which stage of that job?", &["job", "stage"], &Columns::new(stage::BASE)),
+            level("cluster", "How many executors?", &["job", "stage", "amount"], &Columns::new(amount::BASE)),
+        ],
+    }
+}
+
+/// Extracts feature rows at a question, with buffers that are reused from one question to the next.
+#[derive(Clone, Debug)]
+pub struct Extractor {
+    snapshot: Snapshot,
+    job: Columns,
+    stage: Columns,
+    amount: Columns,
+}
+
+impl Default for Extractor {
+    fn default() -> Self {
+        Self {
+            snapshot: Snapshot::default(),
+            job: Columns::new(job::BASE),
+            stage: Columns::new(stage::BASE),
+            amount: Columns::new(amount::BASE),
+        }
+    }
+}
+
+impl Extractor {
+    /// An extractor for who reads only some columns: per level in the order of the feature set, which ones. The others are 0
+    /// or not, as it comes.
+    #[must_use]
+    pub fn limited(wanted: &[&[bool]]) -> Self {
+        let mut extractor = Self::default();
+        for (columns, wanted) in
+            [&mut extractor.job, &mut extractor.stage, &mut extractor.amount].into_iter().zip(wanted)
+        {
+            columns.limit(wanted);
+        }
+        extractor
+    }
+}

@@ -1,0 +1,281 @@
+//! The forward pass of Decima: scores of stages and of amounts of executors.
+//!
+//! The network embeds every stage from the stages below it, sums these up to job and cluster embeddings, and scores the
+//! schedulable stages and, for the job of the chosen one, how many executors it gets.
+//!
+//! Results equal PyTorch's to rounding (2e-5 relative) and are the same bits on every machine. Turning scores into a
+//! decision, sampling included, is left to the caller.
+
+mod embedding;
+mod graph;
+mod input;
+mod memo;
+#[cfg(test)]
+mod plain;
+mod policy;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+pub use graph::Graph;
+pub use input::DecimaInput;
+pub use policy::{DecimaPolicy, builtin};
+pub use weights::{DecimaWeights, FEATURES, WIDTH, shapes};
+
+use embedding::{Batch, add};
+use memo::{Key, Memo};
+use sched_distill_core::network::{
+    NeuralError,
+    dense::{Identity, Kernel},
+};
+use std::{ops::Range, sync::Arc};
+use weights::{HIDDEN, Scratch, room};
+
+/// Inputs of the stage head that differ between stages; the cluster embedding comes after them.
+const STAGE_INPUTS: usize = FEATURES + 2 * WIDTH;
+/// Features of a job: the first of its nodes' features.
+const JOB_FEATURES: usize = 3;
+/// Inputs of the amount head that all amounts share; the amount comes after them.
+const AMOUNT_INPUTS: usize = JOB_FEATURES + 2 * WIDTH;
+
+/// Evaluates the Decima network on one observation at a time; allocates nothing once its buffers have grown.
+///
+/// ```no_run
+/// use sched_distill_dag::weights::{Decima, DecimaInput, DecimaWeights};
+/// use sched_distill_core::network::Tensors;
+/// use std::sync::Arc;
+///
+/// let weights = DecimaWeights::from_tensors(&Tensors::load("model.pt")?, "model.pt")?;
+/// let mut decima = Decima::new(Arc::new(weights));
+/// let mut input = DecimaInput::default();
+/// input.clear(); // ... and fill it from the cluster's state
+/// decima.embed(&input)?;
+/// let stages = decima.stage_scores().len();
+/// assert_eq!(stages, decima.schedulable().len());
+/// # Ok::<(), sched_distill_core::network::NeuralError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decima {
+    weights: Arc<DecimaWeights>,
+    kernel: Kernel,
+    num_executors: u32,
+    first_node: Vec<u32>,
+    job_of: Vec<u32>,
+    caps: Vec<u32>,
+    schedulable: Vec<u32>,
+    x: Vec<f32>,
+    h: Vec<f32>,
+    h_dag: Vec<f32>,
+    h_glob: [f32; WIDTH],
+    /// What each job adds to `h_glob`.
+    glob: Vec<f32>,
+    memo: Memo,
+    unknown: Vec<Unknown>,
+    batch: Batch,
+    rows: Vec<f32>,
+    out: Vec<f32>,
+    scratch: Scratch,
+}
+
+/// A job that has to be embedded: its nodes and edges, and its place in the memo.
+#[derive(Clone, Debug)]
+struct Unknown {
+    job: usize,
+    nodes: Range<usize>,
+    edges: Range<usize>,
+    place: usize,
+}
+
+impl Decima {
+    /// An evaluator of these weights that has not seen an observation yet: no jobs, no stages.
+    #[must_use]
+    pub fn new(weights: Arc<DecimaWeights>) -> Self {
+        Self {
+            weights,
+            kernel: Kernel::detect(),
+            num_executors: 1,
+            first_node: Vec::new(),
+            job_of: Vec::new(),
+            caps: Vec::new(),
+            schedulable: Vec::new(),
+            x: Vec::new(),
+            h: Vec::new(),
+            h_dag: Vec::new(),
+            h_glob: [0.0; WIDTH],
+            glob: Vec::new(),
+            memo: Memo::default(),
+            unknown: Vec::new(),
+            batch: Batch::default(),
+            rows: Vec::new(),
+            out: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Takes in an observation and computes all embeddings. An observation without jobs is fine.
+    ///
+    /// # Errors
+    ///
+    /// [`NeuralError::Input`] if the observation contradicts itself (see [`DecimaInput::check`]), its edges are not a
+    /// sorted DAG, or its numbers are so large that an embedding overflows. The evaluator then stands as after
+    /// [`Decima::new`] and may be used again.
+    pub fn embed(&mut self, input: &DecimaInput) -> Result<(), NeuralError> {
+        self.forget();
+        input.check()?;
+        self.num_executors = input.num_executors;
+        input.caps(&mut self.caps);
+        input.features(&self.caps, &mut self.x);
+        for (j, range) in input.ptr.windows(2).enumerate() {
+            self.first_node.push(range[0]);
+            self.job_of.extend((range[0]..range[1]).map(|_| j as u32));
+        }
+        let schedulable = input.stage_mask.iter().enumerate().filter(|&(_, &on)| on);
+        self.schedulable.extend(schedulable.map(|(v, _)| v as u32));
+        if let Err(error) = self.embed_jobs(input) {
+            self.forget();
+            return Err(error);
+        }
+        if let Some(i) = self.h_dag.iter().chain(&self.h_glob).position(|v| !v.is_finite()) {
+            let at = if i < self.h_dag.len() { format!("job {}", i / WIDTH) } else { "the cluster".to_owned() };
+            self.forget();
+            let reason = format!("the embedding of {at} is not finite; task counts or durations are too large");
+            return Err(NeuralError::Input { network: "decima", reason });
+        }
+        Ok(())
+    }
+
+    /// Features, shape `(nodes, 5)`, row-major.
+    #[must_use]
+    pub fn x(&self) -> &[f32] {
+        &self.x
+    }
+
+    /// Node embeddings, shape `(nodes, 16)`, row-major.
+    #[must_use]
+    pub fn h_node(&self) -> &[f32] {
+        &self.h
+    }
+
+    /// Job embeddings, shape `(jobs, 16)`, row-major.
+    #[must_use]
+    pub fn h_dag(&self) -> &[f32] {
+        &self.h_dag
+    }
+
+    /// Embedding of the whole cluster, shape `(16,)`.
+    #[must_use]
+    pub fn h_glob(&self) -> &[f32] {
+        &self.h_glob
+    }
+
+    /// Largest number of executors that each job may be given, shape `(jobs,)`; 0 means none.
+    #[must_use]
+    pub fn caps(&self) -> &[u32] {
+        &self.caps
+    }
+
+    /// The schedulable nodes, ascending.
+    #[must_use]
+    pub fn schedulable(&self) -> &[u32] {
+        &self.schedulable
+    }
+
+    /// Scores (logits) of the schedulable nodes, in the order of [`Decima::schedulable`].
+    pub fn stage_scores(&mut self) -> &[f32] {
+        let head = &self.weights.stage;
+        let rows = room(&mut self.rows, self.schedulable.len() * STAGE_INPUTS);
+        for (row, &v) in rows.chunks_exact_mut(STAGE_INPUTS).zip(&self.schedulable) {
+            let (v, j) = (v as usize, self.job_of[v as usize] as usize);
+            row[..FEATURES].copy_from_slice(&self.x[v * FEATURES..][..FEATURES]);
+            row[FEATURES..FEATURES + WIDTH].copy_from_slice(&self.h[v * WIDTH..][..WIDTH]);
+            row[FEATURES + WIDTH..].copy_from_slice(&self.h_dag[j * WIDTH..][..WIDTH]);
+        }
+        let mut base = [0.0; HIDDEN];
+        let first = &head.hidden[0];
+        let shared = first.part(STAGE_INPUTS..STAGE_INPUTS + WIDTH, first.bias());
+        self.kernel.run::<Identity>(shared, &self.h_glob, &mut base);
+        let out = room(&mut self.out, self.schedulable.len());
+        head.run(self.kernel, 0..STAGE_INPUTS, &base, rows, &mut self.scratch, out);
+        out
+    }
+
+    /// Scores (logits) of the executor counts of a job; entry `k < caps()[job]` stands for `k + 1` executors.
+    ///
+    /// # Panics
+    ///
+    /// If `job` is not an active job of the observation.
+    pub fn amount_scores(&mut self, job: usize) -> &[f32] {
+        let (head, first_node, cap) = (&self.weights.amount, self.first_node[job] as usize, self.caps[job]);
+        let mut shared = [0.0; AMOUNT_INPUTS];
+        shared[..JOB_FEATURES].copy_from_slice(&self.x[first_node * FEATURES..][..JOB_FEATURES]);
+        shared[JOB_FEATURES..JOB_FEATURES + WIDTH].copy_from_slice(&self.h_dag[job * WIDTH..][..WIDTH]);
+        shared[JOB_FEATURES + WIDTH..].copy_from_slice(&self.h_glob);
+        let mut base = [0.0; HIDDEN];
+        let first = &head.hidden[0];
+        self.kernel.run::<Identity>(first.part(0..AMOUNT_INPUTS, first.bias()), &shared, &mut base);
+        self.rows.clear();
+        self.rows.extend((0..cap).map(|k| k as f32 / self.num_executors as f32));
+        let out = room(&mut self.out, cap as usize);
+        head.run(self.kernel, AMOUNT_INPUTS..AMOUNT_INPUTS + 1, &base, &self.rows, &mut self.scratch, out);
+        out
+    }
+
+    fn forget(&mut self) {
+        self.first_node.clear();
+        self.job_of.clear();
+        self.caps.clear();
+        self.schedulable.clear();
+        self.x.clear();
+        self.h.clear();
+        self.h_dag.clear();
+        self.h_glob = [0.0; WIDTH];
+    }
+
+    /// Embeds all jobs: those that the memo knows from there, the others in one batch.
+    fn embed_jobs(&mut self, input: &DecimaInput) -> Result<(), NeuralError> {
+        let Self { memo, batch, unknown, x, h, h_dag, glob, .. } = self;
+        let jobs = input.supply.len();
+        h.resize(input.remaining.len() * WIDTH, 0.0);
+        h_dag.resize(jobs * WIDTH, 0.0);
+        let glob = room(glob, jobs * WIDTH);
+        unknown.clear();
+        batch.clear();
+        for (job, nodes, edges) in input.jobs() {
+            let key = Key::new(input, x, &nodes, edges.clone());
+            let (place, known) = memo.find(&key);
+            match known {
+                Some(known) => {
+                    h[nodes.start * WIDTH..nodes.end * WIDTH].copy_from_slice(&known.h);
+                    h_dag[job * WIDTH..][..WIDTH].copy_from_slice(&known.dag);
+                    glob[job * WIDTH..][..WIDTH].copy_from_slice(&known.glob);
+                }
+                None => {
+                    batch.push(&key);
+                    unknown.push(Unknown { job, nodes, edges, place });
+                }
+            }
+        }
+        batch.run(&self.weights, self.kernel, !input.edges.is_empty()).map_err(|node| {
+            // A node of the batch; the observation counts others before it.
+            let at = batch.ptr.partition_point(|&first| first <= node) - 1;
+            let node = unknown[at].nodes.start + (node - batch.ptr[at]) as usize;
+            NeuralError::Input {
+                network: "decima",
+                reason: format!("node {node} is on or below a cycle; a job's stages must form a DAG"),
+            }
+        })?;
+        for (i, Unknown { job, nodes, edges, place }) in unknown.drain(..).enumerate() {
+            let rows = batch.ptr[i] as usize * WIDTH..batch.ptr[i + 1] as usize * WIDTH;
+            let own = i * WIDTH..(i + 1) * WIDTH;
+            let (new_h, new_dag, new_glob) = (&batch.h[rows], &batch.dag[own.clone()], &batch.glob[own]);
+            h[nodes.start * WIDTH..nodes.end * WIDTH].copy_from_slice(new_h);
+            h_dag[job * WIDTH..][..WIDTH].copy_from_slice(new_dag);
+            glob[job * WIDTH..][..WIDTH].copy_from_slice(new_glob);
+            memo.keep(place, &Key::new(input, x, &nodes, edges), new_h, new_dag, new_glob);
+        }
+        for job in glob.chunks_exact(WIDTH) {
+            add(&mut self.h_glob, job);
+        }
+        Ok(())
+    }
+}

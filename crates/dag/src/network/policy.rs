@@ -1,0 +1,177 @@
+//! Decima as a scheduler: from the simulator's observation to the network, and from scores to a decision.
+
+use super::{Decima, DecimaInput, DecimaWeights};
+use crate::{
+    Dag, Probabilities,
+    simulator::{Decision, Observation, StageRef},
+};
+use sched_distill_core::{
+    network::{NeuralError, Tensors},
+    policy::{
+        Policy, PolicyError,
+        pick::{Picker, log_softmax},
+    },
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The weights that come with the program, for the workload `builtin` (`data/README.md`).
+///
+/// # Errors
+///
+/// A program that was built with a damaged file.
+pub fn builtin() -> Result<Tensors, NeuralError> {
+    Tensors::from_bytes(include_bytes!("../../../../data/decima-builtin.safetensors"), "built in")
+}
+
+/// The Decima network with given weights, greedy or sampling.
+pub struct DecimaPolicy {
+    network: Decima,
+    weights: Arc<DecimaWeights>,
+    /// `None` for weights in memory.
+    path: Option<PathBuf>,
+    /// SHA-256 of weights that are part of the program.
+    builtin: Option<String>,
+    picker: Picker,
+    input: DecimaInput,
+    /// Node index by stage id of the job at hand; `u32::MAX` for completed stages.
+    node_of_stage: Vec<u32>,
+}
+
+impl DecimaPolicy {
+    /// Loads `.safetensors` or a PyTorch `.pt` state dict.
+    ///
+    /// # Errors
+    ///
+    /// A file that is not a checkpoint of the Decima network.
+    pub fn load(path: &Path, sample: bool) -> Result<Self, NeuralError> {
+        let tensors = Tensors::load(path)?;
+        let weights = Arc::new(DecimaWeights::from_tensors(&tensors, &path.display().to_string())?);
+        Ok(Self::with(weights, Some(path.to_owned()), Picker::new(sample, "decima")))
+    }
+
+    /// The network that comes with the program (`data/README.md` tells how it was trained).
+    ///
+    /// # Errors
+    ///
+    /// A program that was built with a damaged network.
+    pub fn builtin(sample: bool) -> Result<Self, NeuralError> {
+        let tensors = self::builtin()?;
+        let weights = DecimaWeights::from_tensors(&tensors, "built in")?;
+        Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..Self::new(Arc::new(weights), sample) })
+    }
+
+    /// A scheduler with weights in memory.
+    #[must_use]
+    pub fn new(weights: Arc<DecimaWeights>, sample: bool) -> Self {
+        Self::with(weights, None, Picker::new(sample, "decima"))
+    }
+
+    fn with(weights: Arc<DecimaWeights>, path: Option<PathBuf>, picker: Picker) -> Self {
+        Self {
+            network: Decima::new(Arc::clone(&weights)),
+            weights,
+            path,
+            builtin: None,
+            picker,
+            input: DecimaInput::default(),
+            node_of_stage: Vec::new(),
+        }
+    }
+
+    /// The question that was answered last, as the network saw it.
+    #[must_use]
+    pub fn seen(&self) -> (&DecimaInput, &Decima) {
+        (&self.input, &self.network)
+    }
+
+    /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
+    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
+        // A schedulable stage belongs to an active job.
+        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+        match log_softmax(self.network.amount_scores(job), out) {
+            true => Ok(()),
+            false => Err(self.not_finite(seen)),
+        }
+    }
+
+    fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
+        let policy = self.path.as_ref().map_or("decima".to_owned(), |path| format!("decima:{}", path.display()));
+        PolicyError::NotFinite { policy, time_ms: seen.time_ms() }
+    }
+
+    /// Copies the observation into the network's input buffers.
+    fn read(&mut self, seen: &Observation<'_>) {
+        let input = &mut self.input;
+        input.clear();
+        input.num_executors = seen.num_executors();
+        input.committable = seen.committable();
+        let source = seen.source_job();
+        input.source_job = seen.active_jobs().iter().position(|&job| source == Some(job));
+        input.ptr.push(0);
+        let mut schedulable = seen.schedulable().iter().peekable();
+        for &id in seen.active_jobs() {
+            let job = seen.job(id);
+            self.node_of_stage.clear();
+            for stage in job.stages() {
+                let node = input.remaining.len() as u32;
+                self.node_of_stage.push(if stage.is_complete() { u32::MAX } else { node });
+                if stage.is_complete() {
+                    continue;
+                }
+                input.remaining.push(stage.remaining());
+                input.most_recent_duration.push(stage.recent_ms() as f32);
+                input.stage_mask.push(schedulable.next_if(|&&s| s == stage.stage_ref()).is_some());
+            }
+            // Children of an active stage are active, so edges come out sorted by (parent, child).
+            for stage in job.active_stages() {
+                let parent = self.node_of_stage[stage.id() as usize];
+                let edges = stage.children().iter().map(|&c| [parent, self.node_of_stage[c as usize]]);
+                input.edges.extend(edges);
+            }
+            input.supply.push(job.supply());
+            input.ptr.push(input.remaining.len() as u32);
+        }
+    }
+}
+
+impl Policy<Dag> for DecimaPolicy {
+    fn fresh(&self) -> Box<dyn Policy<Dag>> {
+        let fresh = Self::with(Arc::clone(&self.weights), self.path.clone(), self.picker.fresh());
+        Box::new(Self { builtin: self.builtin.clone(), ..fresh })
+    }
+
+    fn reset(&mut self, episode_seed: u64) {
+        self.picker.reset(episode_seed);
+    }
+
+    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+        self.read(seen);
+        self.network.embed(&self.input)?;
+        if !log_softmax(self.network.stage_scores(), &mut p.stage) {
+            return Err(self.not_finite(seen));
+        }
+        let stage = seen.schedulable()[self.picker.pick(&p.stage)];
+        self.amounts(seen, stage, &mut p.amount)?;
+        let executors = 1 + self.picker.pick(&p.amount) as u32;
+        Ok(Decision::Assign { stage, executors })
+    }
+
+    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+        p.amount.clear();
+        match decision {
+            Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),
+            Decision::Abstain => Ok(()),
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.path.iter().cloned().collect()
+    }
+
+    fn fingerprint(&self) -> Option<(String, String)> {
+        self.builtin.clone().map(|hash| ("built-in weights".to_owned(), hash))
+    }
+}

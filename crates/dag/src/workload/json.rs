@@ -1,0 +1,239 @@
+//! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
+
+use super::{
+    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
+    duration::LEVELS,
+    job::{Pairs, TIMES_MS},
+};
+use sched_distill_core::workload::read_text;
+use serde::Deserialize;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    num_executors: Option<u32>,
+    moving_delay_ms: Option<f64>,
+    warmup_ms: Option<f64>,
+    jobs: Vec<RawJob>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    name: Option<String>,
+    arrival_ms: f64,
+    #[serde(default)]
+    edges: Vec<[u32; 2]>,
+    stages: Vec<RawStage>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStage {
+    num_tasks: u32,
+    rough_ms: Option<f64>,
+    durations: RawDurations,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "durations must be a number, a list of numbers, or {fresh, first, rest} of either")]
+enum RawDurations {
+    Same(OneOrMany),
+    Waves(RawWaves),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWaves {
+    fresh: Option<OneOrMany>,
+    first: Option<OneOrMany>,
+    rest: Option<OneOrMany>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(f64),
+    Many(Vec<f64>),
+}
+
+impl OneOrMany {
+    fn into_vec(self) -> Vec<f64> {
+        match self {
+            OneOrMany::One(value) => vec![value],
+            OneOrMany::Many(values) => values,
+        }
+    }
+}
+
+/// The jobs of a JSON file. Every episode has the same jobs; seeds only change which durations are drawn.
+#[derive(Clone, Debug)]
+pub struct JsonWorkload {
+    cluster: Cluster,
+    jobs: Vec<JobArrival>,
+    path: PathBuf,
+}
+
+impl JsonWorkload {
+    /// Reads a workload file. `num_executors` replaces the file's number.
+    ///
+    /// # Errors
+    ///
+    /// An unreadable or empty file, text that is not JSON of this form, a cyclic graph, a negative duration and the like,
+    /// with file, job and stage.
+    pub fn load(path: &Path, num_executors: Option<u32>) -> Result<Self, WorkloadError> {
+        let text = read_text(path)?;
+        let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+        if text.trim().is_empty() {
+            return Err(format("the file is empty; expected a workload (docs/workload-format.md)".to_owned()));
+        }
+        let raw: RawWorkload = serde_json::from_str(&text)
+            .map_err(|e| format(format!("not a workload (docs/workload-format.md): {e}")))?;
+        let cluster = Cluster {
+            num_executors: num_executors.or(raw.num_executors).unwrap_or(10),
+            moving_delay_ms: raw.moving_delay_ms.unwrap_or(2000.0),
+        };
+        let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
+        if !(1..=100_000).contains(&cluster.num_executors) {
+            return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));
+        }
+        for (name, value) in [("moving_delay_ms", cluster.moving_delay_ms), ("warmup_ms", warmup_ms)] {
+            if !TIMES_MS.contains(&value) {
+                return Err(format(format!("{name} must be a number in 0..=1e15 ms, got {value}")));
+            }
+        }
+        if raw.jobs.is_empty() {
+            return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
+        }
+        let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
+        for (position, job) in raw.jobs.into_iter().enumerate() {
+            let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
+            if !TIMES_MS.contains(&job.arrival_ms) {
+                return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
+            }
+            let mut stages = Vec::with_capacity(job.stages.len());
+            for (i, stage) in job.stages.into_iter().enumerate() {
+                stages.push(read_stage(stage, warmup_ms).map_err(|problem| bad(Some(i), problem))?);
+            }
+            let name = job.name.unwrap_or_else(|| format!("job-{position}"));
+            let template =
+                JobTemplate::new(name, stages, &job.edges).map_err(|(stage, problem)| bad(stage, problem))?;
+            pairs.add(&template).map_err(|(stage, problem)| bad(stage, problem))?;
+            jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
+        }
+        // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
+        jobs.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
+        Ok(Self { cluster, jobs, path: path.to_owned() })
+    }
+}
+
+fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> {
+    let checked = |wave: &str, list: OneOrMany| {
+        let list = list.into_vec();
+        match list.is_empty() {
+            true => Err(format!("has no durations in `{wave}`; at least one number is needed")),
+            false => Ok(list),
+        }
+    };
+    let durations = match stage.durations {
+        RawDurations::Same(list) => DurationTable::uniform(checked("durations", list)?, warmup_ms),
+        RawDurations::Waves(waves) => {
+            let list = |wave, list: Option<OneOrMany>| list.map_or(Ok(Vec::new()), |list| checked(wave, list));
+            let waves = Waves {
+                fresh: list("fresh", waves.fresh)?,
+                first: list("first", waves.first)?,
+                rest: list("rest", waves.rest)?,
+            };
+            DurationTable::new(vec![(LEVELS[0], waves)], warmup_ms)
+        }
+    };
+    let durations = durations.ok_or("has no durations; at least one number is needed")?;
+    let rough_ms = stage.rough_ms.unwrap_or_else(|| durations.mean());
+    Ok(StageTemplate { num_tasks: stage.num_tasks, rough_ms, durations })
+}
+
+impl Workload for JsonWorkload {
+    fn cluster(&self) -> Cluster {
+        self.cluster
+    }
+
+    fn jobs(&self, _seed: u64) -> Vec<JobArrival> {
+        self.jobs.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<JsonWorkload, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("workload.json");
+        std::fs::write(&path, text).unwrap();
+        JsonWorkload::load(&path, None).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn durations_may_be_a_number_a_list_or_waves() {
+        let workload = load(
+            r#"{"num_executors": 3, "jobs": [
+                {"arrival_ms": 5, "stages": [{"num_tasks": 1, "durations": 7}]},
+                {"arrival_ms": 0, "edges": [[0, 1]], "stages": [
+                    {"num_tasks": 2, "durations": [1, 2]},
+                    {"num_tasks": 2, "rough_ms": 9, "durations": {"fresh": 3, "rest": [1, 1]}}]}]}"#,
+        )
+        .unwrap();
+        let jobs = workload.jobs(0);
+        assert_eq!(workload.cluster().num_executors, 3);
+        assert_eq!(jobs[0].template.name(), "job-1");
+        assert_eq!(jobs[0].template.stages()[1].rough_ms, 9.0);
+        assert_eq!(jobs[1].template.stages()[0].rough_ms, 7.0);
+    }
+
+    #[test]
+    fn mistakes_name_file_job_and_stage() {
+        let job = |stages: &str, edges: &str| {
+            format!(r#"{{"jobs": [{{"arrival_ms": 0, "edges": {edges}, "stages": [{stages}]}}]}}"#)
+        };
+        let good = r#"{"num_tasks": 1, "durations": 1}"#;
+        for (text, expected) in [
+            (String::new(), "the file is empty"),
+            ("{}".to_owned(), "missing field `jobs`"),
+            (r#"{"jobs": []}"#.to_owned(), "`jobs` is empty"),
+            (job("", "[]"), "job 0: has no stages"),
+            (job(&format!("{good},{good}"), "[[0,1],[1,0]]"), "job 0, stage 0: lies on a cycle"),
+            (job(good, "[[0,3]]"), "names stage 3"),
+            (
+                job(r#"{"num_tasks": 1, "durations": -2}"#, "[]"),
+                "job 0, stage 0: durations must be numbers in 0..=1e15",
+            ),
+            (job(r#"{"num_tasks": 1, "durations": []}"#, "[]"), "has no durations"),
+            (job(r#"{"num_tasks": 0, "durations": 1}"#, "[]"), "job 0, stage 0: has 0 tasks"),
+            (job(r#"{"num_tasks": 1, "durations": "x"}"#, "[]"), "durations must be a number, a list"),
+            (job(r#"{"num_tasks": 1, "durations": 1, "colour": 1}"#, "[]"), "unknown field `colour`"),
+        ] {
+            let message = load(&text).unwrap_err();
+            assert!(message.contains("workload.json") && message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn long_chains_are_counted_over_all_jobs() {
+        let edges: Vec<String> = (1..2_800).map(|child| format!("[{},{child}]", child - 1)).collect();
+        let stages = vec![r#"{"num_tasks":1,"durations":1}"#; 2_800].join(",");
+        let job = format!(r#"{{"arrival_ms":0,"edges":[{}],"stages":[{stages}]}}"#, edges.join(","));
+        let jobs = |n: usize| format!(r#"{{"jobs":[{}]}}"#, vec![job.as_str(); n].join(","));
+        assert!(load(&jobs(1)).is_ok());
+        // 2,800 × 2,799 / 2 pairs each.
+        let message = load(&jobs(17)).unwrap_err();
+        assert!(message.contains("job 16: ") && message.contains("66616200 pairs"), "{message}");
+    }
+}

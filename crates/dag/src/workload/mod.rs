@@ -1,0 +1,104 @@
+//! Spark-like jobs: their stage graphs, arrival times and task durations.
+//!
+//! A [`Workload`] turns an episode's seed into a list of jobs; where the jobs come from (a generator, TPC-H profiles, a
+//! file) is the business of the modules below.
+
+mod arrivals;
+mod builtin;
+mod duration;
+mod edge;
+mod job;
+mod json;
+mod tpch;
+
+pub use arrivals::Arrivals;
+pub use builtin::Builtin;
+pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
+pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
+pub use job::{JobArrival, JobTemplate, StageTemplate};
+pub use json::JsonWorkload;
+pub use tpch::{SIZES, Tpch, TpchProfiles};
+
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The cluster that an episode runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// Number of executors.
+    pub num_executors: u32,
+    /// Time for an executor to move to another job, ms.
+    pub moving_delay_ms: f64,
+}
+
+/// A source of episodes.
+pub trait Workload: Send + Sync {
+    /// The cluster; the same in every episode.
+    fn cluster(&self) -> Cluster;
+
+    /// The jobs of the episode with this seed, in order of arrival.
+    fn jobs(&self, seed: u64) -> Vec<JobArrival>;
+
+    /// Files that define the workload, so that a trace can record their hashes.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+/// All workloads there are.
+pub const WORKLOADS: [WorkloadInfo; 3] = [
+    WorkloadInfo {
+        name: "builtin",
+        edge_cases: true,
+        usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
+        meaning: "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
+    },
+    WorkloadInfo {
+        name: "tpch",
+        edge_cases: true,
+        usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
+        meaning: "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
+    },
+    WorkloadInfo {
+        name: "json",
+        edge_cases: false,
+        usage: "json:FILE[,executors=N]",
+        meaning: "a fixed list of jobs from a JSON file (docs/workload-format.md)",
+    },
+];
+
+/// Opens the workload that a spec names.
+///
+/// # Errors
+///
+/// An unknown name or parameter, or a file that cannot be used.
+pub fn open(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
+    Ok(match spec.name.as_str() {
+        "builtin" => {
+            spec.refuse_file()?;
+            let mut args = spec.args();
+            let workload = Builtin::new(Arrivals::from_args(&mut args)?);
+            args.finish()?;
+            Box::new(workload)
+        }
+        "tpch" => {
+            let path = spec.require_file("tpch_profiles.json.gz")?;
+            let mut args = spec.args();
+            let arrivals = Arrivals::from_args(&mut args)?;
+            args.finish()?;
+            Box::new(Tpch::new(TpchProfiles::load(path, arrivals.warmup_ms)?, arrivals, path))
+        }
+        "json" => {
+            let path = spec.require_file("a workload as described in docs/workload-format.md")?;
+            let mut args = spec.args();
+            let executors = args.count("executors", 0, 1..=100_000)?;
+            args.finish()?;
+            Box::new(JsonWorkload::load(path, (executors > 0).then_some(executors))?)
+        }
+        _ => return Err(spec.unknown_name("workload", "workloads", &["builtin", "tpch", "json"]).into()),
+    })
+}

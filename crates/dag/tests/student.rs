@@ -1,0 +1,102 @@
+//! Students as schedulers of the scenario.
+
+use sched_distill_core::{
+    level::{first_max, log_sum_exp},
+    model::{
+        CompiledGuards, Guard, LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Structure, Student,
+    },
+    policy::{Policy, StudentPolicy},
+    rng::Stream,
+};
+use sched_distill_dag::{
+    Dag, Probabilities,
+    feature::{Extractor, feature_set},
+    simulator::{Decision, Simulator},
+    workload,
+};
+use std::path::Path;
+
+/// A student of random linear scores.
+fn student(seed: u64, abstains: bool) -> Student {
+    let set = feature_set().clone();
+    let mut stream = Stream::new(seed, "student");
+    let mut level = |name: &str| {
+        let width = set.level(name).unwrap().features.len();
+        // Ranks and flags stay small; times and work are left out.
+        let named = |i: usize| {
+            set.level(name).unwrap().features[i].name.ends_with("_rank")
+                || set.level(name).unwrap().features[i].unit == "0/1"
+        };
+        let coefficient = (0..width).map(|i| if named(i) { stream.normal() } else { 0.0 }).collect();
+        let linear = Linear { coefficient, intercept: 0.0, feature_sd: vec![0.0; width] };
+        let temperature = stream.uniform_in(0.2, 2.0);
+        let named = NamedModel { name: "linear".to_owned(), temperature, model: Model::Linear(linear) };
+        LevelModels::new(name, "linear", vec![named])
+    };
+    let levels = ["job", "stage", "cluster"].map(&mut level).to_vec();
+    Student { structure: Structure::Flat, ..Student::new(set, abstains, levels, Provenance::default()) }
+}
+
+/// Log-probabilities of a level by the definition.
+fn log_probs(student: &Student, level: &str, x: &[f32], n: usize) -> Vec<f64> {
+    let (named, width) = (student.model(level, None).unwrap(), x.len() / n);
+    let mut scores = vec![0.0; n];
+    named.model.score_choice(x, width, &mut scores);
+    let guards = CompiledGuards::new(&student.guards, student.feature_set.level(level).unwrap());
+    (0..guards.len()).for_each(|guard| guards.apply(guard, x, width, &mut scores));
+    scores.iter_mut().for_each(|s| *s /= named.temperature);
+    let total = log_sum_exp(&scores);
+    scores.iter().map(|s| s - total).collect()
+}
+
+#[test]
+fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
+    let (mut questions, mut not_of_the_best_job, mut nothing) = (0, 0, 0);
+    for seed in 0..12 {
+        let mut student = student(seed, seed % 3 == 2);
+        if seed % 2 == 1 {
+            for text in
+                ["job: is_source first", "job: remaining_work_rank > 2 last", "stage: unfinished_parents > 0 last"]
+            {
+                student.guards.push(Guard::parse(text, &student.feature_set).unwrap());
+            }
+        }
+        let mut policy = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
+        let spec = "builtin,jobs=20,executors=8,rate=1e-4".parse().unwrap();
+        let workload = workload::open(&spec).unwrap();
+        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+        let mut extractor = Extractor::default();
+        while let Some(seen) = sim.observation() {
+            let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+            extractor.update(&seen);
+            let (mut x, jobs) = (Vec::new(), extractor.snapshot().candidate_jobs().len());
+            extractor.job_rows(&seen, student.abstains, &mut x);
+            let of_job = log_probs(&student, "job", &x, jobs + usize::from(student.abstains));
+            let mut paths = Vec::new();
+            for (job, of_job) in of_job.iter().take(jobs).enumerate() {
+                x.clear();
+                extractor.stage_rows(&seen, job, &mut x);
+                let stages = extractor.snapshot().candidate_stages(job);
+                let of_stage = log_probs(&student, "stage", &x, stages.len());
+                paths.extend(stages.iter().zip(of_stage).map(|(&s, p)| (of_job + p, Some(s))));
+            }
+            paths.extend(of_job.get(jobs).map(|&p| (p, None)));
+            let (most, expected) = paths[first_max(paths.iter().map(|p| p.0))];
+            let taken = match decision {
+                Decision::Assign { stage, .. } => Some(stage),
+                Decision::Abstain => None,
+            };
+            let p = paths.iter().find(|p| p.1 == taken).unwrap().0;
+            assert!(taken == expected || (p - most).abs() < 1e-12, "{taken:?} with {p}, {expected:?} with {most}");
+            questions += 1;
+            let best_job = extractor.snapshot().candidate_jobs().nth(first_max(of_job.iter().copied()));
+            not_of_the_best_job += u32::from(taken.is_some() && taken.map(|s| s.job) != best_job);
+            nothing += u32::from(taken.is_none());
+            // Who gives nothing for ever would strand the cluster.
+            let (stage, executors) = (seen.schedulable()[0], 1);
+            sim.step(if taken.is_some() { decision } else { Decision::Assign { stage, executors } }).unwrap();
+        }
+    }
+    let counts = [questions, not_of_the_best_job, nothing];
+    assert!(questions > 2_000 && not_of_the_best_job > 20 && nothing > 20, "{counts:?}");
+}

@@ -1,0 +1,297 @@
+//! The augmented policy: guards, patches and regimes in words, and what each brings.
+
+use super::{
+    ReportError,
+    dot_chart::{self, Cell, Panel, Row},
+    run_dir::RunDir,
+    search,
+    svg::{BLUE, Chart},
+    tree::children,
+    words::{self, list, number, percent},
+};
+use sched_distill_core::{
+    level::{FLAG, FeatureSpec, LevelSpec, Scope},
+    model::{
+        Action, Condition, Evidence, Guard, Linear, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student,
+    },
+};
+use sched_distill_toolkit::evaluator::Estimate;
+use serde::Serialize;
+use serde_json::json;
+
+/// Everything that the section shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    /// Whether job and stage are asked at once.
+    flat: bool,
+    regimes: Vec<RegimeView>,
+    guards: Vec<GuardView>,
+    patches: Vec<PatchView>,
+    gains: Option<Chart>,
+    search: Option<search::View>,
+}
+
+/// Which model schedules where, at one level.
+#[derive(Debug, Serialize)]
+struct RegimeView {
+    level: String,
+    /// Where, and which model.
+    parts: Vec<(String, String)>,
+}
+
+/// A guard, written out.
+#[derive(Debug, Serialize)]
+struct GuardView {
+    /// For readers, e.g. `a job comes first if age > 5 min`.
+    sentence: String,
+    /// As it is written in commands.
+    exact: String,
+    evidence: EvidenceView,
+}
+
+/// A patch, written out.
+#[derive(Debug, Serialize)]
+struct PatchView {
+    /// Place, what it was, what it is.
+    changes: Vec<[String; 3]>,
+    evidence: EvidenceView,
+}
+
+/// Why an edit is there and what it does; `–` where it is not known.
+#[derive(Debug, Serialize)]
+struct EvidenceView {
+    reason: String,
+    gain: String,
+    fires: String,
+}
+
+/// Words and draws a student's edits, and the search for them if the run has it.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if a chart cannot be drawn.
+pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
+    let student = &run.student;
+    let guards = student.guards.iter().map(|g| guard(g, student.feature_set.level(&g.level)));
+    Ok(Section {
+        flat: student.structure == Structure::Flat,
+        regimes: regimes(student),
+        guards: guards.collect(),
+        patches: student.patches.iter().map(patch).collect(),
+        gains: gains(student)?,
+        search: run.steps.as_deref().filter(|s| !s.is_empty()).map(search::view).transpose()?,
+    })
+}
+
+impl Section {
+    /// The charts in the page's order.
+    pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
+        [self.gains, self.search.map(|s| s.chart)].into_iter().flatten()
+    }
+}
+
+fn regimes(student: &Student) -> Vec<RegimeView> {
+    let levels = student.levels.iter().filter_map(|models| {
+        let Model::Regime(regime) = &models.scheduler().model else { return None };
+        let spec = student.feature_set.level(&models.level)?;
+        let words = |model: usize| regime.models.get(model).map_or(String::new(), |m| model_words(m, spec));
+        let parts = places(regime, spec).into_iter().map(|(place, model)| (place, words(model))).collect();
+        Some(RegimeView { level: models.level.clone(), parts })
+    });
+    levels.collect()
+}
+
+/// The leaves of a regime's tree from left to right: where, and the number of the model.
+pub(super) fn places(regime: &Regime, spec: &LevelSpec) -> Vec<(String, usize)> {
+    let mut places = Vec::new();
+    let mut stack = vec![(0, Vec::new())];
+    while let Some((node, path)) = stack.pop() {
+        let Some([left, right]) = children(&regime.tree, node) else {
+            let place = if path.is_empty() { "always".to_owned() } else { list(&path) };
+            places.push((place, regime.tree.value[node] as usize));
+            continue;
+        };
+        let test = words::test(&spec.features[regime.tree.feature[node] as usize], regime.tree.threshold[node]);
+        for (child, condition) in [(right, test.right), (left, test.left)] {
+            let path = path.iter().cloned().chain([condition]).collect();
+            stack.push((child, path));
+        }
+    }
+    places
+}
+
+/// What a model is, in a few words.
+fn model_words(model: &Model, spec: &LevelSpec) -> String {
+    let size = model.size();
+    let of = |what: &str, one: &str, many: &str| format!("a {what} {size} {}", if size == 1 { one } else { many });
+    match model {
+        Model::Tree(_) => of("tree of", "leaf", "leaves"),
+        Model::Pairwise(_) => of("tree that compares two candidates, of", "leaf", "leaves"),
+        Model::Linear(linear) => order(linear, spec).unwrap_or_else(|| of("linear score of", "feature", "features")),
+        Model::ChoiceLogit(_) => of("choice model of", "coefficient", "coefficients"),
+        Model::SplineLogit(_) => of("choice model of", "term", "terms"),
+        Model::Regime(_) => of("regime of size", "", ""),
+    }
+}
+
+/// A linear score of one feature is an order.
+fn order(linear: &Linear, spec: &LevelSpec) -> Option<String> {
+    let mut used = linear.coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0);
+    let (Some((column, coefficient)), None) = (used.next(), used.next()) else { return None };
+    let first = if *coefficient > 0.0 { "largest" } else { "smallest" };
+    Some(format!("the {first} {} first", spec.features.get(column)?.name.replace('_', " ")))
+}
+
+fn guard(guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
+    GuardView { sentence: sentence(guard, spec), exact: guard.to_string(), evidence: evidence(&guard.evidence) }
+}
+
+/// `a job comes first if age > 5 min`.
+pub(super) fn sentence(guard: &Guard, spec: Option<&LevelSpec>) -> String {
+    let who = spec.and_then(|s| s.entities.last()).map_or(guard.level.as_str(), String::as_str);
+    let article = if who.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let does = match guard.action {
+        Action::First => "comes first",
+        Action::Last => "comes last",
+        Action::Never => "is never taken while there is another",
+    };
+    let conditions: Vec<String> = guard.when.iter().map(|c| condition(c, spec)).collect();
+    format!("{article} {who} {does} if {}", list(&conditions))
+}
+
+/// A guard's condition in words.
+fn condition(c: &Condition, spec: Option<&LevelSpec>) -> String {
+    let Some(feature) = spec.and_then(|s| s.features.iter().find(|f| f.name == c.feature)) else {
+        return format!("{} {} {}", c.feature, c.operator.symbol(), c.value);
+    };
+    let whole = feature.unit == FLAG || feature.scope == Scope::Rank;
+    match c.operator {
+        Operator::AtMost => words::test(feature, c.value).left,
+        Operator::Above => words::test(feature, c.value).right,
+        // Flags and ranks are whole numbers: at least 1 is above 0.5.
+        Operator::Below if whole => words::test(feature, c.value.ceil() - 0.5).left,
+        Operator::AtLeast if whole => words::test(feature, c.value.ceil() - 0.5).right,
+        Operator::Below => format!("{} < {}", words::label(feature), bound(feature, c.value)),
+        Operator::AtLeast => format!("{} ≥ {}", words::label(feature), bound(feature, c.value)),
+    }
+}
+
+fn bound(feature: &FeatureSpec, value: f32) -> String {
+    match feature.scope {
+        Scope::Ratio => format!("{} × the smallest", number(f64::from(value))),
+        _ => words::quantity(f64::from(value), feature),
+    }
+}
+
+fn patch(patch: &Patch) -> PatchView {
+    let change = |c: &sched_distill_core::model::Change| [c.place.clone(), number(c.was), number(c.now)];
+    PatchView { changes: patch.changes.iter().map(change).collect(), evidence: evidence(&patch.evidence) }
+}
+
+fn evidence(e: &Evidence) -> EvidenceView {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    EvidenceView {
+        reason: e.reason.clone(),
+        gain: or_dash(e.gain.map(gain_text)),
+        fires: or_dash(e.firing_rate.map(percent)),
+    }
+}
+
+/// A gain as a percentage with its sign.
+pub(super) fn gain_text(gain: f64) -> String {
+    format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}")
+}
+
+/// What every edit brings, and how often it decides; `None` if no edit has a gain.
+fn gains(student: &Student) -> Result<Option<Chart>, ReportError> {
+    let guards = student.guards.iter().enumerate().map(|(i, g)| (format!("guard {}, {}", i + 1, g.level), &g.evidence));
+    let patches = student.patches.iter().enumerate().map(|(i, p)| {
+        let numbers = if p.changes.len() == 1 { "1 number".to_owned() } else { format!("{} numbers", p.changes.len()) };
+        (format!("patch {}, {numbers}", i + 1), &p.evidence)
+    });
+    let edits: Vec<(String, &Evidence)> = guards.chain(patches).collect();
+    if edits.iter().all(|(_, e)| e.gain.is_none()) {
+        return Ok(None);
+    }
+    let exact = |value: f64| Cell::Dot(Estimate { value, low: value, high: value });
+    let cell = |value: Option<f64>| value.map_or_else(|| Cell::Words("not measured".into()), exact);
+    let rows: Vec<Row> = edits
+        .iter()
+        .map(|(label, e)| Row::Item {
+            label: label.clone(),
+            colour: BLUE,
+            cells: vec![cell(e.gain), cell(e.firing_rate)],
+        })
+        .collect();
+    let panel = |title: &str, axis: &str, reference, write| Panel {
+        title: title.into(),
+        axis: axis.into(),
+        range: (0.0, 0.01),
+        reference,
+        write,
+        tick: |share| format!("{}\u{a0}%", number(100.0 * share)),
+    };
+    let panels = [
+        panel("Gain", "of the mean completion time (more is better)", Some(0.0), gain_text as fn(f64) -> String),
+        panel("Fires", "share of decisions that it changes", None, percent),
+    ];
+    let said = edits.iter().map(|(label, e)| format!("{label}: {}. ", e.gain.map_or("not measured".into(), gain_text)));
+    let title = "What every edit brings".to_owned();
+    let (svg, width) = dot_chart::draw("edits", &title, &said.collect::<String>(), &panels, &rows)?;
+    let data: Vec<_> =
+        edits.iter().map(|(label, e)| json!({"edit": label, "gain": e.gain, "firing_rate": e.firing_rate})).collect();
+    Ok(Some(Chart { name: "edits".into(), title, svg, width, data: data.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> LevelSpec {
+        let feature = |name: &str, unit: &str, scope| FeatureSpec {
+            name: name.into(),
+            unit: unit.into(),
+            meaning: String::new(),
+            scope,
+            version: 1,
+            whole: false,
+        };
+        let features = vec![
+            feature("age", "ms", Scope::Absolute),
+            feature("is_source", "0/1", Scope::Absolute),
+            feature("work_rank", "1", Scope::Rank),
+        ];
+        LevelSpec { name: "job".into(), question: String::new(), entities: vec!["job".into()], features }
+    }
+
+    #[test]
+    fn guards_are_sentences() {
+        let when = |feature: &str, operator, value| Condition { feature: feature.into(), operator, value };
+        let said = |when: Vec<Condition>, action| {
+            guard(&Guard { level: "job".into(), when, action, evidence: Evidence::default() }, Some(&spec())).sentence
+        };
+        let old = when("age", Operator::AtLeast, 300e3);
+        assert_eq!(said(vec![old.clone()], Action::First), "a job comes first if age ≥ 5\u{a0}min");
+        let both = vec![old, when("is_source", Operator::Below, 1.0)];
+        assert_eq!(said(both, Action::Last), "a job comes last if age ≥ 5\u{a0}min and is source: no");
+        let rank = vec![when("work_rank", Operator::AtLeast, 3.0)];
+        assert_eq!(
+            said(rank, Action::Never),
+            "a job is never taken while there is another if work: not among the 3 smallest"
+        );
+    }
+
+    #[test]
+    fn regimes_say_where_each_model_schedules() {
+        let linear = |coefficient: [f64; 3]| {
+            Model::Linear(Linear { coefficient: coefficient.into(), intercept: 0.0, feature_sd: vec![1.0; 3] })
+        };
+        let regime = Regime::split(0, 60e3, linear([0.0, 0.0, -1.0]), linear([1.0, 0.0, 2.0]));
+        let found = places(&regime, &spec());
+        let found: Vec<(&str, String)> =
+            found.iter().map(|(place, model)| (&place[..], model_words(&regime.models[*model], &spec()))).collect();
+        let expected =
+            [("age ≤ 60\u{a0}s", "the smallest work rank first"), ("age > 60\u{a0}s", "a linear score of 2 features")];
+        assert_eq!(found, expected.map(|(place, words)| (place, words.to_owned())));
+    }
+}

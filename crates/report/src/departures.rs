@@ -1,0 +1,303 @@
+//! Where does the student go wrong, and what does it cost? Whole decisions, leads over simple rules, regions of choices.
+
+use super::{
+    ReportError,
+    dot_chart::{Cell, Panel, Row, draw},
+    svg::{Chart, ORANGE},
+    words::{self, count, interval, list, number, percent},
+};
+use sched_distill_core::{
+    level::{FLAG, FeatureSet, LevelSpec},
+    model::Structure,
+};
+use sched_distill_toolkit::evaluator::{
+    Budget, BudgetRow, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+/// What stands before the name of a feature of the teacher's candidate.
+const TEACHER: &str = "teacher.";
+
+/// Everything that the section shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    budget: Option<BudgetView>,
+    leads: Vec<LeadRow>,
+    levels: Vec<LevelView>,
+    /// Numbers behind the tables, by file stem.
+    #[serde(skip)]
+    tables: Vec<(String, Value)>,
+}
+
+/// Whole decisions.
+#[derive(Debug, Serialize)]
+struct BudgetView {
+    decisions: String,
+    joint: String,
+    executed: String,
+    flat: bool,
+    rows: Vec<[String; 5]>,
+    /// `None` if no decision departs.
+    chart: Option<Chart>,
+}
+
+/// How far the student is ahead of one rule: figures with their intervals.
+#[derive(Debug, Serialize)]
+struct LeadRow {
+    level: String,
+    kind: String,
+    rule: String,
+    candidates: String,
+    choices: String,
+    /// top-1, top-3, regret.
+    figures: [Option<(String, String)>; 3],
+}
+
+/// The regions of one level.
+#[derive(Debug, Serialize)]
+struct LevelView {
+    level: String,
+    found_on: usize,
+    measured_on: usize,
+    choices: String,
+    disagree: String,
+    /// Mean regret over all choices; `None` where the teacher's probabilities are not known.
+    regret: Option<String>,
+    /// Whether the student departs nowhere.
+    never: bool,
+    regions: Vec<RegionRow>,
+}
+
+/// One region, written out.
+#[derive(Debug, Serialize)]
+struct RegionRow {
+    /// Which choices, in words.
+    what: String,
+    share: (String, String),
+    disagree: (String, String),
+    regret: Option<(String, String)>,
+    /// Share of the level's regret, else of its disagreement, and the length of its bar in per cent.
+    cost: Option<(String, String)>,
+    cost_length: String,
+    instead: Option<String>,
+}
+
+/// Words the evaluation's departures.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if the chart cannot be drawn.
+pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<Section, ReportError> {
+    let mut tables = Vec::new();
+    if !evaluation.leads.is_empty() {
+        tables.push(("leads".to_owned(), super::to_data("leads", &evaluation.leads)?));
+    }
+    if !evaluation.disagreement.is_empty() {
+        tables.push(("disagreement".to_owned(), super::to_data("disagreement", &evaluation.disagreement)?));
+    }
+    Ok(Section {
+        budget: evaluation.budget.as_ref().map(budget).transpose()?,
+        leads: evaluation.leads.iter().map(lead).collect(),
+        levels: evaluation.disagreement.iter().map(|d| level(d, features)).collect(),
+        tables,
+    })
+}
+
+impl Section {
+    /// The chart, if there is one, and the numbers behind the tables.
+    pub(super) fn into_parts(self) -> (Option<Chart>, Vec<(String, Value)>) {
+        (self.budget.and_then(|b| b.chart), self.tables)
+    }
+}
+
+/// A figure and its interval for a cell of a table.
+fn shown(e: &Estimate, write: fn(f64) -> String) -> (String, String) {
+    (write(e.value), format!("{} to {}", write(e.low), write(e.high)))
+}
+
+fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
+    let disagreement = 1.0 - found.joint.value;
+    let row = |r: &BudgetRow| {
+        let of_all = if disagreement > 0.0 { percent(r.share.value / disagreement) } else { "–".to_owned() };
+        [
+            format!("{}, {}", r.level, r.kind),
+            count(r.decisions as u64),
+            count(r.departures as u64),
+            interval(&r.share, percent),
+            of_all,
+        ]
+    };
+    Ok(BudgetView {
+        decisions: count(found.decisions as u64),
+        joint: interval(&found.joint, percent),
+        executed: interval(&found.executed, percent),
+        flat: found.structure == Structure::Flat,
+        rows: found.rows.iter().map(row).collect(),
+        chart: budget_chart(found)?,
+    })
+}
+
+/// The first departures; `None` if there are none.
+fn budget_chart(found: &Budget) -> Result<Option<Chart>, ReportError> {
+    let rows = || found.rows.iter().filter(|r| r.departures > 0);
+    let line = |r: &BudgetRow| Row::Item {
+        label: format!("{}, {}", r.level, r.kind),
+        colour: ORANGE,
+        cells: vec![Cell::Dot(r.share)],
+    };
+    let lines: Vec<Row> = rows().map(line).collect();
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let panel = Panel {
+        title: "First departures".into(),
+        axis: "share of all decisions (less is better)".into(),
+        range: (0.0, 0.01),
+        reference: None,
+        write: percent,
+        tick: |share| format!("{}\u{a0}%", number(share * 100.0)),
+    };
+    let title = "Where whole decisions depart from the teacher's".to_owned();
+    let each = rows().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
+    let description = format!("Agree at all levels: {}. {}", percent(found.joint.value), each.collect::<String>());
+    let (svg, width) = draw("budget", &title, &description, &[panel], &lines)?;
+    Ok(Some(Chart { name: "budget".into(), title, svg, width, data: super::to_data("budget", found)? }))
+}
+
+fn lead(row: &Lead) -> LeadRow {
+    LeadRow {
+        level: row.level.clone(),
+        kind: row.kind.clone(),
+        rule: row.over.clone(),
+        candidates: format!("{} or more", row.candidates),
+        choices: count(row.choices as u64),
+        figures: [
+            Some(shown(&row.top1, points)),
+            Some(shown(&row.top3, points)),
+            row.regret.as_ref().map(|e| shown(e, signed)),
+        ],
+    }
+}
+
+/// A difference of shares in percentage points, with its sign.
+fn points(difference: f64) -> String {
+    format!("{:+.1}", difference * 100.0).replace('-', "\u{2212}")
+}
+
+/// A difference with its sign.
+fn signed(difference: f64) -> String {
+    format!("{difference:+.3}").replace('-', "\u{2212}")
+}
+
+fn level(found: &Disagreement, features: &FeatureSet) -> LevelView {
+    let by_regret = found.regret.is_some();
+    let spec = features.level(&found.level);
+    let region = |r: &Region| {
+        let cost = if by_regret { r.share_of_regret } else { r.share_of_disagreement };
+        RegionRow {
+            what: conditions(&r.conditions, spec),
+            share: shown(&r.share, percent),
+            disagree: shown(&r.disagree, percent),
+            regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
+            cost: cost.as_ref().map(|e| shown(e, percent)),
+            cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
+            instead: r.instead.as_ref().map(|i| instead(i, spec)),
+        }
+    };
+    LevelView {
+        level: found.level.clone(),
+        found_on: found.found_on,
+        measured_on: found.measured_on,
+        choices: count(found.choices as u64),
+        disagree: interval(&found.disagree, percent),
+        regret: found.regret.as_ref().map(|e| interval(e, thousandths)),
+        never: found.disagree.value == 0.0,
+        regions: found.regions.iter().map(region).collect(),
+    }
+}
+
+fn thousandths(value: f64) -> String {
+    format!("{value:.3}").replace('-', "\u{2212}")
+}
+
+/// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
+pub(super) fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
+    let name = found.feature.replace('_', " ");
+    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == FLAG));
+    let what = match (flag, found.more) {
+        (true, true) => format!("{name}: yes"),
+        (true, false) => format!("{name}: no"),
+        (false, true) => format!("more {name}"),
+        (false, false) => format!("less {name}"),
+    };
+    format!("one with {what} ({} of the departures)", percent(found.share.value))
+}
+
+/// The bounds of a region in words: those of the choice, then those of the teacher's candidate.
+pub(super) fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
+    let (of_teacher, of_choice): (Vec<&Condition>, Vec<&Condition>) =
+        all.iter().partition(|c| c.column.starts_with(TEACHER));
+    let words = |some: &[&Condition]| list(&some.iter().flat_map(|c| condition(c, spec)).collect::<Vec<_>>());
+    match (of_choice.is_empty(), of_teacher.is_empty()) {
+        (true, true) => "all choices".to_owned(),
+        (false, true) => words(&of_choice),
+        (true, false) => format!("the teacher's candidate: {}", words(&of_teacher)),
+        (false, false) => format!("{}; the teacher's candidate: {}", words(&of_choice), words(&of_teacher)),
+    }
+}
+
+fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
+    if let Some(kind) = c.column.strip_prefix("kind=") {
+        // The column is 1 for choices of that kind, else 0.
+        let is = c.above.is_some_and(|v| v >= 0.0);
+        return vec![if is { format!("kind {kind}") } else { format!("not kind {kind}") }];
+    }
+    let name = c.column.strip_prefix(TEACHER).unwrap_or(&c.column);
+    let feature = spec.and_then(|s| s.features.iter().find(|f| f.name == name));
+    let low = c.above.map(|v| match feature {
+        Some(f) => words::test(f, v).right,
+        None => format!("{name} > {}", number(f64::from(v))),
+    });
+    let high = c.at_most.map(|v| match feature {
+        Some(f) => words::test(f, v).left,
+        None => format!("{name} ≤ {}", number(f64::from(v))),
+    });
+    low.into_iter().chain(high).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_distill_core::level::{FeatureSpec, Scope};
+
+    #[test]
+    fn bounds_are_put_in_words() {
+        let age = FeatureSpec {
+            name: "age".into(),
+            unit: "ms".into(),
+            meaning: String::new(),
+            scope: Scope::Absolute,
+            version: 1,
+            whole: false,
+        };
+        let spec = LevelSpec {
+            name: "job".into(),
+            question: String::new(),
+            entities: vec!["job".into()],
+            features: vec![age],
+        };
+        let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most };
+        let said = |all: &[Condition]| conditions(all, Some(&spec));
+        assert_eq!(said(&[]), "all choices");
+        assert_eq!(
+            said(&[bound("kind=free", Some(0.5), None), bound("candidates", Some(2.5), Some(7.5))]),
+            "kind free, candidates > 2.5 and candidates ≤ 7.5"
+        );
+        assert_eq!(said(&[bound("kind=free", None, Some(0.5))]), "not kind free");
+        let of_teacher = bound("teacher.age", None, Some(3e4));
+        assert_eq!(said(std::slice::from_ref(&of_teacher)), "the teacher's candidate: age ≤ 30\u{a0}s");
+        let both = [bound("kind=free", None, Some(0.5)), of_teacher];
+        assert_eq!(said(&both), "not kind free; the teacher's candidate: age ≤ 30\u{a0}s");
+    }
+}

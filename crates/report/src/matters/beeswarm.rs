@@ -1,0 +1,145 @@
+//! The spread of shares: one line of dots per feature, one dot per candidate, coloured by the feature's value.
+
+use crate::{
+    ReportError,
+    svg::{self, Chart, Colour, GRID, INK, MUTED, TextStyle, fit, frame, text},
+    words::{full_label, number, scope},
+};
+use sched_distill_core::level::LevelSpec;
+use sched_distill_toolkit::explainer::LevelExplanation;
+use serde_json::json;
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 250.0;
+const RIGHT: f64 = 24.0;
+const TOP: f64 = 34.0;
+const ROW: f64 = 38.0;
+/// Dots of one column of the swarm, at most this many above each other.
+const STACK: f64 = 15.0;
+
+/// From small values to large ones; each is told from its neighbours with common colour blindness, on white and on black.
+const SCALE: [Colour; 5] = [
+    Colour(0x00, 0x5F, 0xA4),
+    Colour(0x4E, 0x93, 0xC8),
+    Colour(0x9A, 0x9A, 0x9A),
+    Colour(0xE0, 0x8A, 0x3C),
+    Colour(0xB3, 0x59, 0x01),
+];
+
+/// Draws the swarm; `None` if there are no points.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if the embedded font is damaged.
+pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Option<Chart>, ReportError> {
+    let points = &level.points;
+    if points.features.is_empty() || points.values.iter().all(Vec::is_empty) {
+        return Ok(None);
+    }
+    svg::register_fonts()?;
+    let (low, high) = range(points.shares.iter().flatten().copied().collect());
+    let span = if high > low { high - low } else { 1.0 };
+    let x = |share: f64| LEFT + (share.clamp(low, high) - low) / span * (WIDTH - LEFT - RIGHT);
+    let bottom = TOP + ROW * points.features.len() as f64;
+    let muted = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
+    let mut body = legend();
+    let _ = writeln!(body, "<path d=\"M{0:.1} {TOP}V{bottom}\" stroke=\"{MUTED}\" fill=\"none\"/>", x(0.0));
+    for (row, feature) in points.features.iter().enumerate() {
+        let middle = TOP + ROW * (row as f64 + 0.5);
+        let found = spec.features.iter().find(|f| f.name == *feature);
+        let words = found.map_or_else(|| feature.clone(), full_label);
+        let ink = TextStyle { size: 12.0, anchor: "end", bold: false, fill: INK };
+        body += &text(LEFT - 14.0, middle + 4.0, ink, &fit(&words, LEFT - 24.0, 12.0));
+        let _ = writeln!(
+            body,
+            "<path d=\"M{LEFT} {:.1}H{:.1}\" stroke=\"{GRID}\" fill=\"none\"/>",
+            middle + ROW / 2.0,
+            WIDTH - RIGHT
+        );
+        body += &dots(&points.values[row], &points.shares[row], x, middle);
+    }
+    for (value, anchor) in [(low, "start"), (0.0, "middle"), (high, "end")] {
+        if value == 0.0 || (x(value) - x(0.0)).abs() > 60.0 {
+            body += &text(x(value), bottom + 16.0, muted(anchor), &number(value));
+        }
+    }
+    let axis = "what the feature adds to a candidate's score, above the mean of its choice";
+    body += &text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, muted("middle"), axis);
+    let name = format!("points-{slug}");
+    let title = format!("What features add to scores at level {}", level.level);
+    let description = format!(
+        "One dot per candidate, {} candidates drawn at random; blue dots are small values of the feature, orange ones large values. \
+         Dots right of the line speak for the candidate. Shares beyond the outermost of each hundred stand at the borders.",
+        points.values[0].len()
+    );
+    let size = (WIDTH as u32, (bottom + 44.0) as u32);
+    let svg = frame(&name, "img", size, &title, &description, &body);
+    let scopes: Vec<&str> = points
+        .features
+        .iter()
+        .map(|name| spec.features.iter().find(|f| f.name == *name).map_or("", |f| scope(f.scope)))
+        .collect();
+    let data =
+        json!({"features": points.features, "formed_as": scopes, "values": points.values, "shares": points.shares});
+    Ok(Some(Chart { name, title, svg, width: size.0, data }))
+}
+
+/// The range that holds all but one in a hundred shares at either end, and 0.
+fn range(mut shares: Vec<f64>) -> (f64, f64) {
+    shares.sort_by(f64::total_cmp);
+    let at = |q: f64| shares.get((shares.len().saturating_sub(1) as f64 * q).round() as usize).copied().unwrap_or(0.0);
+    (at(0.01).min(0.0), at(0.99).max(0.0))
+}
+
+fn legend() -> String {
+    let style = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
+    let mut body = text(WIDTH - RIGHT - 132.0, 15.0, style("end"), "feature's value: small");
+    for (i, colour) in SCALE.iter().enumerate() {
+        let _ = writeln!(
+            body,
+            "<circle cx=\"{:.1}\" cy=\"11\" r=\"5\" fill=\"{colour}\"/>",
+            WIDTH - RIGHT - 118.0 + 16.0 * i as f64
+        );
+    }
+    body + &text(WIDTH - RIGHT, 15.0, style("end"), "large")
+}
+
+/// The dots of one feature: those that would lie upon each other are stacked. One path per colour keeps the page small.
+fn dots(values: &[f32], shares: &[f64], x: impl Fn(f64) -> f64, middle: f64) -> String {
+    let mut sorted: Vec<f32> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+    sorted.sort_unstable_by(f32::total_cmp);
+    // By rank, so that one huge value does not make all others look alike; equal values look equal.
+    let colour = |value: f32| {
+        let [below, up_to] = [sorted.partition_point(|&v| v < value), sorted.partition_point(|&v| v <= value)];
+        let share = (below + up_to) as f64 / (2 * sorted.len().max(1)) as f64;
+        ((share * SCALE.len() as f64) as usize).min(SCALE.len() - 1)
+    };
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|&a, &b| shares[a].total_cmp(&shares[b]).then(a.cmp(&b)));
+    let mut paths = vec![String::new(); SCALE.len()];
+    let (mut column, mut stacked) = (f64::NEG_INFINITY, 0.0);
+    let columns = |at: f64| (at / 3.0).floor();
+    let heights = |n: f64| {
+        // 0, +1, -1, +2, -2, ...
+        let step = (n / 2.0).ceil();
+        if (n as u64).is_multiple_of(2) { -step } else { step }
+    };
+    for i in order {
+        let at = x(shares[i]);
+        if columns(at) == column {
+            stacked += 1.0;
+        } else {
+            (column, stacked) = (columns(at), 0.0);
+        }
+        let y = middle + heights(stacked % STACK) * 2.1;
+        let _ = write!(paths[colour(values[i])], "M{at:.1} {y:.1}h0");
+    }
+    let path = |(path, colour): (&String, &Colour)| match path.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"4\" stroke-linecap=\"round\" fill=\"none\"/>\n"
+        ),
+    };
+    paths.iter().zip(&SCALE).map(path).collect()
+}

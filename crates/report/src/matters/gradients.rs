@@ -1,0 +1,67 @@
+//! What the neural teacher itself goes by, by its own gradients.
+
+use crate::{
+    ReportError,
+    dot_chart::{Cell, Panel, Row, draw},
+    svg::{BLUE, Chart, Colour, ORANGE},
+    words::{count, number},
+};
+use sched_distill_toolkit::{evaluator::Estimate, explainer::TeacherGradients};
+use serde::Serialize;
+
+/// Inputs drawn per question; the data has all.
+const SHOWN: usize = 10;
+
+/// The teacher's part of the section.
+#[derive(Debug, Serialize)]
+pub(crate) struct Section {
+    /// Decisions looked at, in words.
+    decisions: String,
+    /// How far sums are off at most, in words.
+    gap: String,
+    pub(crate) chart: Chart,
+}
+
+/// Draws the attributions.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if drawing fails.
+pub(crate) fn section(found: &TeacherGradients) -> Result<Section, ReportError> {
+    const COLOURS: [Colour; 2] = [BLUE, ORANGE];
+    let (mut rows, mut description) = (Vec::new(), String::new());
+    for (i, q) in found.questions.iter().enumerate() {
+        rows.push(Row::Heading(format!("{} ({} decisions)", q.question, count(q.decisions as u64))));
+        for input in q.inputs.iter().take(SHOWN) {
+            let label = format!("{}, {}", input.feature.replace('_', " "), input.of);
+            description.push_str(&format!("{} {label}: {}. ", q.question, nats(input.size)));
+            let dot = |value: f64| Cell::Dot(Estimate { value, low: value, high: value });
+            rows.push(Row::Item { label, colour: COLOURS[i % 2], cells: vec![dot(input.size), dot(input.mean)] });
+        }
+    }
+    let panel = |title: &str, axis: &str, reference| Panel {
+        title: title.into(),
+        axis: axis.into(),
+        range: (0.0, 0.1),
+        reference,
+        write: nats,
+        tick: |v| number((1e6 * v).round() / 1e6),
+    };
+    let panels = [
+        panel("How much it moves decisions", "mean absolute share, nats", None),
+        panel("For or against what is done", "mean share, nats", Some(0.0)),
+    ];
+    let title = "What the network itself goes by".to_owned();
+    let name = "teacher-gradients".to_owned();
+    let (svg, width) = draw(&name, &title, &description, &panels, &rows)?;
+    let data = serde_json::to_value(found).unwrap_or_default();
+    Ok(Section {
+        decisions: count(found.decisions as u64),
+        gap: format!("{:.2}\u{a0}%", 100.0 * found.gap),
+        chart: Chart { name, title, svg, width, data },
+    })
+}
+
+fn nats(value: f64) -> String {
+    format!("{value:.2}").replace('-', "\u{2212}")
+}

@@ -1,0 +1,185 @@
+//! Whether the figures of a run directory make sense: what is wrong, in words that name the place.
+
+use sched_distill_core::model::Student;
+use sched_distill_toolkit::{
+    augment::Step,
+    distiller::SizeFront,
+    evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Evaluation, FidelityRow, Lead, Schedule},
+};
+
+/// Beyond this, differences of figures overflow or lose all digits.
+pub(super) const HUGE: f64 = 1e15;
+
+/// Quantiles of a distribution: 0, 1/100, ..., 1.
+const QUANTILES: usize = 101;
+
+/// A figure must be finite and lie in its interval.
+pub(super) fn estimate(place: &str, figure: &str, e: &Estimate) -> Result<(), String> {
+    let fine = |v: f64| v.abs() <= HUGE;
+    if fine(e.value) && fine(e.low) && fine(e.high) && e.low <= e.high {
+        return Ok(());
+    }
+    Err(format!("{place}: {figure} is {} [{}, {}], expected a finite figure with low <= high", e.value, e.low, e.high))
+}
+
+/// Checks the named figures that there are.
+fn estimates(place: &str, figures: &[(&str, Option<&Estimate>)]) -> Result<(), String> {
+    figures.iter().try_for_each(|(name, figure)| figure.map_or(Ok(()), |e| estimate(place, name, e)))
+}
+
+/// Checks an evaluation of the run's student.
+///
+/// # Errors
+///
+/// The first figure that makes no sense.
+pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(), String> {
+    let hash = student.hash();
+    if !evaluation.student.is_empty() && evaluation.student != hash {
+        return Err(format!(
+            "it is about the student with SHA-256 {}, but student.json has {hash}; evaluate that one with `distill evaluate`",
+            evaluation.student
+        ));
+    }
+    evaluation.fidelity.iter().try_for_each(fidelity)?;
+    evaluation.leads.iter().try_for_each(lead)?;
+    evaluation.budget.iter().try_for_each(budget)?;
+    evaluation.disagreement.iter().try_for_each(disagreement)?;
+    evaluation.closed_loop.iter().chain(&evaluation.other_workloads).try_for_each(closed_loop)
+}
+
+fn fidelity(r: &FidelityRow) -> Result<(), String> {
+    let place = format!("fidelity of `{}` at level `{}`, kind `{}`", r.scorer, r.level, r.kind);
+    let figures = [
+        ("top1", Some(&r.top1)),
+        ("top2", Some(&r.top2)),
+        ("top3", Some(&r.top3)),
+        ("regret", r.regret.as_ref()),
+        ("cross_entropy", r.cross_entropy.as_ref()),
+        ("kendall", r.kendall.as_ref()),
+        ("executed", r.executed.as_ref()),
+        ("amount_error", r.amount_error.as_ref()),
+    ];
+    estimates(&place, &figures)
+}
+
+fn lead(r: &Lead) -> Result<(), String> {
+    let place = format!("lead over `{}` at level `{}`, kind `{}`", r.over, r.level, r.kind);
+    estimates(&place, &[("top1", Some(&r.top1)), ("top3", Some(&r.top3)), ("regret", r.regret.as_ref())])
+}
+
+fn budget(b: &Budget) -> Result<(), String> {
+    estimates("budget", &[("joint", Some(&b.joint)), ("executed", Some(&b.executed))])?;
+    b.rows.iter().try_for_each(|r| {
+        let place = format!("budget of level `{}`, kind `{}`", r.level, r.kind);
+        estimates(&place, &[("share", Some(&r.share))])
+    })
+}
+
+fn disagreement(d: &Disagreement) -> Result<(), String> {
+    let place = format!("disagreement at level `{}`", d.level);
+    estimates(&place, &[("disagree", Some(&d.disagree)), ("regret", d.regret.as_ref())])?;
+    d.regions.iter().try_for_each(|r| {
+        let figures = [
+            ("share", Some(&r.share)),
+            ("disagree", Some(&r.disagree)),
+            ("regret", r.regret.as_ref()),
+            ("share_of_disagreement", r.share_of_disagreement.as_ref()),
+            ("share_of_regret", r.share_of_regret.as_ref()),
+            ("instead", r.instead.as_ref().map(|i| &i.share)),
+        ];
+        estimates(&format!("{place}, region `{}`", r.rule), &figures)
+    })
+}
+
+fn closed_loop(result: &ClosedLoop) -> Result<(), String> {
+    for p in &result.policies {
+        let place = format!("policy `{}`", p.policy);
+        let figures = [("mean_jct_ms", p.mean_jct_ms.as_ref()), ("makespan_ms", p.makespan_ms.as_ref())];
+        estimates(&place, &figures)?;
+        let time = |t: &f64| (0.0..=HUGE).contains(t);
+        if let Some(bad) = p.episode_jct_ms.iter().flatten().find(|t| !time(t)) {
+            return Err(format!("{place}: episode_jct_ms holds {bad}, expected a time of 0 ms or more"));
+        }
+        let q = &p.jct_quantiles_ms;
+        if !(q.is_empty() || q.len() == QUANTILES && q.iter().all(time) && q.is_sorted()) {
+            return Err(format!(
+                "{place}: jct_quantiles_ms holds {} numbers, expected 0 or {QUANTILES} times in order",
+                q.len()
+            ));
+        }
+    }
+    result.ratios.iter().try_for_each(|r| {
+        let place = format!("ratio of `{}` to `{}`", r.policy, r.baseline);
+        estimates(&place, &[("jct", r.jct.as_ref()), ("makespan", r.makespan.as_ref())])
+    })
+}
+
+/// Checks schedules: runs within their lanes, all of the same episode.
+///
+/// # Errors
+///
+/// The first one that makes no sense.
+pub(super) fn schedules(schedules: &[Schedule]) -> Result<(), String> {
+    for s in schedules {
+        for (i, r) in s.runs.iter().enumerate() {
+            if !(0.0 <= r.start_ms && r.start_ms <= r.end_ms && r.end_ms <= HUGE && r.lane < s.lanes) {
+                return Err(format!(
+                    "policy `{}`: run {i} is in lane {} from {} to {} ms, expected 0 <= start <= end and a lane below {}",
+                    s.policy, r.lane, r.start_ms, r.end_ms, s.lanes
+                ));
+            }
+        }
+    }
+    if let Some(other) = schedules.iter().find(|s| s.episode != schedules[0].episode) {
+        return Err(format!(
+            "policy `{}` ran episode {}, but `{}` ran episode {}; schedules are compared on the same episode",
+            other.policy, other.episode, schedules[0].policy, schedules[0].episode
+        ));
+    }
+    Ok(())
+}
+
+/// Checks a front: sizes of 1 or more and figures that make sense.
+///
+/// # Errors
+///
+/// The first one that does not.
+pub(super) fn front(front: &SizeFront) -> Result<(), String> {
+    for level in &front.levels {
+        for model in &level.models {
+            if model.size == 0 {
+                return Err(format!(
+                    "level `{}`: a model of `{}` has size 0, expected 1 or more",
+                    level.level, model.learner
+                ));
+            }
+            model.fidelity.iter().try_for_each(fidelity)?;
+        }
+    }
+    front.totals.iter().try_for_each(|t| {
+        if t.size == 0 {
+            return Err(format!("`{}` has size 0, expected 1 or more", t.student));
+        }
+        estimates(&format!("student of size {}", t.size), &[("jct_ratio", t.jct_ratio.as_ref())])
+    })
+}
+
+/// Checks the steps of a search: gains are shares of a time taken away, so at most 1.
+///
+/// # Errors
+///
+/// The first one that makes no sense.
+pub(super) fn steps(steps: &[Step]) -> Result<(), String> {
+    let share = |v: f64| (-HUGE..=1.0).contains(&v);
+    for (i, s) in steps.iter().enumerate() {
+        let fine =
+            share(s.validation_gain) && s.train_gain.is_none_or(share) && (0.0..=HUGE).contains(&s.standard_error);
+        if !fine {
+            return Err(format!(
+                "step {i}, `{}`: gain {} with standard error {}, expected a gain of at most 1 and an error of 0 or more",
+                s.what, s.validation_gain, s.standard_error
+            ));
+        }
+    }
+    Ok(())
+}

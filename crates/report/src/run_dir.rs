@@ -1,0 +1,181 @@
+//! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
+
+use super::{ReportError, explanation_checks, run_checks};
+use sched_distill_core::model::Student;
+use sched_distill_toolkit::{
+    augment::Step,
+    distiller::SizeFront,
+    evaluator::{Evaluation, Schedule},
+    explainer::{Decisions, Explanation},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+/// Version of `run.json` that this build writes and reads.
+pub const RUN_FORMAT: u32 = 1;
+
+/// What was run, from which anybody can run it again (`run.json`). It holds no clock times, so equal runs have equal bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunInfo {
+    /// Always [`RUN_FORMAT`].
+    pub format_version: u32,
+    /// Heading of the report.
+    pub title: String,
+    /// Program and version that made the run, e.g. `sched-distill 0.1.0`.
+    pub created_by: String,
+    /// Commands that make this directory again, in order.
+    pub commands: Vec<String>,
+    /// The policy that was explained.
+    pub teacher: TeacherInfo,
+    /// Workload as named by the user.
+    pub workload: String,
+    /// The user's seed.
+    pub seed: u64,
+    /// How much was recorded, split by split.
+    pub splits: Vec<SplitInfo>,
+    /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic form.".
+    pub notes: Vec<String>,
+}
+
+/// The policy that was explained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeacherInfo {
+    /// Policy as named by the user.
+    pub id: String,
+    /// Files that the policy was read from; empty for built-in policies.
+    pub files: Vec<FileHash>,
+}
+
+/// A file and its content's hash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileHash {
+    /// Name of the file as the user gave it.
+    pub path: String,
+    /// SHA-256 of its bytes in lower-case hex.
+    pub sha256: String,
+}
+
+/// How much was recorded for one split.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitInfo {
+    /// `train`, `validation`, `test` or `final`.
+    pub split: String,
+    /// Episodes recorded.
+    pub episodes: u64,
+    /// Decisions recorded.
+    pub decisions: u64,
+}
+
+/// The files of a run directory that a report draws from.
+pub(super) struct RunDir {
+    pub(super) info: RunInfo,
+    pub(super) student: Student,
+    pub(super) evaluation: Evaluation,
+    /// Empty if no schedule was recorded.
+    pub(super) schedules: Vec<Schedule>,
+    /// `None` if the student was not explained.
+    pub(super) explanation: Option<Explanation>,
+    /// `None` likewise.
+    pub(super) decisions: Option<Decisions>,
+    /// What other sizes would buy; `None` if `distill front` was not run.
+    pub(super) front: Option<SizeFront>,
+    /// What a search for edits tried; `None` if `distill augment` was not run.
+    pub(super) steps: Option<Vec<Step>>,
+}
+
+impl RunDir {
+    /// Reads and checks the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::Missing`], [`ReportError::Malformed`], [`ReportError::Student`], [`ReportError::Invalid`] or
+    /// [`ReportError::Io`], each naming the file.
+    pub(super) fn load(dir: &Path) -> Result<Self, ReportError> {
+        const DEMO: &str = "distill demo";
+        let info: RunInfo = json(&dir.join("run.json"), DEMO)?;
+        if info.format_version != RUN_FORMAT {
+            let found = info.format_version;
+            let reason = format!("format version {found} is not supported (this build reads {RUN_FORMAT})");
+            return Err(ReportError::Invalid { path: dir.join("run.json"), reason });
+        }
+        let student = dir.join("student.json");
+        const FIT: &str = "distill fit";
+        if !student.is_file() {
+            return Err(ReportError::Missing { path: student, command: FIT });
+        }
+        let student = Student::load(&student).map_err(|source| ReportError::Student { source: Box::new(source) })?;
+
+        const EVALUATE: &str = "distill evaluate";
+        let check = |e: &Evaluation| run_checks::evaluation(e, &student);
+        let evaluation = optional(dir, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
+
+        let schedules: Vec<Schedule> =
+            optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
+                .unwrap_or_default();
+        let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
+        let evaluation = with_brief_names(evaluation);
+        let front = optional(dir, "front.json", "distill front", run_checks::front)?;
+        let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
+        const EXPLAIN: &str = "distill explain";
+        let check = |e: &Explanation| explanation_checks::explanation(e, &student);
+        let explanation = optional(dir, "explanation.json", EXPLAIN, check)?;
+        let check = |d: &Decisions| explanation_checks::decisions(d, &student);
+        let decisions = optional(dir, "decisions.json", EXPLAIN, check)?;
+        Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
+    }
+}
+
+/// A policy or workload id without the folders of its file: `net:a/b/model.pt,mode=sample` is `net:model.pt,mode=sample`.
+pub(super) fn brief(id: &str) -> String {
+    let Some((name, rest)) = id.split_once(':') else { return id.to_owned() };
+    let (file, params) = rest.split_once(',').map_or((rest, String::new()), |(file, p)| (file, format!(",{p}")));
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    format!("{name}:{file}{params}")
+}
+
+/// Brief names for all policies, unless two of them would then be the same.
+fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
+    for result in evaluation.closed_loop.iter_mut().chain(&mut evaluation.other_workloads) {
+        let mut names: Vec<String> = result.policies.iter().map(|p| brief(&p.policy)).collect();
+        names.sort_unstable();
+        if names.windows(2).all(|w| w[0] != w[1]) {
+            result.policies.iter_mut().for_each(|p| p.policy = brief(&p.policy));
+            result.ratios.iter_mut().for_each(|r| (r.policy, r.baseline) = (brief(&r.policy), brief(&r.baseline)));
+        }
+        result.workload = brief(&result.workload);
+    }
+    evaluation
+}
+
+/// Reads and checks a file that need not be there.
+fn optional<T: DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    command: &'static str,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<Option<T>, ReportError> {
+    let path = dir.join(name);
+    let found: T = match json(&path, command) {
+        Err(ReportError::Missing { .. }) => return Ok(None),
+        other => other?,
+    };
+    check(&found).map_err(|reason| ReportError::Invalid { path, reason })?;
+    Ok(Some(found))
+}
+
+fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, ReportError> {
+    let path = PathBuf::from(path);
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err(ReportError::Missing { path, command }),
+        Err(source) => return Err(ReportError::Io { path, source }),
+    };
+    serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
+}

@@ -1,0 +1,166 @@
+//! How an augmented student was found: the search step by step.
+
+use super::{
+    ReportError,
+    augmented::gain_text,
+    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
+    svg::{self, BLUE, Chart, GREY, ORANGE, frame},
+    to_data,
+    words::{count, number},
+};
+use sched_distill_toolkit::augment::Step;
+use serde::Serialize;
+use serde_json::json;
+
+const WIDTH: f64 = 900.0;
+/// A 95 % interval is this many standard errors to either side.
+const NORMAL_95: f64 = 1.96;
+
+/// The search, written out and drawn.
+#[derive(Debug, Serialize)]
+pub(super) struct View {
+    tried: usize,
+    kept: usize,
+    /// What the kept steps take away together.
+    together: String,
+    episodes: String,
+    /// Every try in the order of the search.
+    rows: Vec<Line>,
+    pub(super) chart: Chart,
+}
+
+/// One try: gains as percentages, that on validation with its interval.
+#[derive(Debug, Serialize)]
+struct Line {
+    what: String,
+    train: String,
+    gain: (String, String),
+    kept: bool,
+    spent: String,
+}
+
+/// Share of the completion time that all kept steps up to each one take away together.
+fn together(steps: &[Step]) -> Vec<f64> {
+    let left = steps.iter().scan(1.0, |left, s| {
+        *left *= if s.kept { 1.0 - s.validation_gain } else { 1.0 };
+        Some(1.0 - *left)
+    });
+    left.collect()
+}
+
+fn interval(step: &Step) -> (f64, f64) {
+    let half = NORMAL_95 * step.standard_error;
+    (step.validation_gain - half, step.validation_gain + half)
+}
+
+/// Words and draws a search's steps; there is at least one.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if the chart cannot be drawn.
+pub(super) fn view(steps: &[Step]) -> Result<View, ReportError> {
+    let row = |s: &Step| Line {
+        what: s.what.clone(),
+        train: s.train_gain.map_or("–".into(), gain_text),
+        gain: (gain_text(s.validation_gain), format!("{} to {}", gain_text(interval(s).0), gain_text(interval(s).1))),
+        kept: s.kept,
+        spent: count(s.spent),
+    };
+    Ok(View {
+        tried: steps.len(),
+        kept: steps.iter().filter(|s| s.kept).count(),
+        together: together(steps).last().copied().map_or(String::new(), gain_text),
+        episodes: steps.last().map_or(String::new(), |s| count(s.spent)),
+        rows: steps.iter().map(row).collect(),
+        chart: chart(steps)?,
+    })
+}
+
+fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
+    svg::register_fonts()?;
+    let last = steps.iter().map(|s| s.spent).max().unwrap_or(1) as f64;
+    let tries = |kept: bool, label: &str, colour, mark| {
+        let of = || steps.iter().filter(move |s| s.kept == kept);
+        Series {
+            label: label.to_owned(),
+            colour,
+            dash: None,
+            mark,
+            points: of().map(|s| (s.spent as f64, s.validation_gain)).collect(),
+            whiskers: of().map(interval).collect(),
+        }
+    };
+    let tried = vec![tries(false, "not kept", GREY, Mark::Ring), tries(true, "kept", BLUE, Mark::Dot)];
+    let sums = together(steps);
+    let mut climb = vec![(0.0, 0.0)];
+    for (step, &sum) in steps.iter().zip(&sums) {
+        let at = step.spent as f64;
+        climb.extend([(at, climb.last().map_or(0.0, |p| p.1)), (at, sum)]);
+    }
+    climb.push((last, sums.last().copied().unwrap_or(0.0)));
+    let line = Series {
+        label: "all kept steps together".into(),
+        colour: ORANGE,
+        dash: Some(""),
+        mark: Mark::None,
+        points: climb,
+        whiskers: Vec::new(),
+    };
+    let keys = [Key::Series(&line), Key::Series(&tried[1]), Key::Series(&tried[0])];
+    let (mut body, below) = legend(&keys, (BESIDE + 10.0, 6.0), WIDTH - 20.0);
+    let extent = |values: &mut dyn Iterator<Item = (f64, f64)>| {
+        let (low, high) = values.fold((0.0_f64, 0.01_f64), |(a, b), (low, high)| (a.min(low), b.max(high)));
+        (low - 0.03 * (high - low), high + 0.03 * (high - low))
+    };
+    let upper = extent(&mut sums.iter().map(|&s| (s, s)));
+    let lower = extent(&mut steps.iter().map(interval));
+    let mut top = below;
+    for (title, words, range, series) in [
+        (
+            "Completion time taken away so far",
+            "of the mean completion time of the student to begin with",
+            upper,
+            vec![line.clone()],
+        ),
+        ("Each try", "gain over the student at that time, on validation episodes", lower, tried.clone()),
+    ] {
+        let area = Area { left: BESIDE + 10.0, top: top + ABOVE, width: WIDTH - BESIDE - 40.0, height: 170.0 };
+        let plot = Plot {
+            series,
+            level: Some(0.0),
+            ..Plot::new(
+                title.to_owned(),
+                Axis::linear("episodes run so far", (0.0, last), 8, number),
+                Axis::linear(words, range, 6, |share| format!("{}\u{a0}%", number(100.0 * share))),
+            )
+        };
+        body += &draw(&plot, &area);
+        top = area.bottom() + BELOW;
+    }
+    let title = "The search, step by step".to_owned();
+    let kept = steps.iter().filter(|s| s.kept).map(|s| format!("{}: {}. ", s.what, gain_text(s.validation_gain)));
+    let description = format!("Of {} tries these were kept: {}", steps.len(), kept.collect::<String>());
+    let size = (WIDTH as u32, top.ceil() as u32);
+    let svg = frame("search", "img", size, &title, &description, &body);
+    let data = json!({"steps": to_data("search", steps)?, "together": sums});
+    Ok(Chart { name: "search".into(), title, svg, width: size.0, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_gains_multiply() {
+        let step = |validation_gain, kept| Step {
+            what: String::new(),
+            train_gain: None,
+            validation_gain,
+            standard_error: 0.0,
+            kept,
+            spent: 1,
+        };
+        let sums = together(&[step(0.5, true), step(0.9, false), step(0.2, true)]);
+        assert!((sums[0] - 0.5).abs() < 1e-12 && (sums[1] - 0.5).abs() < 1e-12 && (sums[2] - 0.6).abs() < 1e-12);
+    }
+}

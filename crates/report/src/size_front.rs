@@ -1,0 +1,313 @@
+//! What would another size buy? The front of size against fidelity, and against completion time.
+
+use super::{
+    ReportError,
+    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
+    run_dir::RunDir,
+    svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, frame},
+    words::number,
+};
+use sched_distill_core::{
+    level::ALL_KINDS,
+    model::{ScoreCandidates, Student},
+};
+use sched_distill_toolkit::{
+    distiller::{By, FrontEntry, FrontLevel, SizeFront},
+    evaluator::{Estimate, FidelityRow, Role},
+};
+use serde::Serialize;
+use serde_json::json;
+
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 170.0;
+/// Kinds side by side; further kinds are in the data only.
+const COLUMNS: usize = 3;
+/// Colours and marks of learners.
+const LEARNERS: [(Colour, Mark); 5] =
+    [(BLUE, Mark::Dot), (ORANGE, Mark::Square), (GREEN, Mark::Triangle), (PURPLE, Mark::Diamond), (GREY, Mark::Cross)];
+
+/// The front of a run.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    /// The figure that decides, in words.
+    figure: &'static str,
+    /// Size of the run's student.
+    size: usize,
+    fidelity: Chart,
+    /// Completion times; `None` if no student of the front was run.
+    times: Option<Chart>,
+}
+
+/// Draws the front; `None` if there is none, or nothing in it.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if a chart cannot be drawn.
+pub(super) fn section(run: &RunDir) -> Result<Option<Section>, ReportError> {
+    let Some(front) = &run.front else { return Ok(None) };
+    svg::register_fonts()?;
+    let Some(fidelity) = fidelity(front, run)? else { return Ok(None) };
+    let times = times(front, run);
+    Ok(Some(Section { figure: name(front.by), size: run.student.size(), fidelity, times }))
+}
+
+impl Section {
+    /// The charts in the page's order.
+    pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
+        [Some(self.fidelity), self.times].into_iter().flatten()
+    }
+}
+
+/// One panel: a level, a kind, and the figure of every model that has it.
+struct Cell<'a> {
+    level: &'a str,
+    kind: &'a str,
+    points: Vec<(&'a FrontEntry, Estimate)>,
+    /// Size and figure of the run's student, measured on its test choices; no figure where there is none.
+    student: Option<(usize, Option<Estimate>)>,
+}
+
+fn fidelity(front: &SizeFront, run: &RunDir) -> Result<Option<Chart>, ReportError> {
+    let rows: Vec<Vec<Cell<'_>>> =
+        front.levels.iter().map(|level| cells(level, front.by, run)).filter(|row| !row.is_empty()).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let mut learners: Vec<&str> = Vec::new();
+    for (model, _) in rows.iter().flatten().flat_map(|c| &c.points) {
+        if !learners.contains(&model.learner.as_str()) {
+            learners.push(&model.learner);
+        }
+    }
+    let (names, below) = names(&learners);
+    let (mut body, mut top) = (names, below);
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(1).min(COLUMNS);
+    let pitch = WIDTH / columns as f64;
+    for row in &rows {
+        for (i, cell) in row.iter().take(COLUMNS).enumerate() {
+            let left = pitch * i as f64 + BESIDE;
+            let area = Area { left, top: top + ABOVE, width: pitch - BESIDE - 20.0, height: HEIGHT };
+            body += &draw(&plot(cell, front.by, &learners), &area);
+        }
+        top += ABOVE + HEIGHT + BELOW;
+    }
+    let title = "Size against fidelity, level by level".to_owned();
+    let description: String = rows.iter().flatten().map(|c| c.words(front.by)).collect();
+    let size = (WIDTH as u32, top.ceil() as u32);
+    let svg = frame("front-fidelity", "img", size, &title, &description, &body);
+    let shown: Vec<_> = rows.iter().flat_map(|row| row.iter().take(COLUMNS)).map(Cell::data).collect();
+    let data = json!({"by": front.by, "panels": shown});
+    Ok(Some(Chart { name: "front-fidelity".into(), title, svg, width: size.0, data }))
+}
+
+/// The panels of one level: its kinds in order, `all` only where there is no other.
+fn cells<'a>(level: &'a FrontLevel, by: By, run: &RunDir) -> Vec<Cell<'a>> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for row in level.models.iter().flat_map(|m| &m.fidelity) {
+        if !kinds.contains(&row.kind.as_str()) {
+            kinds.push(&row.kind);
+        }
+    }
+    if kinds.len() > 1 {
+        kinds.retain(|kind| *kind != ALL_KINDS);
+    }
+    let cell = |kind| {
+        let of = |m: &FrontEntry| m.fidelity.iter().find(|r| r.kind == kind).and_then(|r| estimate(r, by));
+        let mut points: Vec<_> = level.models.iter().filter_map(|m| Some((m, of(m)?))).collect();
+        points.sort_by_key(|(m, _)| m.size);
+        Cell { level: &level.level, kind, points, student: student(run, &level.level, kind, by) }
+    };
+    kinds.into_iter().map(cell).filter(|c| !c.points.is_empty()).collect()
+}
+
+fn student(run: &RunDir, level: &str, kind: &str, by: By) -> Option<(usize, Option<Estimate>)> {
+    let size = level_size(&run.student, level)?;
+    let rows = run.evaluation.fidelity.iter();
+    let mut own = rows.filter(|r| r.role == Role::Student && r.level == level && r.kind == kind);
+    Some((size, own.next().and_then(|r| estimate(r, by))))
+}
+
+fn level_size(student: &Student, level: &str) -> Option<usize> {
+    student.level(level).map(|models| models.scheduler().model.size().max(1))
+}
+
+impl Cell<'_> {
+    fn words(&self, by: By) -> String {
+        let ends = [self.points.first(), self.points.last()].into_iter().flatten();
+        let said: Vec<String> = ends.map(|(m, e)| format!("{} at size {}", write(by)(e.value), m.size)).collect();
+        format!("Level {}, kind {}: {} {}. ", self.level, self.kind, name(by), said.join(", "))
+    }
+
+    fn data(&self) -> serde_json::Value {
+        let models: Vec<_> = self
+            .points
+            .iter()
+            .map(|(m, e)| json!({"learner": m.learner, "size": m.size, "on_front": m.on_front, "figure": e}))
+            .collect();
+        let student = self.student.map(|(size, figure)| json!({"size": size, "figure": figure}));
+        json!({"level": self.level, "kind": self.kind, "models": models, "student": student})
+    }
+}
+
+fn plot(cell: &Cell<'_>, by: By, learners: &[&str]) -> Plot {
+    let own = cell.student.and_then(|(size, e)| Some((size, e?)));
+    let sizes = || cell.points.iter().map(|(m, _)| m.size).chain(cell.student.map(|s| s.0)).map(|n| n as f64);
+    let shown = cell.points.iter().filter(|(m, _)| m.on_front).map(|(_, e)| (e.low, e.high));
+    let values =
+        shown.chain(cell.points.iter().map(|(_, e)| (e.value, e.value))).chain(own.map(|(_, e)| (e.low, e.high)));
+    let (least, most) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (low, high)| (a.min(low), b.max(high)));
+    let margin = 0.05 * (most - least);
+    let (x, y) = (
+        (sizes().fold(f64::INFINITY, f64::min) / 1.15, sizes().fold(0.0, f64::max) * 1.15),
+        (least - margin, most + margin),
+    );
+    let mut series = vec![on_front(cell)];
+    for (i, learner) in learners.iter().enumerate() {
+        let points = cell.points.iter().filter(|(m, _)| m.learner == *learner);
+        series
+            .push(Series { points: points.map(|(m, e)| (m.size as f64, e.value)).collect(), ..of_learner(i, learner) });
+    }
+    series.extend(own.map(|(size, e)| Series {
+        points: vec![(size as f64, e.value)],
+        whiskers: vec![(e.low, e.high)],
+        ..of_student()
+    }));
+    Plot {
+        series,
+        upright: cell.student.map(|s| s.0 as f64),
+        ..Plot::new(
+            format!("{}, kind {}", cell.level, cell.kind),
+            Axis::doubling("size at the level", x),
+            Axis::linear(axis(by), y, 6, write(by)),
+        )
+    }
+}
+
+/// The models that no other one beats, joined, with their intervals.
+fn on_front(cell: &Cell<'_>) -> Series {
+    let best = || cell.points.iter().filter(|(m, _)| m.on_front);
+    Series {
+        label: "front".into(),
+        colour: MUTED,
+        dash: Some(""),
+        mark: Mark::None,
+        points: best().map(|(m, e)| (m.size as f64, e.value)).collect(),
+        whiskers: best().map(|(_, e)| (e.low, e.high)).collect(),
+    }
+}
+
+fn of_learner(place: usize, learner: &str) -> Series {
+    let (colour, _) = LEARNERS[place % LEARNERS.len()];
+    // Beyond five learners, colours meet other marks.
+    let (_, mark) = LEARNERS[(place + place / LEARNERS.len()) % LEARNERS.len()];
+    Series { label: learner.to_owned(), colour, dash: None, mark, points: Vec::new(), whiskers: Vec::new() }
+}
+
+fn of_student() -> Series {
+    Series {
+        label: "the run's student, on test data".into(),
+        colour: INK,
+        dash: None,
+        mark: Mark::Ring,
+        points: Vec::new(),
+        whiskers: Vec::new(),
+    }
+}
+
+fn names(learners: &[&str]) -> (String, f64) {
+    let mut series: Vec<Series> = learners.iter().enumerate().map(|(i, l)| of_learner(i, l)).collect();
+    series.push(Series {
+        label: "on the front".into(),
+        dash: Some(""),
+        colour: MUTED,
+        mark: Mark::None,
+        ..of_student()
+    });
+    series.push(of_student());
+    let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
+    keys.push(Key::Upright("its size at the level"));
+    legend(&keys, (BESIDE, 6.0), WIDTH - 20.0)
+}
+
+/// Completion times of the students of every total size relative to the teacher's; `None` if none was run.
+fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
+    let points: Vec<(usize, Estimate)> = front.totals.iter().filter_map(|t| Some((t.size, t.jct_ratio?))).collect();
+    let own = own_ratio(run).map(|e| (run.student.size().max(1), e));
+    let all = || points.iter().chain(&own);
+    let (low, high) = all().fold((0.98, 1.02), |(a, b): (f64, f64), (_, e)| (a.min(e.low), b.max(e.high)));
+    let (first, last) = (points.iter().map(|p| p.0).min()?, all().map(|p| p.0).max()?);
+    let first = own.map_or(first, |(size, _)| size.min(first));
+    let of = |label: &str, colour, mark, points: &[(usize, Estimate)]| Series {
+        label: label.to_owned(),
+        colour,
+        dash: (mark == Mark::Dot).then_some(""),
+        mark,
+        points: points.iter().map(|(n, e)| (*n as f64, e.value)).collect(),
+        whiskers: points.iter().map(|(_, e)| (e.low, e.high)).collect(),
+    };
+    let mut series = vec![of("best student of each size, on validation episodes", BLUE, Mark::Dot, &points)];
+    series.extend(own.map(|own| of("the run's student, on test episodes", INK, Mark::Ring, &[own])));
+    let keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
+    let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
+    let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 200.0 };
+    let margin = 0.04 * (high - low);
+    let plot = Plot {
+        series,
+        level: Some(1.0),
+        ..Plot::new(
+            String::new(),
+            Axis::doubling("size over all levels", (first as f64 / 1.15, last as f64 * 1.15)),
+            Axis::linear(
+                "mean completion time ÷ teacher's, below 1 is better",
+                (low - margin, high + margin),
+                5,
+                number,
+            ),
+        )
+    };
+    let title = "Size against completion time".to_owned();
+    let said = points.iter().map(|(n, e)| format!("size {n}: {}. ", number(e.value)));
+    let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
+    let svg = frame("front-jct", "img", size, &title, &said.collect::<String>(), &(names + &draw(&plot, &area)));
+    let point = |(size, e): &(usize, Estimate)| json!({"size": size, "jct_ratio": e});
+    let data = json!({"totals": points.iter().map(point).collect::<Vec<_>>(), "student": own.as_ref().map(point)});
+    Some(Chart { name: "front-jct".into(), title, svg, width: size.0, data })
+}
+
+/// The run's student against its teacher.
+fn own_ratio(run: &RunDir) -> Option<Estimate> {
+    let result = run.evaluation.closed_loop.as_ref()?;
+    result.student_to(&result.first(Role::Teacher)?.policy)?.jct
+}
+
+fn estimate(row: &FidelityRow, by: By) -> Option<Estimate> {
+    match by {
+        By::Top1 => Some(row.top1),
+        By::Top3 => Some(row.top3),
+        By::Regret => row.regret,
+        By::CrossEntropy => row.cross_entropy,
+    }
+}
+
+fn name(by: By) -> &'static str {
+    match by {
+        By::Top1 => "top-1 agreement",
+        By::Top3 => "top-3 agreement",
+        By::Regret => "regret",
+        By::CrossEntropy => "cross-entropy",
+    }
+}
+
+fn axis(by: By) -> &'static str {
+    match by {
+        By::Top1 => "top-1 agreement (more is better)",
+        By::Top3 => "top-3 agreement (more is better)",
+        By::Regret => "regret (less is better)",
+        By::CrossEntropy => "cross-entropy, nats (less is better)",
+    }
+}
+
+fn write(by: By) -> fn(f64) -> String {
+    if by.grows() { |share| format!("{}\u{a0}%", number(share * 100.0)) } else { number }
+}

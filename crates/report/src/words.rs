@@ -1,0 +1,279 @@
+//! Numbers and rules in words: how the report writes a value, an interval, a test of a tree.
+//!
+//! Numbers carry three significant digits: enough to read, few enough to compare. Exact values stand in the data files.
+
+use sched_distill_core::level::{FLAG, FeatureSpec, Scope};
+use sched_distill_toolkit::evaluator::{Estimate, Role};
+
+/// A number with three significant digits, thousands separated, a real minus sign.
+pub(super) fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs();
+    if !(1e-4..1e9).contains(&magnitude) {
+        let text = format!("{value:.2e}");
+        return text.replace('-', "\u{2212}");
+    }
+    let decimals = (2 - magnitude.log10().floor() as i32).max(0) as usize;
+    let text = format!("{magnitude:.decimals$}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    let sign = if value < 0.0 { "\u{2212}" } else { "" };
+    format!("{sign}{}{dot}{fraction}", grouped(whole))
+}
+
+/// A policy with its role, which its name may begin with: `teacher: fair`, `student: runs/a/student.json`.
+pub(super) fn with_role(role: Role, policy: &str) -> String {
+    let name = policy.strip_prefix(role.name()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(policy);
+    format!("{role}: {name}")
+}
+
+/// A count with thousands separated.
+pub(super) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number that is not negative with one decimal, thousands separated, for columns of figures.
+pub(super) fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
+    match text.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
+        None => text,
+    }
+}
+
+/// A share as a percentage with one decimal (`87.3 %`).
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", share * 100.0).replace('-', "\u{2212}")
+}
+
+/// A number with exactly two (or, below 0.1, three) decimals, for columns of figures that share a unit.
+pub(super) fn decimal(value: f64) -> String {
+    let decimals = if value.abs() < 0.1 { 3 } else { 2 };
+    format!("{value:.decimals$}").replace('-', "\u{2212}")
+}
+
+/// A time in the largest unit that keeps it at 2 or more, e.g. `850 ms`, `12.3 s`, `4.2 min`.
+pub(super) fn time(ms: f64) -> String {
+    let (scale, unit) = time_unit(ms);
+    format!("{}\u{a0}{unit}", number(ms / scale))
+}
+
+/// The unit in which [`time`] would write `ms`, as (milliseconds per unit, name).
+pub(super) fn time_unit(ms: f64) -> (f64, &'static str) {
+    match ms.abs() {
+        t if t < 1e3 => (1.0, "ms"),
+        t if t < 120e3 => (1e3, "s"),
+        t if t < 7200e3 => (60e3, "min"),
+        _ => (3600e3, "h"),
+    }
+}
+
+/// A value with its unit; units of time are scaled, shares become percentages.
+pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
+    if feature.scope == Scope::Share && matches!(feature.unit.as_str(), "1" | "") {
+        return format!("{}\u{a0}%", number(value * 100.0));
+    }
+    match feature.unit.as_str() {
+        "1" | "" => number(value),
+        FLAG if value == 0.0 => "no".to_owned(),
+        FLAG if value == 1.0 => "yes".to_owned(),
+        FLAG => number(value),
+        unit if unit == "ms" || unit.starts_with("ms·") => {
+            let (scale, name) = time_unit(value);
+            format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
+        }
+        unit => format!("{}\u{a0}{unit}", number(value)),
+    }
+}
+
+/// What a feature is: a value with its unit, `yes` or `no` for flags.
+pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
+    match (feature.unit.as_str(), value) {
+        (FLAG, 0.0) => "no".to_owned(),
+        (FLAG, 1.0) => "yes".to_owned(),
+        _ => quantity(value, feature),
+    }
+}
+
+/// A feature's name for readers: underscores become spaces, and the part that its scope already says is dropped.
+pub(super) fn label(feature: &FeatureSpec) -> String {
+    let name = feature.name.replace('_', " ");
+    let suffix = match feature.scope {
+        Scope::Absolute | Scope::Share => "",
+        Scope::Rank => " rank",
+        Scope::Ratio => " ratio",
+    };
+    match name.strip_suffix(suffix) {
+        Some(short) if !short.trim().is_empty() => short.to_owned(),
+        _ => name,
+    }
+}
+
+/// The same with how its value is formed, for places that do not say so otherwise.
+pub(super) fn full_label(feature: &FeatureSpec) -> String {
+    match feature.scope {
+        Scope::Rank => format!("{}, rank", label(feature)),
+        Scope::Ratio => format!("{}, ratio", label(feature)),
+        Scope::Absolute | Scope::Share => label(feature),
+    }
+}
+
+/// A scope for readers.
+pub(super) fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Absolute => "its own unit",
+        Scope::Share => "share of the total",
+        Scope::Rank => "rank in the choice (0 = smallest)",
+        Scope::Ratio => "ratio to the smallest in the choice",
+    }
+}
+
+/// The test of an inner node in words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Test {
+    /// The feature, e.g. `remaining work`.
+    pub(super) subject: String,
+    /// The question asked at the node, e.g. `≤ 1.8 × the smallest`.
+    pub(super) question: String,
+    /// Label of the edge to the left child.
+    pub(super) left_edge: &'static str,
+    /// Label of the edge to the right child.
+    pub(super) right_edge: &'static str,
+    /// The condition that holds in the left child.
+    pub(super) left: String,
+    /// The condition that holds in the right child.
+    pub(super) right: String,
+}
+
+/// Puts `feature <= threshold` in words.
+pub(super) fn test(feature: &FeatureSpec, threshold: f32) -> Test {
+    let (t, subject) = (f64::from(threshold), label(feature));
+    if feature.unit == FLAG && (0.0..1.0).contains(&t) {
+        return Test {
+            question: "true?".to_owned(),
+            left_edge: "no",
+            right_edge: "yes",
+            left: format!("{subject}: no"),
+            right: format!("{subject}: yes"),
+            subject,
+        };
+    }
+    let (question, left, right) = match feature.scope {
+        Scope::Rank if (0.0..1.0).contains(&t) => {
+            ("the smallest?".to_owned(), format!("{subject}: the smallest"), format!("{subject}: not the smallest"))
+        }
+        // Ranks are whole numbers from 0, so `<= 2.5` means the first three places.
+        Scope::Rank if (1.0..1e6).contains(&t) => {
+            let places = t.floor() as u64 + 1;
+            (
+                format!("among the {places} smallest?"),
+                format!("{subject}: among the {places} smallest"),
+                format!("{subject}: not among the {places} smallest"),
+            )
+        }
+        Scope::Ratio => compare(&subject, &format!("{} × the smallest", number(t))),
+        _ => compare(&subject, &quantity(t, feature)),
+    };
+    Test { subject, question, left_edge: "yes", right_edge: "no", left, right }
+}
+
+fn compare(subject: &str, value: &str) -> (String, String, String) {
+    (format!("≤ {value}?"), format!("{subject} ≤ {value}"), format!("{subject} > {value}"))
+}
+
+/// Joins words as a reader expects: `a`, `a and b`, `a, b and c`.
+pub(super) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// An estimate as `value [low, high]`, each part written by `write`; a unit that all parts share is said once.
+pub(super) fn interval(estimate: &Estimate, write: fn(f64) -> String) -> String {
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(write);
+    let unit = |text: &str| text.split_once('\u{a0}').map(|(_, unit)| unit.to_owned());
+    match (unit(&value), unit(&low), unit(&high)) {
+        (Some(a), Some(b), Some(c)) if a == b && b == c => {
+            let bare = |text: &str| text.split('\u{a0}').next().unwrap_or_default().to_owned();
+            format!("{value} [{}, {}]", bare(&low), bare(&high))
+        }
+        _ => format!("{value} [{low}, {high}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feature(name: &str, unit: &str, scope: Scope) -> FeatureSpec {
+        FeatureSpec { name: name.into(), unit: unit.into(), meaning: String::new(), scope, version: 1, whole: false }
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.98765, "0.988"),
+            (12.0, "12"),
+            (-3.456, "\u{2212}3.46"),
+            (1234.5, "1,234"),
+            (12_345_678.0, "12,345,678"),
+            (2e-6, "2.00e\u{2212}6"),
+            (999.96, "1,000"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text, "{value}");
+        }
+        assert_eq!(time(90_500.0), "90.5\u{a0}s");
+        assert_eq!(time(600_000.0), "10\u{a0}min");
+    }
+
+    #[test]
+    fn a_rank_test_counts_places() {
+        let f = feature("remaining_work_rank", "1", Scope::Rank);
+        assert_eq!(test(&f, 2.5).left, "remaining work: among the 3 smallest");
+        assert_eq!(test(&f, 2.0).left, "remaining work: among the 3 smallest");
+        assert_eq!(test(&f, 0.5).right, "remaining work: not the smallest");
+        assert_eq!(test(&f, -1.0).left, "remaining work ≤ \u{2212}1");
+    }
+
+    #[test]
+    fn a_flag_is_answered_with_yes_on_the_right() {
+        let t = test(&feature("is_source", "0/1", Scope::Absolute), 0.5);
+        assert_eq!((t.left.as_str(), t.right_edge), ("is source: no", "yes"));
+        let flag = feature("is_source", "0/1", Scope::Absolute);
+        assert_eq!([0.0, 1.0, 0.5].map(|v| value(v, &flag)), ["no", "yes", "0.5"]);
+    }
+
+    #[test]
+    fn an_interval_says_a_shared_unit_once() {
+        let e = Estimate { value: 0.745, low: 0.714, high: 0.776 };
+        assert_eq!(interval(&e, percent), "74.5\u{a0}% [71.4, 77.6]");
+        let e = Estimate { value: 119e3, low: 110e3, high: 126e3 };
+        assert_eq!(interval(&e, time), "119\u{a0}s [110\u{a0}s, 2.1\u{a0}min]");
+    }
+
+    #[test]
+    fn units_scale_and_ratios_name_their_base() {
+        let work = feature("work", "ms·tasks", Scope::Absolute);
+        assert_eq!(test(&work, 2_400_000.0).left, "work ≤ 40\u{a0}min·tasks");
+        assert_eq!(test(&feature("age_ratio", "1", Scope::Ratio), 1.5).right, "age > 1.5 × the smallest");
+        assert_eq!(test(&feature("busy", "1", Scope::Share), 0.25).left, "busy ≤ 25\u{a0}%");
+    }
+}

@@ -1,0 +1,352 @@
+//! Where students are tried out: paired episodes with the same luck, never run twice.
+
+use super::{AugmentError, moves};
+use crate::recorder::{EpisodeId, Progress, run_episode};
+use rayon::prelude::*;
+use sched_distill_core::{
+    file,
+    model::{Guard, Model, Pick, Structure, Student},
+    policy::{Policy, StudentPolicy},
+    rng::Split,
+    scenario::{Answer, ChoiceRows, Questions, Scenario},
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    io::{BufWriter, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// What identifies a student in the journal: all that decides how it schedules.
+pub(super) type Key = [u8; 12];
+
+/// A line of the journal.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    student: String,
+    split: Split,
+    episode: u32,
+    /// ln of the mean completion time in ms; `None` for an episode that stalled.
+    ln_jct: Option<f64>,
+}
+
+/// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
+/// journal on disk: the same search started again finds there what it had already run.
+pub struct Arena<'a, S: Scenario> {
+    workloads: &'a [Box<S::Workload>],
+    seed: u64,
+    known: HashMap<(Key, Split, u32), f64>,
+    journal: Option<(PathBuf, BufWriter<File>)>,
+    spent: u64,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+/// Runs single episodes.
+pub(super) struct Runner<'a, S: Scenario> {
+    workloads: &'a [Box<S::Workload>],
+    seed: u64,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+impl<S: Scenario> Runner<'_, S> {
+    /// ln of the mean completion time in ms; +∞ if the policy strands the cluster.
+    pub(super) fn run(&self, policy: &StudentPolicy<S>, split: Split, episode: u32) -> Result<f64, AugmentError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(AugmentError::Interrupted);
+        }
+        let id = EpisodeId { seed: self.seed, split, episode };
+        let workload = of_episode(self.workloads, episode);
+        let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
+        self.progress.episode(run.outcome.decisions);
+        Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
+    }
+}
+
+/// Episodes go round the workloads.
+fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
+    &workloads[episode as usize % workloads.len()]
+}
+
+impl<'a, S: Scenario> Arena<'a, S> {
+    /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the episodes.
+    ///
+    /// # Panics
+    ///
+    /// Without a workload.
+    #[must_use]
+    pub fn new(workloads: &'a [Box<S::Workload>], seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
+        assert!(!workloads.is_empty(), "an arena needs a workload");
+        Self { workloads, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
+    }
+
+    /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, or a whole line is no entry.
+    pub fn with_journal(mut self, path: &Path) -> Result<Self, AugmentError> {
+        let io = |source| AugmentError::Io { path: path.to_owned(), source };
+        let text = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(io(e)),
+        };
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        for (number, line) in text[..whole].split(|&b| b == b'\n').enumerate().filter(|(_, l)| !l.is_empty()) {
+            let bad = |problem: String| AugmentError::Journal { path: path.to_owned(), line: number + 1, problem };
+            let entry: Line = serde_json::from_slice(line).map_err(|e| bad(e.to_string()))?;
+            let key = unhex(&entry.student).ok_or_else(|| bad("`student` is not 24 hex digits".to_owned()))?;
+            self.known.insert((key, entry.split, entry.episode), entry.ln_jct.unwrap_or(f64::INFINITY));
+        }
+        let file = File::options().create(true).append(true).open(path).map_err(io)?;
+        file.set_len(whole as u64).map_err(io)?;
+        self.journal = Some((path.to_owned(), BufWriter::new(file)));
+        Ok(self)
+    }
+
+    /// Ends the search: its journal is put into order, so that it has the same bytes whether or not the search was
+    /// interrupted on the way.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn finish(self) -> Result<(), AugmentError> {
+        let Some((path, journal)) = self.journal else { return Ok(()) };
+        drop(journal);
+        let mut known: Vec<((Key, Split, u32), f64)> = self.known.into_iter().collect();
+        known.sort_unstable_by_key(|&((key, split, episode), _)| (split, episode, key));
+        let lines: String =
+            known.iter().map(|&((key, split, episode), ln_jct)| line(key, split, episode, ln_jct)).collect();
+        file::write(&path, lines.as_bytes()).map_err(|source| AugmentError::Io { path, source })
+    }
+
+    /// Episodes asked for so far, those that the journal already knew included.
+    #[must_use]
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// ln of the mean completion time in ms of each student in each episode, shape `(students, episodes)`; +∞ where a
+    /// student strands the cluster. The same for any number of threads.
+    ///
+    /// # Errors
+    ///
+    /// A student that cannot schedule, an interruption, a journal that cannot be written.
+    pub fn run(
+        &mut self,
+        students: &[&Student],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<Vec<Vec<f64>>, AugmentError> {
+        let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
+        let (mut open, mut planned) = (Vec::new(), HashSet::new());
+        for (student, &key) in keys.iter().enumerate() {
+            let policy = StudentPolicy::<S>::new(students[student], "a candidate".as_ref(), None)?;
+            let missing = episodes.clone().filter(|&e| !self.known.contains_key(&(key, split, e)));
+            // The same student twice among the candidates is run once.
+            let missing: Vec<u32> = missing.filter(|&e| planned.insert((key, e))).collect();
+            self.spent += u64::from(episodes.end - episodes.start);
+            let known = episodes.len() - missing.len();
+            (0..known).for_each(|_| self.progress.episode(0));
+            let policy = std::sync::Arc::new(policy);
+            open.extend(missing.into_iter().map(|e| (key, e, student, std::sync::Arc::clone(&policy))));
+        }
+        let results: Vec<Result<f64, AugmentError>> =
+            open.par_iter().map(|(_, episode, _, policy)| self.runner().run(policy, split, *episode)).collect();
+        let mut failed = None;
+        for ((key, episode, _, _), result) in open.iter().zip(results) {
+            match result {
+                Ok(ln_jct) => {
+                    self.known.insert((*key, split, *episode), ln_jct);
+                    self.note(*key, split, *episode, ln_jct)?;
+                }
+                Err(e) => failed = failed.or(Some(e)),
+            }
+        }
+        if let Some((_, journal)) = &mut self.journal {
+            journal.flush().map_err(AugmentError::Write)?;
+        }
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(keys.iter().map(|&k| episodes.clone().map(|e| self.known[&(k, split, e)]).collect()).collect()),
+        }
+    }
+
+    fn runner(&self) -> Runner<'a, S> {
+        Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
+    }
+
+    /// For a student that is run outside, beside others: what runs it, and what is known of each of the episodes, which count
+    /// as spent.
+    pub(super) fn lend(&mut self, key: Key, split: Split, episodes: Range<u32>) -> (Runner<'a, S>, Vec<Option<f64>>) {
+        self.spent += episodes.len() as u64;
+        let known: Vec<Option<f64>> = episodes.map(|e| self.known.get(&(key, split, e)).copied()).collect();
+        known.iter().flatten().for_each(|_| self.progress.episode(0));
+        (self.runner(), known)
+    }
+
+    /// Takes in what was run outside: ln of the mean completion time of an episode of a student.
+    pub(super) fn take_in(&mut self, runs: &[(Key, u32, f64)], split: Split) -> Result<(), AugmentError> {
+        for &(key, episode, ln_jct) in runs {
+            if self.known.insert((key, split, episode), ln_jct).is_none() {
+                self.note(key, split, episode, ln_jct)?;
+            }
+        }
+        self.journal.as_mut().map_or(Ok(()), |(_, journal)| journal.flush().map_err(AugmentError::Write))
+    }
+
+    fn note(&mut self, key: Key, split: Split, episode: u32, ln_jct: f64) -> Result<(), AugmentError> {
+        let Some((_, journal)) = &mut self.journal else { return Ok(()) };
+        journal.write_all(line(key, split, episode, ln_jct).as_bytes()).map_err(AugmentError::Write)
+    }
+
+    /// Fills in the deviation within choices of some terms of spline logits (places of level and term), on the states that the
+    /// student visits in `episodes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::run`].
+    pub(super) fn measure_spreads(
+        &self,
+        student: &mut Student,
+        terms: &[(usize, usize)],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<(), AugmentError> {
+        let driver = StudentPolicy::<S>::new(student, "a candidate".as_ref(), None)?;
+        let (mut questions, silent) = (S::Questions::default(), S::Probabilities::default());
+        let (mut path, mut choice, mut x) = (Vec::new(), ChoiceRows::default(), Vec::new());
+        // Per term: candidates, and their summed squared distance from the choice's mean.
+        let mut sums = vec![(0.0, 0.0); terms.len()];
+        for episode in episodes {
+            let id = EpisodeId { seed: self.seed, split, episode };
+            let workload = of_episode(self.workloads, episode);
+            run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
+                questions.update(seen);
+                path.clear();
+                let answer = Answer { decision, probabilities: &silent };
+                while questions.choice(seen, &path, &answer, false, &mut choice) {
+                    x.clear();
+                    questions.rows(seen, &path, false, &mut x);
+                    let spec = &student.feature_set.levels[path.len()];
+                    for (&(level, term), (n, square)) in terms.iter().zip(&mut sums) {
+                        let Model::SplineLogit(model) = &student.levels[level].scheduler().model else { continue };
+                        // A student may have its levels in any order.
+                        if student.levels[level].level != spec.name {
+                            continue;
+                        }
+                        let values = || x.chunks_exact(spec.features.len()).map(|row| model.terms[term].of(row));
+                        let mean = values().sum::<f64>() / values().len().max(1) as f64;
+                        *n += values().len() as f64;
+                        *square += values().map(|v| (v - mean).powi(2)).sum::<f64>();
+                    }
+                    match choice.chosen {
+                        Some(chosen) => path.push(chosen),
+                        None => break,
+                    }
+                }
+            })?;
+        }
+        for (&(level, term), (n, square)) in terms.iter().zip(sums) {
+            if let Model::SplineLogit(model) = student.levels[level].scheduler_mut() {
+                model.terms[term].sd = moves::round((square / f64::max(n, 1.0)).sqrt());
+            }
+        }
+        Ok(())
+    }
+
+    /// Share of the decisions of `student` that each of `others` would make differently, on the states that `student`
+    /// visits in `episodes`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::run`].
+    pub fn departures(
+        &self,
+        student: &Student,
+        others: &[&Student],
+        split: Split,
+        episodes: Range<u32>,
+    ) -> Result<Vec<f64>, AugmentError> {
+        let policy = |s: &Student| StudentPolicy::<S>::new(s, "a candidate".as_ref(), None);
+        let driver = policy(student)?;
+        let others: Vec<StudentPolicy<S>> = others.iter().map(|s| policy(s)).collect::<Result<_, _>>()?;
+        let counts: Vec<Result<(u64, Vec<u64>), AugmentError>> = episodes
+            .into_par_iter()
+            .map(|episode| {
+                let mut asked: Vec<Box<dyn Policy<S>>> = others.iter().map(Policy::fresh).collect();
+                let (mut decisions, mut different) = (0, vec![0; asked.len()]);
+                let mut problem = None;
+                let mut ignored = S::Probabilities::default();
+                let id = EpisodeId { seed: self.seed, split, episode };
+                let workload = of_episode(self.workloads, episode);
+                run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
+                    decisions += 1;
+                    for (other, count) in asked.iter_mut().zip(&mut different) {
+                        match other.decide(seen, &mut ignored) {
+                            Ok(answer) => *count += u64::from(answer != decision),
+                            Err(e) => problem = Some(e),
+                        }
+                    }
+                })?;
+                problem.map_or(Ok((decisions, different)), |e| Err(e.into()))
+            })
+            .collect();
+        let (mut decisions, mut different) = (0, vec![0; others.len()]);
+        for count in counts {
+            let (n, d) = count?;
+            decisions += n;
+            different.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
+        }
+        Ok(different.into_iter().map(|d| d as f64 / (decisions as f64).max(1.0)).collect())
+    }
+}
+
+/// Hash of what schedules: structure, models, what is taken of their probabilities, and guards, without what is said about them.
+pub(super) fn key(student: &Student) -> Key {
+    let models: Vec<(&Model, Pick, f64)> = student
+        .levels
+        .iter()
+        .map(|l| match (student.structure, l.pick) {
+            (Structure::Hierarchical, Pick::Mode) => (&l.scheduler().model, l.pick, 0.0),
+            // The temperature decides where the median lies, and which path is the most probable one.
+            _ => (&l.scheduler().model, l.pick, l.scheduler().temperature),
+        })
+        .collect();
+    let bare = |g: &Guard| Guard { evidence: sched_distill_core::model::Evidence::default(), ..g.clone() };
+    let guards: Vec<Guard> = student.guards.iter().map(bare).collect();
+    // Plain data serialises.
+    let text = serde_json::to_vec(&(student.structure, models, guards)).unwrap_or_default();
+    let mut key = Key::default();
+    let len = key.len();
+    key.copy_from_slice(&Sha256::digest(text)[..len]);
+    key
+}
+
+/// A line of the journal.
+fn line(key: Key, split: Split, episode: u32, ln_jct: f64) -> String {
+    let line = Line { student: hex(&key), split, episode, ln_jct: ln_jct.is_finite().then_some(ln_jct) };
+    // Plain data serialises.
+    serde_json::to_string(&line).unwrap_or_default() + "\n"
+}
+
+fn hex(key: &Key) -> String {
+    key.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Key> {
+    let mut key = Key::default();
+    if text.len() != 2 * key.len() || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in key.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()?;
+    }
+    Some(key)
+}

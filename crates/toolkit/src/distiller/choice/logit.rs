@@ -1,0 +1,275 @@
+//! Logits by Newton's method, with standard errors that allow for dependence within episodes.
+//!
+//! With weights scaled to the sum 1 and terms centred and scaled within choices, the fit minimises
+//! `f(β) = Σ w · loss(β) + ridge / 2 · |β|²`, which is convex: Newton's steps, halved until they help, find its only minimum.
+//!
+//! Standard errors are those of the sandwich `H⁻¹ (G / (G − 1) · Σ s_g s_gᵀ) H⁻¹`, where `H` is the second derivative of `f`
+//! and `s_g` the summed slope of the loss over the choices of cluster `g` of `G` (Liang and Zeger 1986). They hold although
+//! the targets are probabilities rather than draws, and however alike the choices of an episode are. The ridge's bias is not
+//! in them.
+
+use super::{
+    LogitError, LogitParams, ValidLogitParams,
+    data::ChoiceData,
+    design::{BLOCK, Design},
+    objective::loss,
+};
+use crate::distiller::cholesky;
+use linfa::ParamGuard;
+use rayon::prelude::*;
+use sched_distill_core::model::ChoiceLogit;
+use std::collections::BTreeMap;
+
+/// Newton's steps are given up after this number; seven or so are usual.
+const MOST_STEPS: usize = 200;
+
+/// The last step is the one that lowers the loss by less than half of this: Newton's steps square what is left.
+const CLOSE: f64 = 1e-14;
+
+/// The same while terms are searched for.
+const CLOSE_ENOUGH: f64 = 1e-7;
+
+/// Share of the decrease promised by the slope that a step must bring.
+const ARMIJO: f64 = 1e-4;
+
+/// A step that does not help at this length never will.
+const LEAST_STEP: f64 = 1e-8;
+
+/// A pivot below this share of its diagonal is rounding: the term is a combination of those before it.
+const LEAST_PIVOT: f64 = 1e-11;
+
+/// Without a penalty, less curvature than this everywhere means that the coefficients run away.
+const LEAST_CURVATURE: f64 = 1e-9;
+
+/// Fits a conditional or a pairwise logit; coefficients are in score per unit of each feature.
+///
+/// The result does not depend on the number of threads.
+///
+/// # Errors
+///
+/// [`LogitError`]: a bad parameter, data that do not fit together or are not finite, features that never differ within a
+/// choice, and, without a ridge, features that are combinations of others or tell the choices perfectly.
+///
+/// ```
+/// use sched_distill_toolkit::distiller::{ChoiceData, LogitParams, fit_logit};
+/// // One choice between x = 0 and x = 2: ln(0.8 / 0.2) = 2 β.
+/// let data = ChoiceData {
+///     x: &[0.0f32, 2.0], width: 1, bounds: &[0, 2], probability: &[0.2, 0.8], weight: &[1.0], cluster: &[0],
+/// };
+/// let logit = fit_logit(&data, &LogitParams::default().ridge(0.0))?;
+/// assert!((logit.coefficient[0] - 4f64.ln() / 2.0).abs() < 1e-9);
+/// # Ok::<(), sched_distill_toolkit::distiller::LogitError>(())
+/// ```
+pub fn fit_logit<T: Copy + Into<f64> + Sync>(
+    data: &ChoiceData<'_, T>,
+    params: &LogitParams,
+) -> Result<ChoiceLogit, LogitError> {
+    fit_valid(data, params.check_ref()?)
+}
+
+pub(super) fn fit_valid<T: Copy + Into<f64> + Sync>(
+    data: &ChoiceData<'_, T>,
+    params: &ValidLogitParams,
+) -> Result<ChoiceLogit, LogitError> {
+    fit_from(data, params, None, Effort::Full).map(|fitted| fitted.logit)
+}
+
+/// How well a logit is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::distiller) enum Effort {
+    /// Close enough to compare sets of terms; no standard errors.
+    Search,
+    /// To the last digits.
+    Full,
+}
+
+/// A logit with what a search for its terms needs.
+pub(in crate::distiller) struct Fitted {
+    pub(in crate::distiller) logit: ChoiceLogit,
+    /// By used term, in order: about how much the objective grows without it, β² / 2 (H⁻¹)ⱼⱼ.
+    pub(in crate::distiller) loss_without: Vec<f64>,
+    /// The objective: mean loss and penalty.
+    pub(in crate::distiller) value: f64,
+}
+
+/// Fits from coefficients near the best ones, if there are any: in score per unit, one per term.
+pub(in crate::distiller) fn fit_from<T: Copy + Into<f64> + Sync>(
+    data: &ChoiceData<'_, T>,
+    params: &ValidLogitParams,
+    start: Option<&[f64]>,
+    effort: Effort,
+) -> Result<Fitted, LogitError> {
+    let total = data.check()?;
+    let design = Design::new(data, total, params)?;
+    let problem = Problem { data, design: &design, params, total };
+    let k = design.used.len();
+    let mut beta: Vec<f64> = match start {
+        None => vec![0.0; k],
+        Some(list) => design.used.iter().map(|&term| list[term] * design.sd[term]).collect(),
+    };
+    let mut at = problem.sums(&beta, false);
+    let factor = |hessian: &[f64]| {
+        let singular = |i: usize| LogitError::Singular { term: design.term(design.used[i]) };
+        cholesky::factor(hessian.to_vec(), k, LEAST_PIVOT).map_err(singular)
+    };
+    for _ in 0..MOST_STEPS {
+        let step = cholesky::solve(&factor(&at.hessian)?, &at.gradient);
+        let promise: f64 = step.iter().zip(&at.gradient).map(|(s, g)| s * g).sum();
+        let last = promise <= if effort == Effort::Full { CLOSE } else { CLOSE_ENOUGH };
+        let mut length = 1.0;
+        let next = loop {
+            let trial: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b - length * s).collect();
+            let sums = problem.sums(&trial, false);
+            // The last step is too short for a decrease that could be told from rounding.
+            if last || sums.value <= at.value - ARMIJO * length * promise {
+                break Some((trial, sums));
+            }
+            length /= 2.0;
+            if length < LEAST_STEP {
+                break None;
+            }
+        };
+        let Some(next) = next else { break };
+        (beta, at) = next;
+        if last {
+            break;
+        }
+    }
+    let hessian = factor(&at.hessian)?;
+    let flattest = (0..k).map(|i| at.hessian[i * k + i]).fold(f64::INFINITY, f64::min);
+    if params.ridge == 0.0 && k > 0 && flattest < LEAST_CURVATURE {
+        return Err(LogitError::Separable);
+    }
+    let errors = (effort == Effort::Full).then(|| problem.standard_errors(&beta, &hessian)).flatten();
+    let loss_without = (0..k).map(|i| {
+        let unit: Vec<f64> = (0..k).map(|j| f64::from(u8::from(i == j))).collect();
+        beta[i] * beta[i] / (2.0 * cholesky::solve(&hessian, &unit)[i])
+    });
+    let loss_without = loss_without.collect();
+    let terms = design.sd.len();
+    let natural = |scaled: Vec<f64>| {
+        let mut list = vec![0.0; terms];
+        design.used.iter().zip(scaled).for_each(|(&term, v)| list[term] = v / design.sd[term]);
+        list
+    };
+    let logit = ChoiceLogit {
+        coefficient: natural(beta),
+        standard_error: errors.map(natural),
+        feature_sd: design.sd.clone(),
+        interactions: params.interactions.clone(),
+    };
+    Ok(Fitted { logit, loss_without, value: at.value })
+}
+
+struct Problem<'a, T> {
+    data: &'a ChoiceData<'a, T>,
+    design: &'a Design,
+    params: &'a ValidLogitParams,
+    total: f64,
+}
+
+/// The objective at some coefficients.
+struct Sums {
+    value: f64,
+    gradient: Vec<f64>,
+    /// Row-major; the lower triangle.
+    hessian: Vec<f64>,
+    /// Slope of the loss by cluster, without the penalty; only where asked for.
+    clusters: BTreeMap<u64, Vec<f64>>,
+}
+
+impl Sums {
+    fn new(k: usize) -> Self {
+        Self { value: 0.0, gradient: vec![0.0; k], hessian: vec![0.0; k * k], clusters: BTreeMap::new() }
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        self.value += other.value;
+        self.gradient.iter_mut().zip(other.gradient).for_each(|(a, b)| *a += b);
+        self.hessian.iter_mut().zip(other.hessian).for_each(|(a, b)| *a += b);
+        for (cluster, slope) in other.clusters {
+            match self.clusters.get_mut(&cluster) {
+                Some(sum) => sum.iter_mut().zip(slope).for_each(|(a, b)| *a += b),
+                None => _ = self.clusters.insert(cluster, slope),
+            }
+        }
+        self
+    }
+}
+
+/// Buffers for one choice.
+#[derive(Default)]
+struct Scratch {
+    z: Vec<f64>,
+    scores: Vec<f64>,
+    slope: Vec<f64>,
+    bent: Vec<f64>,
+}
+
+impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
+    fn sums(&self, beta: &[f64], clusters: bool) -> Sums {
+        let (k, choices) = (beta.len(), self.data.choices());
+        let blocks: Vec<Sums> = (0..choices.div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                let (mut sums, mut scratch) = (Sums::new(k), Scratch::default());
+                for c in block * BLOCK..((block + 1) * BLOCK).min(choices) {
+                    self.add(c, beta, clusters, &mut sums, &mut scratch);
+                }
+                sums
+            })
+            .collect();
+        let mut sums = blocks.into_iter().fold(Sums::new(k), Sums::merge);
+        let ridge = self.params.ridge;
+        for (i, b) in beta.iter().enumerate() {
+            sums.value += ridge / 2.0 * b * b;
+            sums.gradient[i] += ridge * b;
+            sums.hessian[i * k + i] += ridge;
+        }
+        sums
+    }
+
+    fn add(&self, c: usize, beta: &[f64], clusters: bool, sums: &mut Sums, scratch: &mut Scratch) {
+        let choice = self.data.choice(c);
+        let (n, k) = (choice.probability.len(), beta.len());
+        let weight = choice.weight / self.total;
+        if n < 2 || weight == 0.0 {
+            return;
+        }
+        let Scratch { z, scores, slope, bent } = scratch;
+        self.design.rows(choice, z);
+        scores.clear();
+        scores.extend((0..n).map(|i| z[i * k..(i + 1) * k].iter().zip(beta).map(|(z, b)| z * b).sum::<f64>()));
+        slope.resize(n, 0.0);
+        bent.resize(n * k, 0.0);
+        sums.value += weight * loss(self.params.objective, choice.probability, scores, z, slope, bent);
+        let gradient = match clusters {
+            true => sums.clusters.entry(self.data.cluster[c]).or_insert_with(|| vec![0.0; k]),
+            false => &mut sums.gradient,
+        };
+        for i in 0..n {
+            let (row, bent) = (&z[i * k..(i + 1) * k], &bent[i * k..(i + 1) * k]);
+            let pull = weight * slope[i];
+            gradient.iter_mut().zip(row).for_each(|(g, z)| *g += pull * z);
+            if clusters {
+                continue;
+            }
+            for (a, za) in row.iter().enumerate() {
+                let bend = weight * za;
+                sums.hessian[a * k..=a * k + a].iter_mut().zip(bent).for_each(|(h, b)| *h += bend * b);
+            }
+        }
+    }
+
+    /// Standard errors of the scaled coefficients; `None` for a single cluster.
+    fn standard_errors(&self, beta: &[f64], hessian: &[f64]) -> Option<Vec<f64>> {
+        let clusters = self.sums(beta, true).clusters;
+        let count = clusters.len() as f64;
+        let mut variance = vec![0.0; beta.len()];
+        for slope in clusters.values() {
+            let moved = cholesky::solve(hessian, slope);
+            variance.iter_mut().zip(moved).for_each(|(v, m)| *v += m * m);
+        }
+        (count > 1.0).then(|| variance.into_iter().map(|v| (v * count / (count - 1.0)).sqrt()).collect())
+    }
+}

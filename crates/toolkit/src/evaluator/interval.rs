@@ -1,0 +1,59 @@
+//! 95 % intervals by resampling episodes.
+//!
+//! Choices of one episode are not independent, so whole episodes are drawn with replacement.
+
+use super::Estimate;
+use sched_distill_core::rng::Stream;
+
+/// Resamples per interval.
+const RESAMPLES: usize = 1000;
+
+/// The figure over all clusters `0..n` and its 95 % percentile interval. `statistic` gets how often each cluster is drawn.
+///
+/// The same seed gives the same interval. Resamples on which the statistic is not finite are left out.
+pub fn bootstrap(n: usize, seed: u64, statistic: impl Fn(&[u32]) -> f64) -> Estimate {
+    let mut counts = vec![1; n];
+    let value = statistic(&counts);
+    let mut stream = Stream::new(seed, "bootstrap");
+    let mut draws = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        counts.fill(0);
+        for _ in 0..n {
+            counts[stream.below(n)] += 1;
+        }
+        draws.push(statistic(&counts));
+    }
+    let (low, high) = percentile_interval(&mut draws).unwrap_or((value, value));
+    Estimate { value, low, high }
+}
+
+/// The 2.5 % and 97.5 % quantiles of the finite values, if there are any. Sorts the list.
+pub fn percentile_interval(draws: &mut Vec<f64>) -> Option<(f64, f64)> {
+    draws.retain(|d| d.is_finite());
+    draws.sort_by(f64::total_cmp);
+    let at = |q: f64| draws[((draws.len() - 1) as f64 * q).round() as usize];
+    (!draws.is_empty()).then(|| (at(0.025), at(0.975)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_cover_the_mean_about_as_often_as_they_say() {
+        let covered = (0..200u64)
+            .filter(|&trial| {
+                let mut s = Stream::new(trial, "sample");
+                let sample: Vec<f64> = (0..40).map(|_| s.exponential(3.0)).collect();
+                let mean = |counts: &[u32]| {
+                    let sum: f64 = sample.iter().zip(counts).map(|(v, &c)| v * f64::from(c)).sum();
+                    sum / f64::from(counts.iter().sum::<u32>())
+                };
+                let e = bootstrap(40, trial, mean);
+                assert!(e.low <= e.value && e.value <= e.high);
+                e.low <= 3.0 && 3.0 <= e.high
+            })
+            .count();
+        assert!((175..=199).contains(&covered), "{covered} of 200");
+    }
+}

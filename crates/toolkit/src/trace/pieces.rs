@@ -1,0 +1,186 @@
+//! A level read piece by piece: whole episodes at a time, so that a trace of any length fits into memory.
+
+use super::{
+    columns::FrameReader,
+    error::{Problems, TraceError},
+    level_file,
+    manifest::TableFile,
+    reader::{Trace, context},
+    rules::Context,
+    table::LevelTable,
+};
+use sched_distill_core::file::sha256_of;
+
+/// Rows that a piece has at least, unless it is the last one of its file.
+pub(super) const ROWS: usize = 1 << 17;
+
+/// The choices of a level in order, some whole episodes at a time ([`Trace::pieces`]).
+pub struct Pieces<'a> {
+    trace: &'a Trace,
+    level: usize,
+    /// Files still to be read.
+    files: std::vec::IntoIter<&'a TableFile>,
+    open: Option<FrameReader<'a>>,
+    last: Option<(u64, u32)>,
+    rows: usize,
+}
+
+impl Trace {
+    /// Reads a level piece by piece. A piece holds whole episodes, as a file that holds an episode holds all of it, and some
+    /// 130,000 rows; an episode that is longer makes a longer piece. Together the pieces are what [`Trace::level`] gives.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::UnknownLevel`] if the trace has no such level; later, with a piece, [`TraceError::Invalid`] as for
+    /// [`Trace::level`].
+    pub fn pieces(&self, level: &str) -> Result<Pieces<'_>, TraceError> {
+        self.pieces_of(level, ROWS)
+    }
+
+    fn pieces_of(&self, name: &str, rows: usize) -> Result<Pieces<'_>, TraceError> {
+        let level = self.level_index(name)?;
+        let files = self.manifest.files(&self.manifest.feature_set.levels[level].name).collect::<Vec<_>>().into_iter();
+        Ok(Pieces { trace: self, level, files, open: None, last: None, rows })
+    }
+}
+
+impl<'a> Pieces<'a> {
+    /// An empty table of the level.
+    #[must_use]
+    pub fn empty(&self) -> LevelTable {
+        let manifest = &self.trace.manifest;
+        LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone())
+    }
+
+    /// Opens a file, to read all columns if none are named, after its hash and number of rows are compared with the manifest's.
+    pub(super) fn open(
+        &self,
+        file: &'a TableFile,
+        columns: &'static [&'static str],
+        problems: &mut Problems,
+    ) -> Option<FrameReader<'a>> {
+        let path = self.trace.dir.join(&file.path);
+        if !file.sha256.is_empty() {
+            match sha256_of(&path) {
+                Ok(found) if found == file.sha256 => {}
+                Ok(found) => {
+                    problems.add(&file.path, None, None, format_args!("{}", file.other_hash(&found)));
+                    return None;
+                }
+                Err(error) => {
+                    problems.add(&file.path, None, None, format_args!("cannot be read: {error}"));
+                    return None;
+                }
+            }
+        }
+        let reader = FrameReader::open(&file.path, &path, columns, problems)?;
+        let found = reader.rows();
+        if found != file.rows && !(file.rows == 0 && file.sha256.is_empty()) {
+            let message = format_args!("has {found} rows, the manifest has {}", file.rows);
+            problems.add(&file.path, None, None, message);
+            return None;
+        }
+        Some(reader)
+    }
+
+    /// The next piece; `None` at the end, or with a problem.
+    fn read(&mut self, problems: &mut Problems) -> Option<LevelTable> {
+        loop {
+            if self.open.is_none() {
+                let file = self.files.next()?;
+                self.open = Some(self.open(file, &[], problems)?);
+            }
+            let reader = self.open.as_mut()?;
+            let rows_before = reader.done();
+            let Some(frame) = reader.next(self.rows, problems) else {
+                self.open = None;
+                if problems.count > 0 {
+                    return None;
+                }
+                continue;
+            };
+            let context = Context { rows_before, ..context(&self.trace.manifest, self.level, self.last) };
+            let table = level_file::read(&frame, &context, problems)?;
+            self.last = table.choices.last().map(|c| (c.id, c.step)).or(self.last);
+            return Some(table);
+        }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Result<LevelTable, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut problems = Problems::default();
+        let piece = self.read(&mut problems);
+        match problems.into_result(&self.trace.dir) {
+            Err(error) => {
+                // Nothing more can be told of what comes after.
+                self.files = Vec::new().into_iter();
+                self.open = None;
+                Some(Err(error))
+            }
+            Ok(()) => piece.map(Ok),
+        }
+    }
+}
+
+/// Several levels piece by piece: the same episodes of each ([`Trace::pieces_together`]).
+pub struct PiecesTogether<'a> {
+    first: Pieces<'a>,
+    /// The other levels, each with choices of later episodes that were read already.
+    others: Vec<(Pieces<'a>, LevelTable)>,
+}
+
+impl Trace {
+    /// Reads several levels piece by piece, one table per level with the same episodes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Trace::pieces`].
+    pub fn pieces_together(&self, levels: &[&str]) -> Result<PiecesTogether<'_>, TraceError> {
+        let mut pieces = levels.iter().map(|level| self.pieces(level)).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let first = match pieces.next() {
+            Some(first) => first,
+            // Without levels there are no pieces.
+            None => Pieces { trace: self, level: 0, files: Vec::new().into_iter(), open: None, last: None, rows: ROWS },
+        };
+        let others = pieces.map(|p| {
+            let empty = p.empty();
+            (p, empty)
+        });
+        Ok(PiecesTogether { first, others: others.collect() })
+    }
+}
+
+impl Iterator for PiecesTogether<'_> {
+    type Item = Result<Vec<LevelTable>, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = match self.first.next()? {
+            Ok(first) => first,
+            Err(error) => return Some(Err(error)),
+        };
+        let last = first.choices.last()?.episode;
+        let mut tables = vec![first];
+        for (pieces, ahead) in &mut self.others {
+            while ahead.choices.last().is_none_or(|c| c.episode < last) {
+                match pieces.next() {
+                    None => break,
+                    Some(Ok(piece)) => ahead.append(piece),
+                    Some(Err(error)) => return Some(Err(error)),
+                }
+            }
+            let later = ahead.select(|episode| episode > last);
+            tables.push(match later.choices.is_empty() {
+                true => std::mem::replace(ahead, later),
+                false => {
+                    let now = ahead.select(|episode| episode <= last);
+                    *ahead = later;
+                    now
+                }
+            });
+        }
+        Some(Ok(tables))
+    }
+}

@@ -1,0 +1,211 @@
+//! Training of the Decima network.
+//!
+//! Sources: H. Mao et al., *Learning Scheduling Algorithms for Data Processing Clusters*, SIGCOMM 2019, for the network and its
+//! training; J. Schulman et al., *Proximal Policy Optimization Algorithms*, 2017, for the update.
+
+mod batch;
+mod experience;
+mod gradients;
+mod network;
+mod params;
+mod returns;
+mod rollout;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+pub use gradients::teacher_gradients;
+pub use params::{Algorithm, DecimaParams, Returns};
+
+use super::{
+    IterationRow, Layout, Learner, Lessons, ParamError, Phase, Schedule, TrainError, Weights,
+    adam::Adam,
+    lessons::Replay,
+    session::{RolloutId, check_device, parallel},
+};
+use returns::advantages;
+use rollout::{Lead, Rollout, play};
+use sched_distill_core::{
+    network::NeuralError,
+    policy::Policy,
+    rng::{Stream, hash},
+};
+use sched_distill_dag::{
+    Dag,
+    network::{DecimaPolicy, DecimaWeights, shapes},
+    workload::Workload,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+use tch::Device;
+use update::{Goal, Update};
+
+/// The tensors of the network, 20,802 numbers.
+#[must_use]
+pub fn layout() -> Layout {
+    shapes().into()
+}
+
+/// Untrained weights, the scores' last layers ten times smaller than the others, so that all candidates begin about equal.
+#[must_use]
+pub fn random(seed: u64) -> Weights {
+    Weights::random(layout(), seed, |name| if name.contains("mlp_score.4") { 0.1 } else { 1.0 })
+}
+
+/// The network that schedules with these weights.
+fn network(weights: &Weights) -> Result<Arc<DecimaWeights>, NeuralError> {
+    Ok(Arc::new(DecimaWeights::from_tensors(&weights.to_tensors(), "in training")?))
+}
+
+/// Teaches Decima. Job sequences come from the workloads in turn, those of validations from the first.
+pub struct DecimaLearner<'a> {
+    workloads: &'a [Box<dyn Workload>],
+    lessons: Option<&'a Lessons<Dag>>,
+    params: &'a DecimaParams,
+    device: Device,
+}
+
+impl<'a> DecimaLearner<'a> {
+    /// Checks what it is told.
+    ///
+    /// # Errors
+    ///
+    /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
+    pub fn new(
+        workloads: &'a [Box<dyn Workload>],
+        lessons: Option<&'a Lessons<Dag>>,
+        params: &'a DecimaParams,
+        device: Device,
+    ) -> Result<Self, TrainError> {
+        params.check()?;
+        ParamError::lists(workloads.len(), lessons.is_some(), &params.schedule)?;
+        check_device(device)?;
+        Ok(Self { workloads, lessons, params, device })
+    }
+
+    /// Rollouts of the network, and which of them are of one job sequence.
+    fn own(
+        &self,
+        iteration: u32,
+        weights: &Weights,
+        stop: &AtomicBool,
+    ) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
+        let (sequences, each) = (self.params.sequences, self.params.rollouts);
+        let weights = network(weights)?;
+        let rollouts = parallel(sequences * each, stop, |i| {
+            let workload = self.workload((iteration - 1) * sequences + i / each);
+            Ok(play(
+                workload,
+                &mut sampling(&weights),
+                Lead::Own,
+                self.id(iteration, i / each, i),
+                self.params.returns,
+            )?)
+        })?;
+        let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
+        Ok((rollouts, groups.collect()))
+    }
+
+    /// Rollouts that a teacher comments on.
+    fn taught(
+        &self,
+        iteration: u32,
+        lessons: &Lessons<Dag>,
+        weights: &Weights,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Rollout>, TrainError> {
+        let count = self.params.sequences * self.params.rollouts;
+        let weights = network(weights)?;
+        parallel(count, stop, |i| {
+            let mut network = sampling(&weights);
+            Ok(match lessons {
+                Lessons::Policy(teacher) => {
+                    let mut teacher = teacher.fresh();
+                    // At first the network would only show states that nobody gets into.
+                    let schedules = i % 2 == 0 || iteration == 1;
+                    let lead = Lead::Taught { teacher: &mut *teacher, schedules };
+                    let workload = self.workload((iteration - 1) * count + i);
+                    play(workload, &mut network, lead, self.id(iteration, i, i), self.params.returns)?
+                }
+                Lessons::Trace(recorded) => {
+                    let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
+                    let episode = &recorded.episodes[place];
+                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
+                    let lead = Lead::Taught { teacher: &mut Replay::new(episode), schedules: true };
+                    play(&*recorded.workload, &mut network, lead, id, self.params.returns)?
+                }
+            })
+        })
+    }
+
+    /// Where the job sequence of a number comes from.
+    fn workload(&self, sequence: u32) -> &dyn Workload {
+        &*self.workloads[sequence as usize % self.workloads.len()]
+    }
+
+    fn id(&self, iteration: u32, sequence: u32, rollout: u32) -> RolloutId {
+        let per_iteration = self.params.sequences * self.params.rollouts;
+        // As many numbers for an iteration as it may have sequences, whether it imitates or not.
+        let episode = (iteration - 1).wrapping_mul(per_iteration).wrapping_add(sequence);
+        RolloutId::new(self.params.schedule.seed, episode, iteration, rollout)
+    }
+}
+
+impl Learner for DecimaLearner<'_> {
+    type Scenario = Dag;
+
+    fn schedule(&self) -> &Schedule {
+        &self.params.schedule
+    }
+
+    fn arena(&self) -> &(dyn Workload + 'static) {
+        &*self.workloads[0]
+    }
+
+    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Dag>>, NeuralError> {
+        Ok(Box::new(DecimaPolicy::new(network(weights)?, sample)))
+    }
+
+    fn iterate(
+        &self,
+        (iteration, phase): (u32, Phase),
+        (weights, adam): (&mut Weights, &mut Adam),
+        stop: &AtomicBool,
+    ) -> Result<IterationRow, TrainError> {
+        let params = self.params;
+        let (rollouts, groups) = match self.lessons.filter(|_| phase == Phase::Imitation) {
+            Some(lessons) => (self.taught(iteration, lessons, weights, stop)?, Vec::new()),
+            None => self.own(iteration, weights, stop)?,
+        };
+        let came = rollouts.iter().map(|r| (r.experience.steps.len(), &r.outcome));
+        let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
+        let experience: Vec<_> = rollouts.into_iter().map(|r| r.experience).collect();
+        let (goal, advantage) = if phase == Phase::Reinforcement {
+            let found = advantages(&experience, &groups, params.returns);
+            let share = params.schedule.share(iteration);
+            row.explained = found.explained;
+            row.entropy_weight = params.entropy.at(share);
+            row.learning_rate = params.learning_rate.at(share);
+            let goal = Goal::Reinforce { algorithm: params.algorithm, clip: params.clip, entropy: row.entropy_weight };
+            (goal, found.scaled)
+        } else {
+            row.learning_rate = params.imitation_rate;
+            (Goal::Imitate, experience.iter().map(|e| vec![0.0; e.steps.len()]).collect())
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Err(TrainError::Interrupted);
+        }
+        let mut update = Update { weights, adam, device: self.device };
+        let mut stream = Stream::new(hash(&[params.schedule.seed, u64::from(iteration)]), "update");
+        row.update = update.run((&experience, &advantage), (goal, row.learning_rate), params, &mut stream)?;
+        Ok(row)
+    }
+}
+
+/// The network as it explores.
+fn sampling(weights: &Arc<DecimaWeights>) -> DecimaPolicy {
+    DecimaPolicy::new(Arc::clone(weights), true)
+}

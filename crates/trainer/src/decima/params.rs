@@ -1,0 +1,145 @@
+//! What a training of Decima may be told.
+
+use crate::schedule::{ParamError, Ramp, Schedule};
+use serde::{Deserialize, Serialize};
+
+/// How gradients are made from rollouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Several passes over the rollouts with a clipped ratio of probabilities (J. Schulman et al., *Proximal Policy
+    /// Optimization Algorithms*, 2017).
+    Ppo,
+    /// One step of the plain policy gradient with the input-dependent baseline, as Decima was trained.
+    Reinforce,
+}
+
+/// Which future costs a decision answers for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Returns {
+    /// Costs count `exp(-rate · seconds)`.
+    Discounted {
+        /// Discount per second.
+        rate: f64,
+        /// Decay of the trace per second: surprises later than about its inverse are left to the value estimate. 0 for none.
+        trace: f64,
+    },
+    /// Costs count less the mean cost per second of the rollouts (average-reward returns).
+    Average {
+        /// As above.
+        trace: f64,
+    },
+}
+
+/// All numbers of a training. Same numbers, seed, workload and files: same bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecimaParams {
+    /// How long, and how it is looked at.
+    pub schedule: Schedule,
+    /// How gradients are made.
+    pub algorithm: Algorithm,
+    /// Job sequences per iteration; each is new.
+    pub sequences: u32,
+    /// Rollouts per job sequence; at least 2, since they are each other's baseline.
+    pub rollouts: u32,
+    /// Which costs count.
+    pub returns: Returns,
+    /// Step of Adam.
+    pub learning_rate: Ramp,
+    /// Weight of the entropy of stage and amount in the objective, nats.
+    pub entropy: Ramp,
+    /// Passes over the rollouts (PPO).
+    pub epochs: u32,
+    /// Steps per pass (PPO).
+    pub minibatches: u32,
+    /// How far the ratio of probabilities may go from 1 (PPO).
+    pub clip: f64,
+    /// Passes stop once the policy has moved this far, Kullback–Leibler divergence in nats (PPO).
+    pub max_kl: f64,
+    /// Longest gradient.
+    pub max_gradient: f64,
+    /// Step of Adam in imitation.
+    pub imitation_rate: f64,
+}
+
+impl Default for DecimaParams {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::default(),
+            algorithm: Algorithm::Ppo,
+            sequences: 4,
+            rollouts: 4,
+            returns: Returns::Discounted { rate: 0.001, trace: 0.005 },
+            learning_rate: Ramp { from: 1e-3, to: 1e-4 },
+            entropy: Ramp { from: 0.01, to: 0.0 },
+            epochs: 3,
+            minibatches: 4,
+            clip: 0.2,
+            max_kl: 0.03,
+            max_gradient: 0.5,
+            imitation_rate: 3e-3,
+        }
+    }
+}
+
+impl DecimaParams {
+    /// Checks all ranges.
+    ///
+    /// # Errors
+    ///
+    /// The first number out of range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        self.schedule.check()?;
+        for (name, n) in [("sequences", self.sequences), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
+            ParamError::positive(name, n)?;
+        }
+        if self.rollouts < 2 {
+            let found = self.rollouts.to_string();
+            return Err(ParamError {
+                name: "rollouts",
+                found,
+                allowed: "at least 2, as they are each other's baseline",
+            });
+        }
+        let (rate, trace) = match self.returns {
+            Returns::Discounted { rate, trace } => (rate, trace),
+            Returns::Average { trace } => (0.0, trace),
+        };
+        for (name, v) in [
+            ("discount", rate),
+            ("trace-decay", trace),
+            ("learning-rate", self.learning_rate.from),
+            ("learning-rate", self.learning_rate.to),
+            ("entropy", self.entropy.from),
+            ("entropy", self.entropy.to),
+            ("warm-start-rate", self.imitation_rate),
+        ] {
+            ParamError::not_negative(name, v)?;
+        }
+        for (name, v) in [("clip", self.clip), ("max-kl", self.max_kl), ("max-gradient", self.max_gradient)] {
+            ParamError::above_zero(name, v)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked_by_name() {
+        assert_eq!(DecimaParams::default().check(), Ok(()));
+        let error = |change: &dyn Fn(&mut DecimaParams)| {
+            let mut params = DecimaParams::default();
+            change(&mut params);
+            params.check().err().map(|e| e.to_string()).unwrap_or_default()
+        };
+        assert_eq!(error(&|p| p.rollouts = 1), "rollouts must be at least 2, as they are each other's baseline, got 1");
+        assert_eq!(error(&|p| p.epochs = 0), "epochs must be at least 1, got 0");
+        assert_eq!(error(&|p| p.clip = f64::NAN), "clip must be a finite number above 0, got NaN");
+        assert_eq!(error(&|p| p.entropy.to = -1.0), "entropy must be a finite number of at least 0, got -1");
+    }
+}

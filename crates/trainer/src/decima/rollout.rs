@@ -1,0 +1,225 @@
+//! Rollouts: the network schedules, or watches a teacher schedule, and what happens is kept.
+
+use super::{
+    experience::{Experience, Step},
+    params::Returns,
+};
+use crate::session::RolloutId;
+use sched_distill_core::{
+    policy::Policy,
+    simulation::{Outcome, Simulation as _},
+};
+use sched_distill_dag::{
+    Dag, Probabilities,
+    network::DecimaPolicy,
+    simulator::{Decision, Observation, Simulator},
+    workload::Workload,
+};
+use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
+
+/// One rollout.
+#[derive(Debug)]
+pub(super) struct Rollout {
+    pub(super) experience: Experience,
+    pub(super) outcome: Outcome,
+}
+
+/// Who decides, and whose decisions are to be learned.
+pub(super) enum Lead<'a> {
+    /// The network, both.
+    Own,
+    /// The teacher's decisions are to be learned; it also schedules, or else the network does.
+    Taught { teacher: &'a mut dyn Policy<Dag>, schedules: bool },
+}
+
+/// Plays an episode.
+///
+/// # Errors
+///
+/// A policy that cannot answer or answers something illegal.
+pub(super) fn play(
+    workload: &dyn Workload,
+    network: &mut DecimaPolicy,
+    mut lead: Lead<'_>,
+    id: RolloutId,
+    returns: Returns,
+) -> Result<Rollout, EpisodeError> {
+    let mut sim = Simulator::new(workload.cluster(), workload.jobs(id.seed), id.seed);
+    network.reset(id.draws);
+    if let Lead::Taught { teacher, .. } = &mut lead {
+        teacher.reset(id.draws);
+    }
+    let discount = match returns {
+        Returns::Discounted { rate, .. } => rate,
+        Returns::Average { .. } => 0.0,
+    };
+    let mut experience = Experience::new(workload.cluster().num_executors);
+    let (mut own, mut taught, mut work) = (Probabilities::default(), Probabilities::default(), Vec::new());
+    let mut asked = 0;
+    let fail = |step: u64, cause: EpisodeCause| EpisodeError {
+        episode: id.episode,
+        seed: id.seed,
+        step,
+        source: Box::new(cause),
+    };
+    while let Some(seen) = sim.observation() {
+        settle(&mut experience, &sim, seen.time_ms(), discount);
+        own.clear();
+        let decision = network.decide(&seen, &mut own).map_err(|e| fail(asked, e.into()))?;
+        let (lesson, executed) = match &mut lead {
+            Lead::Own => (decision, decision),
+            Lead::Taught { teacher, schedules } => {
+                taught.clear();
+                let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
+                (lesson, if *schedules { lesson } else { decision })
+            }
+        };
+        sim.validate(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
+        if let Some(mut step) = step(&seen, lesson) {
+            if let Lead::Own = lead {
+                let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
+                step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
+            }
+            step.backlog = backlog(&seen, discount, &mut work);
+            experience.push(network.seen(), step);
+        }
+        sim.step(executed).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
+        asked += 1;
+    }
+    let outcome = sim.outcome().expect("no question is open, so the episode has ended");
+    settle(&mut experience, &sim, outcome.final_time_ms, discount);
+    if let Some(last) = experience.steps.last_mut() {
+        // A job that is never done waits for ever, which costs 1/discount; without a discount, once more the whole episode.
+        let forever = if discount > 0.0 { 1.0 / discount } else { outcome.final_time_ms / 1e3 };
+        last.cost += outcome.unfinished as f64 * forever;
+    }
+    Ok(Rollout { experience, outcome })
+}
+
+/// A decision as an entry of the network's lists; nothing to learn where a teacher abstains, which the network cannot.
+fn step(seen: &Observation<'_>, lesson: Decision) -> Option<Step> {
+    let Decision::Assign { stage, executors } = lesson else { return None };
+    let place = seen.schedulable().binary_search(&stage).ok()?;
+    let amounts = seen.room(stage.job);
+    Some(Step {
+        time_s: seen.time_ms() / 1e3,
+        stage: place as u32,
+        amount: executors.min(amounts).saturating_sub(1),
+        amounts,
+        log_prob: 0.0,
+        cost: 0.0,
+        until_next_s: 0.0,
+        backlog: 0.0,
+    })
+}
+
+/// Writes down what the time since the last decision has cost.
+fn settle(experience: &mut Experience, sim: &Simulator, now_ms: f64, discount: f64) {
+    let Some(last) = experience.steps.last_mut() else { return };
+    let from_ms = last.time_s * 1e3 + last.until_next_s * 1e3;
+    let elapsed_s = (now_ms - from_ms).max(0.0) / 1e3;
+    if elapsed_s <= 0.0 {
+        return;
+    }
+    // Jobs leave and come between the two moments; their time is taken to be spread evenly.
+    let decay = discount * elapsed_s;
+    let spread = if decay > 1e-9 { -(-decay).exp_m1() / decay } else { 1.0 };
+    let before = (-discount * last.until_next_s).exp();
+    last.cost += before * spread * sim.job_time_ms(from_ms, now_ms) / 1e3;
+    last.until_next_s += elapsed_s;
+}
+
+/// Job-time that the work at hand takes, s: one job after the other, the least work first, on all executors.
+fn backlog(seen: &Observation<'_>, discount: f64, work: &mut Vec<f64>) -> f64 {
+    work.clear();
+    let of_job = |&job: &u32| seen.job(job).active_stages().map(|s| s.work_ms()).sum::<f64>();
+    work.extend(seen.active_jobs().iter().map(of_job));
+    work.sort_unstable_by(f64::total_cmp);
+    let per_second = 1e3 * f64::from(seen.num_executors());
+    let (mut end, mut total) = (0.0, 0.0);
+    for work in work {
+        end += *work / per_second;
+        total += if discount > 0.0 { -(-discount * end).exp_m1() / discount } else { end };
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decima;
+    use sched_distill_core::{
+        policy::PolicyError,
+        rng::{Split, episode_seed},
+    };
+
+    fn network() -> Result<DecimaPolicy, Box<dyn std::error::Error>> {
+        Ok(DecimaPolicy::new(decima::network(&decima::random(1))?, true))
+    }
+
+    /// Without a discount the costs of an episode add up to what the jobs waited.
+    #[test]
+    fn costs_add_up_to_the_completion_times() -> Result<(), Box<dyn std::error::Error>> {
+        let workload = sched_distill_dag::workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
+        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
+        let rollout = play(&*workload, &mut network()?, Lead::Own, id, returns)?;
+        let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
+        let waited = rollout.outcome.mean_jct_ms.expect("completed") * 6.0 / 1e3;
+        assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
+        // Time is whole as well, and discounted costs are less.
+        let first = rollout.experience.steps[0].time_s;
+        let span: f64 = rollout.experience.steps.iter().map(|s| s.until_next_s).sum();
+        assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
+        let discounted =
+            play(&*workload, &mut network()?, Lead::Own, id, Returns::Discounted { rate: 0.01, trace: 0.0 })?;
+        let pairs = discounted.experience.steps.iter().zip(&rollout.experience.steps);
+        assert!(pairs.clone().all(|(a, b)| a.cost <= b.cost) && pairs.clone().any(|(a, b)| a.cost < b.cost));
+        Ok(())
+    }
+
+    /// A job that is stranded costs more than any that is done.
+    #[test]
+    fn a_stranded_cluster_is_dear() -> Result<(), Box<dyn std::error::Error>> {
+        struct Idle;
+        impl Policy<Dag> for Idle {
+            fn fresh(&self) -> Box<dyn Policy<Dag>> {
+                Box::new(Idle)
+            }
+            fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+                // One executor for the first job, and never again.
+                Ok(match seen.time_ms() {
+                    0.0 => Decision::Assign { stage: seen.schedulable()[0], executors: 1 },
+                    _ => Decision::Abstain,
+                })
+            }
+        }
+        let workload = sched_distill_dag::workload::open(&"builtin,jobs=5,executors=4".parse()?)?;
+        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
+        let mut idle = Idle;
+        let lead = Lead::Taught { teacher: &mut idle, schedules: true };
+        let stranded = play(&*workload, &mut network()?, lead, id, returns)?;
+        assert!(!stranded.outcome.completed);
+        let last = stranded.experience.steps.last().expect("a first decision").cost;
+        assert!(last >= 100.0 * stranded.outcome.unfinished as f64, "{last}");
+        Ok(())
+    }
+
+    /// What a teacher decides is learned; where it abstains there is nothing to learn.
+    #[test]
+    fn lessons_are_the_teachers() -> Result<(), Box<dyn std::error::Error>> {
+        let workload = sched_distill_dag::workload::open(&"builtin,jobs=8,executors=4".parse()?)?;
+        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
+        for schedules in [true, false] {
+            let mut teacher = sched_distill_dag::policies::open(&"fair".parse()?)?;
+            let lead = Lead::Taught { teacher: &mut *teacher, schedules };
+            let rollout = play(&*workload, &mut network()?, lead, id, returns)?;
+            let steps = &rollout.experience.steps;
+            assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
+            assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! From rollouts to better weights.
+
+use super::{
+    batch::{Batch, Block},
+    experience::Experience,
+    network::{Inputs, Network},
+    params::{Algorithm, DecimaParams},
+};
+use crate::{
+    Weights,
+    adam::{Adam, clip},
+    update::{Sums, UpdateStats, shuffle, total},
+};
+use rayon::prelude::*;
+use sched_distill_core::rng::Stream;
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Consecutive decisions that stay together; they share most states of their jobs.
+const BLOCK: usize = 64;
+/// Decisions whose gradient is computed at once. The gradients of a step are added in order, so that their sum does not
+/// depend on the number of threads.
+const SHARD: usize = 1024;
+
+/// What the weights are moved for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Goal {
+    /// Make the recorded decisions more probable.
+    Imitate,
+    /// Make decisions that came out well more probable.
+    Reinforce { algorithm: Algorithm, clip: f64, entropy: f64 },
+}
+
+/// What moves.
+pub(super) struct Update<'a> {
+    pub(super) weights: &'a mut Weights,
+    pub(super) adam: &'a mut Adam,
+    pub(super) device: Device,
+}
+
+impl Update<'_> {
+    /// One update over the decisions of some rollouts.
+    ///
+    /// # Errors
+    ///
+    /// What libtorch fails with, e.g. for want of memory on the device.
+    pub(super) fn run(
+        &mut self,
+        (rollouts, advantages): (&[Experience], &[Vec<f32>]),
+        (goal, rate): (Goal, f64),
+        params: &DecimaParams,
+        stream: &mut Stream,
+    ) -> Result<UpdateStats, TchError> {
+        let (epochs, minibatches) = match goal {
+            Goal::Reinforce { algorithm: Algorithm::Reinforce, .. } => (1, 1),
+            Goal::Reinforce { .. } | Goal::Imitate => (params.epochs, params.minibatches as usize),
+        };
+        let batches = batches(rollouts, advantages, minibatches, stream);
+        let mut stats = UpdateStats::default();
+        for epoch in 0..epochs {
+            let mut order: Vec<usize> = (0..batches.len()).collect();
+            shuffle(&mut order, stream);
+            let mut sums = Sums::default();
+            let mut lengths = 0.0;
+            for &i in &order {
+                let (mut gradient, of_step) = self.gradient(&batches[i], goal)?;
+                sums.add(&of_step);
+                lengths += clip(&mut gradient, params.max_gradient);
+                self.adam.step(&mut self.weights.data, &gradient, rate);
+            }
+            stats = sums.means();
+            stats.gradient = lengths / order.len().max(1) as f64;
+            stats.epochs = epoch + 1;
+            if matches!(goal, Goal::Reinforce { .. }) && stats.kl > params.max_kl {
+                break;
+            }
+        }
+        Ok(stats)
+    }
+
+    /// The gradient of one step: the mean over its decisions.
+    fn gradient(&self, shards: &[Batch], goal: Goal) -> Result<(Vec<f32>, Sums), TchError> {
+        let decisions: i64 = shards.iter().map(|b| b.decisions).sum();
+        let of_shard = |batch: &Batch| shard(self.weights, batch, goal, decisions, self.device);
+        let parts: Vec<_> = shards.par_iter().map(of_shard).collect::<Result<_, TchError>>()?;
+        let mut sums = Sums::default();
+        parts.iter().for_each(|(_, of_part)| sums.add(of_part));
+        Ok((total(&parts), sums))
+    }
+}
+
+/// Gradient and figures of one shard; `decisions` is the number in the whole step.
+fn shard(
+    weights: &Weights,
+    batch: &Batch,
+    goal: Goal,
+    decisions: i64,
+    device: Device,
+) -> Result<(Vec<f32>, Sums), TchError> {
+    let network = Network::new(weights, device)?;
+    let mut sums = Sums { decisions: batch.decisions as f64, ..Sums::default() };
+    let objective = objective(&network, &Inputs::new(batch, device)?, goal, &mut sums)?;
+    objective.f_div_scalar(decisions as f64)?.f_backward()?;
+    let gradient = network.weights.f_grad()?.f_to_device(Device::Cpu)?;
+    Ok((Vec::<f32>::try_from(gradient)?, sums))
+}
+
+/// What is to become small, summed over the decisions; adds its figures to `sums`.
+pub(super) fn objective(network: &Network, inputs: &Inputs, goal: Goal, sums: &mut Sums) -> Result<Tensor, TchError> {
+    let answers = network.answers(inputs)?;
+    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
+    let loss = match goal {
+        Goal::Imitate => answers.log_prob.f_neg()?,
+        Goal::Reinforce { algorithm, clip, .. } => {
+            let change = answers.log_prob.f_sub(&inputs.old)?;
+            let ratio = change.f_exp()?;
+            sums.kl += sum(&ratio.f_sub_scalar(1.0)?.f_sub(&change)?)?;
+            let gain = match algorithm {
+                Algorithm::Ppo => {
+                    let near = ratio.f_clamp(1.0 - clip, 1.0 + clip)?;
+                    sums.clipped += sum(&ratio.f_ne_tensor(&near)?)?;
+                    ratio.f_mul(&inputs.advantage)?.f_minimum(&near.f_mul(&inputs.advantage)?)?
+                }
+                Algorithm::Reinforce => answers.log_prob.f_mul(&inputs.advantage)?,
+            };
+            gain.f_neg()?
+        }
+    };
+    sums.loss += sum(&loss)?;
+    sums.entropy += sum(&answers.entropy)?;
+    let objective = match goal {
+        Goal::Reinforce { entropy, .. } => loss.f_sub(&answers.entropy.f_mul_scalar(entropy)?)?,
+        Goal::Imitate => loss,
+    };
+    objective.f_sum(objective.kind())
+}
+
+/// All decisions in random order, in blocks, dealt out to the steps of a pass.
+fn batches(
+    rollouts: &[Experience],
+    advantages: &[Vec<f32>],
+    minibatches: usize,
+    stream: &mut Stream,
+) -> Vec<Vec<Batch>> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for (rollout, e) in rollouts.iter().enumerate() {
+        let starts = (0..e.steps.len()).step_by(BLOCK);
+        blocks.extend(starts.map(|s| Block { rollout, steps: s..(s + BLOCK).min(e.steps.len()) }));
+    }
+    shuffle(&mut blocks, stream);
+    let each = blocks.len().div_ceil(minibatches.max(1)).max(1);
+    let mut plan: Vec<(usize, Vec<Block>)> = Vec::new();
+    for (step, of_step) in blocks.chunks_mut(each).enumerate() {
+        // Neighbours share states of jobs: within a step they go into the same shard.
+        of_step.sort_by_key(|b| (b.rollout, b.steps.start));
+        plan.extend(of_step.chunks(SHARD / BLOCK).map(|shard| (step, shard.to_vec())));
+    }
+    let built: Vec<(usize, Batch)> =
+        plan.par_iter().map(|(step, shard)| (*step, Batch::new(rollouts, advantages, shard))).collect();
+    let mut steps: Vec<Vec<Batch>> = Vec::new();
+    for (step, batch) in built {
+        if steps.len() <= step {
+            steps.push(Vec::new());
+        }
+        steps[step].push(batch);
+    }
+    steps
+}

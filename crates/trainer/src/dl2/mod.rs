@@ -1,0 +1,189 @@
+//! Training of the DL2 network: a warm-up that does as a heuristic does, then actor-critic learning from a prioritised memory, with
+//! job-aware exploration.
+//!
+//! Source: Y. Peng et al., *DL2: A Deep Learning-driven Scheduler for Deep Learning Clusters*, arXiv 1909.06040. It differs from the
+//! published training where that showed to learn better: decisions answer for the slots to come as well and for the time that jobs
+//! lose ([`Reward::Time`]), a decision's blame fades with the decisions after it, steps are kept short (J. Schulman et al.,
+//! *Proximal Policy Optimization Algorithms*, 2017), and exploration fades. The memory holds the rollouts of an iteration.
+
+mod batch;
+mod experience;
+mod exploration;
+mod network;
+mod params;
+mod rollout;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::{Dl2Params, Reward};
+
+use super::{
+    IterationRow, Layout, Learner, Lessons, ParamError, Phase, Schedule, TrainError, Weights,
+    adam::Adam,
+    lessons::Replay,
+    session::{RolloutId, check_device, parallel},
+};
+use experience::Experience;
+use rollout::{Lead, play};
+use sched_distill_core::{
+    network::NeuralError,
+    policy::Policy,
+    rng::{Stream, hash},
+    simulation::Outcome,
+};
+use sched_distill_training::{
+    Training,
+    network::{Dl2Policy, Dl2Shape, Dl2Weights, WINDOW},
+    workload::TrainingWorkload,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+use tch::Device;
+use update::{Goal, Update};
+
+/// The tensors of a network.
+#[must_use]
+pub fn layout(shape: Dl2Shape) -> Layout {
+    let mut layout = Layout::from(shape.tensors());
+    layout.texts.insert(WINDOW.to_owned(), shape.window.to_string());
+    layout
+}
+
+/// Untrained weights, those of the last layers ten times smaller than the others, so that all actions begin about equal.
+#[must_use]
+pub fn random(shape: Dl2Shape, seed: u64) -> Weights {
+    Weights::random(
+        layout(shape),
+        seed,
+        |name| if name.contains("score") || name.contains("close") { 0.1 } else { 1.0 },
+    )
+}
+
+/// Teaches DL2. Traces come from the workloads in turn, those of validations from the first.
+pub struct Dl2Learner<'a> {
+    workloads: &'a [Box<TrainingWorkload>],
+    lessons: Option<&'a Lessons<Training>>,
+    params: &'a Dl2Params,
+    shape: Dl2Shape,
+    device: Device,
+}
+
+impl<'a> Dl2Learner<'a> {
+    /// Checks what it is told.
+    ///
+    /// # Errors
+    ///
+    /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
+    pub fn new(
+        workloads: &'a [Box<TrainingWorkload>],
+        lessons: Option<&'a Lessons<Training>>,
+        params: &'a Dl2Params,
+        shape: Dl2Shape,
+        device: Device,
+    ) -> Result<Self, TrainError> {
+        params.check()?;
+        ParamError::lists(workloads.len(), lessons.is_some(), &params.schedule)?;
+        check_device(device)?;
+        Ok(Self { workloads, lessons, params, shape, device })
+    }
+
+    fn network(&self, weights: &Weights, sample: bool) -> Result<Dl2Policy, NeuralError> {
+        let weights = Dl2Weights::from_tensors(&weights.to_tensors(), "in training")?;
+        Ok(Dl2Policy::new(Arc::new(weights), sample))
+    }
+
+    /// Rollouts of an iteration.
+    fn rollouts(
+        &self,
+        (iteration, phase): (u32, Phase),
+        weights: &Weights,
+        stop: &AtomicBool,
+    ) -> Result<(Vec<Experience>, Vec<Outcome>), TrainError> {
+        let (params, count) = (self.params, self.params.traces);
+        let network = self.network(weights, true)?;
+        let lessons = self.lessons.filter(|_| phase == Phase::Imitation);
+        let exploration = params.exploration.at(params.schedule.share(iteration));
+        let rollouts = parallel(count, stop, |i| {
+            let mut network = network.copy();
+            let episode = (iteration - 1).wrapping_mul(count).wrapping_add(i);
+            let workload = &self.workloads[episode as usize % self.workloads.len()];
+            let id = RolloutId::new(params.schedule.seed, episode, iteration, i);
+            let rollout = match lessons {
+                None => play(workload, &mut network, Lead::Own { exploration }, id, params),
+                Some(Lessons::Policy(teacher)) => {
+                    let mut teacher = teacher.fresh();
+                    // At first the network would only show states that nobody gets into.
+                    let schedules = i % 2 == 0 || iteration == 1;
+                    play(workload, &mut network, Lead::Taught { teacher: &mut *teacher, schedules }, id, params)
+                }
+                Some(Lessons::Trace(recorded)) => {
+                    let episode = &recorded.episodes[episode as usize % recorded.episodes.len()];
+                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
+                    let lead = Lead::Replayed { trace: &mut Replay::new(episode) };
+                    play(&recorded.workload, &mut network, lead, id, params)
+                }
+            };
+            Ok(rollout?)
+        })?;
+        Ok(rollouts.into_iter().unzip())
+    }
+}
+
+impl Learner for Dl2Learner<'_> {
+    type Scenario = Training;
+
+    fn schedule(&self) -> &Schedule {
+        &self.params.schedule
+    }
+
+    fn arena(&self) -> &TrainingWorkload {
+        &self.workloads[0]
+    }
+
+    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Training>>, NeuralError> {
+        Ok(Box::new(self.network(weights, sample)?))
+    }
+
+    fn iterate(
+        &self,
+        (iteration, phase): (u32, Phase),
+        (weights, adam): (&mut Weights, &mut Adam),
+        stop: &AtomicBool,
+    ) -> Result<IterationRow, TrainError> {
+        let params = self.params;
+        let (memory, outcomes) = self.rollouts((iteration, phase), weights, stop)?;
+        let came = memory.iter().map(|e| e.steps.len()).zip(&outcomes);
+        let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
+        row.explained = explained(&memory);
+        let goal = if phase == Phase::Reinforcement {
+            let share = params.schedule.share(iteration);
+            row.entropy_weight = params.entropy.at(share);
+            row.learning_rate = params.learning_rate.at(share);
+            Goal::Reinforce { entropy: row.entropy_weight, correction: params.correction.at(share) }
+        } else {
+            row.learning_rate = params.imitation_rate;
+            Goal::Imitate
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Err(TrainError::Interrupted);
+        }
+        let mut update = Update { weights, adam, shape: self.shape, device: self.device };
+        let mut stream = Stream::new(hash(&[params.schedule.seed, u64::from(iteration)]), "update");
+        row.update = update.run(&memory, (goal, row.learning_rate), params, &mut stream)?;
+        Ok(row)
+    }
+}
+
+/// Share of the variance of what states turned out to be worth that the value network knew.
+fn explained(memory: &[Experience]) -> f64 {
+    let steps = || memory.iter().flat_map(|e| &e.steps);
+    let count = steps().count().max(1) as f64;
+    let mean = steps().map(|s| s.target).sum::<f64>() / count;
+    let variance: f64 = steps().map(|s| (s.target - mean).powi(2)).sum();
+    let left: f64 = steps().map(|s| (s.target - s.value).powi(2)).sum();
+    if variance > 0.0 { 1.0 - left / variance } else { 0.0 }
+}

@@ -1,0 +1,212 @@
+//! From rollouts to better weights: prioritised replay and an actor-critic step.
+
+use super::{
+    batch::{Batch, Place},
+    experience::Experience,
+    network::{Inputs, Network},
+    params::Dl2Params,
+};
+use crate::{
+    Weights,
+    adam::{Adam, clip},
+    update::{Sums, UpdateStats, shuffle, total},
+};
+use rayon::prelude::*;
+use sched_distill_core::rng::Stream;
+use sched_distill_training::network::Dl2Shape;
+use tch::{Device, Kind, TchError, Tensor};
+
+/// Decisions whose gradient is computed at once.
+const SHARD: usize = 512;
+/// Least and greatest surprise that a priority knows, in standard deviations of all advantages.
+const SURPRISE: [f64; 2] = [0.01, 4.0];
+
+/// What the weights are moved for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Goal {
+    /// Make the recorded decisions more probable.
+    Imitate,
+    /// Make decisions that came out well more probable; the exponent makes up for priorities.
+    Reinforce { entropy: f64, correction: f64 },
+}
+
+/// What moves.
+pub(super) struct Update<'a> {
+    pub(super) weights: &'a mut Weights,
+    pub(super) adam: &'a mut Adam,
+    pub(super) shape: Dl2Shape,
+    pub(super) device: Device,
+}
+
+impl Update<'_> {
+    /// Learns from a memory of rollouts. Every step draws decisions, those with great surprises more often; in imitation each
+    /// decision is drawn as often as any other.
+    ///
+    /// # Errors
+    ///
+    /// What libtorch fails with, e.g. for want of memory on the device.
+    pub(super) fn run(
+        &mut self,
+        memory: &[Experience],
+        (goal, rate): (Goal, f64),
+        params: &Dl2Params,
+        stream: &mut Stream,
+    ) -> Result<UpdateStats, TchError> {
+        let mut memory_order = Memory::new(memory, goal, params);
+        let batch = params.batch as usize;
+        let steps = (memory_order.places.len() as f64 * params.reuse / batch as f64).ceil() as usize;
+        let (mut sums, mut length) = (Sums::default(), 0.0);
+        for _ in 0..steps {
+            let drawn = memory_order.draw(batch, stream);
+            let shards: Vec<Shard> = drawn
+                .par_chunks(SHARD)
+                .map(|shard| {
+                    let list: Vec<(Place, f32)> =
+                        shard.iter().map(|&(i, weight)| (memory_order.places[i], weight)).collect();
+                    let batch = Batch::new(self.shape, memory, &list, memory_order.scale);
+                    self.shard(&batch, goal, params, drawn.len())
+                })
+                .collect::<Result<_, TchError>>()?;
+            let parts: Vec<_> = shards.into_iter().map(|s| (s.gradient, (s.sums, s.values))).collect();
+            let mut gradient = total(&parts);
+            // Neither network is to be slowed down by the other.
+            let (policy, value) = gradient.split_at_mut(self.policy_len());
+            length += clip(policy, params.max_gradient);
+            clip(value, params.max_gradient);
+            self.adam.step(&mut self.weights.data, &gradient, rate);
+            parts.iter().for_each(|(_, (of_part, _))| sums.add(of_part));
+            let values = parts.iter().flat_map(|(_, (_, values))| values);
+            memory_order.look_again(memory, drawn.iter().map(|d| d.0).zip(values.copied()));
+        }
+        let passes = params.reuse.ceil() as u32;
+        Ok(UpdateStats { gradient: length / steps.max(1) as f64, epochs: passes, ..sums.means() })
+    }
+
+    /// Numbers of the network that scores actions; the value network's follow them.
+    fn policy_len(&self) -> usize {
+        let shapes = self.shape.tensors();
+        shapes[..shapes.len() / 2].iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
+    }
+
+    fn shard(&self, batch: &Batch, goal: Goal, params: &Dl2Params, decisions: usize) -> Result<Shard, TchError> {
+        let network = Network::new(self.weights, self.shape, self.device)?;
+        let inputs = Inputs::new(batch, self.shape, self.device)?;
+        let mut sums = Sums { decisions: batch.decisions as f64, ..Sums::default() };
+        let (objective, values) = objective(&network, &inputs, goal, params.clip, &mut sums)?;
+        objective.f_div_scalar(decisions as f64)?.f_backward()?;
+        let gradient = network.weights.f_grad()?.f_to_device(Device::Cpu)?;
+        let values = values.f_detach()?.f_to_device(Device::Cpu)?;
+        Ok(Shard { gradient: Vec::<f32>::try_from(gradient)?, sums, values: Vec::<f32>::try_from(values)? })
+    }
+}
+
+/// What comes of some decisions of a step.
+struct Shard {
+    gradient: Vec<f32>,
+    sums: Sums,
+    /// What the value network said of each decision.
+    values: Vec<f32>,
+}
+
+/// What is to become small, summed over the decisions, and the values of their states; adds its figures to `sums`.
+pub(super) fn objective(
+    network: &Network,
+    inputs: &Inputs,
+    goal: Goal,
+    clip: f64,
+    sums: &mut Sums,
+) -> Result<(Tensor, Tensor), TchError> {
+    let [log_prob, entropy] = network.answers(inputs)?;
+    let values = network.values(inputs)?;
+    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
+    let loss = match goal {
+        Goal::Imitate => log_prob.f_neg()?,
+        Goal::Reinforce { .. } => {
+            let change = log_prob.f_sub(&inputs.old)?;
+            let ratio = change.f_exp()?;
+            sums.kl += sum(&ratio.f_sub_scalar(1.0)?.f_sub(&change)?)?;
+            let near = ratio.f_clamp(1.0 - clip, 1.0 + clip)?;
+            sums.clipped += sum(&ratio.f_ne_tensor(&near)?)?;
+            ratio.f_mul(&inputs.advantage)?.f_minimum(&near.f_mul(&inputs.advantage)?)?.f_neg()?
+        }
+    };
+    sums.loss += sum(&loss)?;
+    sums.entropy += sum(&entropy)?;
+    let objective = match goal {
+        Goal::Reinforce { entropy: weight, .. } => loss.f_sub(&entropy.f_mul_scalar(weight)?)?,
+        Goal::Imitate => loss,
+    };
+    let error = values.f_sub(&inputs.worth)?.f_square()?;
+    let objective = objective.f_add(&error)?.f_mul(&inputs.weight)?;
+    let kind = objective.kind();
+    Ok((objective.f_sum(kind)?, values))
+}
+
+/// The decisions of some rollouts with their priorities (T. Schaul et al., *Prioritized Experience Replay*, ICLR 2016).
+pub(super) struct Memory {
+    places: Vec<Place>,
+    /// `None` where all are alike.
+    priorities: Option<Vec<f64>>,
+    order: Vec<usize>,
+    exponent: f64,
+    correction: f64,
+    /// Standard deviation of the advantages.
+    scale: f64,
+}
+
+impl Memory {
+    pub(super) fn new(memory: &[Experience], goal: Goal, params: &Dl2Params) -> Self {
+        let steps = || memory.iter().flat_map(|e| &e.steps);
+        let places = memory.iter().enumerate().flat_map(|(r, e)| (0..e.steps.len()).map(move |s| (r as u32, s as u32)));
+        let squares: f64 = steps().map(|s| (s.target - s.value).powi(2)).sum();
+        let scale = (squares / steps().count().max(1) as f64).sqrt().max(1e-6);
+        let (exponent, correction) = match goal {
+            Goal::Reinforce { correction, .. } => (params.priority, correction),
+            Goal::Imitate => (0.0, 0.0),
+        };
+        let priority = |s: &super::experience::Step| surprise((s.target - s.value) / scale).powf(exponent);
+        let priorities = (exponent > 0.0).then(|| steps().map(priority).collect());
+        Self { places: places.collect(), priorities, order: Vec::new(), exponent, correction, scale }
+    }
+
+    /// Draws decisions with their weights, the greatest weight being 1. By priority, each from a segment of its own; else one after
+    /// the other in random order, all of them before the first comes again.
+    pub(super) fn draw(&mut self, count: usize, stream: &mut Stream) -> Vec<(usize, f32)> {
+        let Some(priorities) = &self.priorities else {
+            if self.order.len() < count {
+                let mut more: Vec<usize> = (0..self.places.len()).collect();
+                shuffle(&mut more, stream);
+                self.order.splice(0..0, more);
+            }
+            let rest = self.order.len().saturating_sub(count);
+            return self.order.split_off(rest).into_iter().map(|i| (i, 1.0)).collect();
+        };
+        let total: f64 = priorities.iter().sum();
+        let least = priorities.iter().copied().fold(f64::INFINITY, f64::min);
+        let (mut drawn, mut i, mut below) = (Vec::with_capacity(count), 0, 0.0);
+        for segment in 0..count {
+            let at = total * (segment as f64 + stream.uniform()) / count as f64;
+            while i + 1 < priorities.len() && below + priorities[i] <= at {
+                below += priorities[i];
+                i += 1;
+            }
+            drawn.push((i, (priorities[i] / least).powf(-self.correction) as f32));
+        }
+        drawn
+    }
+
+    /// What the value network now says of decisions changes their priorities.
+    fn look_again(&mut self, memory: &[Experience], seen: impl Iterator<Item = (usize, f32)>) {
+        let Some(priorities) = &mut self.priorities else { return };
+        for (i, value) in seen {
+            let (rollout, step) = self.places[i];
+            let target = memory[rollout as usize].steps[step as usize].target;
+            priorities[i] = surprise((target - f64::from(value)) / self.scale).powf(self.exponent);
+        }
+    }
+}
+
+/// Size of a surprise, within limits.
+fn surprise(scaled: f64) -> f64 {
+    (scaled.abs() + SURPRISE[0]).min(SURPRISE[1])
+}

@@ -1,0 +1,282 @@
+//! A training, iteration by iteration, whatever network it is of.
+
+use super::{
+    Checkpoint, IterationRow, Schedule, TrainError, UpdateStats, Weights, adam::Adam, checkpoint::Best,
+    validation::Arena,
+};
+use rayon::prelude::*;
+use sched_distill_core::{
+    network::NeuralError,
+    policy::Policy,
+    rng::{Split, episode_seed, hash},
+    scenario::Scenario,
+};
+use sched_distill_toolkit::recorder::Episodes;
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+use tch::Device;
+
+/// What an iteration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// The network as it was given.
+    Start,
+    /// Learning what a teacher does.
+    Imitation,
+    /// Learning from what decisions come to cost.
+    Reinforcement,
+}
+
+/// Why a training is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// All iterations are done.
+    Iterations,
+    /// Validation has not improved for as long as the user wanted to wait.
+    Patience,
+}
+
+/// A network that can be trained.
+pub trait Learner: Sync {
+    /// The kind of cluster that it schedules.
+    type Scenario: Scenario;
+
+    /// How long, and how it is looked at.
+    fn schedule(&self) -> &Schedule;
+
+    /// Where validations are held.
+    fn arena(&self) -> &<Self::Scenario as Scenario>::Workload;
+
+    /// The network as a scheduler, greedy or sampling.
+    ///
+    /// # Errors
+    ///
+    /// [`NeuralError::NotFinite`] if training has gone astray.
+    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Self::Scenario>>, NeuralError>;
+
+    /// Does one iteration: rollouts and update. It may leave half-moved weights behind if it fails.
+    ///
+    /// # Errors
+    ///
+    /// A rollout or libtorch that fails, or an interruption.
+    fn iterate(
+        &self,
+        which: (u32, Phase),
+        moving: (&mut Weights, &mut Adam),
+        stop: &AtomicBool,
+    ) -> Result<IterationRow, TrainError>;
+}
+
+/// A training that goes on step by step. What it needs to go on later is in its [`Checkpoint`].
+pub struct Session<'a, L: Learner> {
+    learner: &'a L,
+    arena: Arena<'a, L::Scenario>,
+    stop: &'a AtomicBool,
+    checkpoint: Checkpoint,
+}
+
+impl<'a, L: Learner> Session<'a, L> {
+    /// A training that goes on from `checkpoint`. `reference` is the policy that validations compare with. Runs the reference,
+    /// and looks at the network if nothing has been done yet.
+    ///
+    /// # Errors
+    ///
+    /// A schedule out of range, a policy that fails, or an interruption.
+    pub fn new(
+        learner: &'a L,
+        reference: (&str, &dyn Policy<L::Scenario>),
+        checkpoint: Checkpoint,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, TrainError> {
+        let schedule = learner.schedule();
+        schedule.check()?;
+        // One thread per shard of a step is faster than several within it, and keeps sums in order.
+        tch::set_num_threads(1);
+        let (seed, count) = (schedule.seed, schedule.validation);
+        let episodes = Episodes { seed, split: Split::Validation, count, timelines: 0 };
+        let arena = Arena::new(learner.arena(), reference, episodes, stop)?;
+        let mut session = Self { learner, arena, stop, checkpoint };
+        if session.checkpoint.rows.is_empty() {
+            let begin = Instant::now();
+            let mut row = IterationRow::new(0, Phase::Start);
+            session.validate(&mut row)?;
+            session.finish(row, begin);
+        }
+        Ok(session)
+    }
+
+    /// The state as it is.
+    #[must_use]
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Whether there is nothing left to do.
+    #[must_use]
+    pub fn end(&self) -> Option<End> {
+        let schedule = self.learner.schedule();
+        let done = self.checkpoint.iteration().unwrap_or(0);
+        if done >= schedule.imitation + schedule.iterations {
+            return Some(End::Iterations);
+        }
+        let best = self.checkpoint.best.as_ref().map_or(0, |b| b.iteration);
+        let looks = self.checkpoint.rows.iter().filter(|r| r.iteration > best && r.validation.is_some());
+        let looks = looks.filter(|r| r.phase == Phase::Reinforcement).count();
+        (schedule.patience > 0 && looks >= schedule.patience as usize).then_some(End::Patience)
+    }
+
+    /// Does the next iteration.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Interrupted`] leaves the checkpoint as it was before the iteration; after any other error it should not
+    /// be saved.
+    pub fn step(&mut self) -> Result<&IterationRow, TrainError> {
+        let begin = Instant::now();
+        let schedule = *self.learner.schedule();
+        let iteration = 1 + self.checkpoint.iteration().unwrap_or(0);
+        let phase = if iteration <= schedule.imitation { Phase::Imitation } else { Phase::Reinforcement };
+        let before = (self.checkpoint.weights.clone(), self.checkpoint.adam.clone());
+        if iteration == schedule.imitation + 1 {
+            // What imitation has learned of gradients says nothing about those to come.
+            self.checkpoint.adam = Adam::new(self.checkpoint.weights.data.len());
+        }
+        match self.iterate(iteration, phase) {
+            Ok(row) => {
+                self.finish(row, begin);
+                Ok(&self.checkpoint.rows[self.checkpoint.rows.len() - 1])
+            }
+            Err(error) => {
+                (self.checkpoint.weights, self.checkpoint.adam) = before;
+                Err(error)
+            }
+        }
+    }
+
+    fn iterate(&mut self, iteration: u32, phase: Phase) -> Result<IterationRow, TrainError> {
+        let schedule = self.learner.schedule();
+        let Checkpoint { weights, adam, .. } = &mut self.checkpoint;
+        let mut row = self.learner.iterate((iteration, phase), (weights, adam), self.stop)?;
+        let last = schedule.imitation + schedule.iterations;
+        // Iterations of reinforcement are counted by themselves.
+        let count = if phase == Phase::Reinforcement { iteration - schedule.imitation } else { iteration };
+        if count.is_multiple_of(schedule.validate_every) || iteration == schedule.imitation || iteration == last {
+            self.validate(&mut row)?;
+        }
+        Ok(row)
+    }
+
+    /// Looks at the network of the last iteration, if that has not been done: for a training that ends before its time.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Interrupted`] leaves the checkpoint as it was.
+    pub fn look(&mut self) -> Result<(), TrainError> {
+        if let Some(mut row) = self.checkpoint.rows.pop_if(|row| row.validation.is_none()) {
+            let looked = self.validate(&mut row);
+            self.checkpoint.rows.push(row);
+            looked?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the network on validation episodes and keeps it if it is the best.
+    fn validate(&mut self, row: &mut IterationRow) -> Result<(), TrainError> {
+        let weights = &self.checkpoint.weights;
+        let validation = self.arena.judge(|sample| self.learner.policy(weights, sample))?;
+        row.validation = Some(validation);
+        let best = self.checkpoint.best.as_ref().map_or(f64::INFINITY, |b| b.score);
+        if let Some(score) = validation.score(self.learner.schedule().judge).filter(|&score| score < best) {
+            self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights: weights.clone() });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, row: IterationRow, begin: Instant) {
+        self.checkpoint.rows.push(row);
+        self.checkpoint.seconds.push(begin.elapsed().as_secs_f64());
+    }
+}
+
+impl IterationRow {
+    /// An iteration in which nothing has happened yet.
+    pub(super) fn new(iteration: u32, phase: Phase) -> Self {
+        Self {
+            iteration,
+            phase,
+            decisions: 0,
+            mean_jct_s: None,
+            stalled: 0,
+            explained: 0.0,
+            update: UpdateStats::default(),
+            learning_rate: 0.0,
+            entropy_weight: 0.0,
+            validation: None,
+        }
+    }
+
+    /// The same with what came of its rollouts: for each its decisions, and its outcome.
+    pub(super) fn with_rollouts<'a>(
+        mut self,
+        rollouts: impl Iterator<Item = (usize, &'a sched_distill_core::simulation::Outcome)>,
+    ) -> Self {
+        let (mut sum, mut completed) = (0.0, 0.0);
+        for (decisions, outcome) in rollouts {
+            self.decisions += decisions as u64;
+            self.stalled += u32::from(!outcome.completed);
+            if let Some(jct_ms) = outcome.mean_jct_ms {
+                (sum, completed) = (sum + jct_ms / 1e3, completed + 1.0);
+            }
+        }
+        self.mean_jct_s = (completed > 0.0).then(|| sum / completed);
+        self
+    }
+}
+
+/// Which rollout: number and seed of the episode, and the seed of the network's draws.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RolloutId {
+    pub(super) episode: u32,
+    pub(super) seed: u64,
+    pub(super) draws: u64,
+}
+
+impl RolloutId {
+    /// A rollout of an iteration on an episode of the training split.
+    pub(super) fn new(seed: u64, episode: u32, iteration: u32, rollout: u32) -> Self {
+        Self {
+            episode,
+            seed: episode_seed(seed, Split::Train, u64::from(episode)),
+            draws: hash(&[seed, u64::from(iteration), u64::from(rollout)]),
+        }
+    }
+}
+
+/// Rollouts in parallel, results in order.
+pub(super) fn parallel<T: Send>(
+    count: u32,
+    stop: &AtomicBool,
+    one: impl Fn(u32) -> Result<T, TrainError> + Sync,
+) -> Result<Vec<T>, TrainError> {
+    let all: Vec<Result<T, TrainError>> = (0..count)
+        .into_par_iter()
+        .map(|i| if stop.load(Ordering::Relaxed) { Err(TrainError::Interrupted) } else { one(i) })
+        .collect();
+    all.into_iter().collect()
+}
+
+/// Whether libtorch has a device.
+pub(super) fn check_device(device: Device) -> Result<(), TrainError> {
+    if let Device::Cuda(asked) = device {
+        let found = tch::Cuda::device_count();
+        if asked as i64 >= found {
+            return Err(TrainError::Device { asked, found });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Features of the `training` scenario: how much faster a job would train, what it has, and what is left in the cluster.
+//!
+//! Gains are what schedulers can know: speeds are those without luck, epochs those that are believed. Times are in ms of
+//! simulated time.
+
+mod cluster;
+mod job;
+mod snapshot;
+mod task;
+
+pub use snapshot::{Candidate, Snapshot};
+
+use sched_distill_core::{
+    feature::Columns,
+    level::{FeatureSet, LevelSpec},
+};
+use std::sync::LazyLock;
+
+/// The levels of the `training` scenario with their features in column order.
+#[must_use]
+pub fn feature_set() -> &'static FeatureSet {
+    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    &SET
+}
+
+fn describe() -> FeatureSet {
+    let level = |name: &str, question: &str, entities: &[&str], columns: &Columns| LevelSpec {
+        name: name.to_owned(),
+        question: question.to_owned(),
+        entities: entities.iter().map(|&e| e.to_owned()).collect(),
+        features: columns.specs(),
+    };
+    FeatureSet {
+        scenario: "training".to_owned(),
+        levels: vec![
+            level("cluster", "Go on, or close the slot?", &["close"], &Columns::new(cluster::BASE)),
+            level("job", "Which job gets more?", &["job"], &Columns::new(job::BASE)),
+            level("task", "A worker, a server, or both?", &["job", "task"], &Columns::new(task::BASE)),
+        ],
+    }
+}
+
+/// Extracts feature rows at a question, with buffers that are reused from one question to the next.
+#[derive(Clone, Debug)]
+pub struct Extractor {
+    snapshot: Snapshot,
+    cluster: Columns,
+    job: Columns,
+    task: Columns,
+}
+
+impl Default for Extractor {
+    fn default() -> Self {
+        Self {
+            snapshot: Snapshot::default(),
+            cluster: Columns::new(cluster::BASE),
+            job: Columns::new(job::BASE),
+            task: Columns::new(task::BASE),
+        }
+    }
+}
+
+impl Extractor {
+    /// An extractor for who reads only some columns: per level in the order of the feature set, which ones. The others are 0
+    /// or not, as it comes.
+    #[must_use]
+    pub fn limited(wanted: &[&[bool]]) -> Self {
+        let mut extractor = Self::default();
+        let columns = [&mut extractor.cluster, &mut extractor.job, &mut extractor.task];
+        columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
+        extractor
+    }
+
+    /// The present question summed up: candidates of the job level and their tasks.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+}

@@ -1,0 +1,371 @@
+//! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
+
+use super::{
+    AnalyticFacts, JobType, Source, Speed, SpeedFormula, SpeedGrid, TrainingCluster, TrainingJob, TrainingWorkload,
+    job_types,
+};
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, read_text},
+};
+use serde::Deserialize;
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Most slots of a node, of a request, and tasks of one part of a job.
+const MOST_SLOTS: u32 = 1024;
+const MOST_TASKS: u32 = 256;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    #[serde(default = "RawWorkload::nodes")]
+    nodes: u32,
+    #[serde(default = "RawWorkload::node_slots")]
+    node_slots: [u32; 2],
+    #[serde(default = "RawWorkload::slot_s")]
+    slot_s: f64,
+    #[serde(default = "RawWorkload::most_tasks")]
+    max_workers: u32,
+    #[serde(default = "RawWorkload::most_tasks")]
+    max_servers: u32,
+    #[serde(default = "RawWorkload::speed")]
+    speed: String,
+    #[serde(default)]
+    speed_error: f64,
+    types: Option<Vec<RawType>>,
+    jobs: Vec<RawJob>,
+}
+
+/// What is left out is as in the small preset of DL2.
+impl RawWorkload {
+    fn nodes() -> u32 {
+        48
+    }
+
+    fn node_slots() -> [u32; 2] {
+        [8, 8]
+    }
+
+    fn slot_s() -> f64 {
+        1200.0
+    }
+
+    fn most_tasks() -> u32 {
+        16
+    }
+
+    fn speed() -> String {
+        "formula".to_owned()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawType {
+    name: String,
+    epoch_size: f64,
+    worker: [u32; 2],
+    server: [u32; 2],
+    formula: Option<RawFormula>,
+    analytic: Option<RawAnalytic>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFormula {
+    batch: f64,
+    a: f64,
+    b: f64,
+    c: f64,
+    d: f64,
+    e: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAnalytic {
+    compute_s: f64,
+    model_mb: f64,
+    inter_mb_s: f64,
+    intra_mb_s: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    #[serde(rename = "type")]
+    job_type: String,
+    arrival_slot: u32,
+    epochs: f64,
+    real_epochs: Option<f64>,
+}
+
+/// Opens `json:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
+    let path = spec.require_file("a workload as described in docs/training-workload-format.md")?;
+    spec.args().finish()?;
+    load(path)
+}
+
+fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
+    let text = read_text(path)?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    if text.trim().is_empty() {
+        return Err(format("the file is empty; expected a workload (docs/training-workload-format.md)".to_owned()));
+    }
+    let raw: RawWorkload = serde_json::from_str(&text)
+        .map_err(|e| format(format!("not a workload (docs/training-workload-format.md): {e}")))?;
+    check_cluster(&raw).map_err(format)?;
+    let types = match raw.types {
+        None => job_types(),
+        Some(types) => own_types(types).map_err(format)?,
+    };
+    let mut files = vec![path.to_owned()];
+    let limits = [raw.max_workers, raw.max_servers];
+    let speed = speed(&raw.speed, path, &mut files)?;
+    let speed = match &speed {
+        Law::Formula => Speed::formula(&types, raw.slot_s, limits, 0.0),
+        Law::Analytic => Speed::analytic(&types, raw.slot_s, limits, raw.nodes),
+        Law::Grid(grid) => Speed::grid(grid, &types, raw.slot_s, limits),
+    };
+    let cluster = TrainingCluster {
+        types,
+        nodes: raw.nodes,
+        node_slots: raw.node_slots,
+        slot_s: raw.slot_s,
+        max_workers: raw.max_workers,
+        max_servers: raw.max_servers,
+        speed: Arc::new(speed.map_err(format)?),
+        speed_error: raw.speed_error,
+    };
+    cluster.check_requests().map_err(format)?;
+    if raw.jobs.is_empty() {
+        return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
+    }
+    let mut jobs: Vec<TrainingJob> = Vec::with_capacity(raw.jobs.len());
+    for (position, job) in raw.jobs.into_iter().enumerate() {
+        let earliest = jobs.last().map_or(0, |before| before.arrival_slot);
+        let job = read_job(&job, &cluster, earliest).map_err(|problem| WorkloadError::Job {
+            path: path.to_owned(),
+            job: position,
+            stage: None,
+            problem,
+        })?;
+        jobs.push(job);
+    }
+    Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files })
+}
+
+fn check_cluster(raw: &RawWorkload) -> Result<(), String> {
+    for (name, value, most) in [
+        ("nodes", raw.nodes, 10_000),
+        ("node_slots of CPU", raw.node_slots[0], MOST_SLOTS),
+        ("max_workers", raw.max_workers, MOST_TASKS),
+        ("max_servers", raw.max_servers, MOST_TASKS),
+    ] {
+        if !(1..=most).contains(&value) {
+            return Err(format!("{name} must be in 1..={most}, got {value}"));
+        }
+    }
+    if raw.node_slots[1] > MOST_SLOTS {
+        return Err(format!("node_slots of GPU must be in 0..={MOST_SLOTS}, got {}", raw.node_slots[1]));
+    }
+    if !(1e-3..=1e7).contains(&raw.slot_s) {
+        return Err(format!("slot_s must be a number in 0.001..=1e7 s, got {}", raw.slot_s));
+    }
+    if !(0.0..=0.9).contains(&raw.speed_error) {
+        return Err(format!("speed_error must be a number in 0..=0.9, got {}", raw.speed_error));
+    }
+    Ok(())
+}
+
+fn own_types(types: Vec<RawType>) -> Result<Arc<[JobType]>, String> {
+    if !(1..=255).contains(&types.len()) {
+        return Err(format!("`types` must have 1 to 255 entries, got {}", types.len()));
+    }
+    let mut read: Vec<JobType> = Vec::with_capacity(types.len());
+    for raw in types {
+        let name = raw.name.clone();
+        if read.iter().any(|t| t.name == name) {
+            return Err(format!("type `{name}` is given twice"));
+        }
+        read.push(own_type(raw).map_err(|problem| format!("type `{name}`: {problem}"))?);
+    }
+    Ok(read.into())
+}
+
+fn own_type(raw: RawType) -> Result<JobType, String> {
+    let positive = |name: &str, value: f64| match (1e-12..=1e12).contains(&value) {
+        true => Ok(value),
+        false => Err(format!("{name} must be a number in 1e-12..=1e12, got {value}")),
+    };
+    for (name, request) in [("worker", raw.worker), ("server", raw.server)] {
+        if request.iter().any(|slots| *slots > MOST_SLOTS) {
+            return Err(format!("{name} must ask for at most {MOST_SLOTS} slots of CPU and GPU, got {request:?}"));
+        }
+    }
+    let formula = raw.formula.map(|f| {
+        let coefficients = [f.a, f.b, f.c, f.d, f.e];
+        match ["a", "b", "c", "d", "e"].iter().zip(coefficients).find(|(_, v)| !(0.0..=1e12).contains(v)) {
+            Some((name, value)) => Err(format!("formula.{name} must be a number in 0..=1e12 s, got {value}")),
+            None => {
+                positive("the sum of formula.a to formula.e", coefficients.iter().sum())?;
+                Ok(SpeedFormula { batch: positive("formula.batch", f.batch)?, coefficients })
+            }
+        }
+    });
+    let analytic = raw.analytic.map(|f| {
+        Ok::<_, String>(AnalyticFacts {
+            compute_s: positive("analytic.compute_s", f.compute_s)?,
+            model_mb: positive("analytic.model_mb", f.model_mb)?,
+            inter_mb_s: positive("analytic.inter_mb_s", f.inter_mb_s)?,
+            intra_mb_s: positive("analytic.intra_mb_s", f.intra_mb_s)?,
+        })
+    });
+    Ok(JobType {
+        name: Cow::Owned(raw.name),
+        epoch_size: positive("epoch_size", raw.epoch_size)?,
+        epoch_share: 1.0,
+        worker: raw.worker,
+        server: raw.server,
+        formula: formula.transpose()?,
+        analytic: analytic.transpose()?,
+    })
+}
+
+enum Law {
+    Formula,
+    Analytic,
+    Grid(SpeedGrid),
+}
+
+/// The named law; a grid file is found from where the workload file is.
+fn speed(name: &str, workload: &Path, files: &mut Vec<PathBuf>) -> Result<Law, WorkloadError> {
+    Ok(match name {
+        "formula" => Law::Formula,
+        "analytic" => Law::Analytic,
+        file if file.ends_with(".json") => {
+            let path = workload.parent().unwrap_or(Path::new("")).join(file);
+            let grid = SpeedGrid::load(&path)?;
+            files.push(path);
+            Law::Grid(grid)
+        }
+        other => {
+            let problem = format!("speed must be one of formula, analytic, or a grid file `*.json`, got `{other}`");
+            return Err(WorkloadError::Format { path: workload.to_owned(), problem });
+        }
+    })
+}
+
+/// Most slots that a job alone at its best may take; a longer one would be simulated for ever.
+const MOST_JOB_SLOTS: f64 = 1e5;
+
+fn read_job(raw: &RawJob, cluster: &TrainingCluster, earliest: u32) -> Result<TrainingJob, String> {
+    let types = &cluster.types;
+    let kind = types.iter().position(|t| t.name == raw.job_type).ok_or_else(|| {
+        let known: Vec<&str> = types.iter().map(|t| &*t.name).collect();
+        format!("unknown type `{}`; there are {}", raw.job_type, known.join(", "))
+    })?;
+    let real_epochs = raw.real_epochs.unwrap_or(raw.epochs);
+    for (name, value) in [("epochs", raw.epochs), ("real_epochs", real_epochs)] {
+        if !(1e-9..=1e12).contains(&value) {
+            return Err(format!("{name} must be a number in 1e-9..=1e12, got {value}"));
+        }
+    }
+    let slots = real_epochs / cluster.speed.best(kind as u8);
+    if slots.is_nan() || slots > MOST_JOB_SLOTS {
+        return Err(format!(
+            "its {real_epochs} epochs take {slots:.0} slots of {} s even with the best number of workers and parameter \
+             servers; at most {MOST_JOB_SLOTS:.0} are allowed",
+            cluster.slot_s
+        ));
+    }
+    if raw.arrival_slot < earliest {
+        return Err(format!(
+            "arrives at slot {}, before the job above it, which arrives at {earliest}; jobs must be in order of arrival",
+            raw.arrival_slot
+        ));
+    }
+    if raw.arrival_slot > 1_000_000 {
+        return Err(format!("arrival_slot must be in 0..=1000000, got {}", raw.arrival_slot));
+    }
+    // There are at most 255 types.
+    Ok(TrainingJob { kind: kind as u8, arrival_slot: raw.arrival_slot, epochs: raw.epochs, real_epochs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<TrainingWorkload, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("jobs.json");
+        std::fs::write(&path, text).unwrap();
+        let cells = r#"{"format": "dl2-speed-grid/1", "grid": {"m": [[1, 2], [3, 4]]}}"#;
+        std::fs::write(dir.path().join("grid.json"), cells).unwrap();
+        TrainingWorkload::open(&format!("json:{}", path.display()).parse().unwrap()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_file_may_bring_types_and_a_grid() {
+        let workload = load(
+            r#"{"nodes": 3, "node_slots": [4, 2], "slot_s": 60, "max_workers": 1, "max_servers": 1, "speed": "grid.json",
+                "types": [{"name": "m", "epoch_size": 30, "worker": [1, 1], "server": [1, 0]}],
+                "jobs": [{"type": "m", "arrival_slot": 0, "epochs": 5},
+                         {"type": "m", "arrival_slot": 2, "epochs": 5, "real_epochs": 6}]}"#,
+        )
+        .unwrap();
+        let cluster = workload.cluster();
+        assert_eq!((cluster.nodes, cluster.capacity(), cluster.places()), (3, [12, 6], 4));
+        // Row: parameter servers; column: workers.
+        assert_eq!(cluster.speed.by_count(0, 2, 1), 2.0 * 60.0 / 30.0);
+        assert_eq!(workload.jobs(0)[1].real_epochs, 6.0);
+        assert_eq!(workload.files().len(), 2);
+    }
+
+    #[test]
+    fn mistakes_name_file_and_job() {
+        let with = |more: &str, job: &str| format!(r#"{{{more} "jobs": [{job}]}}"#);
+        let job = r#"{"type": "vgg-16", "arrival_slot": 3, "epochs": 5}"#;
+        let own = |t: &str| with(&format!(r#""types": [{t}],"#), job);
+        for (text, expected) in [
+            (String::new(), "the file is empty"),
+            ("{}".to_owned(), "missing field `jobs`"),
+            (with("", ""), "`jobs` is empty"),
+            (with(r#""nodes": 0,"#, job), "nodes must be in 1..=10000, got 0"),
+            (with(r#""max_workers": 300,"#, job), "max_workers must be in 1..=256, got 300"),
+            (with(r#""slot_s": 0,"#, job), "slot_s must be"),
+            (with(r#""speed_error": 2,"#, job), "speed_error must be"),
+            (with(r#""colour": 2,"#, job), "unknown field `colour`"),
+            (with(r#""node_slots": [4, 2],"#, job), "type `resnet-50`: a worker and a parameter server ask for [4, 4]"),
+            (with(r#""speed": "fast","#, job), "speed must be one of formula, analytic"),
+            (with(r#""speed": "grid.json","#, job), "the grid has no model `resnet-50`"),
+            (with("", r#"{"type": "vgg", "arrival_slot": 3, "epochs": 5}"#), "job 0: unknown type `vgg`; there are"),
+            (with("", r#"{"type": "wlm", "arrival_slot": 3, "epochs": -5}"#), "job 0: epochs must be"),
+            (with("", r#"{"type": "wlm", "arrival_slot": 3, "epochs": 1, "real_epochs": 0}"#), "job 0: real_epochs"),
+            (
+                with("", &format!(r#"{job}, {{"type": "wlm", "arrival_slot": 2, "epochs": 5}}"#)),
+                "job 1: arrives at slot 2",
+            ),
+            (own(""), "`types` must have 1 to 255 entries"),
+            (
+                own(r#"{"name": "m", "epoch_size": 0, "worker": [1, 1], "server": [1, 0]}"#),
+                "type `m`: epoch_size must be",
+            ),
+            (
+                own(
+                    r#"{"name": "m", "epoch_size": 1, "worker": [0, 1], "server": [1, 0], "formula": {"batch": 1, "a": 1, "b": 0, "c": 0, "d": 0, "e": 0}}"#,
+                ),
+                "type `m`: a worker must ask for at least 1 CPU slot",
+            ),
+            (own(r#"{"name": "m", "epoch_size": 1, "worker": [1, 1], "server": [1, 0]}"#), "type `m` has no `formula`"),
+        ] {
+            let message = load(&text).unwrap_err();
+            assert!(message.contains("jobs.json") && message.contains(expected), "{message}");
+        }
+    }
+}

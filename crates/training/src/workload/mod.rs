@@ -1,0 +1,104 @@
+//! Deep-learning training jobs with workers and parameter servers, after DL2 (Peng et al., arXiv 1909.06040).
+//!
+//! Time goes in slots. A job wants a number of epochs; how many it does in a slot depends on its type and on how many
+//! workers and parameter servers it has in that slot ([`Speed`]). Nodes are alike and offer slots of CPU and GPU.
+//!
+//! ```
+//! use sched_distill_core::spec::Spec;
+//! use sched_distill_training::workload::TrainingWorkload;
+//! let workload = TrainingWorkload::open(&"builtin,nodes=12,jobs=10".parse::<Spec>()?)?;
+//! assert_eq!(workload.cluster().nodes, 12);
+//! assert_eq!(workload.jobs(7).len(), 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod analytic;
+mod arrivals;
+mod builtin;
+mod cluster;
+mod grid;
+mod job_type;
+mod json;
+mod speed;
+mod trace;
+
+pub use analytic::{AnalyticFacts, NodeShare};
+pub use arrivals::SlotArrivals;
+pub use builtin::Generator;
+pub use cluster::TrainingCluster;
+pub use grid::SpeedGrid;
+pub use job_type::{JOB_TYPES, JobType, TrainingJob, job_types};
+pub use speed::{Speed, SpeedFormula, SpeedLaw};
+pub use trace::ArrivalTrace;
+
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// All workloads of training jobs there are.
+pub const TRAINING_WORKLOADS: [WorkloadInfo; 2] = [
+    WorkloadInfo {
+        name: "builtin",
+        edge_cases: false,
+        usage: "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0]",
+        meaning: "generated jobs of the eight DL2 types on a cluster of workers and parameter servers",
+    },
+    WorkloadInfo {
+        name: "json",
+        edge_cases: false,
+        usage: "json:FILE",
+        meaning: "a fixed list of jobs and their cluster from a JSON file (docs/training-workload-format.md)",
+    },
+];
+
+/// A source of episodes: the cluster, and the jobs by seed.
+#[derive(Clone, Debug)]
+pub struct TrainingWorkload {
+    cluster: Arc<TrainingCluster>,
+    source: Source,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Generated(Generator),
+    Fixed(Vec<TrainingJob>),
+}
+
+impl TrainingWorkload {
+    /// Opens the workload that a spec names, one of [`TRAINING_WORKLOADS`].
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
+        match spec.name.as_str() {
+            "builtin" => builtin::open(spec),
+            "json" => json::open(spec),
+            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "json"]).into()),
+        }
+    }
+
+    /// The cluster; the same in every episode.
+    #[must_use]
+    pub fn cluster(&self) -> &Arc<TrainingCluster> {
+        &self.cluster
+    }
+
+    /// The jobs of the episode with this seed, in order of arrival.
+    #[must_use]
+    pub fn jobs(&self, seed: u64) -> Vec<TrainingJob> {
+        match &self.source {
+            Source::Generated(generator) => generator.jobs(&self.cluster.types, seed),
+            Source::Fixed(jobs) => jobs.clone(),
+        }
+    }
+
+    /// Files that define the workload, so that a trace can record their hashes.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+}
