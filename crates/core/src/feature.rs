@@ -123,11 +123,13 @@ impl Columns {
     }
 
     /// Forgets the candidates.
+    #[inline]
     pub fn clear(&mut self) {
         self.values.clear();
     }
 
     /// Adds a candidate by its base values.
+    #[inline]
     pub fn push<const N: usize>(&mut self, values: [f64; N]) {
         debug_assert_eq!(N, self.base.len());
         self.values.extend_from_slice(&values);

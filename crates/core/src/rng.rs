@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Hashes a key of several words to 64 well mixed bits (the SplitMix64 finaliser, chained).
 ///
 /// The result depends on the words, their order and their number.
+#[inline]
 #[must_use]
 pub fn hash(words: &[u64]) -> u64 {
     words.iter().fold(start(words.len()), |state, &word| extend(state, word))
@@ -78,22 +79,26 @@ impl Stream {
     }
 
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.counter += 1;
         hash(&[self.key, self.counter])
     }
 
     /// Uniform in `[0, 1)`.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         unit(self.bits())
     }
 
     /// Uniform in `low..high`, both finite.
+    #[inline]
     pub fn uniform_in(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
     /// Uniform integer in `0..n`; `n` must be positive.
+    #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         debug_assert!(n > 0);
         ((u128::from(self.bits()) * n as u128) >> 64) as usize

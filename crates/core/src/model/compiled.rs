@@ -113,36 +113,42 @@ impl CompiledTree {
     /// # Panics
     ///
     /// This and all other predictions: if a row lacks a column that the tree tests.
+    #[inline]
     #[must_use]
     pub fn apply(&self, x: &[f32]) -> usize {
         self.tests[self.walk(x)].low as usize
     }
 
     /// The first output for a row of features, or its leaf's linear function: the score of a tree with one output.
+    #[inline]
     #[must_use]
     pub fn predict(&self, x: &[f32]) -> f64 {
         self.score(self.apply(x), x)
     }
 
     /// All outputs for a row of features; of a classifier, the classes' shares. Linear leaves have no part in it.
+    #[inline]
     #[must_use]
     pub fn predict_outputs(&self, x: &[f32]) -> &[f64] {
         self.leaf_outputs(self.apply(x))
     }
 
     /// The most probable class for a row of features, the first of equals.
+    #[inline]
     #[must_use]
     pub fn predict_class(&self, x: &[f32]) -> usize {
         self.leaf_class(self.apply(x))
     }
 
     /// All outputs of a leaf found by [`apply`](Self::apply).
+    #[inline]
     #[must_use]
     pub fn leaf_outputs(&self, leaf: usize) -> &[f64] {
         &self.value[leaf * self.outputs..][..self.outputs]
     }
 
     /// The most probable class at a leaf found by [`apply`](Self::apply).
+    #[inline]
     #[must_use]
     pub fn leaf_class(&self, leaf: usize) -> usize {
         self.class[leaf] as usize

@@ -30,6 +30,7 @@ impl Picker {
     }
 
     /// Index of the candidate to take.
+    #[inline]
     pub fn pick(&mut self, log_prob: &[f64]) -> usize {
         match self.sample {
             true => draw(log_prob, self.stream.uniform()),
@@ -51,6 +52,7 @@ pub fn log_softmax(scores: &[f32], out: &mut Vec<f64>) -> bool {
 }
 
 /// Index drawn from log-probabilities with one uniform number.
+#[inline]
 #[must_use]
 pub fn draw(log_probabilities: &[f64], uniform: f64) -> usize {
     let mut left = uniform;

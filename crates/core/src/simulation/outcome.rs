@@ -51,6 +51,7 @@ pub struct Timeline {
 
 impl Timeline {
     /// Adds a run; one that goes on where the lane's latest ends prolongs that.
+    #[inline]
     pub fn push(&mut self, run: TaskRun) {
         let lane = run.lane as usize;
         if self.latest.len() <= lane {

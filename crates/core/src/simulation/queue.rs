@@ -56,6 +56,7 @@ impl EventQueue {
     }
 
     /// Schedules the event of a slot, in place of the one that it may have. `time` is not negative.
+    #[inline]
     pub fn schedule(&mut self, slot: u32, time: f64) {
         debug_assert!(time >= 0.0, "{time}");
         if self.taken == Some(slot) {
@@ -68,6 +69,7 @@ impl EventQueue {
     }
 
     /// Time of the next event.
+    #[inline]
     #[must_use]
     pub fn next_time(&mut self) -> Option<f64> {
         if let Some(slot) = self.taken.take() {
@@ -77,6 +79,7 @@ impl EventQueue {
     }
 
     /// Takes the next event: its time and slot.
+    #[inline]
     pub fn pop(&mut self) -> Option<(f64, u32)> {
         let time = self.next_time()?;
         let slot = self.next as u32 & ((1 << SLOT_BITS) - 1);
