@@ -35,12 +35,12 @@
 //! ```
 //! # #[cfg(feature = "toolkit")] {
 //! use sched_distill::{
-//!     distiller::{FitParams, Subject, fit_student}, model::Provenance, policy::{self, StudentPolicy},
-//!     feature, recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split, scenario::Dag, workload,
+//!     dag::{self, Dag}, distiller::{FitParams, Subject, fit_student}, model::Provenance, policy::StudentPolicy,
+//!     recorder::{ChoiceLog, EpisodeId, run_episode}, rng::Split,
 //! };
 //!
-//! let workload = crate::dag::workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
-//! let teacher = crate::dag::policies::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
+//! let workload = dag::workload::open(&"builtin,jobs=8,executors=5".parse()?)?;
+//! let teacher = dag::policies::open(&"sjf,temperature=0.5,mode=sample".parse()?)?;
 //! let record = |split, episodes| -> Result<_, Box<dyn std::error::Error>> {
 //!     let mut log = ChoiceLog::<Dag>::new(teacher.abstains());
 //!     for episode in 0..episodes {
@@ -55,7 +55,7 @@
 //! };
 //! let (train, validation) = (record(Split::Train, 4)?, record(Split::Validation, 2)?);
 //! let params = FitParams { max_leaf_nodes: 8, ..FitParams::default() };
-//! let subject = Subject { feature_set: crate::dag::feature::feature_set(), abstains: teacher.abstains() };
+//! let subject = Subject { feature_set: dag::feature::feature_set(), abstains: teacher.abstains() };
 //! let student = fit_student(subject, (&train, &validation), &params, Provenance::default())?;
 //!
 //! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;

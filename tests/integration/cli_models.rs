@@ -38,8 +38,7 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     let dir = dir.path();
     record(dir, "train", "8", "train");
     record(dir, "test", "4", "test");
-    let names =
-        "tree,linear,linear-tree,logit,pairwise-logit,pairwise-tree,linfa-trees,linfa-logistic,linfa-elasticnet";
+    let names = "tree,linear,linear-tree,logit,pairwise-tree,linfa-trees";
     let two = ["--interact", "remaining_work*jobs_in_system", "--use", "logit", "--max-leaves", "16"];
     let args = ["fit", "train", "-o", "s.json", "--learner", names];
     let fitted = done(dir, &[&args[..], &two[..]].concat());

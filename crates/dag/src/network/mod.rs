@@ -41,7 +41,7 @@ const AMOUNT_INPUTS: usize = JOB_FEATURES + 2 * WIDTH;
 /// Evaluates the Decima network on one observation at a time; allocates nothing once its buffers have grown.
 ///
 /// ```no_run
-/// use sched_distill_dag::weights::{Decima, DecimaInput, DecimaWeights};
+/// use sched_distill_dag::network::{Decima, DecimaInput, DecimaWeights};
 /// use sched_distill_core::network::Tensors;
 /// use std::sync::Arc;
 ///

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use sched_distill_dag::simulator::{Decision, Simulator};
-//! use sched_distill_core::{spec::Spec, workload};
+//! use sched_distill_core::spec::Spec;
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster(), workload.jobs(7), 7);
 //! while let Some(observation) = sim.observation() {

@@ -1,11 +1,11 @@
 //! Everything that can learn from choices, behind one trait, so that an evaluator compares it on equal terms.
 
 use super::{
-    Constant, Engine, FitError, FitParams, Leaf, Learner, LogitError, LogitParams, Objective, SplineParams, Target,
-    Targets, TreeData, TreeError, TreeParams,
+    Constant, Engine, FitError, FitParams, Leaf, Learner, LogitError, LogitParams, SplineParams, Target, Targets,
+    TreeData, TreeError, TreeParams,
     back_end::fit_linfa_tree,
-    choice::{self, MOST_PAIRS, fit_linfa_logistic, fit_logit},
-    linear::{Solver, fit_linear},
+    choice::{self, MOST_PAIRS, fit_logit},
+    linear::fit_linear,
     spline::spline_path,
     target,
     temperature::fit_temperature,
@@ -73,14 +73,11 @@ impl Learner {
             Self::LinearTree => {
                 Box::new(OwnTree { name: self.name(), leaf: Leaf::Linear { ridge: LEAF_RIDGE }, params })
             }
-            Self::Linear => Box::new(OwnLinear { name: self.name(), solver: Solver::LeastSquares, params }),
-            Self::Logit => Box::new(OwnLogit { name: self.name(), objective: Objective::Listwise, params }),
-            Self::PairwiseLogit => Box::new(OwnLogit { name: self.name(), objective: Objective::Pairwise, params }),
+            Self::Linear => Box::new(OwnLinear(params)),
+            Self::Logit => Box::new(OwnLogit(params)),
             Self::SplineLogit => Box::new(OwnSpline(params)),
             Self::PairwiseTree => Box::new(PairwiseTree(params)),
             Self::LinfaTrees => Box::new(LinfaTrees(params)),
-            Self::LinfaLogistic => Box::new(LinfaLogistic(params)),
-            Self::LinfaElasticnet => Box::new(OwnLinear { name: self.name(), solver: Solver::Lasso, params }),
         }
     }
 }
@@ -138,50 +135,38 @@ fn grow(data: TreeData<'_>, recipe: &TreeParams, table: &LevelTable) -> Result<T
 }
 
 /// A linear regression per candidate, on log-probabilities.
-struct OwnLinear {
-    name: &'static str,
-    solver: Solver,
-    params: FitParams,
-}
+struct OwnLinear(FitParams);
 
 impl ChoiceLearner for OwnLinear {
     fn name(&self) -> &str {
-        self.name
+        Learner::Linear.name()
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let rows = target::rows(table, Target::LogRatio, self.params.balance, self.params.max_choices)?;
-        fit_linear(&rows, table.width(), self.solver, &table.spec.name).map(Model::Linear)
+        let rows = target::rows(table, Target::LogRatio, self.0.balance, self.0.max_choices)?;
+        fit_linear(&rows, table.width(), &table.spec.name).map(Model::Linear)
     }
 }
 
-/// A conditional or a pairwise logit.
-struct OwnLogit {
-    name: &'static str,
-    objective: Objective,
-    params: FitParams,
-}
+/// A conditional logit.
+struct OwnLogit(FitParams);
 
 impl ChoiceLearner for OwnLogit {
     fn name(&self) -> &str {
-        self.name
+        Learner::Logit.name()
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let choices = target::choices(table, self.params.balance, self.params.max_choices)?;
-        let recipe = logit_params(&self.params, &table.spec).objective(self.objective);
-        fit_logit(&choices.data(), &recipe).map(Model::ChoiceLogit).map_err(|e| logit_error(&e, self.name, &table.spec))
+        let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
+        let fitted = fit_logit(&choices.data(), &logit_params(&self.0, &table.spec));
+        fitted.map(Model::ChoiceLogit).map_err(|e| logit_error(&e, self.name(), &table.spec))
     }
 
-    /// Conditional logits with few features; the pairwise one has all.
     fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
-        if self.objective == Objective::Pairwise {
-            return self.fit(table).map(|model| vec![model]);
-        }
         // The coefficients of a logit are read as the teacher's own, so its probabilities stay as they are.
         let linear =
             SplineParams { shapes: vec![Shape::Linear], products: false, sharpness: 1.0, ..SplineParams::default() };
-        let path = spline_models(self.name, table, &self.params, sizes, linear)?;
+        let path = spline_models(self.name(), table, &self.0, sizes, linear)?;
         Ok(path.iter().map(|m| Model::ChoiceLogit(as_logit(m, table.width()))).collect())
     }
 }
@@ -299,24 +284,6 @@ impl ChoiceLearner for LinfaTrees {
     }
 }
 
-/// A pairwise logit by linfa-logistic.
-struct LinfaLogistic(FitParams);
-
-impl ChoiceLearner for LinfaLogistic {
-    fn name(&self) -> &str {
-        Learner::LinfaLogistic.name()
-    }
-
-    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
-        let fitted = fit_linfa_logistic(&choices.data(), &logit_params(&self.0, &table.spec));
-        fitted.map(Model::ChoiceLogit).map_err(|error| match error {
-            Ok(error) => logit_error(&error, self.name(), &table.spec),
-            Err(reason) => FitError::Library { level: table.spec.name.clone(), what: "linfa-logistic", reason },
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,10 +354,10 @@ mod tests {
                 assert_eq!(model.name, learner.name());
                 let top1 = fidelity(&test, &[Scorer::model(model, Role::Student)], 0)[2].top1.value;
                 let least = match learner {
-                    Learner::Logit | Learner::PairwiseLogit => 0.97,
+                    Learner::Logit => 0.97,
                     // 32 terms for what two can say.
                     Learner::SplineLogit => 0.96,
-                    Learner::PairwiseTree | Learner::LinfaLogistic => 0.85,
+                    Learner::PairwiseTree => 0.85,
                     _ => 0.75,
                 };
                 assert!(top1 > least, "{} {top1}, probabilities {probabilities}", model.name);
@@ -435,7 +402,7 @@ mod tests {
         assert_eq!((logit.interactions, logit.coefficient[0]), (vec![[0, 2]], 0.0));
         assert!(logit.coefficient[3] > 1.0, "the product stands in for a");
         let params = FitParams { features: names(&["load"]), ..FitParams::default() };
-        let refused = Learner::PairwiseLogit.with(&params).fit(&table).unwrap_err().to_string();
-        assert!(refused.starts_with("level `job`, pairwise-logit: `load` never differs"), "{refused}");
+        let refused = Learner::Logit.with(&params).fit(&table).unwrap_err().to_string();
+        assert!(refused.starts_with("level `job`, logit: `load` never differs"), "{refused}");
     }
 }

@@ -1,15 +1,14 @@
-//! Linear surrogates: conditional regressions by linfa-linear (least squares) and linfa-elasticnet (a lasso).
+//! Linear surrogates: conditional regressions by linfa-linear (least squares).
 //!
 //! Within each choice, the teacher's floored log-probabilities and the features are taken relative to the choice's means;
 //! the regression then explains differences between candidates, and features that are the same for all of them drop out.
 //!
-//! Neither library (0.8.1) knows weights, linfa-linear has no penalty, and linfa-elasticnet does not centre the features that
-//! it fits an intercept beside: the tests in `library_flaws` show it. So the weighted, centred and penalised sums are ours, and the
-//! libraries solve the small problem that is left: the square root of the normal equations, as many rows as features.
+//! The library (0.8.1) knows neither weights nor a penalty: the tests in `library_flaws` show it. So the weighted, centred and
+//! penalised sums are ours, and it solves the small problem that is left: the square root of the normal equations, as many rows
+//! as features.
 
 use super::{FitError, cholesky, target::Rows};
 use linfa::{Dataset, traits::Fit};
-use linfa_elasticnet::ElasticNet;
 use linfa_linear::LinearRegression;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
@@ -17,9 +16,6 @@ use sched_distill_core::model::Linear;
 
 /// Penalty on standardised coefficients, relative to the number of rows. It only has to make equal columns solvable.
 const RIDGE: f64 = 1e-6;
-
-/// The lasso's penalty as a share of the one that leaves no coefficient.
-const LASSO: f64 = 0.02;
 
 /// Choices that are summed up at a time; fixed, so that the sums do not depend on the number of threads.
 const BLOCK: usize = 1024;
@@ -76,17 +72,8 @@ impl Sums {
     }
 }
 
-/// Who solves the normal equations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Solver {
-    /// linfa-linear: least squares.
-    LeastSquares,
-    /// linfa-elasticnet: a lasso, which leaves out features that explain little beside the others.
-    Lasso,
-}
-
 /// Fits a linear score to `rows.y`, which should be log-ratios.
-pub(super) fn fit_linear(rows: &Rows, width: usize, solver: Solver, level: &str) -> Result<Linear, FitError> {
+pub(super) fn fit_linear(rows: &Rows, width: usize, level: &str) -> Result<Linear, FitError> {
     let blocks: Vec<Sums> = rows
         .bounds
         .par_windows(2)
@@ -120,24 +107,9 @@ pub(super) fn fit_linear(rows: &Rows, width: usize, solver: Solver, level: &str)
     let factor = cholesky::factor(gram, k, 0.0).map_err(|_| library("the normal equations are singular".to_owned()))?;
     let right = cholesky::forward(&factor, &moment);
     let design = Array2::from_shape_fn((k, k), |(i, j)| if j >= i { factor[j * k + i] } else { 0.0 });
-    let scaled = match solver {
-        Solver::LeastSquares => {
-            let data = Dataset::new(design, Array1::from(right));
-            let fitted =
-                LinearRegression::new().with_intercept(false).fit(&data).map_err(|e| library(e.to_string()))?;
-            fitted.params().to_owned()
-        }
-        Solver::Lasso => {
-            // It minimises the sum of squares over twice the number of rows, which are features here.
-            let rows = (k as f64).sqrt();
-            let data = Dataset::new(design * rows, Array1::from(right) * rows);
-            let most = moment.iter().fold(0.0f64, |most, m| most.max(m.abs()));
-            let recipe = ElasticNet::lasso().penalty(LASSO * most).with_intercept(false).tolerance(1e-8);
-            let fitted = recipe.max_iterations(10_000).fit(&data).map_err(|e| library(e.to_string()))?;
-            fitted.hyperplane().to_owned()
-        }
-    };
-    for (&column, c) in used.iter().zip(&scaled) {
+    let data = Dataset::new(design, Array1::from(right));
+    let fitted = LinearRegression::new().with_intercept(false).fit(&data).map_err(|e| library(e.to_string()))?;
+    for (&column, c) in used.iter().zip(fitted.params()) {
         coefficient[column] = c / sd[column];
     }
     Ok(Linear { coefficient, intercept: 0.0, feature_sd: sd })
@@ -161,28 +133,9 @@ mod tests {
             }
             rows.bounds.push(rows.y.len());
         }
-        let linear = fit_linear(&rows, 4, Solver::LeastSquares, "job").unwrap();
+        let linear = fit_linear(&rows, 4, "job").unwrap();
         assert!((linear.coefficient[0] - 2.0).abs() < 1e-4, "{:?}", linear.coefficient);
         assert!((linear.coefficient[1] + linear.coefficient[3] + 0.03).abs() < 1e-4);
         assert_eq!(linear.coefficient[2], 0.0);
-    }
-    #[test]
-    fn the_lasso_finds_what_matters_and_leaves_out_what_does_not() {
-        let mut s = Stream::new(3, "lasso");
-        let mut rows = Rows { x: Vec::new().into(), y: Vec::new(), weight: Vec::new(), bounds: vec![0] };
-        for _ in 0..500 {
-            for _ in 0..4 {
-                let x: Vec<f32> = (0..5).map(|_| 100.0 + s.normal() as f32).collect();
-                rows.y.push(f64::from(x[1]) - 0.5 * f64::from(x[3]) + 0.1 * s.normal());
-                rows.x.to_mut().extend(x);
-                rows.weight.push(1.0);
-            }
-            rows.bounds.push(rows.y.len());
-        }
-        let linear = fit_linear(&rows, 5, Solver::Lasso, "job").unwrap();
-        // Every coefficient is shrunk by 2 % of the largest.
-        let expected = [0.0, 0.98, 0.0, -0.48, 0.0];
-        assert!(linear.coefficient.iter().zip(expected).all(|(c, e)| (c - e).abs() < 0.02), "{:?}", linear.coefficient);
-        assert_eq!(linear.coefficient.iter().filter(|c| **c != 0.0).count(), 2);
     }
 }

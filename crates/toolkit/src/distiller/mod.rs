@@ -43,7 +43,7 @@ mod temperature;
 mod tree;
 
 pub use choice::{
-    ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, LogitScorer, Objective, ValidLogitParams, fit_logit,
+    ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, LogitScorer, ValidLogitParams, fit_logit,
 };
 pub use draw::{Draw, is_usable};
 pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of, student_of_rules};

@@ -33,39 +33,30 @@ pub enum Learner {
     Logit,
     /// A conditional logit on steps, bends, logarithms and products that are searched for.
     SplineLogit,
-    /// A linear score from comparisons of every two candidates.
-    PairwiseLogit,
     /// A tree that compares two candidates; every candidate plays every other one.
     PairwiseTree,
     /// linfa-trees, for comparison: it classifies chosen / not chosen and misplaces splits on tied features.
     LinfaTrees,
-    /// The pairwise logit by linfa-logistic on a sample, for comparison: it knows no weights and no probabilities as targets.
-    LinfaLogistic,
-    /// A lasso on log-probabilities, by linfa-elasticnet on our weighted, centred sums: a linear score with few features.
-    LinfaElasticnet,
 }
 
 impl Learner {
     /// All learners.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 7] = [
         Self::Tree,
         Self::LinearTree,
         Self::Linear,
         Self::Logit,
         Self::SplineLogit,
-        Self::PairwiseLogit,
         Self::PairwiseTree,
         Self::LinfaTrees,
-        Self::LinfaLogistic,
-        Self::LinfaElasticnet,
     ];
 
     /// Whether it is a logit, which can be told its features.
     fn is_logit(self) -> bool {
-        matches!(self, Self::Logit | Self::SplineLogit | Self::PairwiseLogit | Self::LinfaLogistic)
+        matches!(self, Self::Logit | Self::SplineLogit)
     }
 
-    /// Its name, e.g. `pairwise-logit`.
+    /// Its name, e.g. `spline-logit`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,11 +65,8 @@ impl Learner {
             Self::Linear => "linear",
             Self::Logit => "logit",
             Self::SplineLogit => "spline-logit",
-            Self::PairwiseLogit => "pairwise-logit",
             Self::PairwiseTree => "pairwise-tree",
             Self::LinfaTrees => "linfa-trees",
-            Self::LinfaLogistic => "linfa-logistic",
-            Self::LinfaElasticnet => "linfa-elasticnet",
         }
     }
 }

@@ -242,7 +242,7 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
         scores.extend((0..n).map(|i| z[i * k..(i + 1) * k].iter().zip(beta).map(|(z, b)| z * b).sum::<f64>()));
         slope.resize(n, 0.0);
         bent.resize(n * k, 0.0);
-        sums.value += weight * loss(self.params.objective, choice.probability, scores, z, slope, bent);
+        sums.value += weight * loss(choice.probability, scores, z, slope, bent);
         let gradient = match clusters {
             true => sums.clusters.entry(self.data.cluster[c]).or_insert_with(|| vec![0.0; k]),
             false => &mut sums.gradient,

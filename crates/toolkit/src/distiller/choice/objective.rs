@@ -1,21 +1,12 @@
 //! The loss of one choice as a function of its scores: value, slope and curvature.
 
-use super::Objective;
-
 /// Loss of one choice and, in the callers' buffers, its derivatives.
 ///
 /// `p` are the probabilities, `s` the scores, `z` the columns, shape `(candidates, width)`. Fills `slope` with ∂loss/∂sᵢ and
 /// `bent`, shape `(candidates, width)`, with H·z, where H is the matrix of second derivatives in the scores; so zᵀ·slope is
 /// the gradient in the coefficients and zᵀ·bent the Hessian.
-pub(super) fn loss(objective: Objective, p: &[f64], s: &[f64], z: &[f64], slope: &mut [f64], bent: &mut [f64]) -> f64 {
+pub(super) fn loss(p: &[f64], s: &[f64], z: &[f64], slope: &mut [f64], bent: &mut [f64]) -> f64 {
     let total: f64 = p.iter().sum();
-    match objective {
-        Objective::Listwise => listwise(p, total, s, z, slope, bent),
-        Objective::Pairwise => pairwise(p, total, s, z, slope, bent),
-    }
-}
-
-fn listwise(p: &[f64], total: f64, s: &[f64], z: &[f64], slope: &mut [f64], bent: &mut [f64]) -> f64 {
     let width = z.len() / s.len();
     let best = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let log_sum = best + s.iter().map(|s| (s - best).exp()).sum::<f64>().ln();
@@ -30,38 +21,6 @@ fn listwise(p: &[f64], total: f64, s: &[f64], z: &[f64], slope: &mut [f64], bent
     for column in 0..width {
         let mean: f64 = (0..s.len()).map(|i| q(i) * z[i * width + column]).sum();
         (0..s.len()).for_each(|i| bent[i * width + column] = q(i) * (z[i * width + column] - mean));
-    }
-    value
-}
-
-fn pairwise(p: &[f64], total: f64, s: &[f64], z: &[f64], slope: &mut [f64], bent: &mut [f64]) -> f64 {
-    let n = s.len();
-    let width = z.len() / n;
-    let mut value = 0.0;
-    slope.fill(0.0);
-    bent.fill(0.0);
-    for i in 0..n {
-        for j in i + 1..n {
-            let both = p[i] + p[j];
-            if both <= 0.0 {
-                continue;
-            }
-            let (weight, target) = (both / (total * (n - 1) as f64), p[i] / both);
-            let ahead = s[i] - s[j];
-            // ln(1 + exp(ahead)) without overflow.
-            let soft = ahead.max(0.0) + (-ahead.abs()).exp().ln_1p();
-            let chance = 1.0 / (1.0 + (-ahead).exp());
-            value += weight * (soft - target * ahead);
-            let pull = weight * (chance - target);
-            slope[i] += pull;
-            slope[j] -= pull;
-            let curvature = weight * chance * (1.0 - chance);
-            for column in 0..width {
-                let bend = curvature * (z[i * width + column] - z[j * width + column]);
-                bent[i * width + column] += bend;
-                bent[j * width + column] -= bend;
-            }
-        }
     }
     value
 }

@@ -3,16 +3,6 @@
 use linfa::ParamGuard;
 use serde::{Deserialize, Serialize};
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Objective {
-    /// All candidates of a choice at once: the conditional logit.
-    Listwise,
-    /// Every two candidates of a choice: the Bradley–Terry logit.
-    Pairwise,
-}
-
 /// What to do about a feature that never differs within a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -26,7 +16,6 @@ pub enum Constant {
 /// A checked recipe of a logit; [`LogitParams`] has the words to each field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidLogitParams {
-    pub(super) objective: Objective,
     pub(super) ridge: f64,
     pub(super) columns: Option<Vec<u32>>,
     pub(super) interactions: Vec<[u32; 2]>,
@@ -35,7 +24,7 @@ pub struct ValidLogitParams {
 
 /// Recipe of a logit, checked when it is used.
 ///
-/// Default: listwise, ridge 1e-4, all columns, no interactions, constant features refused.
+/// Default: ridge 1e-4, all columns, no interactions, constant features refused.
 ///
 /// ```
 /// use linfa::{Dataset, traits::{Fit, Predict}};
@@ -56,19 +45,11 @@ pub struct LogitParams(ValidLogitParams);
 
 impl Default for LogitParams {
     fn default() -> Self {
-        Self(ValidLogitParams {
-            objective: Objective::Listwise,
-            ridge: 1e-4,
-            columns: None,
-            interactions: Vec::new(),
-            constant: Constant::Refuse,
-        })
+        Self(ValidLogitParams { ridge: 1e-4, columns: None, interactions: Vec::new(), constant: Constant::Refuse })
     }
 }
 
 crate::distiller::setters! { LogitParams:
-    /// What is compared.
-    objective: Objective,
     /// Penalty: `ridge / 2` × the squared coefficients of features scaled to deviation 1 within choices, per unit of weight.
     /// It makes equal columns solvable and keeps the coefficients of a deterministic teacher finite.
     ridge: f64,

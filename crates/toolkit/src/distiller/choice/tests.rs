@@ -37,35 +37,32 @@ fn close(a: &[f64], b: &[f64], within: f64) {
     assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= within), "{a:?} is not {b:?}");
 }
 
-const BOTH: [Objective; 2] = [Objective::Listwise, Objective::Pairwise];
-
 #[test]
 fn slopes_and_curvatures_are_those_of_finite_differences() {
     let (p, s) = ([0.5, 0.0, 0.3, 0.2], [0.3, -1.0, 2.0, 0.1]);
     let unit: Vec<f64> = (0..16).map(|i| f64::from(u8::from(i / 4 == i % 4))).collect();
-    let at = |objective, s: &[f64]| {
+    let at = |s: &[f64]| {
         let (mut slope, mut bent) = (vec![0.0; 4], vec![0.0; 16]);
-        let value = loss(objective, &p, s, &unit, &mut slope, &mut bent);
+        let value = loss(&p, s, &unit, &mut slope, &mut bent);
         (value, slope, bent)
     };
-    for objective in BOTH {
-        let (_, slope, bent) = at(objective, &s);
-        for i in 0..4 {
-            let h = 1e-5;
-            let (mut up, mut down) = (s, s);
-            up[i] += h;
-            down[i] -= h;
-            let (up, down) = (at(objective, &up), at(objective, &down));
-            assert!((slope[i] - (up.0 - down.0) / (2.0 * h)).abs() < 1e-9, "{objective:?}");
-            let column: Vec<f64> = (0..4).map(|j| bent[j * 4 + i]).collect();
-            let expected: Vec<f64> = up.1.iter().zip(&down.1).map(|(u, d)| (u - d) / (2.0 * h)).collect();
-            close(&column, &expected, 1e-8);
-        }
+
+    let (_, slope, bent) = at(&s);
+    for i in 0..4 {
+        let h = 1e-5;
+        let (mut up, mut down) = (s, s);
+        up[i] += h;
+        down[i] -= h;
+        let (up, down) = (at(&up), at(&down));
+        assert!((slope[i] - (up.0 - down.0) / (2.0 * h)).abs() < 1e-9);
+        let column: Vec<f64> = (0..4).map(|j| bent[j * 4 + i]).collect();
+        let expected: Vec<f64> = up.1.iter().zip(&down.1).map(|(u, d)| (u - d) / (2.0 * h)).collect();
+        close(&column, &expected, 1e-8);
     }
 }
 
 /// The penalised objective straight from the definition, in natural units.
-fn brute(set: &Choices, objective: Objective, beta: &[f64], sd: &[f64], ridge: f64) -> f64 {
+fn brute(set: &Choices, beta: &[f64], sd: &[f64], ridge: f64) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for c in 0..set.weight.len() {
         let rows = set.bounds[c]..set.bounds[c + 1];
@@ -77,19 +74,7 @@ fn brute(set: &Choices, objective: Objective, beta: &[f64], sd: &[f64], ridge: f
         let score = |row: &[f32]| row.iter().zip(beta).map(|(&x, b)| f64::from(x) * b).sum::<f64>();
         let s: Vec<f64> = x.chunks(set.width).map(score).collect();
         total += set.weight[c];
-        sum -= set.weight[c]
-            * match objective {
-                Objective::Listwise => p.iter().zip(softmax(&s)).map(|(p, q)| p * q.ln()).sum::<f64>(),
-                Objective::Pairwise => {
-                    let (mut value, mut all) = (0.0, 0.0);
-                    for (i, j) in (0..p.len()).flat_map(|i| (0..p.len()).map(move |j| (i, j))).filter(|(i, j)| i != j) {
-                        let q = 1.0 / (1.0 + (s[j] - s[i]).exp());
-                        value += p[i] * q.ln() + p[j] * (1.0 - q).ln();
-                        all += p[i] + p[j];
-                    }
-                    value / all
-                }
-            };
+        sum -= set.weight[c] * p.iter().zip(softmax(&s)).map(|(p, q)| p * q.ln()).sum::<f64>();
     }
     let penalty: f64 = beta.iter().zip(sd).map(|(b, sd)| (b * sd).powi(2)).sum();
     sum / total + ridge / 2.0 * penalty
@@ -98,20 +83,19 @@ fn brute(set: &Choices, objective: Objective, beta: &[f64], sd: &[f64], ridge: f
 #[test]
 fn the_fit_is_where_the_definition_is_flat_and_lower_than_around() {
     let set = random(300, &[1.0, -0.5, 0.0], 0.7, 1);
-    for objective in BOTH {
-        for ridge in [0.0, 0.3] {
-            let fit = set.fit(&LogitParams::default().objective(objective).ridge(ridge));
-            let at = |beta: &[f64]| brute(&set, objective, beta, &fit.feature_sd, ridge);
-            let best = at(&fit.coefficient);
-            for i in 0..3 {
-                let moved = |by: f64| {
-                    let mut beta = fit.coefficient.clone();
-                    beta[i] += by;
-                    at(&beta)
-                };
-                assert!(((moved(1e-4) - moved(-1e-4)) / 2e-4).abs() < 1e-7, "{objective:?}, ridge {ridge}, {i}");
-                assert!(moved(0.05) > best && moved(-0.05) > best);
-            }
+
+    for ridge in [0.0, 0.3] {
+        let fit = set.fit(&LogitParams::default().ridge(ridge));
+        let at = |beta: &[f64]| brute(&set, beta, &fit.feature_sd, ridge);
+        let best = at(&fit.coefficient);
+        for i in 0..3 {
+            let moved = |by: f64| {
+                let mut beta = fit.coefficient.clone();
+                beta[i] += by;
+                at(&beta)
+            };
+            assert!(((moved(1e-4) - moved(-1e-4)) / 2e-4).abs() < 1e-7, "ridge {ridge}, {i}");
+            assert!(moved(0.05) > best && moved(-0.05) > best);
         }
     }
 }
@@ -121,25 +105,23 @@ fn one_feature_has_the_optimum_of_a_fine_grid() {
     let mut set = Choices::new(1);
     set.push(&[0.0, 1.0, 3.0], [0.2, 0.3, 0.5], 2.0, 0);
     set.push(&[1.0, 0.0], [0.9, 0.1], 1.0, 1);
-    for objective in BOTH {
-        let fit = set.fit(&LogitParams::default().objective(objective).ridge(0.1));
-        let at = |beta: f64| brute(&set, objective, &[beta], &fit.feature_sd, 0.1);
-        let grid = (0..200_000).map(|i| f64::from(i) / 1e5);
-        let best = grid.min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap();
-        assert!((fit.coefficient[0] - best).abs() < 2e-5, "{objective:?}: {} and {best}", fit.coefficient[0]);
-    }
+
+    let fit = set.fit(&LogitParams::default().ridge(0.1));
+    let at = |beta: f64| brute(&set, &[beta], &fit.feature_sd, 0.1);
+    let grid = (0..200_000).map(|i| f64::from(i) / 1e5);
+    let best = grid.min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap();
+    assert!((fit.coefficient[0] - best).abs() < 2e-5, "{} and {best}", fit.coefficient[0]);
 }
 
 #[test]
-fn a_teacher_that_is_a_logit_is_found_by_both_objectives() {
+fn a_teacher_that_is_a_logit_is_found() {
     let beta = [1.5, -0.7, 0.0, 0.2];
     let set = random(500, &beta, 0.0, 2);
-    for objective in BOTH {
-        let fit = set.fit(&LogitParams::default().objective(objective).ridge(0.0));
-        // Features and sums of 32 bits.
-        close(&fit.coefficient, &beta, 1e-6);
-        close(&fit.standard_error.unwrap(), &[0.0; 4], 1e-6);
-    }
+
+    let fit = set.fit(&LogitParams::default().ridge(0.0));
+    // Features and sums of 32 bits.
+    close(&fit.coefficient, &beta, 1e-6);
+    close(&fit.standard_error.unwrap(), &[0.0; 4], 1e-6);
 }
 
 #[test]
@@ -154,12 +136,11 @@ fn a_choice_of_weight_two_is_two_choices() {
         }
     }
     assert!(twice.weight.len() > 90);
-    for objective in BOTH {
-        let params = LogitParams::default().objective(objective).ridge(0.05);
-        let (a, b) = (set.fit(&params), twice.fit(&params));
-        close(&a.coefficient, &b.coefficient, 1e-9);
-        close(&a.standard_error.unwrap(), &b.standard_error.unwrap(), 1e-9);
-    }
+
+    let params = LogitParams::default().ridge(0.05);
+    let (a, b) = (set.fit(&params), twice.fit(&params));
+    close(&a.coefficient, &b.coefficient, 1e-9);
+    close(&a.standard_error.unwrap(), &b.standard_error.unwrap(), 1e-9);
 }
 
 #[test]
@@ -214,11 +195,10 @@ fn without_a_ridge_combinations_and_perfect_predictors_are_refused() {
     let mut best = Choices::new(1);
     best.push(&[0.0, 1.0], [0.0, 1.0], 1.0, 0);
     best.push(&[3.0, 2.0, 1.0], [1.0, 0.0, 0.0], 1.0, 1);
-    for objective in BOTH {
-        let params = LogitParams::default().objective(objective);
-        assert!(matches!(fit_logit(&best.data(), &params.clone().ridge(0.0)), Err(LogitError::Separable)));
-        assert!(best.fit(&params).coefficient[0] > 1.0);
-    }
+
+    let params = LogitParams::default();
+    assert!(matches!(fit_logit(&best.data(), &params.clone().ridge(0.0)), Err(LogitError::Separable)));
+    assert!(best.fit(&params).coefficient[0] > 1.0);
     assert!(fit_logit(&best.data(), &LogitParams::default().ridge(-1.0)).unwrap_err().to_string().contains("got -1"));
 }
 
@@ -245,12 +225,11 @@ fn standard_errors_are_the_sandwich_worked_out_by_hand() {
     let mut set = Choices::new(1);
     set.push(&[0.0, 1.0], [0.2, 0.8], 1.0, 0);
     set.push(&[0.0, 1.0], [0.4, 0.6], 1.0, 1);
-    for objective in BOTH {
-        let fit = set.fit(&LogitParams::default().objective(objective).ridge(0.0));
-        assert!((fit.coefficient[0] - (0.7f64 / 0.3).ln()).abs() < 1e-9);
-        let expected = (2.0 * 2.0 * 0.05f64 * 0.05).sqrt() / 0.21;
-        close(&fit.standard_error.unwrap(), &[expected], 1e-9);
-    }
+
+    let fit = set.fit(&LogitParams::default().ridge(0.0));
+    assert!((fit.coefficient[0] - (0.7f64 / 0.3).ln()).abs() < 1e-9);
+    let expected = (2.0 * 2.0 * 0.05f64 * 0.05).sqrt() / 0.21;
+    close(&fit.standard_error.unwrap(), &[expected], 1e-9);
     set.cluster[1] = 0;
     assert_eq!(set.fit(&LogitParams::default()).standard_error, None, "one episode tells nothing of others");
 }
@@ -283,13 +262,12 @@ fn standard_errors_tell_how_far_estimates_scatter_over_episodes() {
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let set = random(5000, &[1.0, -0.5, 0.3], 0.5, 8);
-    let with = |threads: usize, objective| {
+    let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| set.fit(&LogitParams::default().objective(objective)))
+        pool.install(|| set.fit(&LogitParams::default()))
     };
-    for objective in BOTH {
-        assert_eq!(with(1, objective), with(3, objective));
-    }
+
+    assert_eq!(with(1), with(3));
 }
 
 #[test]
@@ -369,16 +347,6 @@ fn linfas_data_sets_give_the_same_logit() {
     apart[rows - 1].choice = 0;
     let refused = params.fit(&Dataset::new(x, apart)).unwrap_err();
     assert!(refused.to_string().contains("choice 0 do not stand together"), "{refused}");
-}
-
-#[test]
-fn linfa_logistic_agrees_up_to_the_noise_of_its_sample() {
-    let set = random(2000, &[1.0, -0.5, 0.0], 0.3, 11);
-    let params = LogitParams::default();
-    let ours = set.fit(&params.clone().objective(Objective::Pairwise));
-    let theirs = fit_linfa_logistic(&set.data(), &params).unwrap();
-    close(&theirs.coefficient, &ours.coefficient, 0.1);
-    assert_eq!((theirs.feature_sd, theirs.standard_error), (ours.feature_sd, None));
 }
 
 #[test]

@@ -11,7 +11,6 @@ use super::{
     criterion::{BINS, Criterion, MISSING_BIN},
     data::Rows,
     field::{Field, reorder},
-    look_ahead,
     search::{Limits, Place},
 };
 use rayon::prelude::*;
@@ -133,25 +132,16 @@ impl<'a, C: Criterion> Grower<'a, C> {
 
     /// Splits the node with the largest gain until there are leaves enough or no split is left.
     pub(super) fn grow(&mut self) {
-        let mut ahead = self.params.look_ahead && self.params.max_leaf_nodes >= 4;
-        let mut open = BinaryHeap::from(self.open(&[0], None, ahead));
+        let mut open = BinaryHeap::from(self.open(&[0], None));
         let mut leaves = 1;
         while leaves < self.params.max_leaf_nodes
             && let Some(best) = open.pop()
         {
             let children = self.split(&best);
             leaves += 1;
-            let left = self.params.max_leaf_nodes - leaves;
-            if left == 0 {
-                break;
+            if leaves < self.params.max_leaf_nodes {
+                open.extend(self.open(&children, Some(best.node)));
             }
-            // A split and one of each of its children make three leaves. Where fewer are left, the next split is what counts.
-            if ahead && left < 3 {
-                ahead = false;
-                let nodes: Vec<usize> = open.drain().map(|o| o.node).collect();
-                open.extend(nodes.iter().flat_map(|&node| self.open(&[node], None, false)));
-            }
-            open.extend(self.open(&children, Some(best.node), ahead));
         }
     }
 
@@ -173,14 +163,11 @@ impl<'a, C: Criterion> Grower<'a, C> {
             && self.state.criterion.impurity(totals) > 0.0
     }
 
-    /// The best splits of some nodes, by one level or by two; of the two children of a `parent`, or of a node alone.
-    fn open(&mut self, new: &[usize], parent: Option<usize>, ahead: bool) -> Vec<Open> {
+    /// The best splits of some nodes: of the two children of a `parent`, or of a node alone.
+    fn open(&mut self, new: &[usize], parent: Option<usize>) -> Vec<Open> {
         let may: Vec<bool> = new.iter().map(|&node| self.may_split(node)).collect();
         let asked: Vec<(usize, Limits)> =
             new.iter().zip(&may).filter(|(_, may)| **may).map(|(&node, _)| (node, self.limits(node))).collect();
-        if ahead {
-            return asked.iter().filter_map(|(node, limits)| self.choose_ahead(*node, limits)).collect();
-        }
         let state = &self.state;
         let rows: usize = new.iter().map(|&node| state.size(node)).sum();
         // By field, then by node.
@@ -225,17 +212,6 @@ impl<'a, C: Criterion> Grower<'a, C> {
         let may_cut = self.params.engine == Engine::Exact;
         let place = self.fields[feature].first(state, (node, may_cut), limits, enough)?;
         Some(Open { gain: best.max(0.0), node, feature, place })
-    }
-
-    /// The best split of a node by two levels.
-    fn choose_ahead(&mut self, node: usize, limits: &Limits) -> Option<Open> {
-        if self.state.nodes[node].depth + 2 > self.params.max_depth {
-            return self.open(&[node], None, false).pop();
-        }
-        let (feature, place, gain) = look_ahead::best(&self.state, &self.fields, node, limits)?;
-        let root = self.state.criterion.weight(&self.state.nodes[0].totals);
-        let worth = gain.max(0.0) >= self.params.min_impurity_decrease * root * (1.0 - TIE);
-        worth.then_some(Open { gain, node, feature, place })
     }
 
     /// Splits a node; returns its children.

@@ -16,7 +16,6 @@ mod field;
 mod grow;
 mod linear_leaf;
 mod linfa;
-mod look_ahead;
 mod outputs;
 mod params;
 mod prune;

@@ -69,7 +69,6 @@ pub struct ValidTreeParams {
     pub(super) monotone: Vec<i8>,
     pub(super) missing: Missing,
     pub(super) round_thresholds: bool,
-    pub(super) look_ahead: bool,
     pub(super) leaf: Leaf,
 }
 
@@ -95,7 +94,6 @@ impl Default for TreeParams {
             monotone: Vec::new(),
             missing: Missing::Refuse,
             round_thresholds: true,
-            look_ahead: false,
             leaf: Leaf::Constant,
         })
     }
@@ -127,16 +125,9 @@ crate::distiller::setters! { TreeParams:
     /// Whether a threshold becomes the shortest decimal in the gap between the neighbouring values of the node; otherwise it
     /// is the middle of the gap. The training rows fall on the same side either way.
     round_thresholds: bool,
-    /// Whether a split is chosen by what remains after the best splits of both its children: an exact search of two levels
-    /// over bins. For the histogram engine, at most 32 bins and at most 8 leaves. The last two splits, and those a level
-    /// above `max_depth`, look at one level; `min_impurity_decrease` counts for both levels together.
-    look_ahead: bool,
     /// What leaves predict.
     leaf: Leaf,
 }
-
-/// Largest tree that is grown with look-ahead, and most bins.
-const LOOK_AHEAD: (usize, usize) = (8, 32);
 
 impl ParamGuard for TreeParams {
     type Checked = ValidTreeParams;
@@ -145,7 +136,6 @@ impl ParamGuard for TreeParams {
     fn check_ref(&self) -> Result<&ValidTreeParams, TreeError> {
         let p = &self.0;
         let bad = |name, found: String, allowed| Err(TreeError::Param { name, found, allowed });
-        let (most_leaves, most_bins) = LOOK_AHEAD;
         let bins = match p.engine {
             Engine::Exact => None,
             Engine::Histogram { max_bins } => Some(max_bins),
@@ -189,18 +179,6 @@ impl ParamGuard for TreeParams {
                 return bad("leaf", "linear".to_owned(), "constant for cost-complexity pruning");
             }
             _ => {}
-        }
-        if p.look_ahead && p.missing == Missing::Learn {
-            return bad("missing", "Learn".to_owned(), "Refuse with look_ahead");
-        }
-        if p.look_ahead && p.monotone.iter().any(|&s| s != 0) {
-            return bad("monotone", format!("{:?}", p.monotone), "empty with look_ahead");
-        }
-        if p.look_ahead && p.max_leaf_nodes > most_leaves {
-            return bad("max_leaf_nodes", p.max_leaf_nodes.to_string(), "at most 8 with look_ahead");
-        }
-        if p.look_ahead && bins.is_none_or(|bins| bins > most_bins) {
-            return bad("engine", format!("{:?}", p.engine), "a histogram of at most 32 bins with look_ahead");
         }
         if p.criterion == Some(Criterion::AbsoluteError) && bins.is_some() {
             return bad("engine", "histogram".to_owned(), "exact with the absolute error");

@@ -369,7 +369,6 @@ fn bad_data_and_parameters_are_refused_in_words() {
         fit(&x, &y, &plain.clone().engine(Engine::Histogram { max_bins: 300 })),
         fit(&x, &y, &plain.clone().criterion(Criterion::Gini)),
         fit(&x, &y, &plain.clone().monotone(vec![1i8, 0])),
-        fit(&x, &y, &plain.clone().look_ahead(true)),
     ];
     for (weight, targets) in [
         ([1.0, -1.0, 0.0], Targets::Values(&y)),
@@ -390,50 +389,10 @@ fn bad_data_and_parameters_are_refused_in_words() {
         "max_bins must be in 2..=255, got 300",
         "criterion must be SquaredError or AbsoluteError for values, got Gini",
         "monotone has 2 entries, expected 1",
-        "max_leaf_nodes must be at most 8 with look_ahead, got 18446744073709551615",
         "weight is -1 at row 1; it must be not negative and below 1e140",
         "there is no row of positive weight to learn from",
         "there are 300 classes, but at most 255 are allowed: merge rare ones, or fit shares as several targets",
         "class is 2 at row 2; it must be below the number of classes",
     ];
     assert_eq!(messages, expected);
-}
-
-#[test]
-fn look_ahead_finds_the_best_tree_of_two_levels() {
-    let mut s = Stream::new(11, "look-ahead");
-    for round in 0..6 {
-        // Few values, and a target of pairs of features, so that greedy first splits mislead.
-        let x: Vec<f32> = (0..160 * 3).map(|_| (s.uniform() * 4.0).floor() as f32).collect();
-        let y: Vec<f64> = x
-            .chunks(3)
-            .map(|r| f64::from(u8::from((r[0] > 1.0) != (r[1] > 0.0))) + 0.3 * f64::from(r[2]) + 0.2 * s.normal())
-            .collect();
-        let data = TreeData { x: &x, width: 3, targets: Targets::Values(&y), weight: None };
-        let params = leaves(4).max_depth(2usize).engine(Engine::Histogram { max_bins: 32 });
-        let error = |tree: &Tree| x.chunks(3).zip(&y).map(|(r, y)| (tree.predict(r) - y).powi(2)).sum::<f64>();
-        let ahead = error(&fit_tree(data, &params.clone().look_ahead(true)).unwrap());
-        // Brute force: every first split, then the best split of each side.
-        let mut best = f64::INFINITY;
-        for (feature, cut) in (0..3).flat_map(|f| (0..3).map(move |c| (f, c as f32))) {
-            let mut sum = 0.0;
-            for left in [true, false] {
-                let side: Vec<usize> = (0..160).filter(|&i| (x[i * 3 + feature] <= cut) == left).collect();
-                let (sx, sy): (Vec<f32>, Vec<f64>) = (
-                    side.iter().flat_map(|&i| x[i * 3..i * 3 + 3].to_vec()).collect(),
-                    side.iter().map(|&i| y[i]).collect(),
-                );
-                let ones = vec![1.0; sy.len()];
-                let gains = all_divisions(Criterion::SquaredError, &sx, 3, &sy, &ones, 1);
-                let all: Vec<(f64, f64)> = sy.iter().map(|&y| (y, 1.0)).collect();
-                sum += impurity(Criterion::SquaredError, &all) - gains.iter().map(|g| g.0).fold(0.0, f64::max);
-            }
-            best = best.min(sum);
-        }
-        assert!((ahead - best).abs() < 1e-9, "round {round}: {ahead} {best}");
-        assert!(ahead <= error(&fit_tree(data, &params).unwrap()) + 1e-12);
-    }
-    let (x, y, weight) = rows(5, 3000, 4);
-    let params = leaves(8).look_ahead(true).engine(Engine::Histogram { max_bins: 32 });
-    assert_eq!(fit_tree(values(&x, 4, &y, &weight), &params).unwrap().leaves(), 8);
 }
