@@ -28,7 +28,7 @@ fn run(policy: &str, cluster: Cluster, jobs: &[JobArrival], seed: u64) -> Result
     let mut sim = Simulator::new(cluster, jobs.to_vec(), seed);
     policy.reset(seed);
     let mut probabilities = Probabilities::default();
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| e.to_string())?;
         sim.step(decision).map_err(|e| e.to_string())?;

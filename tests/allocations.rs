@@ -80,7 +80,7 @@ impl<S: Scenario> Runner<S> {
         let mut sim = S::start(workload, 1);
         self.policy.reset(1);
         let before = ALLOCATIONS.get();
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             S::clear(&mut self.probabilities);
             let decision = self.policy.decide(&seen, &mut self.probabilities).unwrap();
             self.rows.clear();
@@ -190,7 +190,7 @@ fn a_choice_log_allocates_nothing() {
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
         policy.reset(1);
         let mut step = 0;
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             probabilities.clear();
             let decision = policy.decide(&seen, &mut probabilities).unwrap();
             let before = ALLOCATIONS.get();

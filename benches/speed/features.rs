@@ -20,7 +20,7 @@ fn extraction(c: &mut Criterion) {
         let mut episode = || {
             let (mut sim, mut extractor, mut x) = (start(&*workload), Extractor::default(), Vec::new());
             let (mut probabilities, mut spent) = (Probabilities::default(), Duration::ZERO);
-            while let Some(seen) = sim.observation() {
+            while let Some(seen) = sim.view() {
                 probabilities.clear();
                 let decision = decima.decide(&seen, &mut probabilities).expect("the policy answers");
                 let begin = Instant::now();

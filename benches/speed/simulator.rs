@@ -19,7 +19,7 @@ const SEED: u64 = 1234;
 pub(crate) fn run(mut sim: Simulator, policy: &mut dyn Policy<Dag>) -> (u64, u64) {
     policy.reset(SEED);
     let mut probabilities = Probabilities::default();
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");

@@ -21,7 +21,7 @@ const SEED: u64 = 1234;
 fn run(mut sim: Simulator, policy: &mut dyn Policy<Training>) -> u64 {
     policy.reset(SEED);
     let mut probabilities = Probabilities::default();
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         Training::clear(&mut probabilities);
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");

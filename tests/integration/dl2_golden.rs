@@ -156,7 +156,7 @@ fn every_slot_of_every_heuristic_is_reproduced() {
             let mut decide = heuristic(name);
             let mut sim = simulator(&workload);
             sim.record_slots();
-            while let Some(seen) = sim.observation() {
+            while let Some(seen) = sim.view() {
                 let decision = decide(&seen);
                 sim.step(decision).unwrap();
             }
@@ -230,7 +230,7 @@ fn the_samples_of_the_warm_up_are_reproduced() {
         let mut samples = golden["runs"]["DRF"]["sl_samples"].as_array().unwrap().iter().enumerate();
         let mut window = Window::new(golden["config"]["SCHED_WINDOW_SIZE"].as_u64().unwrap() as usize);
         let (mut state, mut stale, mut sim) = (Vec::new(), StaleShares::default(), simulator(&workload));
-        'run: while let Some(seen) = sim.observation() {
+        'run: while let Some(seen) = sim.view() {
             let Decision::Add { job, .. } = Drf.decide(&seen) else {
                 sim.step(Decision::Close).unwrap();
                 continue;
@@ -240,7 +240,7 @@ fn the_samples_of_the_warm_up_are_reproduced() {
             for task in [Task::Worker, Task::Server] {
                 let Some((number, sample)) = samples.next() else { break 'run };
                 let at = format!("{case}, sample {number}");
-                let seen = sim.observation().unwrap();
+                let seen = sim.view().unwrap();
                 stale.learn(&seen);
                 window.look(&seen);
                 window.write_state_with(&seen, |view| stale.0[view.id() as usize], &mut state);
@@ -265,7 +265,7 @@ fn every_decision_of_the_scripted_run_is_reproduced() {
     let (mut state, mut mask) = (Vec::new(), Vec::new());
     let mut sim = simulator(&workload);
     let mut t = 0;
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         if let Some(bundle) = next_bundle(&seen) {
             sim.step(bundle).unwrap();
             continue;
@@ -329,7 +329,7 @@ fn jobs_may_arrive_as_recorded() {
     }
     assert_ne!(slots(1), slots(2));
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         sim.step(Drf.decide(&seen)).unwrap();
     }
     assert!(sim.outcome().unwrap().completed);

@@ -44,7 +44,7 @@ fn episode(policy: &mut dyn Policy<Dag>, seed: u64) -> Result<u32, PolicyError> 
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
     let (mut p, mut decisions) = (Probabilities::default(), 0);
     policy.reset(seed);
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         p.clear();
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).unwrap();

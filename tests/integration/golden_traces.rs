@@ -63,7 +63,7 @@ fn replay(file: &str) {
         let mut own = own_policy(policy);
         for (step, row) in result["decisions"].as_array().unwrap().iter().enumerate() {
             let field = |name: &str| &row[columns.iter().position(|c| *c == name).unwrap()];
-            let seen = sim.observation().unwrap_or_else(|| panic!("{}", at(step, "the episode has ended")));
+            let seen = sim.view().unwrap_or_else(|| panic!("{}", at(step, "the episode has ended")));
             assert_eq!(seen.time_ms(), field("time_ms").as_f64().unwrap(), "{}", at(step, "time"));
             assert_eq!(source_name(&seen), field("source").as_str().unwrap(), "{}", at(step, "source"));
             assert_eq!(

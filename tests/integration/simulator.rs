@@ -22,7 +22,7 @@ fn start(workload: &dyn Workload, seed: u64) -> Simulator {
 fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
     let mut policy = Dag::open(&policy.parse().unwrap()).unwrap();
     policy.reset(seed);
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
         sim.step(decision).unwrap();
     }
@@ -34,7 +34,7 @@ fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
 fn a_stranded_cluster_is_an_outcome_not_a_panic() {
     let workload = open("builtin,jobs=5");
     let mut sim = start(&*workload, 1);
-    while sim.observation().is_some() {
+    while sim.view().is_some() {
         assert!(sim.outcome().is_none(), "the episode goes on while a question is open");
         sim.step(Decision::Abstain).unwrap();
     }
@@ -47,7 +47,7 @@ fn a_stranded_cluster_is_an_outcome_not_a_panic() {
 fn an_illegal_decision_says_why_and_changes_nothing() {
     let workload = open("builtin,jobs=5,executors=4");
     let mut sim = start(&*workload, 2);
-    let seen = sim.observation().unwrap();
+    let seen = sim.view().unwrap();
     let (stage, committable) = (seen.schedulable()[0], seen.committable());
     let nowhere = StageRef { job: 4, stage: 17 };
     for (stage, executors, expected) in [
@@ -118,7 +118,7 @@ fn a_clone_at_a_question_runs_on_as_the_original() {
     let workload = open("builtin,jobs=6");
     let mut sim = start(&*workload, 5);
     for _ in 0..10 {
-        let stage = sim.observation().unwrap().schedulable()[0];
+        let stage = sim.view().unwrap().schedulable()[0];
         sim.step(Decision::Assign { stage, executors: 1 }).unwrap();
     }
     let (_, copy) = run(sim.clone(), "fair", 5);

@@ -6,16 +6,20 @@
 
 use crate::{
     catalogue::CATALOGUE,
+    cluster::{Decision, StageRef, View},
     feature::{Extractor, NO_JOB, feature_set},
-    simulator::{Decision, Observation, Simulator, StageRef},
-    workload::{self, EDGE_CASES, WORKLOADS, Workload},
 };
-use sched_distill_core::{
-    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
-    spec::Spec,
-    workload::WorkloadError,
-};
-use std::path::PathBuf;
+use sched_distill_core::scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
+
+#[cfg(feature = "simulate")]
+use crate::simulated;
+
+/// What can be run: nothing.
+#[cfg(not(feature = "simulate"))]
+mod simulated {
+    pub(super) const WORKLOADS: &[sched_distill_core::workload::WorkloadInfo] = &[];
+    pub(super) const EDGE_CASES: &[(&str, &str)] = &[];
+}
 
 /// Spark-like jobs of stages on executors.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,35 +59,23 @@ impl Scenario for Dag {
         regime: "jobs_in_system",
         feature_set,
         catalogue: CATALOGUE,
-        workloads: &WORKLOADS,
+        workloads: simulated::WORKLOADS,
         lane: "executor",
         part: "stage",
         parts: &[],
-        edge_cases: &EDGE_CASE_NAMES,
+        edge_cases: simulated::EDGE_CASES,
     };
 
-    type Workload = dyn Workload;
-    type Simulator = Simulator;
+    type View<'a> = View<'a>;
+    type Decision = Decision;
     type Probabilities = Probabilities;
     type Questions = Extractor;
 
-    fn open_workload(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
-        workload::open(spec)
-    }
-
-    fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn start(workload: &dyn Workload, seed: u64) -> Simulator {
-        Simulator::new(workload.cluster(), workload.jobs(seed), seed)
-    }
-
-    fn time_ms(seen: &Observation<'_>) -> f64 {
+    fn time_ms(seen: &View<'_>) -> f64 {
         seen.time_ms()
     }
 
-    fn kind(seen: &Observation<'_>) -> u8 {
+    fn kind(seen: &View<'_>) -> u8 {
         kind(seen) as u8
     }
 
@@ -95,7 +87,7 @@ impl Scenario for Dag {
         probabilities.stage.is_empty()
     }
 
-    fn certain(seen: &Observation<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
+    fn certain(seen: &View<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
         out.clear();
         let Decision::Assign { stage, executors } = sure_of else { return };
         let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
@@ -106,7 +98,7 @@ impl Scenario for Dag {
     }
 
     /// An amount beyond what the stage can use counts like the largest usable one.
-    fn same(seen: &Observation<'_>, a: Decision, b: Decision) -> bool {
+    fn same(seen: &View<'_>, a: Decision, b: Decision) -> bool {
         match (a, b) {
             (Decision::Assign { stage, executors }, Decision::Assign { stage: other, executors: others }) => {
                 let cap = || Extractor::amount_cap(seen, stage);
@@ -117,19 +109,9 @@ impl Scenario for Dag {
     }
 }
 
-const EDGE_CASE_NAMES: [(&str, &str); EDGE_CASES.len()] = {
-    let mut names = [("", ""); EDGE_CASES.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = (EDGE_CASES[i].name, EDGE_CASES[i].meaning);
-        i += 1;
-    }
-    names
-};
-
 /// The kind of a question.
 #[must_use]
-pub fn kind(seen: &Observation<'_>) -> Kind {
+pub fn kind(seen: &View<'_>) -> Kind {
     let stays = |job| seen.schedulable().iter().any(|s| s.job == job);
     match seen.source_job() {
         Some(job) if stays(job) => Kind::Affinity,
@@ -142,11 +124,11 @@ impl Questions<Dag> for Extractor {
         Extractor::limited(columns)
     }
 
-    fn update(&mut self, seen: &Observation<'_>) {
+    fn update(&mut self, seen: &View<'_>) {
         self.update(seen);
     }
 
-    fn rows(&mut self, seen: &Observation<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize {
+    fn rows(&mut self, seen: &View<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize {
         let jobs = self.snapshot().candidate_jobs().len();
         match *path {
             [] => {
@@ -166,7 +148,7 @@ impl Questions<Dag> for Extractor {
         }
     }
 
-    fn decision(&self, _seen: &Observation<'_>, path: &[usize]) -> Decision {
+    fn decision(&self, _seen: &View<'_>, path: &[usize]) -> Decision {
         match *path {
             [job, stage, amount] => {
                 let stage = self.snapshot().candidate_stages(job)[stage];
@@ -178,7 +160,7 @@ impl Questions<Dag> for Extractor {
 
     fn choice(
         &self,
-        seen: &Observation<'_>,
+        seen: &View<'_>,
         path: &[usize],
         answer: &Answer<'_, Dag>,
         abstains: bool,
@@ -260,13 +242,7 @@ fn stage_choice(
 
 /// The cluster level: amounts `1..=cap` for the executed stage. `amount_log_prob` may be longer than that (the rest is
 /// added to the last) or shorter (the rest is ruled out).
-fn amount_choice(
-    seen: &Observation<'_>,
-    stage: StageRef,
-    executors: u32,
-    amount_log_prob: &[f64],
-    out: &mut ChoiceRows,
-) {
+fn amount_choice(seen: &View<'_>, stage: StageRef, executors: u32, amount_log_prob: &[f64], out: &mut ChoiceRows) {
     out.clear();
     let cap = Extractor::amount_cap(seen, stage) as usize;
     for amount in 1..=cap {
@@ -282,16 +258,18 @@ fn amount_choice(
     out.came_about = true;
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests {
     use super::*;
+    use crate::workload;
+    use sched_distill_core::scenario::Simulated;
 
     /// Runs a policy that takes the first stage and calls `check` at every question.
-    fn each_question(check: impl Fn(&Observation<'_>, &mut Extractor)) {
+    fn each_question(check: impl Fn(&View<'_>, &mut Extractor)) {
         let workload = workload::open(&"builtin,jobs=8,rate=1e-3".parse().unwrap()).unwrap();
-        let mut sim = Dag::start(&*workload, 3);
+        let mut sim = Dag::start(&*workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             extractor.update(&seen);
             check(&seen, &mut extractor);
             let (stage, executors) = (seen.schedulable()[0], 1 + seen.committable() / 2);

@@ -9,9 +9,9 @@ use sched_distill_core::{
     rng::Stream,
 };
 use sched_distill_dag::{
-    Dag, Probabilities,
+    Dag, Decision, Probabilities,
     feature::{Extractor, feature_set},
-    simulator::{Decision, Simulator},
+    simulator::Simulator,
     workload,
 };
 use std::path::Path;
@@ -66,7 +66,7 @@ fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
         let workload = workload::open(&spec).unwrap();
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
         let mut extractor = Extractor::default();
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
             extractor.update(&seen);
             let (mut x, jobs) = (Vec::new(), extractor.snapshot().candidate_jobs().len());

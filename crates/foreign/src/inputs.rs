@@ -236,7 +236,7 @@ mod tests {
         let mut policy = sched_distill_dag::policies::open(&"random".parse()?)?;
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(3), 3);
         let (mut inputs, mut edges, mut without) = (Inputs::default(), 0, 0);
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             inputs.read(&seen);
             let jobs = seen.active_jobs();
             assert_eq!((inputs.num_jobs(), inputs.executors()), (jobs.len(), 8));

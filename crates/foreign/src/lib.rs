@@ -40,7 +40,7 @@
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
 //! let mut policy = ForeignPolicy::new(Box::new(FewTasks), false);
 //! let mut probabilities = Probabilities::default();
-//! let seen = sim.observation().ok_or("no question")?;
+//! let seen = sim.view().ok_or("no question")?;
 //! let decision = policy.decide(&seen, &mut probabilities)?;
 //! assert!(matches!(decision, Decision::Assign { executors: 10, .. }));
 //! assert_eq!(probabilities.stage.len(), seen.schedulable().len());

@@ -99,7 +99,7 @@ fn decisions<S: Scenario>(
     let (mut sim, mut questions, mut rows) = (S::start(workload, seed), S::Questions::default(), Vec::new());
     let mut decisions = Vec::new();
     for (step, path) in paths.iter().enumerate() {
-        let seen = sim.observation().ok_or_else(|| format!("it ends after {step} of {} decisions", paths.len()))?;
+        let seen = sim.view().ok_or_else(|| format!("it ends after {step} of {} decisions", paths.len()))?;
         questions.update(&seen);
         rows.clear();
         if path.len() < levels && questions.rows(&seen, path, abstains, &mut rows) > 0 {
@@ -109,7 +109,7 @@ fn decisions<S: Scenario>(
         sim.step(decision).map_err(|e| format!("decision {step}: {e}"))?;
         decisions.push(decision);
     }
-    match sim.observation() {
+    match sim.view() {
         None => Ok(decisions),
         Some(_) => Err(format!("it goes on after its {} decisions", paths.len())),
     }

@@ -266,7 +266,7 @@ mod tests {
             let workload = TrainingWorkload::open(&spec.parse().unwrap()).unwrap();
             let mut sim = Training::start(&workload, 3);
             let (mut extractor, mut policy) = (Extractor::default(), Optimus::default());
-            while let Some(seen) = sim.observation() {
+            while let Some(seen) = sim.view() {
                 extractor.update(&seen);
                 check(&seen, &mut extractor);
                 let decision = policy.decide(&seen);

@@ -6,7 +6,7 @@ mod student;
 pub use student::StudentPolicy;
 
 use crate::{
-    scenario::{Decision, Observation, Scenario},
+    scenario::Scenario,
     spec::{Spec, SpecError},
 };
 use std::path::PathBuf;
@@ -27,11 +27,7 @@ pub trait Policy<S: Scenario>: Send + Sync {
     /// # Errors
     ///
     /// If the policy cannot answer, e.g. because a network gave no finite number.
-    fn decide(
-        &mut self,
-        seen: &Observation<'_, S>,
-        probabilities: &mut S::Probabilities,
-    ) -> Result<Decision<S>, PolicyError>;
+    fn decide(&mut self, seen: &S::View<'_>, probabilities: &mut S::Probabilities) -> Result<S::Decision, PolicyError>;
 
     /// Makes probabilities that [`Policy::decide`] has just named speak of another decision, where a part of them is conditional
     /// on what was decided (`dag`: amounts are those for the decision's stage). That part becomes empty if the policy does not
@@ -42,8 +38,8 @@ pub trait Policy<S: Scenario>: Send + Sync {
     /// As for [`Policy::decide`].
     fn given(
         &mut self,
-        _seen: &Observation<'_, S>,
-        _decision: Decision<S>,
+        _seen: &S::View<'_>,
+        _decision: S::Decision,
         _probabilities: &mut S::Probabilities,
     ) -> Result<(), PolicyError> {
         Ok(())

@@ -4,7 +4,7 @@ use super::{Policy, PolicyError};
 use crate::{
     level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
-    scenario::{Decision, Observation, Questions, Scenario},
+    scenario::{Questions, Scenario},
 };
 use std::{
     path::{Path, PathBuf},
@@ -102,7 +102,7 @@ impl<S: Scenario> StudentPolicy<S> {
     }
 
     /// Scores the candidates at the present path; their number, 0 if the path is a whole decision.
-    fn score(&mut self, seen: &Observation<'_, S>) -> usize {
+    fn score(&mut self, seen: &S::View<'_>) -> usize {
         let level = self.path.len();
         let Some(scorer) = self.models.levels.get(level) else { return 0 };
         self.x.clear();
@@ -119,7 +119,7 @@ impl<S: Scenario> StudentPolicy<S> {
     }
 
     /// Extends the path by the best candidate, level after level.
-    fn descend(&mut self, seen: &Observation<'_, S>) {
+    fn descend(&mut self, seen: &S::View<'_>) {
         while self.score(seen) > 0 {
             let level = self.path.len();
             let scorer = &self.models.levels[level];
@@ -129,7 +129,7 @@ impl<S: Scenario> StudentPolicy<S> {
 
     /// Finds the most probable continuation of the path through the levels above the amount, the first of equals, and leaves it in
     /// `best`; `so_far` is the path's log-probability and `most` that of the best found elsewhere, which is returned if none is better.
-    fn search(&mut self, seen: &Observation<'_, S>, so_far: f64, mut most: f64) -> f64 {
+    fn search(&mut self, seen: &S::View<'_>, so_far: f64, mut most: f64) -> f64 {
         let level = self.path.len();
         let n = if level < self.models.above { self.score(seen) } else { 0 };
         if n == 0 {
@@ -162,7 +162,7 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
         Box::new(Self::with(Arc::clone(&self.models)))
     }
 
-    fn decide(&mut self, seen: &Observation<'_, S>, _: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
         self.questions.update(seen);
         self.path.clear();
         if self.models.structure == Structure::Flat {

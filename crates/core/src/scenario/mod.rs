@@ -12,25 +12,54 @@ use crate::{
 };
 use std::{fmt::Debug, path::PathBuf};
 
-/// What an observer sees at a question of the scenario.
-pub type Observation<'a, S> = <<S as Scenario>::Simulator as Simulation>::Observation<'a>;
-
-/// An answer to a question of the scenario.
-pub type Decision<S> = <<S as Scenario>::Simulator as Simulation>::Decision;
-
-/// A kind of cluster.
+/// A kind of cluster, as far as deciding goes.
 pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// Names, levels, and what there is for searches.
     const INFO: ScenarioInfo;
 
-    /// A source of episodes.
-    type Workload: ?Sized + Send + Sync;
-    /// A running episode.
-    type Simulator: Simulation;
+    /// What a scheduler may know at a question. It borrows from who lends it, a simulator or a state that someone keeps, and tells
+    /// nothing of the future.
+    type View<'a>: Copy;
+    /// An answer to a question.
+    type Decision: Copy + Debug + PartialEq + Send + Sync;
     /// What a policy says of an answer: how probable it was, and how probable others were. The default is nothing.
     type Probabilities: Default + Clone + Debug + PartialEq + Send + Sync;
     /// Reads questions.
     type Questions: Questions<Self>;
+
+    /// Time of a question, ms.
+    fn time_ms(seen: &Self::View<'_>) -> f64;
+
+    /// The kind of a question, by its place in [`ScenarioInfo::kinds`].
+    fn kind(seen: &Self::View<'_>) -> u8;
+
+    /// Empties probabilities, keeping their memory.
+    fn clear(probabilities: &mut Self::Probabilities);
+
+    /// Whether they say nothing, as those of a deterministic policy.
+    fn is_silent(probabilities: &Self::Probabilities) -> bool;
+
+    /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that stays empty
+    /// unless both have it in common.
+    fn certain(
+        seen: &Self::View<'_>,
+        sure_of: Self::Decision,
+        carried_out: Self::Decision,
+        out: &mut Self::Probabilities,
+    );
+
+    /// Whether two decisions come to the same.
+    fn same(seen: &Self::View<'_>, a: Self::Decision, b: Self::Decision) -> bool;
+}
+
+/// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
+pub trait Simulated: Scenario {
+    /// A source of episodes.
+    type Workload: ?Sized + Send + Sync;
+    /// An episode's jobs, before anything has happened to them.
+    type Jobs: Clone + Send + Sync;
+    /// A running episode.
+    type Simulator: Simulation<Self>;
 
     /// Opens the workload that a spec names.
     ///
@@ -42,38 +71,17 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// Files that define a workload, so that a trace can record their hashes.
     fn workload_files(workload: &Self::Workload) -> Vec<PathBuf>;
 
-    /// The episode with this seed, before its first question.
-    fn start(workload: &Self::Workload, seed: u64) -> Self::Simulator;
+    /// The jobs of the episode with this seed.
+    fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
+
+    /// An episode before its first question: these jobs on the workload's cluster, with the luck of this seed.
+    fn start(workload: &Self::Workload, jobs: Self::Jobs, seed: u64) -> Self::Simulator;
 
     /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
     /// the scenario does not know.
-    fn floor_ms(_workload: &Self::Workload, _seed: u64) -> Option<f64> {
+    fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
         None
     }
-
-    /// Simulated time of a question, ms.
-    fn time_ms(seen: &Observation<'_, Self>) -> f64;
-
-    /// The kind of a question, by its place in [`ScenarioInfo::kinds`].
-    fn kind(seen: &Observation<'_, Self>) -> u8;
-
-    /// Empties probabilities, keeping their memory.
-    fn clear(probabilities: &mut Self::Probabilities);
-
-    /// Whether they say nothing, as those of a deterministic policy.
-    fn is_silent(probabilities: &Self::Probabilities) -> bool;
-
-    /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that stays empty
-    /// unless both have it in common.
-    fn certain(
-        seen: &Observation<'_, Self>,
-        sure_of: Decision<Self>,
-        carried_out: Decision<Self>,
-        out: &mut Self::Probabilities,
-    );
-
-    /// Whether two decisions come to the same.
-    fn same(seen: &Observation<'_, Self>, a: Decision<Self>, b: Decision<Self>) -> bool;
 }
 
 /// A scenario in plain data.
@@ -113,19 +121,19 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
     fn limited(columns: &[&[bool]]) -> Self;
 
     /// Takes in a new question, to which the other methods then refer.
-    fn update(&mut self, seen: &Observation<'_, S>);
+    fn update(&mut self, seen: &S::View<'_>);
 
     /// Appends the features of the candidates at a path, a row each, and returns their number; 0 if the path is a whole decision.
     /// `abstains` says whether to give nothing is a candidate where policies may differ in that.
-    fn rows(&mut self, seen: &Observation<'_, S>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize;
+    fn rows(&mut self, seen: &S::View<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize;
 
     /// The decision at the end of a path.
-    fn decision(&self, seen: &Observation<'_, S>, path: &[usize]) -> Decision<S>;
+    fn decision(&self, seen: &S::View<'_>, path: &[usize]) -> S::Decision;
 
     /// The choice at a path as an answer has it; `false` if there is none, or the answer says nothing of it.
     fn choice(
         &self,
-        seen: &Observation<'_, S>,
+        seen: &S::View<'_>,
         path: &[usize],
         answer: &Answer<'_, S>,
         abstains: bool,
@@ -136,7 +144,7 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
 /// What was decided, and what the policy says of it.
 pub struct Answer<'a, S: Scenario> {
     /// The decision that was carried out.
-    pub decision: Decision<S>,
+    pub decision: S::Decision,
     /// How probable it was, and how probable others were.
     pub probabilities: &'a S::Probabilities,
 }

@@ -1,5 +1,5 @@
-//! Simulators, one per scenario. Each stops at a question, hands out an observation, and takes a decision; [`Simulation`] is
-//! what they have in common.
+//! Simulators, one per scenario. Each stops at a question, lends a view of it, and takes a decision; [`Simulation`] is what
+//! they have in common.
 
 mod outcome;
 mod queue;
@@ -7,35 +7,30 @@ mod queue;
 pub use outcome::{Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 
-use std::{error::Error, fmt::Debug};
+use crate::scenario::Scenario;
+use std::error::Error;
 
 /// A running episode.
-pub trait Simulation: Clone + Send + Sync {
-    /// What a scheduler may see at a question. It borrows from the simulator and tells nothing of the future.
-    type Observation<'a>: Copy
-    where
-        Self: 'a;
-    /// An answer to a question.
-    type Decision: Copy + Debug + PartialEq + Send + Sync;
+pub trait Simulation<S: Scenario>: Clone + Send + Sync {
     /// An illegal decision. It leaves the state as it was, so that another decision may follow.
     type Error: Error + Send + Sync + 'static;
 
     /// The open question; `None` once the episode has ended.
-    fn observation(&self) -> Option<Self::Observation<'_>>;
+    fn view(&self) -> Option<S::View<'_>>;
 
     /// Whether a decision would be carried out.
     ///
     /// # Errors
     ///
     /// If not, why.
-    fn check(&self, decision: Self::Decision) -> Result<(), Self::Error>;
+    fn check(&self, decision: S::Decision) -> Result<(), Self::Error>;
 
     /// Carries out a decision and lets time pass until the next question.
     ///
     /// # Errors
     ///
     /// An illegal decision.
-    fn step(&mut self, decision: Self::Decision) -> Result<(), Self::Error>;
+    fn step(&mut self, decision: S::Decision) -> Result<(), Self::Error>;
 
     /// The outcome, once the episode has ended.
     fn outcome(&self) -> Option<Outcome>;

@@ -1,7 +1,7 @@
 //! Cluster level: how many executors for the chosen stage?
 
 use super::Extractor;
-use crate::simulator::{Observation, StageRef};
+use crate::cluster::{StageRef, View};
 use sched_distill_core::feature::Base;
 
 /// Length of the window over which the arrival rate is taken, ms.
@@ -33,19 +33,19 @@ pub(super) const BASE: &[Base] = &[
 
 /// The amounts that may be given to a stage, `1..=cap`: as many as its job has room for and as the stage wants.
 #[must_use]
-pub(super) fn cap(seen: &Observation<'_>, stage: StageRef) -> u32 {
+pub(super) fn cap(seen: &View<'_>, stage: StageRef) -> u32 {
     seen.room(stage.job).min(seen.stage(stage).demand()).max(1)
 }
 
 impl Extractor {
     /// Largest amount that the cluster level may give to a stage; its candidates are `1..=cap`.
     #[must_use]
-    pub fn amount_cap(seen: &Observation<'_>, stage: StageRef) -> u32 {
+    pub fn amount_cap(seen: &View<'_>, stage: StageRef) -> u32 {
         cap(seen, stage)
     }
 
     /// Appends one row per amount `1..=cap` for a stage.
-    pub fn amount_rows(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f32>) {
+    pub fn amount_rows(&mut self, seen: &View<'_>, stage: StageRef, out: &mut Vec<f32>) {
         let s = &self.snapshot;
         // A schedulable stage belongs to an active job, and active jobs are in order of their numbers.
         let Ok(place) = s.jobs.binary_search_by_key(&stage.job, |j| j.job) else {

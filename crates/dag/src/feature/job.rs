@@ -1,7 +1,7 @@
 //! Job level: which job gets executors?
 
 use super::{Extractor, Snapshot};
-use crate::simulator::Observation;
+use crate::cluster::View;
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
@@ -45,7 +45,7 @@ pub(super) const BASE: &[Base] = &[
 
 impl Extractor {
     /// Takes in a new question; the row functions below then refer to it.
-    pub fn update(&mut self, seen: &Observation<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         self.snapshot.update(seen);
     }
 
@@ -57,7 +57,7 @@ impl Extractor {
 
     /// Appends one row per candidate job, in the order of [`Snapshot::candidate_jobs`]; if the policy may abstain, a last
     /// row for the candidate that gives nothing.
-    pub fn job_rows(&mut self, seen: &Observation<'_>, abstains: bool, out: &mut Vec<f32>) {
+    pub fn job_rows(&mut self, seen: &View<'_>, abstains: bool, out: &mut Vec<f32>) {
         let s = &self.snapshot;
         let jobs = s.jobs.len() as f64;
         let executors = f64::from(seen.num_executors());

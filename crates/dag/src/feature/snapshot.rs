@@ -1,6 +1,6 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
-use crate::simulator::{JobView, Observation, StageRef, Stamp};
+use crate::cluster::{JobView, StageRef, Stamp, View};
 
 /// Figures of one active job.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Takes in the cluster at a question.
-    pub fn update(&mut self, seen: &Observation<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         std::mem::swap(&mut self.jobs, &mut self.old_jobs);
         std::mem::swap(&mut self.stages, &mut self.old_stages);
         self.jobs.clear();
@@ -100,13 +100,7 @@ impl Snapshot {
         self.moving = seen.moving_executors();
     }
 
-    fn job_figures(
-        &mut self,
-        seen: &Observation<'_>,
-        id: u32,
-        old: usize,
-        ready: std::ops::Range<usize>,
-    ) -> JobFigures {
+    fn job_figures(&mut self, seen: &View<'_>, id: u32, old: usize, ready: std::ops::Range<usize>) -> JobFigures {
         let job = seen.job(id);
         let mut figures = match self.old_jobs.get(old).filter(|old| old.stamp == job.stamp()) {
             // Nothing has happened to its tasks since the question before.
@@ -135,8 +129,8 @@ impl Snapshot {
     /// The figures of a job's tasks; those that belong to the question are left at 0.
     fn task_figures(&mut self, job: &JobView<'_>) -> JobFigures {
         let first = self.stages.len();
-        let template = job.template();
-        let num_stages = template.stages().len();
+        let graph = job.graph();
+        let num_stages = graph.stages().len();
         let mut figures = JobFigures {
             job: job.id(),
             stamp: job.stamp(),
@@ -159,7 +153,7 @@ impl Snapshot {
         };
         self.stages.resize(first + num_stages, StageFigures::default());
         let (mut all_tasks, mut head) = (0, None);
-        for &id in template.topological().iter().rev() {
+        for &id in graph.topological().iter().rev() {
             let stage = job.stage(id);
             all_tasks += stage.num_tasks();
             if stage.is_complete() {
@@ -168,7 +162,7 @@ impl Snapshot {
             let work_ms = stage.work_ms();
             let mut own =
                 StageFigures { work_ms, path_ms: work_ms, path_tasks: stage.remaining(), ..Default::default() };
-            for &child in template.children(id) {
+            for &child in graph.children(id) {
                 let below = &self.stages[first + child as usize];
                 if work_ms + below.path_ms > own.path_ms {
                     own.path_ms = work_ms + below.path_ms;

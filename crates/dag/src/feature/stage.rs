@@ -1,7 +1,7 @@
 //! Stage level: which stage of the chosen job?
 
 use super::Extractor;
-use crate::simulator::Observation;
+use crate::cluster::View;
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
@@ -41,30 +41,30 @@ pub(super) const BASE: &[Base] = &[
 
 impl Extractor {
     /// Appends one row per schedulable stage of candidate job number `candidate`, in stage order.
-    pub fn stage_rows(&mut self, seen: &Observation<'_>, candidate: usize, out: &mut Vec<f32>) {
+    pub fn stage_rows(&mut self, seen: &View<'_>, candidate: usize, out: &mut Vec<f32>) {
         let s = &self.snapshot;
         let figures = s.candidate(candidate);
         let job = seen.job(figures.job);
-        let template = job.template();
+        let graph = job.graph();
         let is_source = seen.source_job() == Some(figures.job);
         self.stage.clear();
         for stage in s.candidate_stages(candidate) {
             let id = stage.stage;
             let view = job.stage(id);
             let own = s.stage(figures, id);
-            let below: f64 = template.descendants(id).iter().map(|&d| s.stage(figures, d).work_ms).sum();
-            let unlocked = template.children(id).iter().filter(|&&c| job.stage(c).incomplete_parents() == 1).count();
+            let below: f64 = graph.descendants(id).iter().map(|&d| s.stage(figures, d).work_ms).sum();
+            let unlocked = graph.children(id).iter().filter(|&&c| job.stage(c).incomplete_parents() == 1).count();
             self.stage.push([
                 f64::from(view.remaining()),
                 view.recent_ms(),
                 own.work_ms,
                 f64::from(view.demand()),
-                template.descendants(id).len() as f64,
+                graph.descendants(id).len() as f64,
                 below,
                 own.path_ms,
                 f64::from(own.path_tasks),
-                f64::from(template.depth(id)),
-                template.children(id).len() as f64,
+                f64::from(graph.depth(id)),
+                graph.children(id).len() as f64,
                 unlocked as f64,
                 f64::from(view.incomplete_parents()),
                 f64::from(view.executors()),

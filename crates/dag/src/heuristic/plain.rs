@@ -3,7 +3,7 @@
 use super::soft::whole_up;
 use crate::{
     Dag, Probabilities,
-    simulator::{Decision, Observation, StageRef},
+    cluster::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     policy::{Policy, PolicyError},
@@ -12,24 +12,24 @@ use sched_distill_core::{
 
 /// The reference's way to choose a stage within a job: the first schedulable stage none of whose parents is unfinished,
 /// else the first schedulable stage.
-pub(super) fn find(seen: &Observation<'_>, job: u32) -> Option<StageRef> {
+pub(super) fn find(seen: &View<'_>, job: u32) -> Option<StageRef> {
     first_free(seen, stages_of(seen, job))
 }
 
 /// The same, given the job's schedulable stages.
-fn first_free(seen: &Observation<'_>, stages: &[StageRef]) -> Option<StageRef> {
+fn first_free(seen: &View<'_>, stages: &[StageRef]) -> Option<StageRef> {
     stages.iter().find(|&&s| seen.stage(s).incomplete_parents() == 0).or(stages.first()).copied()
 }
 
 /// Schedulable stages of a job.
-pub(super) fn stages_of<'a>(seen: &Observation<'a>, job: u32) -> &'a [StageRef] {
+pub(super) fn stages_of<'a>(seen: &View<'a>, job: u32) -> &'a [StageRef] {
     let all = seen.schedulable();
     let start = all.partition_point(|s| s.job < job);
     &all[start..start + all[start..].partition_point(|s| s.job == job)]
 }
 
 /// Tasks not launched × most recent duration, over all stages of a job, ms.
-pub(super) fn remaining_work_ms(seen: &Observation<'_>, job: u32) -> f64 {
+pub(super) fn remaining_work_ms(seen: &View<'_>, job: u32) -> f64 {
     seen.job(job).active_stages().map(|s| s.work_ms()).sum()
 }
 
@@ -49,7 +49,7 @@ impl Policy<Dag> for Capped {
         Box::new(self.clone())
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
         let source = seen.source_job();
         if let Some(stage) = source.and_then(|job| find(seen, job)) {
             return Ok(Decision::Assign { stage, executors: seen.committable() });
@@ -106,7 +106,7 @@ impl Policy<Dag> for Random {
         self.stream = Stream::new(episode_seed, "random policy");
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
         // Drawing jobs until one has a stage is the same as drawing among those that have one.
         let jobs = seen.schedulable().chunk_by(|a, b| a.job == b.job);
         let place = self.stream.below(jobs.clone().count());

@@ -5,8 +5,8 @@
 
 use crate::{
     Dag, Probabilities,
+    cluster::{Decision, StageRef, View},
     heuristic::plain::{find, remaining_work_ms, stages_of},
-    simulator::{Decision, Observation, StageRef},
 };
 use sched_distill_core::{
     level::{first_max, log_sum_exp},
@@ -70,7 +70,7 @@ impl Soft {
     }
 
     /// Score of a job; the same for all its stages.
-    fn job_score(&self, seen: &Observation<'_>, job: u32) -> f64 {
+    fn job_score(&self, seen: &View<'_>, job: u32) -> f64 {
         let short = -remaining_work_ms(seen, job).max(1.0).ln();
         match self.rule {
             Rule::SjfCp => short,
@@ -83,14 +83,14 @@ impl Soft {
     }
 
     /// Score of a stage within its job, which [`Soft::enter`] was called for.
-    fn stage_score(&self, seen: &Observation<'_>, stage: StageRef) -> f64 {
+    fn stage_score(&self, seen: &View<'_>, stage: StageRef) -> f64 {
         match self.rule {
             Rule::SjfCp => self.paths[stage.stage as usize].max(1.0).ln(),
             Rule::Sjf { .. } | Rule::SrptFair { .. } => f64::from(u8::from(find(seen, stage.job) == Some(stage))),
         }
     }
 
-    fn amount(&self, seen: &Observation<'_>, job: u32) -> u32 {
+    fn amount(&self, seen: &View<'_>, job: u32) -> u32 {
         let offered = seen.committable();
         match self.rule {
             Rule::Sjf { .. } | Rule::SjfCp => offered,
@@ -101,7 +101,7 @@ impl Soft {
 }
 
 /// ceil(cap · N / J).
-fn fair_cap(seen: &Observation<'_>, cap: f64) -> u32 {
+fn fair_cap(seen: &View<'_>, cap: f64) -> u32 {
     whole_up(cap * f64::from(seen.num_executors()) / seen.active_jobs().len() as f64)
 }
 
@@ -112,16 +112,16 @@ pub(super) fn whole_up(x: f64) -> u32 {
 
 impl Soft {
     /// Takes in the job whose stages are scored next.
-    fn enter(&mut self, seen: &Observation<'_>, job: u32) {
+    fn enter(&mut self, seen: &View<'_>, job: u32) {
         if !matches!(self.rule, Rule::SjfCp) {
             return;
         }
         let job = seen.job(job);
-        let template = job.template();
+        let graph = job.graph();
         self.paths.clear();
-        self.paths.resize(template.stages().len(), 0.0);
-        for &stage in template.topological().iter().rev() {
-            let below = template.children(stage).iter().map(|&child| self.paths[child as usize]);
+        self.paths.resize(graph.stages().len(), 0.0);
+        for &stage in graph.topological().iter().rev() {
+            let below = graph.children(stage).iter().map(|&child| self.paths[child as usize]);
             self.paths[stage as usize] = job.stage(stage).work_ms() + below.fold(0.0, f64::max);
         }
     }
@@ -136,7 +136,7 @@ impl Policy<Dag> for Soft {
         self.stream = Stream::new(episode_seed, "soft rule");
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
         let Softness { temperature, sample } = self.softness;
         if let Some(t) = temperature {
             self.scores.clear();
@@ -164,7 +164,7 @@ impl Policy<Dag> for Soft {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
         p.amount.clear();
         if let (Some(t), Decision::Assign { stage, .. }) = (self.softness.temperature, decision) {
             self.soft_amounts(seen, stage.job, t, &mut p.amount);
@@ -175,7 +175,7 @@ impl Policy<Dag> for Soft {
 
 impl Soft {
     /// Amounts for a job: they lose probability with their distance from the wanted one, relative to it.
-    fn soft_amounts(&mut self, seen: &Observation<'_>, job: u32, t: f64, out: &mut Vec<f64>) {
+    fn soft_amounts(&mut self, seen: &View<'_>, job: u32, t: f64, out: &mut Vec<f64>) {
         let (wanted, offered) = (f64::from(self.amount(seen, job)), seen.room(job).max(1));
         self.scores.clear();
         self.scores.extend((1..=offered).map(|k| -(f64::from(k) - wanted).abs() / (t * wanted)));
@@ -183,7 +183,7 @@ impl Soft {
     }
 
     /// The stage that the plain rule takes: the best job's best stage, the first of equals.
-    fn best(&mut self, seen: &Observation<'_>) -> StageRef {
+    fn best(&mut self, seen: &View<'_>) -> StageRef {
         let jobs = || seen.schedulable().chunk_by(|a, b| a.job == b.job).map(|stages| stages[0].job);
         let place = first_max(jobs().map(|job| self.job_score(seen, job)));
         // A question always offers a stage, so the place is there.

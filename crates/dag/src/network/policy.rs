@@ -3,7 +3,7 @@
 use super::{Decima, DecimaInput, DecimaWeights};
 use crate::{
     Dag, Probabilities,
-    simulator::{Decision, Observation, StageRef},
+    cluster::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     network::{NeuralError, Tensors},
@@ -88,7 +88,7 @@ impl DecimaPolicy {
     }
 
     /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
+    fn amounts(&mut self, seen: &View<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
         // A schedulable stage belongs to an active job.
         let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
         match log_softmax(self.network.amount_scores(job), out) {
@@ -97,13 +97,13 @@ impl DecimaPolicy {
         }
     }
 
-    fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
+    fn not_finite(&self, seen: &View<'_>) -> PolicyError {
         let policy = self.path.as_ref().map_or("decima".to_owned(), |path| format!("decima:{}", path.display()));
         PolicyError::NotFinite { policy, time_ms: seen.time_ms() }
     }
 
     /// Copies the observation into the network's input buffers.
-    fn read(&mut self, seen: &Observation<'_>) {
+    fn read(&mut self, seen: &View<'_>) {
         let input = &mut self.input;
         input.clear();
         input.num_executors = seen.num_executors();
@@ -147,7 +147,7 @@ impl Policy<Dag> for DecimaPolicy {
         self.picker.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
         self.read(seen);
         self.network.embed(&self.input)?;
         if !log_softmax(self.network.stage_scores(), &mut p.stage) {
@@ -159,7 +159,7 @@ impl Policy<Dag> for DecimaPolicy {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
         p.amount.clear();
         match decision {
             Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),

@@ -1,7 +1,10 @@
 //! Rounds and events: what happens at a step, and between two questions.
 
-use super::state::{Decision, NONE, SimError, Simulator, StageRef, StepResult};
-use crate::workload::Wave;
+use super::state::{NONE, Simulator, StepResult};
+use crate::{
+    cluster::{Decision, DecisionError, StageRef},
+    workload::Wave,
+};
 
 impl Simulator {
     /// Handles the arrivals at time 0 and runs on to the first question.
@@ -12,7 +15,7 @@ impl Simulator {
         }
         self.source = 0;
         self.refresh_schedulable();
-        if self.schedulable.is_empty() {
+        if self.state.schedulable.is_empty() {
             self.run_on();
         }
     }
@@ -22,14 +25,14 @@ impl Simulator {
     /// # Errors
     ///
     /// An illegal decision; the state is then unchanged.
-    pub fn step(&mut self, decision: Decision) -> Result<StepResult, SimError> {
-        let committable = self.validate(decision)?;
+    pub fn step(&mut self, decision: Decision) -> Result<StepResult, DecisionError> {
+        self.check(decision)?;
         self.decisions += 1;
         let committed = match decision {
             Decision::Assign { stage, executors } => {
                 let stage = self.stage_index(stage);
                 // A schedulable stage is not saturated, so its demand is positive.
-                let demand = self.stages[stage as usize].demand().unsigned_abs();
+                let demand = self.state.stages[stage as usize].demand().unsigned_abs();
                 let committed = executors.min(demand.try_into().unwrap_or(u32::MAX));
                 self.commit(stage, committed);
                 self.set_selected(stage, true);
@@ -37,20 +40,21 @@ impl Simulator {
                 committed
             }
             Decision::Abstain => {
-                self.commit(NONE, committable);
-                committable
+                let rest = self.state.committable;
+                self.commit(NONE, rest);
+                rest
             }
         };
-        self.schedulable.clear();
+        self.state.schedulable.clear();
         if self.committable() > 0 {
             self.refresh_schedulable();
         }
-        if !self.schedulable.is_empty() {
+        if !self.state.schedulable.is_empty() {
             return Ok(StepResult { committed, reward: 0.0 });
         }
-        let (start_ms, arrived) = (self.time_ms, self.arrived);
+        let (start_ms, arrived) = (self.state.time_ms, self.state.arrived);
         let mut before = std::mem::take(&mut self.scratch.jobs);
-        before.clone_from(&self.active);
+        before.clone_from(&self.state.active);
         self.end_round();
         self.run_on();
         let reward = self.reward(&before, arrived, start_ms);
@@ -59,28 +63,13 @@ impl Simulator {
         Ok(StepResult { committed, reward })
     }
 
-    /// Checks a decision without carrying it out; the number of executors on offer.
+    /// Checks a decision without carrying it out.
     ///
     /// # Errors
     ///
     /// What [`Simulator::step`] would refuse.
-    pub fn validate(&self, decision: Decision) -> Result<u32, SimError> {
-        if self.schedulable.is_empty() {
-            return Err(SimError::Ended);
-        }
-        let (time_ms, committable) = (self.time_ms, self.committable());
-        if let Decision::Assign { stage, executors } = decision {
-            if self.schedulable.binary_search(&stage).is_err() {
-                let allowed: Vec<String> = self.schedulable.iter().take(8).map(ToString::to_string).collect();
-                let more = if self.schedulable.len() > 8 { ", ..." } else { "" };
-                let allowed = format!("{}{more}", allowed.join(", "));
-                return Err(SimError::NotSchedulable { time_ms, stage, allowed });
-            }
-            if executors == 0 || executors > committable {
-                return Err(SimError::Executors { time_ms, stage, executors, committable });
-            }
-        }
-        Ok(committable)
+    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
     }
 
     /// Hands the source's idle executors out, in the order in which destinations were named; busy ones carry the rest.
@@ -113,10 +102,10 @@ impl Simulator {
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
             let arrival_first = self.queue.next_time().is_none_or(|time_ms| self.next_arrival_ms <= time_ms);
             if arrival_first && self.next_arrival_ms < f64::INFINITY {
-                self.time_ms = self.next_arrival_ms;
+                self.state.time_ms = self.next_arrival_ms;
                 self.job_arrives();
             } else if let Some((time_ms, e)) = self.queue.pop() {
-                self.time_ms = time_ms;
+                self.state.time_ms = time_ms;
                 match self.running[e as usize] {
                     NONE => self.executor_arrives(e),
                     stage => self.task_finishes(e, stage),
@@ -130,7 +119,7 @@ impl Simulator {
                 continue;
             }
             self.refresh_schedulable();
-            if !self.schedulable.is_empty() {
+            if !self.state.schedulable.is_empty() {
                 return;
             }
             let idle = self.take_idle(self.source);
@@ -140,13 +129,13 @@ impl Simulator {
             self.scratch.idle = idle;
             self.source = NONE;
         }
-        self.schedulable.clear();
+        self.state.schedulable.clear();
     }
 
     fn job_arrives(&mut self) {
-        self.active.push(self.arrived);
-        self.arrived += 1;
-        self.next_arrival_ms = self.jobs.get(self.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
+        self.state.active.push(self.state.arrived);
+        self.state.arrived += 1;
+        self.next_arrival_ms = self.state.jobs.get(self.state.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
         if self.pools.size(0) > 0 {
             self.source = 0;
         }
@@ -154,17 +143,17 @@ impl Simulator {
 
     fn executor_arrives(&mut self, e: u32) {
         let stage = self.executors[e as usize].destination;
-        let job = self.stages[stage as usize].job;
+        let job = self.state.stages[stage as usize].job;
         self.attach(e, job);
-        self.moving -= 1;
-        self.stages[stage as usize].moving -= 1;
+        self.state.moving -= 1;
+        self.state.stages[stage as usize].moving -= 1;
         self.update_saturation(stage);
         self.move_to(e, Self::job_pool(job));
         self.start_at(e, stage);
     }
 
     fn task_finishes(&mut self, e: u32, stage: u32) {
-        let s = &mut self.stages[stage as usize];
+        let s = &mut self.state.stages[stage as usize];
         s.completed += 1;
         if s.remaining > 0 {
             // The executor goes on with the next task, whatever was promised.
@@ -174,9 +163,9 @@ impl Simulator {
         s.executing -= 1;
         let (job, complete) = (s.job, s.is_complete());
         let pool = self.stage_pool(stage);
-        self.jobs[job as usize].version += 1;
+        self.state.jobs[job as usize].version += 1;
         self.running[e as usize] = NONE;
-        self.busy -= 1;
+        self.state.busy -= 1;
         let frontier_changed = complete && self.complete_stage(stage);
         let promised = self.pools.promised(pool);
         match promised {
@@ -198,68 +187,70 @@ impl Simulator {
 
     /// Marks a stage complete; whether that brought new stages into the frontier.
     fn complete_stage(&mut self, stage: u32) -> bool {
-        self.stages[stage as usize].completion_ms = self.time_ms;
-        let job_id = self.stages[stage as usize].job;
-        let job = &mut self.jobs[job_id as usize];
+        self.stage_runs[stage as usize].completion_ms = self.state.time_ms;
+        let job_id = self.state.stages[stage as usize].job;
+        let job = &mut self.state.jobs[job_id as usize];
         let mut changed = false;
-        for &child in job.template.children(stage - job.first_stage) {
-            let child = &mut self.stages[(job.first_stage + child) as usize];
+        for &child in job.graph.children(stage - job.first_stage) {
+            let child = &mut self.state.stages[(job.first_stage + child) as usize];
             child.incomplete_parents -= 1;
             changed |= child.incomplete_parents == 0;
         }
         job.incomplete -= 1;
         if job.incomplete == 0 {
-            job.completion_ms = self.time_ms;
+            self.job_runs[job_id as usize].completion_ms = self.state.time_ms;
             let waiting = self.take_idle(Self::job_pool(job_id));
             for &e in &waiting {
                 self.retire(e);
             }
             self.scratch.idle = waiting;
             // Active jobs are in order of their numbers.
-            let place = self.active.partition_point(|&j| j < job_id);
-            self.active.remove(place);
+            let place = self.state.active.partition_point(|&j| j < job_id);
+            self.state.active.remove(place);
         }
         changed
     }
 
     /// Recomputes the stages on offer at the present source.
     fn refresh_schedulable(&mut self) {
-        let mut list = std::mem::take(&mut self.schedulable);
+        self.state.committable = self.committable();
+        self.state.source = self.source();
+        let mut list = std::mem::take(&mut self.state.schedulable);
         list.clear();
         let exempt = self.pool_job(self.source);
-        for &job in &self.active {
+        self.state.source_job = (exempt != NONE && self.is_active(exempt)).then_some(exempt);
+        for &job in &self.state.active {
             if self.has_offers(job, exempt) {
-                let first_stage = self.jobs[job as usize].first_stage;
+                let first_stage = self.state.jobs[job as usize].first_stage;
                 list.extend(self.offers_of(job).map(|stage| StageRef { job, stage: stage - first_stage }));
             }
         }
-        self.schedulable = list;
+        self.state.schedulable = list;
     }
 
     /// Whether a job has a stage that may get executors: one that wants some, whose parents want none, not selected in this
     /// round. A job with full supply gets none unless it is the `exempt` one (the source's job).
     pub(super) fn has_offers(&self, job: u32, exempt: u32) -> bool {
-        let open = || i64::from(self.jobs[job as usize].supply) < i64::from(self.cluster.num_executors);
+        let open = || i64::from(self.state.jobs[job as usize].supply) < i64::from(self.cluster.num_executors);
         self.offers[job as usize] > 0 && (job == exempt || open())
     }
 
     /// The stages on offer of a job, ascending.
     pub(super) fn offers_of(&self, job: u32) -> impl Iterator<Item = u32> {
-        let j = &self.jobs[job as usize];
+        let j = &self.state.jobs[job as usize];
         ones(&self.offered, j.first_stage as usize, (j.first_stage + j.num_stages) as usize)
     }
 
     /// Minus the job-time since `start_ms` of the jobs that were active then (`before`, out of `arrived`) or are now.
     fn reward(&self, before: &[u32], arrived: u32, start_ms: f64) -> f64 {
-        if self.time_ms == start_ms {
+        if self.state.time_ms == start_ms {
             return 0.0;
         }
-        let later = self.active.iter().filter(|&&job| job >= arrived);
+        let later = self.state.active.iter().filter(|&&job| job >= arrived);
         let mut sum = 0.0;
         for &job in before.iter().chain(later) {
-            let job = &self.jobs[job as usize];
-            let from = job.arrival_ms.max(start_ms);
-            let to = job.completion_ms.min(self.time_ms);
+            let from = self.state.jobs[job as usize].arrival_ms.max(start_ms);
+            let to = self.job_runs[job as usize].completion_ms.min(self.state.time_ms);
             sum += match self.discount_per_s {
                 0.0 => to - from,
                 beta => {

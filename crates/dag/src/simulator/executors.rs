@@ -17,11 +17,11 @@ impl Simulator {
         let source_job = self.pool_job(self.source);
         self.pools.commit(self.source, destination, count);
         if destination != NONE {
-            let job = self.stages[destination as usize].job;
+            let job = self.state.stages[destination as usize].job;
             if job != source_job {
-                self.jobs[job as usize].supply += count as i32;
+                self.state.jobs[job as usize].supply += count as i32;
             }
-            self.stages[destination as usize].committed += count;
+            self.state.stages[destination as usize].committed += count;
             self.update_saturation(destination);
         }
     }
@@ -35,23 +35,23 @@ impl Simulator {
             self.retire(e);
             return;
         }
-        let job = self.stages[destination as usize].job;
+        let job = self.state.stages[destination as usize].job;
         if job != pool_job {
-            self.jobs[job as usize].supply -= 1;
+            self.state.jobs[job as usize].supply -= 1;
         }
-        self.stages[destination as usize].committed -= 1;
+        self.state.stages[destination as usize].committed -= 1;
         self.update_saturation(destination);
         self.start_at(e, destination);
     }
 
     /// Puts executor `e` to work at a stage, or as near to it as is possible now.
     pub(super) fn start_at(&mut self, e: u32, stage: u32) {
-        let job = self.stages[stage as usize].job;
-        if self.stages[stage as usize].remaining == 0 {
+        let job = self.state.stages[stage as usize].job;
+        if self.state.stages[stage as usize].remaining == 0 {
             self.back_up(e);
         } else if self.executors[e as usize].job != job {
             self.send(e, stage);
-        } else if !self.stages[stage as usize].in_frontier() {
+        } else if !self.state.stages[stage as usize].in_frontier() {
             // A parent is unfinished: wait in the job's pool until the frontier changes. The commitment is gone.
             self.executors[e as usize].last_stage = NONE;
             self.rest_in(e, Self::job_pool(job));
@@ -64,38 +64,37 @@ impl Simulator {
             };
             self.executors[e as usize].last_stage = stage;
             self.running[e as usize] = stage;
-            self.stages[stage as usize].executing += 1;
-            self.busy += 1;
+            self.state.stages[stage as usize].executing += 1;
+            self.state.busy += 1;
             self.launch(e, stage, wave);
         }
     }
 
     /// Launches the next task of a stage on executor `e`, which is counted as busy there.
     pub(super) fn launch(&mut self, e: u32, stage: u32, wave: Wave) {
-        let s = &mut self.stages[stage as usize];
-        let ordinal = s.num_tasks - s.remaining;
-        let job = &mut self.jobs[s.job as usize];
-        let id = stage - job.first_stage;
-        let durations = &job.template.stages()[id as usize].durations;
-        let (attached, executors, luck) = (job.attached, self.cluster.num_executors, s.luck);
-        let duration = match wave == Wave::Rest && s.expected_for == attached {
-            true => s.expected_ms,
-            false => durations.duration(wave, attached, executors, luck.draw(ordinal)),
+        let (s, run) = (&mut self.state.stages[stage as usize], &mut self.stage_runs[stage as usize]);
+        let (job, job_run) = (&mut self.state.jobs[s.job as usize], &mut self.job_runs[s.job as usize]);
+        let ordinal = s.num_tasks - s.remaining + run.first_task;
+        let durations = &job_run.template.tables()[run.table as usize];
+        let (attached, executors) = (job.attached, self.cluster.num_executors);
+        let duration = match wave == Wave::Rest && run.expected_for == attached {
+            true => run.expected_ms,
+            false => durations.duration(wave, attached, executors, run.luck.draw(ordinal)),
         };
-        s.expected_ms = durations.duration(Wave::Rest, attached, executors, luck.draw(ordinal + 1));
-        s.expected_for = attached;
-        if ordinal == 0 {
-            s.first_launch_ms = self.time_ms;
+        run.expected_ms = durations.duration(Wave::Rest, attached, executors, run.luck.draw(ordinal + 1));
+        run.expected_for = attached;
+        if s.remaining == s.num_tasks {
+            run.first_launch_ms = self.state.time_ms;
         }
         s.remaining -= 1;
         s.recent_ms = duration;
-        if let Some(launches) = s.launches.get_mut(wave as usize) {
+        if let Some(launches) = run.launches.get_mut(wave as usize) {
             *launches += 1;
         }
-        job.unlaunched -= u32::from(s.remaining == 0);
+        job_run.unlaunched -= u32::from(s.remaining == 0);
         job.version += 1;
         self.update_saturation(stage);
-        let end_ms = self.time_ms + duration;
+        let end_ms = self.state.time_ms + duration;
         self.busy_ms += duration;
         self.queue.schedule(e, end_ms);
         if self.timeline.is_some() {
@@ -105,19 +104,19 @@ impl Simulator {
 
     /// Sends executor `e` to another job's stage; this takes the moving delay, from the common pool too.
     fn send(&mut self, e: u32, stage: u32) {
-        let job = self.stages[stage as usize].job;
+        let job = self.state.stages[stage as usize].job;
         let left = self.pool_job(self.executors[e as usize].pool);
         if left != NONE && left != job {
-            self.jobs[left as usize].supply -= 1;
+            self.state.jobs[left as usize].supply -= 1;
         }
-        self.jobs[job as usize].supply += 1;
+        self.state.jobs[job as usize].supply += 1;
         self.move_to(e, NONE);
-        self.moving += 1;
+        self.state.moving += 1;
         self.detach(e);
         self.executors[e as usize].destination = stage;
-        self.stages[stage as usize].moving += 1;
+        self.state.stages[stage as usize].moving += 1;
         self.update_saturation(stage);
-        self.queue.schedule(e, self.time_ms + self.cluster.moving_delay_ms);
+        self.queue.schedule(e, self.state.time_ms + self.cluster.moving_delay_ms);
     }
 
     /// Finds other work for an executor whose stage has no task left: first in its own job, then in others.
@@ -129,10 +128,10 @@ impl Simulator {
         let own = self.executors[e as usize].job;
         let exempt = if own == 0 { self.pool_job(self.source) } else { own };
         let first_of = |accept: &dyn Fn(u32) -> bool| {
-            let mut jobs = self.active.iter().copied().filter(|&job| accept(job));
+            let mut jobs = self.state.active.iter().copied().filter(|&job| accept(job));
             jobs.find(|&job| self.has_offers(job, exempt)).and_then(|job| self.offers_of(job).next())
         };
-        let alone = self.active.iter().all(|&job| job == own);
+        let alone = self.state.active.iter().all(|&job| job == own);
         let target = first_of(&|job| job == own).or_else(|| first_of(&|job| alone || job != own));
         match target {
             Some(stage) => self.start_at(e, stage),
@@ -148,7 +147,7 @@ impl Simulator {
         if job == NONE {
             return;
         }
-        if self.jobs[job as usize].unlaunched == 0 {
+        if self.job_runs[job as usize].unlaunched == 0 {
             self.rest_in(e, 0);
             self.detach(e);
         } else {
@@ -158,14 +157,14 @@ impl Simulator {
 
     pub(super) fn attach(&mut self, e: u32, job: u32) {
         self.executors[e as usize].job = job;
-        self.jobs[job as usize].attached += 1;
+        self.state.jobs[job as usize].attached += 1;
     }
 
     fn detach(&mut self, e: u32) {
         let executor = &mut self.executors[e as usize];
         executor.last_stage = NONE;
         if executor.job != NONE {
-            self.jobs[executor.job as usize].attached -= 1;
+            self.state.jobs[executor.job as usize].attached -= 1;
             executor.job = NONE;
         }
     }
@@ -197,21 +196,21 @@ impl Simulator {
     /// Notes whether a stage still wants executors, and tells its children if that changed.
     #[inline]
     pub(super) fn update_saturation(&mut self, stage: u32) {
-        let s = &self.stages[stage as usize];
+        let s = &self.state.stages[stage as usize];
         if (s.demand() <= 0) != s.saturated {
             self.flip_saturation(stage);
         }
     }
 
     fn flip_saturation(&mut self, stage: u32) {
-        let s = &mut self.stages[stage as usize];
+        let s = &mut self.state.stages[stage as usize];
         s.saturated = !s.saturated;
         let (saturated, job_id) = (s.saturated, s.job);
         let mut change = s.update_offer(stage, &mut self.offered);
-        let job = &self.jobs[job_id as usize];
-        for &child in job.template.children(stage - job.first_stage) {
+        let job = &self.state.jobs[job_id as usize];
+        for &child in job.graph.children(stage - job.first_stage) {
             let child = job.first_stage + child;
-            let c = &mut self.stages[child as usize];
+            let c = &mut self.state.stages[child as usize];
             match saturated {
                 true => c.unsaturated_parents -= 1,
                 false => c.unsaturated_parents += 1,
@@ -223,7 +222,7 @@ impl Simulator {
 
     /// Selects a stage in this round, which takes it off the offer, or ends that.
     pub(super) fn set_selected(&mut self, stage: u32, selected: bool) {
-        let s = &mut self.stages[stage as usize];
+        let s = &mut self.state.stages[stage as usize];
         s.selected = selected;
         self.offers[s.job as usize] += s.update_offer(stage, &mut self.offered);
     }

@@ -11,13 +11,12 @@
 //! * A **round** is a series of questions about one source at one instant; between rounds time passes.
 //!
 //! ```
-//! use sched_distill_dag::simulator::{Decision, Simulator};
+//! use sched_distill_dag::{Decision, simulator::Simulator};
 //! use sched_distill_core::spec::Spec;
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster(), workload.jobs(7), 7);
-//! while let Some(observation) = sim.observation() {
-//!     let stage = observation.schedulable()[0];
-//!     let executors = observation.committable();
+//! while let Some(view) = sim.view() {
+//!     let (stage, executors) = (view.schedulable()[0], view.committable());
 //!     sim.step(Decision::Assign { stage, executors })?;
 //! }
 //! let outcome = sim.outcome().expect("the episode has ended");
@@ -27,11 +26,9 @@
 
 mod engine;
 mod executors;
-mod observation;
 mod outcome;
 mod pools;
 mod state;
 
-pub use observation::{JobView, Observation, StageView, Stamp};
 pub use outcome::StageRecord;
-pub use state::{Decision, SimError, Simulator, Source, StageRef, StepResult};
+pub use state::{Simulator, StepResult};

@@ -1,8 +1,9 @@
 //! What an episode leaves behind.
 
-use super::{
-    observation::Observation,
-    state::{Decision, SimError, Simulator, StageRef},
+use super::state::{JobRun, Simulator};
+use crate::{
+    Dag,
+    cluster::{Decision, DecisionError, Job, StageRef, View},
 };
 use sched_distill_core::simulation::{Outcome, Simulation, TaskRun, Timeline};
 
@@ -20,30 +21,28 @@ pub struct StageRecord {
 }
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::observation`] gives `None`).
+    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
-        if self.observation().is_some() {
+        if self.view().is_some() {
             return None;
         }
-        let completion_ms: Vec<f64> = self.jobs.iter().map(|j| j.completion_ms).collect();
+        let completion_ms: Vec<f64> = self.job_runs.iter().map(|j| j.completion_ms).collect();
         let unfinished = completion_ms.iter().filter(|c| c.is_nan()).count();
-        let first = self.jobs.first().map_or(0.0, |j| j.arrival_ms);
-        let last = if unfinished == 0 { completion_ms.iter().copied().fold(first, f64::max) } else { self.time_ms };
+        let first = self.state.jobs.first().map_or(0.0, |j| j.arrival_ms);
+        let last =
+            if unfinished == 0 { completion_ms.iter().copied().fold(first, f64::max) } else { self.state.time_ms };
         let makespan_ms = last - first;
-        let job_time: f64 = self
-            .jobs
-            .iter()
-            .map(|j| (if j.completion_ms.is_nan() { last } else { j.completion_ms } - j.arrival_ms).max(0.0))
-            .sum();
+        let end = |run: &JobRun| if run.completion_ms.is_nan() { last } else { run.completion_ms };
+        let job_time: f64 = self.jobs().map(|(job, run)| (end(run) - job.arrival_ms).max(0.0)).sum();
         let span = makespan_ms.max(f64::MIN_POSITIVE);
         Some(Outcome {
             completed: unfinished == 0,
             unfinished,
-            mean_jct_ms: (unfinished == 0).then(|| job_time / self.jobs.len() as f64),
+            mean_jct_ms: (unfinished == 0).then(|| job_time / self.state.jobs.len() as f64),
             completion_ms,
             makespan_ms,
-            final_time_ms: self.time_ms,
+            final_time_ms: self.state.time_ms,
             total_reward: self.total_reward,
             events: self.events,
             decisions: self.decisions,
@@ -56,36 +55,40 @@ impl Simulator {
     #[must_use]
     pub fn stage_records(&self) -> Vec<StageRecord> {
         let record = |job: u32, stage: u32| {
-            let s = &self.stages[(self.jobs[job as usize].first_stage + stage) as usize];
-            let [fresh, first] = s.launches;
+            let index = (self.state.jobs[job as usize].first_stage + stage) as usize;
+            let (s, run) = (&self.state.stages[index], &self.stage_runs[index]);
+            let [fresh, first] = run.launches;
             StageRecord {
                 stage: StageRef { job, stage },
-                first_launch_ms: s.first_launch_ms,
-                completion_ms: s.completion_ms,
+                first_launch_ms: run.first_launch_ms,
+                completion_ms: run.completion_ms,
                 launches: [fresh, first, s.num_tasks - s.remaining - fresh - first],
             }
         };
-        (0..self.jobs.len() as u32)
-            .flat_map(|job| (0..self.jobs[job as usize].num_stages).map(move |stage| (job, stage)))
+        (0..self.state.jobs.len() as u32)
+            .flat_map(|job| (0..self.state.jobs[job as usize].num_stages).map(move |stage| (job, stage)))
             .map(|(job, stage)| record(job, stage))
             .collect()
     }
+
+    /// What schedulers see of each job, and what happens to it beyond that.
+    fn jobs(&self) -> impl Iterator<Item = (&Job, &JobRun)> {
+        self.state.jobs.iter().zip(&self.job_runs)
+    }
 }
 
-impl Simulation for Simulator {
-    type Observation<'a> = Observation<'a>;
-    type Decision = Decision;
-    type Error = SimError;
+impl Simulation<Dag> for Simulator {
+    type Error = DecisionError;
 
-    fn observation(&self) -> Option<Observation<'_>> {
-        self.observation()
+    fn view(&self) -> Option<View<'_>> {
+        self.view()
     }
 
-    fn check(&self, decision: Decision) -> Result<(), SimError> {
-        self.validate(decision).map(|_| ())
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.check(decision)
     }
 
-    fn step(&mut self, decision: Decision) -> Result<(), SimError> {
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
         self.step(decision).map(|_| ())
     }
 
@@ -94,12 +97,12 @@ impl Simulation for Simulator {
     }
 
     fn arrivals_ms(&self) -> Vec<f64> {
-        self.jobs.iter().map(|j| j.arrival_ms).collect()
+        self.state.jobs.iter().map(|j| j.arrival_ms).collect()
     }
 
     fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
         // `min` takes the other number where a job has no completion time yet.
-        self.jobs.iter().map(|j| (j.completion_ms.min(to_ms) - j.arrival_ms.max(from_ms)).max(0.0)).sum()
+        self.jobs().map(|(job, run)| (run.completion_ms.min(to_ms) - job.arrival_ms.max(from_ms)).max(0.0)).sum()
     }
 
     fn lanes(&self) -> u32 {

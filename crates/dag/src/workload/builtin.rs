@@ -129,7 +129,7 @@ mod tests {
         let workload = Builtin::new(Arrivals { jobs: 2000, ..Arrivals::default() });
         let jobs = workload.jobs(11);
         assert_eq!(jobs, workload.jobs(11));
-        let count = |shape: &str| jobs.iter().filter(|j| j.template.name().starts_with(shape)).count();
+        let count = |shape: &str| jobs.iter().filter(|j| j.template.graph().name().starts_with(shape)).count();
         assert!(["chain", "joins", "fork", "layers"].iter().all(|s| count(s) > 300));
         let stages: Vec<usize> = jobs.iter().map(|j| j.template.stages().len()).collect();
         assert_eq!((stages.iter().min(), stages.iter().max()), (Some(&2), Some(&18)));

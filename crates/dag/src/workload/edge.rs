@@ -108,11 +108,7 @@ impl EdgeCase {
 
 /// Work of a job, ms: tasks times their rough duration, over all stages.
 fn work_ms(job: &JobTemplate) -> f64 {
-    job.stages().iter().map(stage_work_ms).sum()
-}
-
-fn stage_work_ms(stage: &StageTemplate) -> f64 {
-    f64::from(stage.num_tasks) * stage.rough_ms
+    job.graph().stages().iter().map(|stage| f64::from(stage.num_tasks) * stage.rough_ms).sum()
 }
 
 /// Of several draws the job with most work (`sign` 1) or least (-1).
@@ -132,7 +128,7 @@ fn collect(stream: &mut Stream, draw: impl Fn(&mut Stream) -> Arc<JobTemplate>) 
     let (mut jobs, mut stages) = (Vec::new(), 0);
     while stages < MANY_STAGES {
         let job = draw(stream);
-        stages += job.stages().len();
+        stages += job.graph().stages().len();
         jobs.push(job);
     }
     jobs
@@ -142,8 +138,13 @@ fn collect(stream: &mut Stream, draw: impl Fn(&mut Stream) -> Arc<JobTemplate>) 
 /// of jobs, rounded up.
 fn pooled(jobs: &[Arc<JobTemplate>]) -> Vec<StageTemplate> {
     let share = |tasks: u32| tasks.div_ceil(jobs.len() as u32);
-    let stages = jobs.iter().flat_map(|job| job.topological().iter().map(|&s| &job.stages()[s as usize]));
-    stages.map(|stage| StageTemplate { num_tasks: share(stage.num_tasks), ..stage.clone() }).collect()
+    let mut all = Vec::new();
+    for job in jobs {
+        let stages = job.stages();
+        all.extend(job.graph().topological().iter().map(|&s| stages[s as usize].clone()));
+    }
+    all.iter_mut().for_each(|stage| stage.num_tasks = share(stage.num_tasks));
+    all
 }
 
 /// All stages but the last side by side, the last needs them all.
@@ -164,9 +165,9 @@ fn chain(jobs: &[Arc<JobTemplate>]) -> Arc<JobTemplate> {
 /// The job with half its tasks, rounded up, in all stages but the last, which then needs every stage that had no children,
 /// has few tasks, and so long ones that it holds half of the job's work. A job of one stage stays as it is.
 fn long_tail(job: &Arc<JobTemplate>) -> Arc<JobTemplate> {
-    let (Some((&last, before)), mut stages) = (job.topological().split_last(), job.stages().to_vec()) else {
-        unreachable!("a job has stages")
-    };
+    let (graph, mut stages) = (job.graph(), job.stages());
+    let Some((&last, before)) = graph.topological().split_last() else { unreachable!("a job has stages") };
+    let stage_work_ms = |stage: &StageTemplate| f64::from(stage.num_tasks) * stage.rough_ms;
     if before.is_empty() {
         return Arc::clone(job);
     }
@@ -177,21 +178,17 @@ fn long_tail(job: &Arc<JobTemplate>) -> Arc<JobTemplate> {
     let factor = others / stage_work_ms(tail);
     tail.rough_ms *= factor;
     tail.durations = tail.durations.scaled(factor);
-    let mut edges = edges(job);
-    let sinks = before.iter().filter(|&&s| job.children(s).is_empty());
-    edges.extend(sinks.map(|&s| [s, last]));
-    build(format!("{}-tail", job.name()), stages, &edges)
+    let sinks = before.iter().filter(|&&s| graph.children(s).is_empty());
+    let edges: Vec<[u32; 2]> = graph.edges().chain(sinks.map(|&s| [s, last])).collect();
+    build(format!("{}-tail", graph.name()), stages, &edges)
 }
 
 /// The job with other numbers of tasks.
 fn with_tasks(job: &JobTemplate, suffix: &str, tasks: impl Fn(u32) -> u32) -> Arc<JobTemplate> {
-    let stages = job.stages().iter().map(|s| StageTemplate { num_tasks: tasks(s.num_tasks), ..s.clone() });
-    build(format!("{}-{suffix}", job.name()), stages.collect(), &edges(job))
-}
-
-fn edges(job: &JobTemplate) -> Vec<[u32; 2]> {
-    let of = |parent: u32| job.children(parent).iter().map(move |&child| [parent, child]);
-    (0..job.stages().len() as u32).flat_map(of).collect()
+    let mut stages = job.stages();
+    stages.iter_mut().for_each(|stage| stage.num_tasks = tasks(stage.num_tasks));
+    let edges: Vec<[u32; 2]> = job.graph().edges().collect();
+    build(format!("{}-{suffix}", job.graph().name()), stages, &edges)
 }
 
 fn build(name: String, stages: Vec<StageTemplate>, edges: &[[u32; 2]]) -> Arc<JobTemplate> {
@@ -221,7 +218,7 @@ mod tests {
             let jobs = jobs(EdgeCase::Giant, seed);
             let work: Vec<f64> = jobs.iter().map(|j| work_ms(j)).collect();
             let place = sched_distill_core::level::first_max(work.iter().copied());
-            assert!(place < 25 && jobs[place].name().ends_with("-giant"));
+            assert!(place < 25 && jobs[place].graph().name().ends_with("-giant"));
             let share = work[place] / work.iter().sum::<f64>();
             assert!((0.5..0.9).contains(&share), "{share}");
             let next = work.iter().enumerate().filter(|&(i, _)| i != place).map(|(_, &w)| w).fold(0.0, f64::max);
@@ -234,15 +231,15 @@ mod tests {
         let (mut made, mut plain) = (0.0, 0.0);
         for seed in 0..5 {
             for job in jobs(EdgeCase::Wide, seed) {
-                let n = job.stages().len();
-                let sources = (0..n as u32).filter(|&s| job.parents(s).is_empty()).count();
-                let deepest = (0..n as u32).map(|s| job.depth(s)).max();
+                let n = job.graph().stages().len();
+                let sources = (0..n as u32).filter(|&s| job.graph().parents(s).is_empty()).count();
+                let deepest = (0..n as u32).map(|s| job.graph().depth(s)).max();
                 assert_eq!((sources, deepest), (n - 1, Some(1)));
                 assert!(n >= 20);
             }
             for job in jobs(EdgeCase::Chains, seed) {
-                let n = job.stages().len() as u32;
-                assert!(n >= 20 && (0..n).map(|s| job.depth(s)).max() == Some(n - 1));
+                let n = job.graph().stages().len() as u32;
+                assert!(n >= 20 && (0..n).map(|s| job.graph().depth(s)).max() == Some(n - 1));
                 made += work_ms(&job);
             }
             plain += workload(None).jobs(seed).iter().map(|j| work_ms(&j.template)).sum::<f64>();
@@ -254,10 +251,14 @@ mod tests {
     #[test]
     fn a_long_tail_of_few_tasks_holds_half_of_each_jobs_work() {
         for job in jobs(EdgeCase::LongTail, 3) {
-            let sinks: Vec<u32> = (0..job.stages().len() as u32).filter(|&s| job.children(s).is_empty()).collect();
+            let sinks: Vec<u32> =
+                (0..job.graph().stages().len() as u32).filter(|&s| job.graph().children(s).is_empty()).collect();
             assert_eq!(sinks.len(), 1);
             let tail = &job.stages()[sinks[0] as usize];
-            assert!((stage_work_ms(tail) / work_ms(&job) - 0.5).abs() < 1e-9 && tail.num_tasks <= TAIL_TASKS);
+            assert!(
+                (f64::from(tail.num_tasks) * tail.rough_ms / work_ms(&job) - 0.5).abs() < 1e-9
+                    && tail.num_tasks <= TAIL_TASKS
+            );
             // What tasks really take was stretched like the estimate.
             assert!((tail.durations.mean() / tail.rough_ms - 1.0).abs() < 1e-9);
         }
@@ -267,9 +268,9 @@ mod tests {
     fn a_mix_has_every_sort_of_job() {
         let jobs: Vec<_> = (0..10).flat_map(|seed| jobs(EdgeCase::Mix, seed)).collect();
         let share = |pick: &dyn Fn(&JobTemplate) -> bool| jobs.iter().filter(|j| pick(j)).count() as f64 / 500.0;
-        let wide = share(&|j| j.name().starts_with("wide"));
-        let tail = share(&|j| j.name().ends_with("-tail"));
-        let chain = share(&|j| j.name().starts_with("chain") && j.stages().len() >= MANY_STAGES);
+        let wide = share(&|j| j.graph().name().starts_with("wide"));
+        let tail = share(&|j| j.graph().name().ends_with("-tail"));
+        let chain = share(&|j| j.graph().name().starts_with("chain") && j.graph().stages().len() >= MANY_STAGES);
         for found in [wide, tail, chain] {
             assert!((found - 1.0 / 6.0).abs() < 0.06, "{found}");
         }

@@ -1,6 +1,7 @@
-//! Jobs as directed acyclic graphs of stages.
+//! Jobs as they are run: what they declare, what their tasks really take, and when they arrive.
 
 use super::DurationTable;
+use crate::graph::{JobError, JobGraph, StageSpec, TIMES_MS};
 use std::sync::Arc;
 
 /// One stage of a job: identical tasks that can run side by side.
@@ -14,16 +15,24 @@ pub struct StageTemplate {
     pub durations: DurationTable,
 }
 
-/// A job without its arrival time. Stages are numbered from 0; the graph has no cycle.
+/// Where a stage's tasks come from: the stage of the job as it first was, and how many of its tasks come before them. The two key
+/// the luck of their durations, so that a task meets the same luck however its job is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Stage of the job as it first was.
+    pub stage: u32,
+    /// Its first task that belongs here.
+    pub first_task: u32,
+}
+
+/// A job without its arrival time: what it declares, and what its tasks really take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobTemplate {
-    name: String,
-    stages: Vec<StageTemplate>,
-    parents: Vec<Vec<u32>>,
-    children: Vec<Vec<u32>>,
-    topological: Vec<u32>,
-    descendants: Vec<Vec<u32>>,
-    depth: Vec<u32>,
+    graph: Arc<JobGraph>,
+    /// By stage.
+    origins: Arc<[Origin]>,
+    /// By stage of the job as it first was.
+    tables: Arc<[DurationTable]>,
 }
 
 /// A job and when it arrives.
@@ -35,89 +44,33 @@ pub struct JobArrival {
     pub template: Arc<JobTemplate>,
 }
 
-/// Times that a workload may hold, ms: sums of them stay exact to the microsecond.
-pub(super) const TIMES_MS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
-
-/// Most tasks of a stage.
-const MOST_TASKS: u32 = 1_000_000;
-
-/// Most stages of a job, and most pairs of a stage and one that needs its output, directly or through others: what a chain of
-/// 2,800 stages has. Both are kept in memory, and features look at them at every decision.
-const MOST_STAGES: usize = 100_000;
-const MOST_DESCENDANTS: usize = 4_000_000;
-
-/// Most such pairs of all jobs of a file: 256 MB.
+/// Most pairs of a stage and one that needs its output, directly or through others, of all jobs of a file: 256 MB.
 const MOST_IN_FILE: usize = 64_000_000;
 
-/// Counts the pairs of a stage and one that needs its output over the jobs of a file.
+/// Counts such pairs over the jobs of a file.
 #[derive(Default)]
 pub(super) struct Pairs(usize);
 
 impl Pairs {
-    /// Takes in a job; what is wrong if that is too many.
-    pub(super) fn add(&mut self, job: &JobTemplate) -> Result<(), (Option<usize>, String)> {
-        self.0 += job.descendants.iter().map(Vec::len).sum::<usize>();
+    /// Counts a job's.
+    ///
+    /// # Errors
+    ///
+    /// If they are too many by now.
+    pub(super) fn add(&mut self, job: &JobTemplate) -> Result<(), JobError> {
+        self.0 += job.graph.num_descendants();
         match self.0 > MOST_IN_FILE {
             false => Ok(()),
-            true => Err((
-                None,
-                format!(
+            true => Err(JobError {
+                stage: None,
+                problem: format!(
                     "the jobs up to this one have {} pairs of a stage and one that needs its output, directly or through \
                      others; at most {MOST_IN_FILE} are allowed in a file: shorten the chains, or give fewer jobs",
                     self.0
                 ),
-            )),
+            }),
         }
     }
-}
-
-impl StageTemplate {
-    /// What is wrong with the stage, wherever it comes from.
-    fn check(&self) -> Result<(), String> {
-        let outside = |time: f64| !TIMES_MS.contains(&time);
-        match (self.num_tasks, self.durations.find(outside)) {
-            (0, _) => Err("has 0 tasks; at least 1 is needed".to_owned()),
-            (tasks @ MOST_TASKS.., _) if tasks > MOST_TASKS => {
-                Err(format!("has {tasks} tasks; at most {MOST_TASKS} are allowed"))
-            }
-            (_, Some(found)) => Err(format!("durations must be numbers in 0..=1e15 ms, got {found:?}")),
-            _ if outside(self.rough_ms) => {
-                Err(format!("rough_ms must be a number in 0..=1e15 ms, got {:?}", self.rough_ms))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// By stage, all that need its output, ascending.
-fn descendants(children: &[Vec<u32>], topological: &[u32]) -> Result<Vec<Vec<u32>>, (Option<usize>, String)> {
-    let mut descendants = vec![Vec::new(); children.len()];
-    // Which stage has last been seen below which.
-    let (mut seen_from, mut open, mut all) = (vec![u32::MAX; children.len()], Vec::new(), 0);
-    for &stage in topological.iter().rev() {
-        let mut below = Vec::new();
-        open.push(stage);
-        while let Some(next) = open.pop() {
-            for &child in &children[next as usize] {
-                if std::mem::replace(&mut seen_from[child as usize], stage) != stage {
-                    below.push(child);
-                    open.push(child);
-                }
-            }
-        }
-        all += below.len();
-        if all > MOST_DESCENDANTS {
-            let problem = format!(
-                "its {} stages form too long chains: more than {MOST_DESCENDANTS} pairs of a stage and one that needs its \
-                 output, directly or through others; a chain may have 2800 stages",
-                children.len()
-            );
-            return Err((None, problem));
-        }
-        below.sort_unstable();
-        descendants[stage as usize] = below;
-    }
-    Ok(descendants)
 }
 
 impl JobTemplate {
@@ -125,176 +78,160 @@ impl JobTemplate {
     ///
     /// # Errors
     ///
-    /// The stage and a sentence about it: no stages or too many, no tasks or more than a million, a duration that is no
-    /// number in 0..=1e15 ms, an edge to a stage that is not there or to itself, an edge given twice, a cycle, chains of
-    /// more than some 2,800 stages.
-    pub fn new(name: String, stages: Vec<StageTemplate>, edges: &[[u32; 2]]) -> Result<Self, (Option<usize>, String)> {
-        let n = stages.len();
-        if n == 0 {
-            return Err((None, "has no stages; at least one is needed".to_owned()));
+    /// A graph that [`JobGraph::new`] refuses, or a duration that is no number in 0..=1e15 ms.
+    pub fn new(name: impl Into<String>, stages: Vec<StageTemplate>, edges: &[[u32; 2]]) -> Result<Self, JobError> {
+        let outside = |time: f64| !TIMES_MS.contains(&time);
+        let wrong = |(i, stage): (usize, &StageTemplate)| stage.durations.find(outside).map(|found| (i, found));
+        if let Some((stage, found)) = stages.iter().enumerate().find_map(wrong) {
+            return Err(JobError::stage(stage, format!("durations must be numbers in 0..=1e15 ms, got {found:?}")));
         }
-        if n > MOST_STAGES {
-            return Err((None, format!("has {n} stages; at most {MOST_STAGES} are allowed")));
+        let specs = stages.iter().map(|s| StageSpec { num_tasks: s.num_tasks, rough_ms: s.rough_ms }).collect();
+        let graph = JobGraph::new(name, specs, edges)?;
+        Ok(Self {
+            origins: (0..stages.len() as u32).map(|stage| Origin { stage, first_task: 0 }).collect(),
+            tables: stages.into_iter().map(|stage| stage.durations).collect(),
+            graph: Arc::new(graph),
+        })
+    }
+
+    /// The same tasks under another description: other rough durations, more edges, stages in parts. `origins` says by stage of
+    /// `graph` where its tasks come from.
+    ///
+    /// # Errors
+    ///
+    /// Tasks that the job does not have, or that are given twice or left out.
+    pub fn described(&self, graph: JobGraph, origins: Vec<Origin>) -> Result<Self, JobError> {
+        let described = graph.stages().len();
+        if origins.len() != described {
+            let problem = format!("has {described} stages, but origins for {}", origins.len());
+            return Err(JobError { stage: None, problem });
         }
-        for (i, stage) in stages.iter().enumerate() {
-            stage.check().map_err(|problem| (Some(i), problem))?;
-        }
-        let (mut parents, mut children) = (vec![Vec::new(); n], vec![Vec::new(); n]);
-        for &[parent, child] in edges {
-            for stage in [parent, child] {
-                if stage as usize >= n {
-                    let problem = format!("edge [{parent}, {child}] names stage {stage}; stages are 0..={}", n - 1);
-                    return Err((None, problem));
-                }
+        let mut parts: Vec<(Origin, u32, usize)> =
+            (0..).zip(&origins).map(|(i, &origin)| (origin, graph.stages()[i].num_tasks, i)).collect();
+        parts.sort_by_key(|(origin, ..)| (origin.stage, origin.first_task));
+        let mut ends = vec![0; self.tables.len()];
+        for &(Origin { stage, first_task }, tasks, part) in &parts {
+            let end = ends.get_mut(stage as usize).ok_or_else(|| {
+                JobError::stage(part, format!("comes from stage {stage}; stages were 0..={}", self.tables.len() - 1))
+            })?;
+            if *end != first_task {
+                let problem = format!("begins with task {first_task} of stage {stage}; the next to be given is {end}");
+                return Err(JobError::stage(part, problem));
             }
-            parents[child as usize].push(parent);
-            children[parent as usize].push(child);
+            *end += tasks;
         }
-        for list in parents.iter_mut().chain(&mut children) {
-            list.sort_unstable();
+        let mut before = vec![0; self.tables.len()];
+        for (spec, origin) in self.graph.stages().iter().zip(&*self.origins) {
+            before[origin.stage as usize] += spec.num_tasks;
         }
-        for (parent, children) in children.iter().enumerate() {
-            if let Some(twice) = children.windows(2).find(|pair| pair[0] == pair[1]) {
-                let child = twice[0];
-                return Err((Some(child as usize), format!("edge [{parent}, {child}] is given twice")));
-            }
+        if let Some(stage) = (0..ends.len()).find(|&stage| ends[stage] != before[stage]) {
+            let problem = format!("{} of the {} tasks of stage {stage} are given", ends[stage], before[stage]);
+            return Err(JobError { stage: None, problem });
         }
-        // Kahn's algorithm; what is never freed lies on a cycle or behind one.
-        let mut missing: Vec<usize> = parents.iter().map(Vec::len).collect();
-        let mut topological: Vec<u32> = (0..n as u32).filter(|&s| missing[s as usize] == 0).collect();
-        let mut next = 0;
-        while next < topological.len() {
-            for &child in &children[topological[next] as usize] {
-                missing[child as usize] -= 1;
-                if missing[child as usize] == 0 {
-                    topological.push(child);
-                }
-            }
-            next += 1;
-        }
-        if topological.len() < n {
-            let stage = missing.iter().position(|&m| m > 0);
-            return Err((stage, "lies on a cycle of edges; the graph must be acyclic".to_owned()));
-        }
-        let descendants = descendants(&children, &topological)?;
-        let mut depth = vec![0; n];
-        for &stage in &topological {
-            let above = parents[stage as usize].iter().map(|&p| depth[p as usize] + 1);
-            depth[stage as usize] = above.max().unwrap_or(0);
-        }
-        Ok(Self { name, stages, parents, children, topological, descendants, depth })
+        Ok(Self { graph: Arc::new(graph), origins: origins.into(), tables: Arc::clone(&self.tables) })
     }
 
     /// The same job with all durations `factor` times as long.
     #[must_use]
     pub fn stretched(&self, factor: f64) -> Self {
-        let stretched = |stage: &StageTemplate| StageTemplate {
-            num_tasks: stage.num_tasks,
-            rough_ms: factor * stage.rough_ms,
-            durations: stage.durations.scaled(factor),
+        Self {
+            graph: Arc::new(self.graph.stretched(factor)),
+            origins: Arc::clone(&self.origins),
+            tables: self.tables.iter().map(|table| table.scaled(factor)).collect(),
+        }
+    }
+
+    /// What it declares.
+    #[must_use]
+    pub fn graph(&self) -> &Arc<JobGraph> {
+        &self.graph
+    }
+
+    /// By stage, where its tasks come from: itself from task 0 on, unless the job has been described anew.
+    #[must_use]
+    pub fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+
+    /// What tasks really take, by stage of origin.
+    #[must_use]
+    pub fn tables(&self) -> &[DurationTable] {
+        &self.tables
+    }
+
+    /// Its stages with what their tasks take, to make another job of them.
+    #[must_use]
+    pub fn stages(&self) -> Vec<StageTemplate> {
+        let with = |(spec, origin): (&StageSpec, &Origin)| StageTemplate {
+            num_tasks: spec.num_tasks,
+            rough_ms: spec.rough_ms,
+            durations: self.tables[origin.stage as usize].clone(),
         };
-        Self { stages: self.stages.iter().map(stretched).collect(), ..self.clone() }
-    }
-
-    /// Name for people, e.g. `q21-100g`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Stages by id.
-    #[must_use]
-    pub fn stages(&self) -> &[StageTemplate] {
-        &self.stages
-    }
-
-    /// Stages that must finish before `stage` can start, ascending.
-    #[must_use]
-    pub fn parents(&self, stage: u32) -> &[u32] {
-        &self.parents[stage as usize]
-    }
-
-    /// Stages that need the output of `stage`, ascending.
-    #[must_use]
-    pub fn children(&self, stage: u32) -> &[u32] {
-        &self.children[stage as usize]
-    }
-
-    /// Stages that need the output of `stage`, directly or through others, ascending.
-    #[must_use]
-    pub fn descendants(&self, stage: u32) -> &[u32] {
-        &self.descendants[stage as usize]
-    }
-
-    /// Number of stages on the longest chain that leads to `stage`.
-    #[must_use]
-    pub fn depth(&self, stage: u32) -> u32 {
-        self.depth[stage as usize]
-    }
-
-    /// All stages, parents before children.
-    #[must_use]
-    pub fn topological(&self) -> &[u32] {
-        &self.topological
+        self.graph.stages().iter().zip(&*self.origins).map(with).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Decision, simulator::Simulator, workload::Cluster};
 
-    fn job(n: usize, edges: &[[u32; 2]]) -> Result<JobTemplate, (Option<usize>, String)> {
-        let durations = DurationTable::uniform(vec![1.0], 0.0).unwrap();
-        let stage = StageTemplate { num_tasks: 1, rough_ms: 1.0, durations };
-        JobTemplate::new("test".to_owned(), vec![stage; n], edges)
+    fn stage(num_tasks: u32, durations: &[f64]) -> StageTemplate {
+        let durations = DurationTable::uniform(durations.to_vec(), 0.0).unwrap();
+        StageTemplate { num_tasks, rough_ms: durations.mean(), durations }
     }
 
     #[test]
-    fn impossible_graphs_are_refused_with_the_stage() {
-        assert!(job(0, &[]).unwrap_err().1.contains("no stages"));
-        assert_eq!(job(3, &[[0, 1], [1, 2], [2, 1]]).unwrap_err().0, Some(1));
-        assert!(job(2, &[[0, 2]]).unwrap_err().1.contains("stages are 0..=1"));
-        assert!(job(2, &[[0, 1], [0, 1]]).unwrap_err().1.contains("twice"));
-        assert!(job(1, &[[0, 0]]).unwrap_err().1.contains("cycle"));
-    }
-
-    #[test]
-    fn long_chains_are_refused_and_wide_jobs_are_not() {
-        let chain = |n: usize| job(n, &(1..n as u32).map(|child| [child - 1, child]).collect::<Vec<_>>());
-        assert_eq!(chain(2_800).unwrap().descendants(0).len(), 2_799);
-        let (_, problem) = chain(100_000).unwrap_err();
-        assert!(problem.contains("100000 stages") && problem.contains("2800"), "{problem}");
-        let star: Vec<[u32; 2]> = (1..100_000).map(|child| [0, child]).collect();
-        assert_eq!(job(100_000, &star).unwrap().descendants(0).len(), 99_999);
-        assert!(job(100_001, &[]).unwrap_err().1.contains("at most 100000"));
-    }
-
-    #[test]
-    fn no_stage_has_impossible_numbers() {
-        let with = |num_tasks, rough_ms, duration| {
-            let durations = DurationTable::uniform(vec![1.0, duration], 0.0).unwrap();
-            let stage = StageTemplate { num_tasks, rough_ms, durations };
-            JobTemplate::new("test".to_owned(), vec![stage], &[]).map_err(|(_, problem)| problem)
-        };
-        assert!(with(1, 1.0, 0.0).is_ok());
+    fn no_stage_has_impossible_durations() {
+        assert!(JobTemplate::new("test", vec![stage(1, &[1.0, 0.0])], &[]).is_ok());
         for bad in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
-            assert!(with(1, 1.0, bad).unwrap_err().contains("durations must be numbers in 0..=1e15"));
-            assert!(with(1, bad, 1.0).unwrap_err().contains("rough_ms must be a number in 0..=1e15"));
+            let durations = DurationTable::uniform(vec![1.0, bad], 0.0).unwrap();
+            let refused = JobTemplate::new("test", vec![StageTemplate { num_tasks: 1, rough_ms: 1.0, durations }], &[]);
+            assert!(refused.unwrap_err().problem.contains("durations must be numbers in 0..=1e15"));
         }
-        assert!(with(0, 1.0, 1.0).unwrap_err().contains("0 tasks"));
-        assert!(with(2_000_000, 1.0, 1.0).unwrap_err().contains("at most 1000000"));
     }
 
     #[test]
-    fn the_topological_order_puts_parents_first() {
-        let job = job(5, &[[4, 0], [0, 2], [1, 2], [2, 3]]).unwrap();
-        let position = |s: u32| job.topological().iter().position(|&t| t == s).unwrap();
-        for child in 0..5 {
-            for &parent in job.parents(child) {
-                assert!(position(parent) < position(child));
-                assert!(job.children(parent).contains(&child));
-                assert!(job.descendants(parent).contains(&child) && job.depth(parent) < job.depth(child));
+    fn a_task_meets_the_same_luck_however_its_job_is_described() {
+        let long: Vec<f64> = (1..=1000).map(f64::from).collect();
+        let job = JobTemplate::new("test", vec![stage(6, &long), stage(2, &long)], &[[0, 1]]).unwrap();
+        assert_eq!(job.origins(), [Origin { stage: 0, first_task: 0 }, Origin { stage: 1, first_task: 0 }]);
+        let part = |num_tasks| StageSpec { num_tasks, rough_ms: 7.0 };
+        let graph = JobGraph::new("in parts", vec![part(2), part(2), part(4)], &[[0, 1], [2, 1]]).unwrap();
+        let origins = [(0, 0), (1, 0), (0, 2)].map(|(stage, first_task)| Origin { stage, first_task });
+        let described = job.described(graph.clone(), origins.to_vec()).unwrap();
+
+        // One executor takes task after task, so that runs are single tasks and all but the first are of one wave.
+        let durations = |template: &JobTemplate| {
+            let arrivals = vec![JobArrival { arrival_ms: 0.0, template: Arc::new(template.clone()) }];
+            let mut sim = Simulator::new(Cluster { num_executors: 1, moving_delay_ms: 0.0 }, arrivals, 5);
+            let mut recent = Vec::new();
+            let mut last = 0.0;
+            while let Some(seen) = sim.view() {
+                recent.push(seen.time_ms() - last);
+                last = seen.time_ms();
+                let stage = seen.schedulable()[0];
+                sim.step(Decision::Assign { stage, executors: 1 }).unwrap();
             }
-        }
+            recent.push(sim.outcome().unwrap().makespan_ms - last);
+            recent
+        };
+        // The parts of stage 0 take what it took in one; so does stage 1, which follows them in both.
+        let (whole, parts) = (durations(&job), durations(&described));
+        assert_eq!(whole, [0.0, whole[1], whole[2]]);
+        assert_eq!(parts.len(), 4);
+        assert!((parts[1] + parts[2] - whole[1]).abs() < 1e-9, "{parts:?} {whole:?}");
+        assert!((parts[3] - whole[2]).abs() < 1e-9, "{parts:?} {whole:?}");
+
+        let refused = |places: [(u32, u32); 3], says: &str| {
+            let origins = places.map(|(stage, first_task)| Origin { stage, first_task }).to_vec();
+            let problem = job.described(graph.clone(), origins).unwrap_err().to_string();
+            assert!(problem.contains(says), "{problem}");
+        };
+        refused([(0, 0), (1, 0), (0, 3)], "stage 2 begins with task 3 of stage 0; the next to be given is 2");
+        refused([(0, 0), (1, 0), (2, 0)], "stage 2 comes from stage 2; stages were 0..=1");
+        refused([(0, 0), (0, 2), (1, 0)], "4 of the 6 tasks of stage 0 are given");
+        let fewer = JobGraph::new("", vec![part(6)], &[]).unwrap();
+        assert!(job.described(fewer.clone(), vec![]).unwrap_err().problem.contains("has 1 stages, but origins for 0"));
     }
 }

@@ -1,10 +1,10 @@
 //! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
 
 use super::{
-    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
-    duration::LEVELS,
-    job::{Pairs, TIMES_MS},
+    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError, duration::LEVELS,
+    job::Pairs,
 };
+use crate::graph::{JobError, TIMES_MS};
 use sched_distill_core::workload::read_text;
 use serde::Deserialize;
 use std::{
@@ -112,6 +112,7 @@ impl JsonWorkload {
         let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
         for (position, job) in raw.jobs.into_iter().enumerate() {
             let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
+            let refused = |error: JobError| bad(error.stage, error.problem);
             if !TIMES_MS.contains(&job.arrival_ms) {
                 return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
             }
@@ -120,9 +121,8 @@ impl JsonWorkload {
                 stages.push(read_stage(stage, warmup_ms).map_err(|problem| bad(Some(i), problem))?);
             }
             let name = job.name.unwrap_or_else(|| format!("job-{position}"));
-            let template =
-                JobTemplate::new(name, stages, &job.edges).map_err(|(stage, problem)| bad(stage, problem))?;
-            pairs.add(&template).map_err(|(stage, problem)| bad(stage, problem))?;
+            let template = JobTemplate::new(name, stages, &job.edges).map_err(refused)?;
+            pairs.add(&template).map_err(refused)?;
             jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
         }
         // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
@@ -193,7 +193,7 @@ mod tests {
         .unwrap();
         let jobs = workload.jobs(0);
         assert_eq!(workload.cluster().num_executors, 3);
-        assert_eq!(jobs[0].template.name(), "job-1");
+        assert_eq!(jobs[0].template.graph().name(), "job-1");
         assert_eq!(jobs[0].template.stages()[1].rough_ms, 9.0);
         assert_eq!(jobs[1].template.stages()[0].rough_ms, 7.0);
     }

@@ -15,7 +15,7 @@ pub use arrivals::Arrivals;
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
-pub use job::{JobArrival, JobTemplate, StageTemplate};
+pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use json::JsonWorkload;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 

@@ -4,6 +4,7 @@ use super::{
     Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
     job::Pairs,
 };
+use crate::graph::JobError;
 use sched_distill_core::{rng::Stream, workload::read_text};
 use serde::Deserialize;
 use std::{
@@ -67,6 +68,7 @@ impl TpchProfiles {
                 return Err(format(format!("{found}, expected query {query} at {size} (ordered by query, then size)")));
             }
             let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
+            let refused = |error: JobError| bad(error.stage, error.problem);
             let mut stages = Vec::with_capacity(job.stages.len());
             for (i, stage) in job.stages.iter().enumerate() {
                 let stage = clean(stage, warmup_ms).ok_or_else(|| bad(Some(i), "has no durations".to_owned()))?;
@@ -74,7 +76,7 @@ impl TpchProfiles {
             }
             let template = JobTemplate::new(format!("q{query}-{size}"), stages, &job.edges)
                 .and_then(|template| pairs.add(&template).map(|()| template));
-            jobs.push(Arc::new(template.map_err(|(stage, problem)| bad(stage, problem))?));
+            jobs.push(Arc::new(template.map_err(refused)?));
         }
         if jobs.is_empty() {
             return Err(format("holds no jobs".to_owned()));

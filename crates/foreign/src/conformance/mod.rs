@@ -199,7 +199,7 @@ impl Checker<'_> {
         let mut other = self.request.against.map(|other| other.fresh());
         [&mut policy, &mut second].into_iter().chain(&mut other).for_each(|policy| policy.reset(seed));
         let (mut sim, mut answers) = (simulator(), Vec::new());
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             if stop.load(Ordering::Relaxed) || answers.len() == self.request.decisions as usize {
                 break;
             }
@@ -228,7 +228,7 @@ impl Checker<'_> {
         policy.reset(seed);
         let mut sim = simulator();
         for (step, answer) in answers.iter().enumerate() {
-            let Some(seen) = sim.observation() else { break };
+            let Some(seen) = sim.view() else { break };
             if stop.load(Ordering::Relaxed) {
                 break;
             }

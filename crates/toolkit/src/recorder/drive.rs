@@ -139,7 +139,7 @@ impl<S: Scenario> LabelledRollouts<'_, S> {
         let mut stream = Stream::new(seed, "what-if states");
         let (mut p, mut found, mut step) = (S::Probabilities::default(), Vec::new(), 0);
         let mut kept: Vec<(usize, S::Simulator, [Decision<S>; 2])> = Vec::new();
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             self.check_stop()?;
             S::clear(&mut p);
             let (decision, label) = policy.both(&seen, &mut p).map_err(|e| fail(step, e.into()))?;
@@ -238,11 +238,11 @@ fn job_time_after<S: Scenario>(
     policy: &mut dyn Policy<S>,
     horizon_ms: f64,
 ) -> Result<f64, EpisodeCause> {
-    let from_ms = sim.observation().map_or(0.0, |seen| S::time_ms(&seen));
+    let from_ms = sim.view().map_or(0.0, |seen| S::time_ms(&seen));
     let to_ms = from_ms + horizon_ms;
     let mut p = S::Probabilities::default();
     sim.step(decision).map_err(EpisodeCause::illegal)?;
-    while let Some(seen) = sim.observation().filter(|seen| S::time_ms(seen) < to_ms) {
+    while let Some(seen) = sim.view().filter(|seen| S::time_ms(seen) < to_ms) {
         S::clear(&mut p);
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).map_err(EpisodeCause::illegal)?;
@@ -435,7 +435,7 @@ mod tests {
                 let mut sim = Simulator::new(rollouts.workload.cluster(), rollouts.workload.jobs(seed), seed);
                 let (mut fifo, mut teacher) = (rule("fifo"), rule(TEACHER));
                 let (mut p, mut step) = (Probabilities::default(), 0);
-                while let Some(seen) = sim.observation() {
+                while let Some(seen) = sim.view() {
                     p.clear();
                     let by = if step < at || (step == at && own) { &mut fifo } else { &mut teacher };
                     let decision = by.decide(&seen, &mut p).unwrap();

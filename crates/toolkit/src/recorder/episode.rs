@@ -115,7 +115,7 @@ pub(super) fn try_episode<S: Scenario, E>(
     let mut step = 0;
     let fail = |step, cause| EpisodeError { episode: id.episode, seed, step, source: Box::new(cause) };
     let illegal = |step, e| fail(step, EpisodeCause::illegal(e));
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         S::clear(&mut probabilities);
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
         sim.check(decision).map_err(|e| illegal(step, e))?;

@@ -62,7 +62,7 @@ pub(super) fn play(
         step,
         source: Box::new(cause),
     };
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         settle(&mut experience, &sim, seen.time_ms(), discount);
         own.clear();
         let decision = network.decide(&seen, &mut own).map_err(|e| fail(asked, e.into()))?;

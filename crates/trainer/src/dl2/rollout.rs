@@ -59,7 +59,7 @@ pub(super) fn play(
         step,
         source: Box::new(cause),
     };
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         let decision = decide(&seen, network, &mut lead, explorer.as_mut(), &mut experience);
         let decision = decision.map_err(|cause| fail(asked, cause))?;
         if decision == Decision::Close {
@@ -145,7 +145,7 @@ impl Meter {
     }
 
     fn after(&self, sim: &Simulator) -> f64 {
-        let seen = sim.observation();
+        let seen = sim.view();
         let done: f64 = self
             .jobs
             .iter()

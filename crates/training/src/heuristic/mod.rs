@@ -10,7 +10,7 @@
 //! let workload = TrainingWorkload::open(&"builtin,jobs=10".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
 //! let mut drf = Drf;
-//! while let Some(seen) = sim.observation() {
+//! while let Some(seen) = sim.view() {
 //!     let decision = drf.decide(&seen);
 //!     sim.step(decision)?;
 //! }

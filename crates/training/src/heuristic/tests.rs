@@ -16,7 +16,7 @@ fn open(spec: &str) -> TrainingWorkload {
 
 fn run(workload: &TrainingWorkload, seed: u64, decide: &mut dyn FnMut(&Observation<'_>) -> Decision) -> Outcome {
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         let decision = decide(&seen);
         sim.step(decision).unwrap();
     }
@@ -60,7 +60,7 @@ fn heuristics_complete_all_jobs_and_repeat_themselves() {
 fn true_srtf_serves_the_job_that_can_be_done_first() {
     let workload = open("builtin,nodes=4,jobs=8,rate=8");
     let sim = Simulator::new(workload.cluster().clone(), workload.jobs(2), 2);
-    let seen = sim.observation().unwrap();
+    let seen = sim.view().unwrap();
     let slots = |job: u32| seen.job(job).epochs() / seen.job(job).best_speed();
     let first = (0..8).min_by(|&a, &b| slots(a).total_cmp(&slots(b))).unwrap();
     assert_eq!(TrueSrtf.decide(&seen), Decision::Add { job: first, task: Task::Both, node: None });
@@ -71,7 +71,7 @@ fn actions_and_decisions_answer_each_other() {
     let workload = open("builtin,nodes=30,jobs=9,rate=9,max=2");
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
     let mut bundles = 0;
-    while let Some(bundle) = next_bundle(&sim.observation().unwrap()) {
+    while let Some(bundle) = next_bundle(&sim.view().unwrap()) {
         sim.step(bundle).unwrap();
         bundles += 1;
     }
@@ -79,7 +79,7 @@ fn actions_and_decisions_answer_each_other() {
     // Job 1 has all it may have, job 2 its workers.
     sim.step(Decision::Add { job: 1, task: Task::Both, node: None }).unwrap();
     sim.step(Decision::Add { job: 2, task: Task::Worker, node: None }).unwrap();
-    let seen = sim.observation().unwrap();
+    let seen = sim.view().unwrap();
     let (mut window, mut mask, mut state) = (Window::new(4), Vec::new(), Vec::new());
     window.look(&seen);
     assert_eq!(window.jobs(), [0, 2, 3, 4]);

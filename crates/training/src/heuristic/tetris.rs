@@ -71,7 +71,7 @@ mod tests {
         for seed in 0..8 {
             let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
             let mut tetris = Tetris::default();
-            while let Some(seen) = sim.observation() {
+            while let Some(seen) = sim.view() {
                 let free = seen.node_free(0);
                 // The reference's words: mean(align) / mean(rest), whatever its sign.
                 let of = |job: u32| {

@@ -16,7 +16,7 @@ pub const ROWS: usize = 6;
 /// use sched_distill_core::spec::Spec;
 /// let workload = TrainingWorkload::open(&"builtin,jobs=9".parse::<Spec>()?)?;
 /// let sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
-/// let seen = sim.observation().expect("jobs have arrived");
+/// let seen = sim.view().expect("jobs have arrived");
 /// let mut window = Window::new(20);
 /// window.look(&seen);
 /// assert_eq!(window.jobs(), [0, 1, 2]);

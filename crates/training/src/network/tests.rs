@@ -78,7 +78,7 @@ fn run(policy: &mut Dl2Policy, mut check: impl FnMut(&Observation<'_>, &mut Dl2P
         TrainingWorkload::open(&"builtin,nodes=6,jobs=14,max=4".parse::<Spec>().expect("a spec")).expect("opens");
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(3), 3);
     policy.reset(7);
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         check(&seen, policy);
         let decision = policy.decide(&seen, &mut Probabilities::default()).expect("finite scores");
         sim.step(decision).expect("legal");
@@ -208,7 +208,7 @@ fn a_type_that_the_network_does_not_know_is_named() {
     let few = Dl2Shape { form: Dl2Form::Pooled { types: 1 }, ..SHAPE };
     let workload = TrainingWorkload::open(&"builtin,jobs=12".parse::<Spec>().expect("a spec")).expect("opens");
     let sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
-    let seen = sim.observation().expect("jobs have arrived");
+    let seen = sim.view().expect("jobs have arrived");
     let mut window = Window::new(20);
     window.look(&seen);
     let error = Dl2::new(weights(few, 1)).read(&seen, &window).expect_err("all jobs have other types").to_string();
@@ -219,7 +219,7 @@ fn a_type_that_the_network_does_not_know_is_named() {
 fn a_flat_network_refuses_more_jobs_than_it_has_columns() {
     let workload = TrainingWorkload::open(&"builtin,jobs=12,rate=12".parse::<Spec>().expect("a spec")).expect("opens");
     let sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
-    let seen = sim.observation().expect("jobs have arrived");
+    let seen = sim.view().expect("jobs have arrived");
     let mut window = Window::new(20);
     window.look(&seen);
     let error = Dl2::new(weights(FLAT, 1)).read(&seen, &window).expect_err("too many jobs").to_string();

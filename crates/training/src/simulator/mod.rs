@@ -15,7 +15,7 @@
 //! use sched_distill_core::spec::Spec;
 //! let workload = TrainingWorkload::open(&"builtin,jobs=5".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(7), 7);
-//! while let Some(seen) = sim.observation() {
+//! while let Some(seen) = sim.view() {
 //!     let idle = seen.live_jobs().iter().find(|&&job| seen.job(job).workers() == 0 && seen.fits(job, Task::Both));
 //!     let decision = match idle {
 //!         Some(&job) => Decision::Add { job, task: Task::Both, node: None },

@@ -48,7 +48,7 @@ impl Simulation for Simulator {
     type Error = SimError;
 
     fn observation(&self) -> Option<Observation<'_>> {
-        self.observation()
+        self.view()
     }
 
     fn check(&self, decision: Decision) -> Result<(), SimError> {

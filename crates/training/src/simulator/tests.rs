@@ -64,7 +64,7 @@ fn books_balance_and_illegal_decisions_change_nothing() {
         let mut sim = simulator(&workload, number);
         let mut stream = Stream::new(number, "any decision");
         let mut refused = 0;
-        while let Some(seen) = sim.observation() {
+        while let Some(seen) = sim.view() {
             check_books(&seen);
             let decision = random(&seen, &mut stream, 0.03);
             let (legal, before) = (sim.validate(decision), all(&sim));
@@ -109,7 +109,7 @@ fn every_epoch_is_done_once_and_counted_once() {
     let mut sim = simulator(&workload, 5);
     sim.record_slots();
     let mut stream = Stream::new(5, "any decision");
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         let decision = random(&seen, &mut stream, 0.02);
         let _ = sim.step(decision);
     }
@@ -144,7 +144,7 @@ fn luck_does_not_depend_on_decisions() {
     let progress = |sim: &Simulator, job: usize| sim.slot_records()[0].jobs[job].progress;
     assert_eq!(progress(&plain, 0), progress(&crowded, 0));
     let seen = simulator(&workload, 9);
-    let expected = |job: u32| seen.observation().unwrap().job(job).speed_with(Task::Both);
+    let expected = |job: u32| seen.view().unwrap().job(job).speed_with(Task::Both);
     let factor = |job: u32| progress(&crowded, job as usize) / expected(job);
     assert!((0..6).all(|job| (0.5..=1.5).contains(&factor(job)) && factor(job) != 1.0));
     assert_ne!(factor(0), factor(1));
@@ -154,7 +154,7 @@ fn luck_does_not_depend_on_decisions() {
 fn an_episode_without_progress_ends() {
     let workload = open("builtin,jobs=7,arrivals=poisson,rate=1");
     let mut sim = simulator(&workload, 2);
-    while sim.observation().is_some() {
+    while sim.view().is_some() {
         sim.step(Decision::Close).unwrap();
     }
     let outcome = sim.outcome().unwrap();
@@ -168,7 +168,7 @@ fn slots_without_jobs_pass_by_themselves() {
     let workload = open("builtin,jobs=4,rate=0.01,types=1");
     let mut sim = simulator(&workload, 2);
     let mut slots = Vec::new();
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         slots.push(seen.slot());
         assert_eq!(seen.time_ms(), f64::from(seen.slot()) * 1.2e6);
         let job = seen.live_jobs()[0];
@@ -191,7 +191,7 @@ fn task_runs_cover_the_slots() {
     sim.record_timeline();
     sim.record_slots();
     let mut stream = Stream::new(4, "any decision");
-    while let Some(seen) = sim.observation() {
+    while let Some(seen) = sim.view() {
         let decision = random(&seen, &mut stream, 0.02);
         let _ = sim.step(decision);
     }
@@ -229,19 +229,19 @@ fn speeds_ahead_are_the_speeds_to_come() {
         let mut sim = simulator(&workload, 3);
         let mut stream = Stream::new(3, "any decision");
         for _ in 0..300 {
-            let seen = sim.observation().unwrap();
+            let seen = sim.view().unwrap();
             let job = seen.live_jobs()[stream.below(seen.live_jobs().len())];
             let task = Task::ALL[stream.below(3)];
             let (now, ahead) = (seen.job(job).speed(), seen.job(job).speed_with(task));
             match sim.step(Decision::Add { job, task, node: None }) {
-                Ok(()) => assert!((sim.observation().unwrap().job(job).speed() - ahead).abs() < 1e-12),
+                Ok(()) => assert!((sim.view().unwrap().job(job).speed() - ahead).abs() < 1e-12),
                 Err(_) if stream.uniform() < 0.2 => {
                     sim.step(Decision::Close).unwrap();
-                    if sim.observation().is_none() {
+                    if sim.view().is_none() {
                         sim = simulator(&workload, 3);
                     }
                 }
-                Err(_) => assert_eq!(sim.observation().unwrap().job(job).speed(), now),
+                Err(_) => assert_eq!(sim.view().unwrap().job(job).speed(), now),
             }
         }
     }

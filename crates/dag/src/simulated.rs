@@ -1,0 +1,49 @@
+//! The `dag` scenario as one that can be run.
+
+use crate::{
+    Dag,
+    simulator::Simulator,
+    workload::{self, JobArrival, Workload},
+};
+use sched_distill_core::{
+    scenario::Simulated,
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::path::PathBuf;
+
+/// All workloads there are.
+pub(crate) const WORKLOADS: &[WorkloadInfo] = &workload::WORKLOADS;
+
+/// Families of edge cases with their meanings.
+pub(crate) const EDGE_CASES: &[(&str, &str)] = &{
+    let mut names = [("", ""); workload::EDGE_CASES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = (workload::EDGE_CASES[i].name, workload::EDGE_CASES[i].meaning);
+        i += 1;
+    }
+    names
+};
+
+impl Simulated for Dag {
+    type Workload = dyn Workload;
+    type Jobs = Vec<JobArrival>;
+    type Simulator = Simulator;
+
+    fn open_workload(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
+        workload::open(spec)
+    }
+
+    fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
+        workload.files()
+    }
+
+    fn jobs(workload: &dyn Workload, seed: u64) -> Vec<JobArrival> {
+        workload.jobs(seed)
+    }
+
+    fn start(workload: &dyn Workload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
+        Simulator::new(workload.cluster(), jobs, seed)
+    }
+}
