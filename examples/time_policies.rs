@@ -9,10 +9,7 @@
 //! ```
 
 use sched_distill::{
-    dag::{
-        Dag, Probabilities,
-        simulator::{Decision, Observation},
-    },
+    dag::{Dag, Decision, Probabilities, View},
     policy::{Policy, PolicyError},
     recorder::{EpisodeId, run_episode},
     registry::Policies as _,
@@ -36,7 +33,7 @@ impl Policy<Dag> for Timed {
         self.policy.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
         let start = Instant::now();
         let decision = self.policy.decide(seen, p);
         self.nanoseconds.push(start.elapsed().as_nanos() as u64);

@@ -68,6 +68,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "simulate")]
 pub mod registry;
 
 #[cfg(feature = "network")]

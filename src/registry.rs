@@ -5,7 +5,7 @@ use crate::foreign;
 use crate::{
     dag::{self, Dag},
     policy::{self, Policy, PolicyError, PolicyInfo, Sort},
-    scenario::{Scenario, ScenarioInfo},
+    scenario::{Scenario, ScenarioInfo, Simulated},
     spec::Spec,
     training::{self, Training},
 };
@@ -28,7 +28,7 @@ pub fn sort_of(scenario: &str, name: &str) -> Option<Sort> {
 }
 
 /// A scenario for which there are policies by name.
-pub trait Policies: Scenario {
+pub trait Policies: Simulated {
     /// The policy to explain where the user names none.
     const TEACHER: &'static str;
     /// Heuristics to compare it with; the first is the one that all others are measured against.

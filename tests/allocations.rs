@@ -13,7 +13,7 @@ use sched_distill::{
     },
     policy::{Policy, StudentPolicy},
     registry::Policies as _,
-    scenario::{Observation, Questions, Scenario},
+    scenario::{Questions, Simulated},
     simulation::Simulation,
     training::Training,
 };
@@ -56,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// What one thread needs to run episodes and look at them.
-struct Runner<S: Scenario> {
+struct Runner<S: Simulated> {
     policy: Box<dyn Policy<S>>,
     probabilities: S::Probabilities,
     questions: S::Questions,
@@ -64,7 +64,7 @@ struct Runner<S: Scenario> {
     rows: Vec<f32>,
 }
 
-impl<S: Scenario> Runner<S> {
+impl<S: Simulated> Runner<S> {
     fn new(policy: Box<dyn Policy<S>>) -> Self {
         Self {
             policy,
@@ -77,7 +77,7 @@ impl<S: Scenario> Runner<S> {
 
     /// Runs an episode with features of all levels; allocations from the first question on, and decisions.
     fn run(&mut self, workload: &S::Workload) -> (u64, u64) {
-        let mut sim = S::start(workload, 1);
+        let mut sim = S::start(workload, S::jobs(workload, 1), 1);
         self.policy.reset(1);
         let before = ALLOCATIONS.get();
         while let Some(seen) = sim.view() {
@@ -95,7 +95,7 @@ impl<S: Scenario> Runner<S> {
     }
 
     /// Features of the first level, of the second below each candidate, and of the third at one place.
-    fn look(&mut self, seen: &Observation<'_, S>) {
+    fn look(&mut self, seen: &S::View<'_>) {
         let Self { questions, path, rows, .. } = self;
         path.clear();
         for first in 0..questions.rows(seen, &[], true, rows) {
@@ -111,7 +111,7 @@ impl<S: Scenario> Runner<S> {
 
 /// The second time round the policy and the features allocate nothing; what is left are the few lists of a new simulator,
 /// which double until they are as long as the cluster is busy.
-fn check_in<S: Scenario>(name: &str, policy: Box<dyn Policy<S>>, workload: &str) {
+fn check_in<S: Simulated>(name: &str, policy: Box<dyn Policy<S>>, workload: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut runner = Runner::new(policy);
     let (first, _) = runner.run(&workload);

@@ -2,7 +2,7 @@
 
 use crate::simulator::start;
 use criterion::{Criterion, Throughput, criterion_group};
-use sched_distill::dag::{Probabilities, feature::Extractor, simulator::Decision};
+use sched_distill::dag::{Decision, Probabilities, feature::Extractor};
 use std::time::{Duration, Instant};
 
 criterion_group! {

@@ -4,7 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
     policy::Policy,
     registry::Policies as _,
-    scenario::Scenario,
+    scenario::{Scenario, Simulated},
     training::{Probabilities, Training, simulator::Simulator},
 };
 
@@ -36,12 +36,13 @@ fn episodes(c: &mut Criterion) {
     let workloads = [("formula", Some("builtin".to_owned())), ("measured", measured)];
     for (speeds, spec) in workloads.into_iter().filter_map(|(speeds, spec)| Some((speeds, spec?))) {
         let workload = Training::open_workload(&spec.parse().expect("a well-formed spec")).expect("a readable grid");
+        let start = || Training::start(&workload, workload.jobs(SEED), SEED);
         let mut group = c.benchmark_group(format!("training/{speeds} speeds, 48 nodes, 60 jobs"));
         for name in ["drf", "fifo", "srtf-time", "tetris", "optimus", "dl2"] {
             let mut policy =
                 Training::open(&name.parse().expect("a well-formed spec")).expect("a policy without a file");
-            group.throughput(Throughput::Elements(run(Training::start(&workload, SEED), &mut *policy)));
-            group.bench_function(name, |b| b.iter(|| run(Training::start(&workload, SEED), &mut *policy)));
+            group.throughput(Throughput::Elements(run(start(), &mut *policy)));
+            group.bench_function(name, |b| b.iter(|| run(start(), &mut *policy)));
         }
     }
 }

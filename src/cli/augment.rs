@@ -14,7 +14,7 @@ use crate::{
     level::sha256_hex,
     model::{Evidence, Student},
     registry::Policies,
-    scenario::Scenario,
+    scenario::Simulated,
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -160,7 +160,7 @@ fn search<S: Policies>(
 }
 
 /// What a search's results depend on.
-fn plan<S: Scenario>(
+fn plan<S: Simulated>(
     student: &Student,
     workloads: &[Box<S::Workload>],
     ids: &[String],

@@ -8,7 +8,7 @@ use crate::{
     recorder::{EpisodeRun, Episodes, RolloutError, rollouts},
     registry::{Policies, sort_of},
     rng::{Split, episode_seed},
-    scenario::Scenario,
+    scenario::Simulated,
     spec::Spec,
 };
 use anyhow::{Result, bail};
@@ -125,7 +125,7 @@ impl<S: Policies> Contender<S> {
 }
 
 /// Opens a workload by its spec.
-pub(super) fn open_workload<S: Scenario>(id: &str) -> Result<Box<S::Workload>> {
+pub(super) fn open_workload<S: Simulated>(id: &str) -> Result<Box<S::Workload>> {
     Ok(S::open_workload(&id.parse::<Spec>()?)?)
 }
 
@@ -227,7 +227,7 @@ pub(super) fn closed_loop<S: Policies>(
     }
     let mut comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
     let seeds = (0..which.episodes).map(|episode| episode_seed(common.seed, split, u64::from(episode)));
-    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(&workload, seed)).collect();
+    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(&workload, &S::jobs(&workload, seed))).collect();
     comparison.floor = floors.and_then(|floors| floor(&floors, &figures[0].2, common.seed));
     Ok(Comparison { comparison, schedules })
 }

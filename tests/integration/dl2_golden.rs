@@ -4,12 +4,14 @@ use super::common;
 use sched_distill::{
     simulation::Simulation as _,
     training::{
+        Decision, DecisionError, Task, View,
+        cluster::{JOB_TYPES, TrainingCluster},
         heuristic::{
             Drf, Fifo, Optimus, Srtf, Tetris,
             window::{ROWS, Window, next_bundle},
         },
-        simulator::{Decision, JobSlot, Observation, SimError, Simulator, Task},
-        workload::{JOB_TYPES, TrainingCluster, TrainingWorkload},
+        simulator::{JobSlot, Simulator},
+        workload::TrainingWorkload,
     },
 };
 use serde_json::{Value, json};
@@ -68,11 +70,11 @@ fn simulator(workload: &TrainingWorkload) -> Simulator {
 }
 
 /// A heuristic by the name it has in the files.
-fn heuristic(name: &str) -> Box<dyn FnMut(&Observation<'_>) -> Decision> {
+fn heuristic(name: &str) -> Box<dyn FnMut(&View<'_>) -> Decision> {
     macro_rules! boxed {
         ($policy:expr) => {{
             let mut policy = $policy;
-            Box::new(move |seen: &Observation<'_>| policy.decide(seen))
+            Box::new(move |seen: &View<'_>| policy.decide(seen))
         }};
     }
     match name {
@@ -199,7 +201,7 @@ fn every_slot_of_every_heuristic_is_reproduced() {
 struct StaleShares(Vec<f64>);
 
 impl StaleShares {
-    fn learn(&mut self, seen: &Observation<'_>) {
+    fn learn(&mut self, seen: &View<'_>) {
         self.0.resize(seen.arrived() as usize, 0.0);
         for &job in seen.live_jobs() {
             let view = seen.job(job);
@@ -299,9 +301,9 @@ fn every_decision_of_the_scripted_run_is_reproduced() {
         let (ended, kept) = match (action, decision) {
             (None, _) => (true, false),
             (_, Decision::Close) => (true, true),
-            (_, add) => match sim.validate(add) {
+            (_, add) => match sim.check(add) {
                 Ok(()) => (false, true),
-                Err(SimError::NoRoom { .. }) => (true, false),
+                Err(DecisionError::NoRoom { .. }) => (true, false),
                 Err(other) => panic!("{at}: {other}"),
             },
         };

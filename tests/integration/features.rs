@@ -7,13 +7,13 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Policies as _,
     rng::Split,
-    scenario::Scenario,
+    scenario::Simulated,
     training::{Training, workload::TrainingWorkload},
 };
 use std::collections::BTreeSet;
 
 /// Features that are whole wherever they are recorded without saying so, of all that are quantities.
-fn whole_by_chance<S: Scenario>(workloads: &[&S::Workload], mut policy: Box<dyn Policy<S>>) -> BTreeSet<String> {
+fn whole_by_chance<S: Simulated>(workloads: &[&S::Workload], mut policy: Box<dyn Policy<S>>) -> BTreeSet<String> {
     let mut log = ChoiceLog::<S>::new(policy.abstains());
     for (episode, &workload) in (0..).zip(workloads) {
         let (mut step, id) = (0, EpisodeId { seed: 5, split: Split::Train, episode });

@@ -3,8 +3,8 @@
 use crate::common::reference;
 use sched_distill::{
     dag::{
-        Dag, Probabilities,
-        simulator::{Decision, Observation, Simulator, Source, StageRef},
+        Dag, Decision, Probabilities, Source, StageRef, View,
+        simulator::Simulator,
         workload::{JsonWorkload, Workload},
     },
     policy::Policy,
@@ -28,7 +28,7 @@ fn as_workload(golden: &Value) -> Value {
     })
 }
 
-fn source_name(observation: &Observation<'_>) -> String {
+fn source_name(observation: &View<'_>) -> String {
     match observation.source() {
         Source::Common => "common".to_owned(),
         Source::Job(job) => format!("job {job}"),

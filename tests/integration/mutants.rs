@@ -161,7 +161,7 @@ fn histories_and_speeds_of_training_jobs() {
         fs::write(&path, bytes).unwrap();
         match which {
             0 => drop(sched_distill::training::workload::ArrivalTrace::load(&path, 600.0)),
-            _ => drop(sched_distill::training::workload::SpeedGrid::load(&path)),
+            _ => drop(sched_distill::training::cluster::SpeedGrid::load(&path)),
         }
     });
     println!("{count} mutants");

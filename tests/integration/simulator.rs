@@ -1,11 +1,7 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    dag::{
-        Dag, Probabilities,
-        simulator::{Decision, SimError, Simulator, StageRef},
-        workload::Workload,
-    },
+    dag::{Dag, Decision, DecisionError, Probabilities, StageRef, simulator::Simulator, workload::Workload},
     registry::Policies as _,
     simulation::{Outcome, Simulation},
     spec::Spec,
@@ -40,7 +36,7 @@ fn a_stranded_cluster_is_an_outcome_not_a_panic() {
     }
     let outcome = sim.outcome().unwrap();
     assert_eq!((outcome.completed, outcome.unfinished, outcome.mean_jct_ms), (false, 5, None));
-    assert_eq!(sim.step(Decision::Abstain), Err(SimError::Ended));
+    assert_eq!(sim.step(Decision::Abstain), Err(DecisionError::Ended));
 }
 
 #[test]
@@ -83,7 +79,7 @@ fn every_policy_finishes_every_job_on_clusters_of_any_size() {
             assert!(outcome.utilisation > 0.0 && outcome.utilisation <= 1.0, "{policy}: {}", outcome.utilisation);
             let launches: u32 = sim.stage_records().iter().flat_map(|s| s.launches).sum();
             let tasks: u32 =
-                workload.jobs(3).iter().flat_map(|j| j.template.stages().iter().map(|s| s.num_tasks)).sum();
+                workload.jobs(3).iter().flat_map(|j| j.template.stages().into_iter().map(|s| s.num_tasks)).sum();
             assert_eq!(launches, tasks, "{policy}: every task is launched once");
         }
     }

@@ -7,7 +7,6 @@
 //! `network` for the Decima network.
 
 mod catalogue;
-mod cluster;
 pub mod feature;
 mod graph;
 mod heuristic;
@@ -19,11 +18,12 @@ mod scenario;
 mod simulated;
 #[cfg(feature = "simulate")]
 pub mod simulator;
+mod state;
 #[cfg(feature = "simulate")]
 pub mod workload;
 
-pub use cluster::{
-    ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError, View,
-};
 pub use graph::{JobError, JobGraph, StageSpec};
 pub use scenario::{Dag, Kind, Probabilities, kind};
+pub use state::{
+    ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError, View,
+};

@@ -6,8 +6,8 @@
 
 use crate::{
     catalogue::CATALOGUE,
-    cluster::{Decision, StageRef, View},
     feature::{Extractor, NO_JOB, feature_set},
+    state::{Decision, StageRef, View},
 };
 use sched_distill_core::scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
 

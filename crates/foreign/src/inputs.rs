@@ -1,6 +1,6 @@
 //! What a foreign network sees of a question.
 
-use sched_distill_dag::simulator::Observation;
+use sched_distill_dag::View;
 
 /// A column of one of the tables that a network sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Takes in a question. Allocates nothing once the buffers have grown.
-    pub fn read(&mut self, seen: &Observation<'_>) {
+    pub fn read(&mut self, seen: &View<'_>) {
         self.clear();
         self.executors = seen.num_executors();
         let source = seen.source_job();

@@ -71,10 +71,7 @@ use sched_distill_core::policy::{
     Policy, PolicyError,
     pick::{Picker, log_softmax},
 };
-use sched_distill_dag::{
-    Dag, Probabilities,
-    simulator::{Decision, Observation, StageRef},
-};
+use sched_distill_dag::{Dag, Decision, Probabilities, StageRef, View};
 use std::path::{Path, PathBuf};
 
 /// Names of the outputs.
@@ -129,7 +126,7 @@ impl ForeignPolicy {
     }
 
     /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
-    fn amounts(&mut self, seen: &Observation<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
+    fn amounts(&mut self, seen: &View<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
         // A schedulable stage belongs to an active job.
         let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
         match log_softmax(self.scores.amounts(&self.inputs, job), out) {
@@ -138,7 +135,7 @@ impl ForeignPolicy {
         }
     }
 
-    fn not_finite(&self, seen: &Observation<'_>) -> PolicyError {
+    fn not_finite(&self, seen: &View<'_>) -> PolicyError {
         PolicyError::NotFinite { policy: self.network.name(), time_ms: seen.time_ms() }
     }
 }
@@ -153,7 +150,7 @@ impl Policy<Dag> for ForeignPolicy {
         self.network.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
         let Self { network, inputs, scores, logits, .. } = self;
         inputs.read(seen);
         scores.clear();
@@ -171,7 +168,7 @@ impl Policy<Dag> for ForeignPolicy {
         Ok(Decision::Assign { stage, executors })
     }
 
-    fn given(&mut self, seen: &Observation<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
+    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
         p.amount.clear();
         match decision {
             Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),

@@ -110,7 +110,7 @@ mod tests {
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
         let mut inputs = Inputs::default();
         let stage = sim.view().ok_or("a question")?.schedulable()[0];
-        sim.step(sched_distill_dag::simulator::Decision::Assign { stage, executors: 2 })?;
+        sim.step(sched_distill_dag::Decision::Assign { stage, executors: 2 })?;
         inputs.read(&sim.view().ok_or("a question")?);
         let (nodes, jobs) = (inputs.num_nodes(), inputs.num_jobs());
         assert!(inputs.offered() < 6 && inputs.mask.contains(&false) && inputs.mask.contains(&true));

@@ -3,7 +3,7 @@
 use super::TrainError;
 use sched_distill_core::{
     policy::{Policy, PolicyError},
-    scenario::{Decision, Observation, Questions, Scenario},
+    scenario::{Questions, Simulated},
     simulation::Simulation,
     spec::Spec,
 };
@@ -11,7 +11,7 @@ use sched_distill_toolkit::{recorder::workload_source, trace::Trace};
 use std::{path::Path, sync::Arc};
 
 /// A teacher.
-pub enum Lessons<S: Scenario> {
+pub enum Lessons<S: Simulated> {
     /// A policy. Half of the rollouts are its own; in the others the network schedules and the policy says what it would
     /// have done (S. Ross et al., *A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
     /// Learning*, AISTATS 2011).
@@ -21,19 +21,19 @@ pub enum Lessons<S: Scenario> {
 }
 
 /// The decisions of a trace.
-pub struct RecordedLessons<S: Scenario> {
+pub struct RecordedLessons<S: Simulated> {
     pub(super) workload: Box<S::Workload>,
     pub(super) episodes: Vec<RecordedEpisode<S>>,
 }
 
 /// One episode of a trace.
-pub(super) struct RecordedEpisode<S: Scenario> {
+pub(super) struct RecordedEpisode<S: Simulated> {
     pub(super) episode: u32,
     pub(super) seed: u64,
-    pub(super) decisions: Arc<[Decision<S>]>,
+    pub(super) decisions: Arc<[S::Decision]>,
 }
 
-impl<S: Scenario> RecordedLessons<S> {
+impl<S: Simulated> RecordedLessons<S> {
     /// Reads a trace that this program recorded on a workload that can be opened again, and plays its decisions once.
     ///
     /// # Errors
@@ -89,14 +89,15 @@ impl<S: Scenario> RecordedLessons<S> {
 }
 
 /// What the paths of an episode's decisions come to.
-fn decisions<S: Scenario>(
+fn decisions<S: Simulated>(
     workload: &S::Workload,
     seed: u64,
     paths: &[Vec<usize>],
     abstains: bool,
-) -> Result<Vec<Decision<S>>, String> {
+) -> Result<Vec<S::Decision>, String> {
     let levels = (S::INFO.feature_set)().levels.len();
-    let (mut sim, mut questions, mut rows) = (S::start(workload, seed), S::Questions::default(), Vec::new());
+    let (mut sim, mut questions, mut rows) =
+        (S::start(workload, S::jobs(workload, seed), seed), S::Questions::default(), Vec::new());
     let mut decisions = Vec::new();
     for (step, path) in paths.iter().enumerate() {
         let seen = sim.view().ok_or_else(|| format!("it ends after {step} of {} decisions", paths.len()))?;
@@ -116,23 +117,23 @@ fn decisions<S: Scenario>(
 }
 
 /// Does again what was recorded.
-pub(super) struct Replay<S: Scenario> {
-    decisions: Arc<[Decision<S>]>,
+pub(super) struct Replay<S: Simulated> {
+    decisions: Arc<[S::Decision]>,
     next: usize,
 }
 
-impl<S: Scenario> Replay<S> {
+impl<S: Simulated> Replay<S> {
     pub(super) fn new(episode: &RecordedEpisode<S>) -> Self {
         Self { decisions: Arc::clone(&episode.decisions), next: 0 }
     }
 }
 
-impl<S: Scenario> Policy<S> for Replay<S> {
+impl<S: Simulated> Policy<S> for Replay<S> {
     fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self { decisions: Arc::clone(&self.decisions), next: 0 })
     }
 
-    fn decide(&mut self, _: &Observation<'_, S>, _: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
+    fn decide(&mut self, _: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
         self.next += 1;
         Ok(*self.decisions.get(self.next - 1).expect("the episode was played to its end when the trace was opened"))
     }

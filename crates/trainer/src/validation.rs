@@ -1,7 +1,7 @@
 //! How good a network is on episodes that it does not learn from.
 
 use super::{TrainError, schedule::Judge};
-use sched_distill_core::{network::NeuralError, policy::Policy, scenario::Scenario};
+use sched_distill_core::{network::NeuralError, policy::Policy, scenario::Simulated};
 use sched_distill_toolkit::recorder::{EpisodeRun, Episodes, rollouts};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -39,14 +39,14 @@ impl Validation {
 }
 
 /// The episodes, and what the reference needed.
-pub(super) struct Arena<'a, S: Scenario> {
+pub(super) struct Arena<'a, S: Simulated> {
     workload: &'a S::Workload,
     episodes: Episodes,
     reference: Vec<Option<f64>>,
     stop: &'a AtomicBool,
 }
 
-impl<'a, S: Scenario> Arena<'a, S> {
+impl<'a, S: Simulated> Arena<'a, S> {
     pub(super) fn new(
         workload: &'a S::Workload,
         reference: (&str, &dyn Policy<S>),

@@ -5,7 +5,7 @@ use crate::network::Dl2Policy;
 use crate::{
     Probabilities, Training,
     heuristic::{Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf},
-    simulator::{Decision, Observation},
+    state::{Decision, View},
 };
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
@@ -96,7 +96,7 @@ macro_rules! deterministic {
                 *self = Self::default();
             }
 
-            fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
                 Ok(self.decide(seen))
             }
         })*

@@ -8,15 +8,18 @@
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, feature_set},
-    simulator::{Decision, Observation, Simulator, Task},
-    workload::{TRAINING_WORKLOADS, TrainingWorkload},
+    state::{Decision, Task, View},
 };
-use sched_distill_core::{
-    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
-    spec::Spec,
-    workload::WorkloadError,
-};
-use std::path::PathBuf;
+use sched_distill_core::scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
+
+#[cfg(feature = "simulate")]
+use crate::simulated;
+
+/// What can be run: nothing.
+#[cfg(not(feature = "simulate"))]
+mod simulated {
+    pub(super) const WORKLOADS: &[sched_distill_core::workload::WorkloadInfo] = &[];
+}
 
 /// Deep-learning jobs that receive workers and parameter servers, slot by slot.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,43 +50,23 @@ impl Scenario for Training {
         regime: "jobs_in_system",
         feature_set,
         catalogue: catalogue::CATALOGUE,
-        workloads: &TRAINING_WORKLOADS,
+        workloads: simulated::WORKLOADS,
         lane: "place",
         part: "task",
         parts: &["worker", "server"],
         edge_cases: &[],
     };
 
-    type Workload = TrainingWorkload;
-    type Simulator = Simulator;
+    type View<'a> = View<'a>;
+    type Decision = Decision;
     type Probabilities = Probabilities;
     type Questions = Extractor;
 
-    fn open_workload(spec: &Spec) -> Result<Box<TrainingWorkload>, WorkloadError> {
-        Ok(Box::new(TrainingWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &TrainingWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn start(workload: &TrainingWorkload, seed: u64) -> Simulator {
-        Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed)
-    }
-
-    fn floor_ms(workload: &TrainingWorkload, seed: u64) -> Option<f64> {
-        let (cluster, jobs) = (workload.cluster(), workload.jobs(seed));
-        let slots: f64 = jobs.iter().map(|job| job.real_epochs / cluster.speed.best(job.kind)).sum();
-        // Where placement counts the best speed is an estimate, and luck may go beyond it.
-        (!cluster.speed.by_placement() && cluster.speed_error == 0.0)
-            .then(|| slots / jobs.len() as f64 * cluster.slot_ms())
-    }
-
-    fn time_ms(seen: &Observation<'_>) -> f64 {
+    fn time_ms(seen: &View<'_>) -> f64 {
         seen.time_ms()
     }
 
-    fn kind(seen: &Observation<'_>) -> u8 {
+    fn kind(seen: &View<'_>) -> u8 {
         kind(seen) as u8
     }
 
@@ -95,12 +78,12 @@ impl Scenario for Training {
         probabilities.action.is_empty()
     }
 
-    fn certain(seen: &Observation<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
+    fn certain(seen: &View<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
         certain(seen, sure_of, &mut out.action);
     }
 
     /// Where a task is placed makes no difference.
-    fn same(_: &Observation<'_>, a: Decision, b: Decision) -> bool {
+    fn same(_: &View<'_>, a: Decision, b: Decision) -> bool {
         match (a, b) {
             (Decision::Add { job, task, .. }, Decision::Add { job: other, task: others, .. }) => {
                 (job, task) == (other, others)
@@ -111,7 +94,7 @@ impl Scenario for Training {
 }
 
 /// Log-probabilities of a policy that is sure of its decision.
-pub fn certain(seen: &Observation<'_>, sure_of: Decision, out: &mut Vec<f64>) {
+pub fn certain(seen: &View<'_>, sure_of: Decision, out: &mut Vec<f64>) {
     let live = seen.live_jobs();
     out.clear();
     out.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
@@ -124,7 +107,7 @@ pub fn certain(seen: &Observation<'_>, sure_of: Decision, out: &mut Vec<f64>) {
 
 /// The kind of a question.
 #[must_use]
-pub fn kind(seen: &Observation<'_>) -> Kind {
+pub fn kind(seen: &View<'_>) -> Kind {
     let could_start = |&id: &u32| {
         let job = seen.job(id);
         let lacks = match (job.workers(), job.servers()) {
@@ -147,11 +130,11 @@ impl Questions<Training> for Extractor {
         Extractor::limited(columns)
     }
 
-    fn update(&mut self, seen: &Observation<'_>) {
+    fn update(&mut self, seen: &View<'_>) {
         self.update(seen);
     }
 
-    fn rows(&mut self, seen: &Observation<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
+    fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
         match *path {
             [] => self.cluster_rows(seen, out),
             // Where nothing can be added, the only candidate is to close the slot.
@@ -161,7 +144,7 @@ impl Questions<Training> for Extractor {
         }
     }
 
-    fn decision(&self, _: &Observation<'_>, path: &[usize]) -> Decision {
+    fn decision(&self, _: &View<'_>, path: &[usize]) -> Decision {
         match *path {
             [0, job, task] => {
                 let candidate = &self.snapshot().candidates()[job];
@@ -176,7 +159,7 @@ impl Questions<Training> for Extractor {
 
     fn choice(
         &self,
-        seen: &Observation<'_>,
+        seen: &View<'_>,
         path: &[usize],
         answer: &Answer<'_, Training>,
         _: bool,
@@ -254,17 +237,20 @@ fn task_choice(candidate: &Candidate, decision: Decision, p: &[f64], out: &mut C
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests {
     use super::*;
-    use crate::heuristic::{Drf, Optimus};
-    use sched_distill_core::{level::NONE_FLAG, rng::Stream};
+    use crate::{
+        heuristic::{Drf, Optimus},
+        workload::TrainingWorkload,
+    };
+    use sched_distill_core::{level::NONE_FLAG, rng::Stream, scenario::Simulated};
 
     /// Runs Optimus on a small cluster and calls `check` at every question.
-    fn each_question(mut check: impl FnMut(&Observation<'_>, &mut Extractor)) {
+    fn each_question(mut check: impl FnMut(&View<'_>, &mut Extractor)) {
         for spec in ["builtin,nodes=6,jobs=12,max=4", "builtin,nodes=3,jobs=8,max=3,speed=analytic"] {
             let workload = TrainingWorkload::open(&spec.parse().unwrap()).unwrap();
-            let mut sim = Training::start(&workload, 3);
+            let mut sim = Training::start(&workload, workload.jobs(3), 3);
             let (mut extractor, mut policy) = (Extractor::default(), Optimus::default());
             while let Some(seen) = sim.view() {
                 extractor.update(&seen);
@@ -276,7 +262,7 @@ mod tests {
     }
 
     /// Log-probabilities with some actions ruled out.
-    fn random(seen: &Observation<'_>, stream: &mut Stream) -> Probabilities {
+    fn random(seen: &View<'_>, stream: &mut Stream) -> Probabilities {
         let weight = |stream: &mut Stream| if stream.uniform() < 0.2 { 0.0 } else { stream.uniform() };
         let mut weights: Vec<f64> = (0..3 * seen.live_jobs().len()).map(|_| weight(stream)).collect();
         weights.push(0.1);

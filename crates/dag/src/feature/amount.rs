@@ -1,7 +1,7 @@
 //! Cluster level: how many executors for the chosen stage?
 
 use super::Extractor;
-use crate::cluster::{StageRef, View};
+use crate::state::{StageRef, View};
 use sched_distill_core::feature::Base;
 
 /// Length of the window over which the arrival rate is taken, ms.

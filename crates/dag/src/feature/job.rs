@@ -1,7 +1,7 @@
 //! Job level: which job gets executors?
 
 use super::{Extractor, Snapshot};
-use crate::cluster::View;
+use crate::state::View;
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[

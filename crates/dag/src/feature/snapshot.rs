@@ -1,6 +1,6 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
-use crate::cluster::{JobView, StageRef, Stamp, View};
+use crate::state::{JobView, StageRef, Stamp, View};
 
 /// Figures of one active job.
 #[derive(Clone, Copy, Debug)]

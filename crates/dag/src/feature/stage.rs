@@ -1,7 +1,7 @@
 //! Stage level: which stage of the chosen job?
 
 use super::Extractor;
-use crate::cluster::View;
+use crate::state::View;
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[

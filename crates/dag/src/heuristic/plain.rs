@@ -3,7 +3,7 @@
 use super::soft::whole_up;
 use crate::{
     Dag, Probabilities,
-    cluster::{Decision, StageRef, View},
+    state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     policy::{Policy, PolicyError},

@@ -5,8 +5,8 @@
 
 use crate::{
     Dag, Probabilities,
-    cluster::{Decision, StageRef, View},
     heuristic::plain::{find, remaining_work_ms, stages_of},
+    state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     level::{first_max, log_sum_exp},

@@ -3,7 +3,7 @@
 use super::{Decima, DecimaInput, DecimaWeights};
 use crate::{
     Dag, Probabilities,
-    cluster::{Decision, StageRef, View},
+    state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     network::{NeuralError, Tensors},

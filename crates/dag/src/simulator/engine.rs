@@ -2,7 +2,7 @@
 
 use super::state::{NONE, Simulator, StepResult};
 use crate::{
-    cluster::{Decision, DecisionError, StageRef},
+    state::{Decision, DecisionError, StageRef},
     workload::Wave,
 };
 

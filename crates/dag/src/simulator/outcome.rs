@@ -3,7 +3,7 @@
 use super::state::{JobRun, Simulator};
 use crate::{
     Dag,
-    cluster::{Decision, DecisionError, Job, StageRef, View},
+    state::{Decision, DecisionError, Job, StageRef, View},
 };
 use sched_distill_core::simulation::{Outcome, Simulation, TaskRun, Timeline};
 

@@ -2,7 +2,7 @@
 
 use super::pools::Pools;
 use crate::{
-    cluster::{ClusterState, Job, Source, Stage, StageRef, View},
+    state::{ClusterState, Job, Source, Stage, StageRef, View},
     workload::{Cluster, JobArrival, JobTemplate, Luck},
 };
 use sched_distill_core::{

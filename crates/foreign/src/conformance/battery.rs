@@ -68,7 +68,7 @@ impl Workload for WithoutEdges {
     fn jobs(&self, seed: u64) -> Vec<JobArrival> {
         let unlinked = |JobArrival { arrival_ms, template }: JobArrival| {
             // Stages without edges are a graph without cycles.
-            let without = JobTemplate::new(template.name().to_owned(), template.stages().to_vec(), &[]);
+            let without = JobTemplate::new(template.graph().name(), template.stages(), &[]);
             JobArrival { arrival_ms, template: without.map_or(template, Arc::new) }
         };
         self.0.jobs(seed).into_iter().map(unlinked).collect()

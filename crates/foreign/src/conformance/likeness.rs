@@ -2,10 +2,7 @@
 
 use crate::conformance::{amounts, apart};
 use sched_distill_core::{level::first_max, policy::Policy};
-use sched_distill_dag::{
-    Dag, Probabilities,
-    simulator::{Decision, Observation},
-};
+use sched_distill_dag::{Dag, Decision, Probabilities, View};
 use serde::Serialize;
 
 /// Below this difference of log-probabilities, which of two candidates is more probable is a matter of rounding.
@@ -47,7 +44,7 @@ impl Likeness {
     }
 
     /// Takes in a question; what the difference is, if there is one.
-    pub(super) fn add(&mut self, seen: &Observation<'_>, sides: [Side<'_>; 2]) -> Option<String> {
+    pub(super) fn add(&mut self, seen: &View<'_>, sides: [Side<'_>; 2]) -> Option<String> {
         self.questions += 1;
         let [a, b] = sides;
         let (found, near) = self.difference(seen, a, b)?;
@@ -64,7 +61,7 @@ impl Likeness {
     }
 
     /// The difference of actions, and whether it is a near tie.
-    fn difference(&mut self, seen: &Observation<'_>, a: Side<'_>, b: Side<'_>) -> Option<(String, bool)> {
+    fn difference(&mut self, seen: &View<'_>, a: Side<'_>, b: Side<'_>) -> Option<(String, bool)> {
         let ((mine, p), (theirs, q)) = (a.answer, b.answer);
         let decisions = || Some((format!("{mine:?}, the other {theirs:?}"), false));
         if p.stage.is_empty() || q.stage.is_empty() {

@@ -11,10 +11,7 @@ use sched_distill_core::{
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
 };
-use sched_distill_dag::{
-    Dag, Probabilities,
-    simulator::{Decision, Observation, Simulator, StageRef},
-};
+use sched_distill_dag::{Dag, Decision, Probabilities, StageRef, View, simulator::Simulator};
 use sched_distill_toolkit::recorder::ChoiceLog;
 use serde::Serialize;
 use std::{
@@ -168,11 +165,7 @@ pub fn check_policy(
 type Answer = (Decision, Probabilities);
 
 /// What a policy says of amounts for a stage of the question that it has just answered.
-pub(super) fn amounts(
-    policy: &mut dyn Policy<Dag>,
-    seen: &Observation<'_>,
-    stage: StageRef,
-) -> Result<Vec<f64>, PolicyError> {
+pub(super) fn amounts(policy: &mut dyn Policy<Dag>, seen: &View<'_>, stage: StageRef) -> Result<Vec<f64>, PolicyError> {
     let mut p = Probabilities::default();
     policy.given(seen, Decision::Assign { stage, executors: 1 }, &mut p)?;
     Ok(p.amount)
@@ -205,7 +198,7 @@ impl Checker<'_> {
             }
             self.place.2 = answers.len() as u32;
             let Some(answer) = self.ask(&mut *policy, &seen) else { return false };
-            let legal = sim.validate(answer.0).map(|_| ());
+            let legal = sim.check(answer.0);
             if !self.test(Rule::Legal, legal.map_err(|e| e.to_string()).and_then(|()| self.may_abstain(answer.0))) {
                 return false;
             }
@@ -242,7 +235,7 @@ impl Checker<'_> {
     }
 
     /// Asks the policy with the clock running.
-    fn ask(&mut self, policy: &mut dyn Policy<Dag>, seen: &Observation<'_>) -> Option<Answer> {
+    fn ask(&mut self, policy: &mut dyn Policy<Dag>, seen: &View<'_>) -> Option<Answer> {
         let start = Instant::now();
         let answer = ask(policy, seen);
         self.times_ms.push(start.elapsed().as_secs_f64() * 1e3);
@@ -259,7 +252,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_probabilities(&mut self, policy: &mut dyn Policy<Dag>, seen: &Observation<'_>, answer: &Answer) {
+    fn check_probabilities(&mut self, policy: &mut dyn Policy<Dag>, seen: &View<'_>, answer: &Answer) {
         let (decision, p) = answer;
         // A deterministic policy names none.
         if !p.stage.is_empty() {
@@ -299,7 +292,7 @@ impl Checker<'_> {
     }
 
     /// What a recording would write of the answer: a choice per level, and one of stages for every job.
-    fn check_levels(&mut self, seen: &Observation<'_>, (decision, p): &Answer) {
+    fn check_levels(&mut self, seen: &View<'_>, (decision, p): &Answer) {
         let mut log = ChoiceLog::<Dag>::new(self.request.policy.abstains());
         log.push(0, 0, seen, *decision, p);
         for table in log.into_tables() {
@@ -315,7 +308,7 @@ impl Checker<'_> {
     fn compare(
         &mut self,
         (policy, other): (&mut dyn Policy<Dag>, &mut dyn Policy<Dag>),
-        seen: &Observation<'_>,
+        seen: &View<'_>,
         answer: &Answer,
     ) -> bool {
         let theirs = ask(other, seen);
@@ -331,7 +324,7 @@ impl Checker<'_> {
     }
 }
 
-fn ask(policy: &mut dyn Policy<Dag>, seen: &Observation<'_>) -> Result<Answer, String> {
+fn ask(policy: &mut dyn Policy<Dag>, seen: &View<'_>) -> Result<Answer, String> {
     let mut p = Probabilities::default();
     policy.decide(seen, &mut p).map(|decision| (decision, p)).map_err(|e| chain(&e))
 }

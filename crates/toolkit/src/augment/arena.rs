@@ -8,7 +8,7 @@ use sched_distill_core::{
     model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     rng::Split,
-    scenario::{Answer, ChoiceRows, Questions, Scenario},
+    scenario::{Answer, ChoiceRows, Questions, Simulated},
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -36,7 +36,7 @@ struct Line {
 
 /// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
 /// journal on disk: the same search started again finds there what it had already run.
-pub struct Arena<'a, S: Scenario> {
+pub struct Arena<'a, S: Simulated> {
     workloads: &'a [Box<S::Workload>],
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
@@ -47,14 +47,14 @@ pub struct Arena<'a, S: Scenario> {
 }
 
 /// Runs single episodes.
-pub(super) struct Runner<'a, S: Scenario> {
+pub(super) struct Runner<'a, S: Simulated> {
     workloads: &'a [Box<S::Workload>],
     seed: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
 }
 
-impl<S: Scenario> Runner<'_, S> {
+impl<S: Simulated> Runner<'_, S> {
     /// ln of the mean completion time in ms; +∞ if the policy strands the cluster.
     pub(super) fn run(&self, policy: &StudentPolicy<S>, split: Split, episode: u32) -> Result<f64, AugmentError> {
         if self.stop.load(Ordering::Relaxed) {
@@ -73,7 +73,7 @@ fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
     &workloads[episode as usize % workloads.len()]
 }
 
-impl<'a, S: Scenario> Arena<'a, S> {
+impl<'a, S: Simulated> Arena<'a, S> {
     /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the episodes.
     ///
     /// # Panics

@@ -19,7 +19,7 @@ use sched_distill_core::{
     model::{Guard, GuardError, Student},
     policy::PolicyError,
     rng::Split,
-    scenario::{Catalogue, Scenario, TermTemplate},
+    scenario::{Catalogue, Simulated, TermTemplate},
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -178,7 +178,7 @@ pub struct Step {
 }
 
 /// The search's state.
-struct Search<'s, 'a, S: Scenario> {
+struct Search<'s, 'a, S: Simulated> {
     arena: &'s mut Arena<'a, S>,
     params: &'s AugmentParams,
     best: Student,
@@ -198,7 +198,7 @@ struct Search<'s, 'a, S: Scenario> {
 /// # Errors
 ///
 /// See [`AugmentError`]. With a journal in the arena the same search goes on where it was stopped.
-pub fn augment<S: Scenario>(
+pub fn augment<S: Simulated>(
     arena: &mut Arena<'_, S>,
     student: &Student,
     repertoire: &Repertoire,
@@ -263,7 +263,7 @@ impl AugmentParams {
 
 /// A changed student against the best one on validation episodes that were not used before: `block` of them, and up to four
 /// times as many as long as the change looks better without being so for sure.
-fn validate<S: Scenario>(
+fn validate<S: Simulated>(
     arena: &mut Arena<'_, S>,
     changed: &Student,
     best: &Student,
@@ -285,7 +285,7 @@ fn validate<S: Scenario>(
     }
 }
 
-impl<S: Scenario> Search<'_, '_, S> {
+impl<S: Simulated> Search<'_, '_, S> {
     /// Adds the best of all small changes as long as one is confirmed.
     fn climb(&mut self, moves: &dyn Fn(&Student) -> Vec<Move>, until: u64) -> Result<(), AugmentError> {
         while self.arena.spent() < until {

@@ -10,7 +10,7 @@ use sched_distill_core::{
     model::{Model, NamedModel, Operator, Place, Slot, Student},
     policy::StudentPolicy,
     rng::Split,
-    scenario::Scenario,
+    scenario::Simulated,
 };
 use std::{
     ops::Range,
@@ -99,7 +99,7 @@ pub(super) struct Polish {
 }
 
 /// A generation under way: its candidates run side by side.
-struct Generation<'s, 'a, S: Scenario> {
+struct Generation<'s, 'a, S: Simulated> {
     arena: &'s mut Arena<'a, S>,
     episodes: Range<u32>,
     /// What was run, in no order.
@@ -113,7 +113,7 @@ struct Generation<'s, 'a, S: Scenario> {
 ///
 /// Every generation meets new training episodes, the same for all of its candidates, so that there is no set of episodes to
 /// overfit. Many candidates with few episodes each, as the mean of the better half averages their luck.
-pub(super) fn polish<S: Scenario>(
+pub(super) fn polish<S: Simulated>(
     arena: &mut Arena<'_, S>,
     (base, start): (&Student, &Student),
     polish: Polish,
@@ -169,7 +169,7 @@ pub(super) fn polish<S: Scenario>(
 }
 
 /// Mean ln of the completion time of a candidate in the generation's episodes.
-fn try_out<'s, 'a: 's, 'm, S: Scenario>(
+fn try_out<'s, 'a: 's, 'm, S: Simulated>(
     candidate: &Student,
     lock: &(impl Fn() -> MutexGuard<'m, Generation<'s, 'a, S>> + Sync),
 ) -> Result<f64, AugmentError>

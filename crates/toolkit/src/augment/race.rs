@@ -4,7 +4,7 @@
 //! make differences far less noisy than completion times themselves.
 
 use super::{Arena, AugmentError};
-use sched_distill_core::{model::Student, rng::Split, scenario::Scenario};
+use sched_distill_core::{model::Student, rng::Split, scenario::Simulated};
 use std::ops::Range;
 
 /// Mean of paired differences of ln(mean completion time), and how sure it is.
@@ -94,7 +94,7 @@ pub(super) struct Course {
 /// incumbent does, and the worse half of the rest.
 ///
 /// Returns the survivors, best first, with their differences to the incumbent.
-pub(super) fn race<S: Scenario>(
+pub(super) fn race<S: Simulated>(
     arena: &mut Arena<'_, S>,
     incumbent: &Student,
     candidates: &[Student],

@@ -10,7 +10,7 @@ use sched_distill_core::{
     model::Student,
     policy::{Policy, PolicyError, StudentPolicy},
     rng::{Split, Stream, episode_seed, hash},
-    scenario::{Decision, Observation, Scenario},
+    scenario::Simulated,
     simulation::Simulation,
 };
 use std::{
@@ -22,13 +22,13 @@ use std::{
 ///
 /// A labeller without probabilities counts as sure of its decision. Where a part of them is conditional on what was decided, it
 /// is asked about the driver's decision; if it says nothing about that, the part has no label.
-struct Labelled<S: Scenario> {
+struct Labelled<S: Simulated> {
     driver: Box<dyn Policy<S>>,
     labeller: Box<dyn Policy<S>>,
     own: S::Probabilities,
 }
 
-impl<S: Scenario> Labelled<S> {
+impl<S: Simulated> Labelled<S> {
     fn new(driver: Box<dyn Policy<S>>, labeller: Box<dyn Policy<S>>) -> Self {
         Self { driver, labeller, own: S::Probabilities::default() }
     }
@@ -36,9 +36,9 @@ impl<S: Scenario> Labelled<S> {
     /// The driver's decision and the labeller's, whose probabilities go to `p`.
     fn both(
         &mut self,
-        seen: &Observation<'_, S>,
+        seen: &S::View<'_>,
         p: &mut S::Probabilities,
-    ) -> Result<(Decision<S>, Decision<S>), PolicyError> {
+    ) -> Result<(S::Decision, S::Decision), PolicyError> {
         let label = self.labeller.decide(seen, p)?;
         S::clear(&mut self.own);
         let decision = self.driver.decide(seen, &mut self.own)?;
@@ -51,7 +51,7 @@ impl<S: Scenario> Labelled<S> {
     }
 }
 
-impl<S: Scenario> Policy<S> for Labelled<S> {
+impl<S: Simulated> Policy<S> for Labelled<S> {
     fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self::new(self.driver.fresh(), self.labeller.fresh()))
     }
@@ -61,14 +61,14 @@ impl<S: Scenario> Policy<S> for Labelled<S> {
         self.labeller.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_, S>, p: &mut S::Probabilities) -> Result<Decision<S>, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
         self.both(seen, p).map(|(decision, _)| decision)
     }
 }
 
 /// Runs students on a workload and has a teacher label what they visit. The bytes written and the regrets do not depend on
 /// the number of threads, nor on interruptions.
-pub struct LabelledRollouts<'a, S: Scenario> {
+pub struct LabelledRollouts<'a, S: Simulated> {
     /// Teacher as named by the user.
     pub teacher_id: &'a str,
     /// The teacher. It must not abstain.
@@ -85,7 +85,7 @@ pub struct LabelledRollouts<'a, S: Scenario> {
     pub stop: &'a AtomicBool,
 }
 
-impl<S: Scenario> LabelledRollouts<'_, S> {
+impl<S: Simulated> LabelledRollouts<'_, S> {
     /// Teacher and workload with the hashes of their files.
     ///
     /// # Errors
@@ -132,13 +132,13 @@ impl<S: Scenario> LabelledRollouts<'_, S> {
         horizon_ms: f64,
     ) -> Result<Vec<Regret>, RecordError> {
         let seed = episode_seed(self.seed, split, u64::from(episode));
-        let mut sim = S::start(self.workload, seed);
+        let mut sim = S::start(self.workload, S::jobs(self.workload, seed), seed);
         let mut policy = Labelled::new(student.fresh(), self.teacher.fresh());
         policy.reset(seed);
         let fail = |step, cause| self.failed("what if", episode, step, cause);
         let mut stream = Stream::new(seed, "what-if states");
         let (mut p, mut found, mut step) = (S::Probabilities::default(), Vec::new(), 0);
-        let mut kept: Vec<(usize, S::Simulator, [Decision<S>; 2])> = Vec::new();
+        let mut kept: Vec<(usize, S::Simulator, [S::Decision; 2])> = Vec::new();
         while let Some(seen) = sim.view() {
             self.check_stop()?;
             S::clear(&mut p);
@@ -181,7 +181,7 @@ impl<S: Scenario> LabelledRollouts<'_, S> {
     }
 }
 
-impl<S: Scenario> Rollouts for LabelledRollouts<'_, S> {
+impl<S: Simulated> Rollouts for LabelledRollouts<'_, S> {
     type Error = RecordError;
 
     fn record(&self, dir: &Path, drive: &Drive<'_>) -> Result<Trace, RecordError> {
@@ -232,9 +232,9 @@ impl<S: Scenario> Rollouts for LabelledRollouts<'_, S> {
 }
 
 /// Job-time from now to the horizon if `decision` is carried out and `policy` then goes on, ms.
-fn job_time_after<S: Scenario>(
+fn job_time_after<S: Simulated>(
     mut sim: S::Simulator,
-    decision: Decision<S>,
+    decision: S::Decision,
     policy: &mut dyn Policy<S>,
     horizon_ms: f64,
 ) -> Result<f64, EpisodeCause> {
@@ -259,11 +259,7 @@ mod tests {
         trace::{Choice, LevelTable},
     };
 
-    use sched_distill_dag::{
-        Dag, Probabilities,
-        feature::feature_set,
-        simulator::{Decision, Simulator},
-    };
+    use sched_distill_dag::{Dag, Decision, Probabilities, feature::feature_set, simulator::Simulator};
 
     const WORKLOAD: &str = "builtin,jobs=5,executors=4,rate=2e-4";
     const TEACHER: &str = "sjf-cp,temperature=0.3";

@@ -5,7 +5,7 @@ use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::{Answer, ChoiceRows, Decision, Observation, Questions, Scenario},
+    scenario::{Answer, ChoiceRows, Questions, Simulated},
     simulation::{Outcome, Simulation, TaskRun},
 };
 use std::{convert::Infallible, error::Error};
@@ -77,11 +77,11 @@ pub struct EpisodeId {
 /// # Errors
 ///
 /// A policy that cannot answer or answers something illegal. A stranded cluster is no error but an outcome.
-pub fn run_episode<S: Scenario>(
+pub fn run_episode<S: Simulated>(
     workload: &S::Workload,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
-    mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities),
+    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &S::Probabilities),
 ) -> Result<EpisodeRun, EpisodeError> {
     let run = try_episode(workload, policy, id, Timeline::Dropped, |seen, decision, p| {
         on_decision(seen, decision, p);
@@ -98,15 +98,15 @@ pub(super) enum Timeline {
 }
 
 /// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
-pub(super) fn try_episode<S: Scenario, E>(
+pub(super) fn try_episode<S: Simulated, E>(
     workload: &S::Workload,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
     timeline: Timeline,
-    mut on_decision: impl FnMut(&Observation<'_, S>, Decision<S>, &S::Probabilities) -> Result<(), E>,
+    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &S::Probabilities) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
-    let mut sim = S::start(workload, seed);
+    let mut sim = S::start(workload, S::jobs(workload, seed), seed);
     if timeline == Timeline::Kept {
         sim.record_timeline();
     }
@@ -137,7 +137,7 @@ pub(super) fn try_episode<S: Scenario, E>(
 
 /// Collects the choices of episodes, level by level, until they are flushed.
 #[derive(Clone, Debug)]
-pub struct ChoiceLog<S: Scenario> {
+pub struct ChoiceLog<S: Simulated> {
     abstains: bool,
     questions: S::Questions,
     /// Places of the candidates that lead to the choice at hand.
@@ -149,7 +149,7 @@ pub struct ChoiceLog<S: Scenario> {
     next_id: Vec<u64>,
 }
 
-impl<S: Scenario> ChoiceLog<S> {
+impl<S: Simulated> ChoiceLog<S> {
     /// An empty log for a policy that may or may not abstain.
     #[must_use]
     pub fn new(abstains: bool) -> Self {
@@ -171,8 +171,8 @@ impl<S: Scenario> ChoiceLog<S> {
         &mut self,
         episode: u32,
         step: u32,
-        seen: &Observation<'_, S>,
-        decision: Decision<S>,
+        seen: &S::View<'_>,
+        decision: S::Decision,
         probabilities: &S::Probabilities,
     ) {
         self.questions.update(seen);
@@ -186,7 +186,7 @@ impl<S: Scenario> ChoiceLog<S> {
     }
 
     /// Appends the choice at the present path, and those that follow each of its candidates.
-    fn descend(&mut self, seen: &Observation<'_, S>, answer: &Answer<'_, S>, mut header: ChoiceHeader) {
+    fn descend(&mut self, seen: &S::View<'_>, answer: &Answer<'_, S>, mut header: ChoiceHeader) {
         let level = self.path.len();
         let Some(mut rows) = self.rows.get_mut(level).map(std::mem::take) else { return };
         if self.questions.choice(seen, &self.path, answer, self.abstains, &mut rows) {

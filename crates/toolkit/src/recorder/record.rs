@@ -8,7 +8,7 @@ use crate::trace::{
     EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, Shard, Source, TimelineRow, TraceError, TraceWriter,
 };
 use rayon::prelude::*;
-use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, scenario::Scenario};
+use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, scenario::Simulated};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -23,7 +23,7 @@ const EPISODES_PER_PART: u32 = 4;
 const ROWS_PER_GROUP: usize = 1 << 15;
 
 /// What to record.
-pub struct RecordRequest<'a, S: Scenario> {
+pub struct RecordRequest<'a, S: Simulated> {
     /// Policy as named by the user.
     pub policy_id: &'a str,
     /// The policy.
@@ -44,7 +44,7 @@ pub struct RecordRequest<'a, S: Scenario> {
     pub force: bool,
 }
 
-impl<S: Scenario> RecordRequest<'_, S> {
+impl<S: Simulated> RecordRequest<'_, S> {
     /// Number of episodes of the shard.
     #[must_use]
     pub fn shard_episodes(&self) -> u32 {
@@ -78,7 +78,7 @@ pub struct Recording {
 }
 
 /// Who drives, where that is not simply the request's policy.
-pub(super) struct Driving<'a, S: Scenario> {
+pub(super) struct Driving<'a, S: Simulated> {
     /// Number of the first episode.
     pub(super) first_episode: u32,
     /// What the manifest says.
@@ -123,7 +123,7 @@ pub enum RecordError {
 /// # Errors
 ///
 /// See [`RecordError`].
-pub fn record<S: Scenario>(
+pub fn record<S: Simulated>(
     dir: &Path,
     request: &RecordRequest<'_, S>,
     progress: &dyn Progress,
@@ -138,7 +138,7 @@ pub fn record<S: Scenario>(
 }
 
 /// The same, driven by other policies.
-pub(super) fn record_driven<S: Scenario>(
+pub(super) fn record_driven<S: Simulated>(
     dir: &Path,
     request: &RecordRequest<'_, S>,
     driving: &Driving<'_, S>,
@@ -191,7 +191,7 @@ pub(super) fn record_driven<S: Scenario>(
     Ok(Recording { parts, planned, missing, manifest })
 }
 
-fn record_part<S: Scenario>(
+fn record_part<S: Simulated>(
     writer: &TraceWriter,
     part: u32,
     request: &RecordRequest<'_, S>,
@@ -224,7 +224,12 @@ fn record_part<S: Scenario>(
     Ok(file.finish()?)
 }
 
-fn add_episode<S: Scenario>(file: &mut PartWriter<'_>, request: &RecordRequest<'_, S>, driver: &str, run: &EpisodeRun) {
+fn add_episode<S: Simulated>(
+    file: &mut PartWriter<'_>,
+    request: &RecordRequest<'_, S>,
+    driver: &str,
+    run: &EpisodeRun,
+) {
     let (episode, outcome) = (run.episode, &run.outcome);
     let row = EpisodeRow {
         episode,
@@ -262,7 +267,7 @@ fn add_episode<S: Scenario>(file: &mut PartWriter<'_>, request: &RecordRequest<'
 /// # Errors
 ///
 /// A file that cannot be read.
-pub fn policy_source<S: Scenario>(id: &str, policy: &dyn Policy<S>) -> Result<Source, RecordError> {
+pub fn policy_source<S: Simulated>(id: &str, policy: &dyn Policy<S>) -> Result<Source, RecordError> {
     let mut source = source(id, &policy.files())?;
     source.files.extend(policy.fingerprint());
     Ok(source)
@@ -273,7 +278,7 @@ pub fn policy_source<S: Scenario>(id: &str, policy: &dyn Policy<S>) -> Result<So
 /// # Errors
 ///
 /// A file that cannot be read.
-pub fn workload_source<S: Scenario>(id: &str, workload: &S::Workload) -> Result<Source, RecordError> {
+pub fn workload_source<S: Simulated>(id: &str, workload: &S::Workload) -> Result<Source, RecordError> {
     source(id, &S::workload_files(workload))
 }
 
@@ -289,10 +294,7 @@ fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
 mod tests {
     use super::*;
     use sched_distill_core::policy::PolicyError;
-    use sched_distill_dag::{
-        Dag, Probabilities,
-        simulator::{Decision, Observation},
-    };
+    use sched_distill_dag::{Dag, Decision, Probabilities, View};
     use std::sync::{Arc, atomic::AtomicUsize};
 
     /// The largest number of episodes that were run but not yet part of a finished part.
@@ -348,7 +350,7 @@ mod tests {
             Box::new(Self { rule: self.rule.fresh(), decisions, stop })
         }
 
-        fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+        fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
             if self.decisions.fetch_add(1, Ordering::Relaxed) == 9 {
                 self.stop.store(true, Ordering::Relaxed);
             }

@@ -2,7 +2,7 @@
 
 use super::episode::{EpisodeError, EpisodeId, EpisodeRun, Timeline, try_episode};
 use rayon::prelude::*;
-use sched_distill_core::{policy::Policy, rng::Split, scenario::Scenario};
+use sched_distill_core::{policy::Policy, rng::Split, scenario::Simulated};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a long run tells while it goes on. Called from several threads.
@@ -52,7 +52,7 @@ pub struct Episodes {
 /// # Errors
 ///
 /// A failing episode, or an interruption through `stop`.
-pub fn rollouts<S: Scenario>(
+pub fn rollouts<S: Simulated>(
     workload: &S::Workload,
     name: &str,
     policy: &dyn Policy<S>,

@@ -10,10 +10,7 @@ use sched_distill_core::{
     simulation::{Outcome, Simulation as _},
 };
 use sched_distill_dag::{
-    Dag, Probabilities,
-    network::DecimaPolicy,
-    simulator::{Decision, Observation, Simulator},
-    workload::Workload,
+    Dag, Decision, Probabilities, View, network::DecimaPolicy, simulator::Simulator, workload::Workload,
 };
 use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 
@@ -97,7 +94,7 @@ pub(super) fn play(
 }
 
 /// A decision as an entry of the network's lists; nothing to learn where a teacher abstains, which the network cannot.
-fn step(seen: &Observation<'_>, lesson: Decision) -> Option<Step> {
+fn step(seen: &View<'_>, lesson: Decision) -> Option<Step> {
     let Decision::Assign { stage, executors } = lesson else { return None };
     let place = seen.schedulable().binary_search(&stage).ok()?;
     let amounts = seen.room(stage.job);
@@ -130,7 +127,7 @@ fn settle(experience: &mut Experience, sim: &Simulator, now_ms: f64, discount: f
 }
 
 /// Job-time that the work at hand takes, s: one job after the other, the least work first, on all executors.
-fn backlog(seen: &Observation<'_>, discount: f64, work: &mut Vec<f64>) -> f64 {
+fn backlog(seen: &View<'_>, discount: f64, work: &mut Vec<f64>) -> f64 {
     work.clear();
     let of_job = |&job: &u32| seen.job(job).active_stages().map(|s| s.work_ms()).sum::<f64>();
     work.extend(seen.active_jobs().iter().map(of_job));
@@ -186,7 +183,7 @@ mod tests {
             fn fresh(&self) -> Box<dyn Policy<Dag>> {
                 Box::new(Idle)
             }
-            fn decide(&mut self, seen: &Observation<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
                 // One executor for the first job, and never again.
                 Ok(match seen.time_ms() {
                     0.0 => Decision::Assign { stage: seen.schedulable()[0], executors: 1 },

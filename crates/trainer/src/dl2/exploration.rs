@@ -2,10 +2,7 @@
 //! the authors' simulator).
 
 use sched_distill_core::rng::Stream;
-use sched_distill_training::{
-    network::Dl2Policy,
-    simulator::{Observation, Task},
-};
+use sched_distill_training::{Task, View, network::Dl2Policy};
 
 /// Actions of each task below which it is tried, as a share of all.
 const RARE: f64 = 1e-3;
@@ -29,7 +26,7 @@ impl Explorer {
     }
 
     /// The place of the action to take among the legal ones; `chosen` if the policy is to have its way.
-    pub(super) fn overrule(&mut self, seen: &Observation<'_>, policy: &Dl2Policy, chosen: usize) -> usize {
+    pub(super) fn overrule(&mut self, seen: &View<'_>, policy: &Dl2Policy, chosen: usize) -> usize {
         if self.slot.0 != seen.slot() {
             let explores = self.stream.uniform() < self.share;
             let limits = [self.stream.uniform_in(3.0, 5.0), self.stream.uniform_in(3.0, 7.0)];
@@ -46,7 +43,7 @@ impl Explorer {
     }
 
     /// The action that the state suggests, whether it is legal or not.
-    fn wish(&mut self, seen: &Observation<'_>, policy: &Dl2Policy) -> Option<u32> {
+    fn wish(&mut self, seen: &View<'_>, policy: &Dl2Policy) -> Option<u32> {
         let jobs = policy.window().jobs();
         let action = |column: usize, task: Task| (3 * column + task as usize) as u32;
         let size = |&id: &u32| seen.job(id).workers() + seen.job(id).servers();

@@ -13,10 +13,7 @@ use sched_distill_core::{
 };
 use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
-    Probabilities, Training,
-    network::Dl2Policy,
-    simulator::{Decision, Observation, Simulator},
-    workload::TrainingWorkload,
+    Decision, Probabilities, Training, View, network::Dl2Policy, simulator::Simulator, workload::TrainingWorkload,
 };
 
 /// Who decides, and whose decisions are to be learned.
@@ -77,7 +74,7 @@ pub(super) fn play(
 
 /// The decision to carry out; what is to be learned goes to `experience`.
 fn decide(
-    seen: &Observation<'_>,
+    seen: &View<'_>,
     network: &mut Dl2Policy,
     lead: &mut Lead<'_>,
     explorer: Option<&mut Explorer>,
@@ -133,7 +130,7 @@ struct Meter {
 }
 
 impl Meter {
-    fn before(&mut self, seen: &Observation<'_>, reward: Reward) {
+    fn before(&mut self, seen: &View<'_>, reward: Reward) {
         self.time = reward == Reward::Time;
         self.slot_ms = [seen.time_ms(), seen.cluster().slot_ms()];
         self.jobs.clear();

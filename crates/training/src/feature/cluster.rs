@@ -1,7 +1,7 @@
 //! Cluster level: go on, or close the slot?
 
 use super::{Extractor, snapshot::Gain};
-use crate::simulator::Observation;
+use crate::state::View;
 use sched_distill_core::feature::Base;
 
 pub(super) const BASE: &[Base] = &[
@@ -61,12 +61,12 @@ pub(super) const BASE: &[Base] = &[
 
 impl Extractor {
     /// Takes in a new question; the row functions then refer to it.
-    pub fn update(&mut self, seen: &Observation<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         self.snapshot.update(seen);
     }
 
     /// Appends a row for going on, if any job could get something, and one for closing the slot; returns their number.
-    pub fn cluster_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
+    pub fn cluster_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
         let jobs = seen.live_jobs().len() as f64;
         let (best, saved_by_one) = s.best();

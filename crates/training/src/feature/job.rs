@@ -2,8 +2,8 @@
 
 use super::{Candidate, Extractor, snapshot::best_ms};
 use crate::{
-    simulator::{JobView, Observation, Task},
-    workload::JOB_TYPES,
+    cluster::JOB_TYPES,
+    state::{JobView, Task, View},
 };
 use sched_distill_core::feature::{Base, Ratio};
 
@@ -76,7 +76,7 @@ pub(super) fn servers_per_worker(workers: u32, servers: u32) -> f64 {
 
 impl Extractor {
     /// Appends one row per candidate job, in order of arrival; returns their number.
-    pub fn job_rows(&mut self, seen: &Observation<'_>, out: &mut Vec<f32>) -> usize {
+    pub fn job_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
         self.job.clear();
         let (free, capacity) = (f64::from(seen.free()[1]), f64::from(seen.cluster().capacity()[1]));

@@ -1,6 +1,6 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
-use crate::simulator::{JobView, Observation, Task};
+use crate::state::{JobView, Task, View};
 
 /// Longest time that a job is said to need still, ms: jobs without a worker or a server would need for ever.
 const LONGEST_MS: f64 = 1e9;
@@ -105,7 +105,7 @@ pub(super) struct Wishes {
 
 impl Snapshot {
     /// Takes in the cluster at a question.
-    pub fn update(&mut self, seen: &Observation<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         self.candidates.clear();
         (self.idle, self.tasks, self.fewest, self.most, self.work_ms) = (0, 0, u32::MAX, 0, 0.0);
         self.wishes = Wishes::default();
@@ -168,7 +168,7 @@ impl Snapshot {
 }
 
 /// A live job with what each task would do for it, whether or not it may have any.
-fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bool; 3]) -> Candidate {
+fn candidate(seen: &View<'_>, job: &JobView<'_>, place: usize, legal: [bool; 3]) -> Candidate {
     let speed = job.speed();
     let left_ms = time_ms(seen, job, speed);
     let (lacks_worker, lacks_server) = (job.workers() == 0, job.servers() == 0);
@@ -191,13 +191,13 @@ fn candidate(seen: &Observation<'_>, job: &JobView<'_>, place: usize, legal: [bo
 }
 
 /// Time that a job needs still at some speed, ms; at most [`LONGEST_MS`].
-fn time_ms(seen: &Observation<'_>, job: &JobView<'_>, speed: f64) -> f64 {
+fn time_ms(seen: &View<'_>, job: &JobView<'_>, speed: f64) -> f64 {
     // A job that takes longer than was believed is about to end, as far as one can know.
     let epochs = job.remaining_epochs().max(0.0);
     if speed > 0.0 { (epochs / speed * seen.cluster().slot_ms()).min(LONGEST_MS) } else { LONGEST_MS }
 }
 
 /// Time that a job needs still at its best, ms.
-pub(super) fn best_ms(seen: &Observation<'_>, job: &JobView<'_>) -> f64 {
+pub(super) fn best_ms(seen: &View<'_>, job: &JobView<'_>) -> f64 {
     time_ms(seen, job, job.best_speed())
 }

@@ -4,7 +4,7 @@ use super::{
     Extractor,
     job::{servers_per_worker, type_flags},
 };
-use crate::simulator::{Observation, Task};
+use crate::state::{Task, View};
 use sched_distill_core::feature::Base;
 
 pub(super) const BASE: &[Base] = &[
@@ -65,7 +65,7 @@ pub(super) const BASE: &[Base] = &[
 impl Extractor {
     /// Appends one row per task that candidate job number `candidate` may have, in the order of [`Task::ALL`]; returns their
     /// number.
-    pub fn task_rows(&mut self, seen: &Observation<'_>, candidate: usize, out: &mut Vec<f32>) -> usize {
+    pub fn task_rows(&mut self, seen: &View<'_>, candidate: usize, out: &mut Vec<f32>) -> usize {
         let candidate = &self.snapshot.candidates()[candidate];
         let job = seen.job(candidate.job);
         let (workers, servers) = (job.workers(), job.servers());

@@ -23,7 +23,7 @@ mod queue;
 mod tetris;
 pub mod window;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests;
 
 pub use optimus::Optimus;

@@ -1,6 +1,6 @@
 //! Optimus (Peng et al., EuroSys 2018) as the DL2 simulator has it: the greatest marginal gain goes next.
 
-use crate::simulator::{Decision, JobView, Observation, Task};
+use crate::state::{Decision, JobView, Task, View};
 
 /// Gives one worker or one parameter server at a time to the job that saves the most remaining time by it.
 ///
@@ -54,7 +54,7 @@ fn gain(rest: f64, now: f64, then: f64) -> f64 {
 
 impl Optimus {
     /// Answers a question. Within a slot it remembers gains.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         let live = seen.live_jobs();
         if seen.slot() != self.slot || seen.used() == [0; 2] || self.wishes.len() != live.len() {
             self.slot = seen.slot();

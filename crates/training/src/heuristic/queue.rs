@@ -1,10 +1,10 @@
 //! Heuristics that serve the jobs in some order, a worker and a parameter server at a time: DRF, FIFO and two SRTF.
 
-use crate::simulator::{Decision, JobView, Observation, Task};
+use crate::state::{Decision, JobView, Task, View};
 
 /// A worker and a parameter server for the first job, by `key` and then by arrival, that may still have both; nothing if there
 /// is none or if they do not fit the head node.
-fn first_by(seen: &Observation<'_>, key: impl Fn(JobView<'_>) -> f64) -> Decision {
+fn first_by(seen: &View<'_>, key: impl Fn(JobView<'_>) -> f64) -> Decision {
     let (mut first, mut least) = (None, f64::INFINITY);
     for &job in seen.live_jobs() {
         let view = seen.job(job);
@@ -28,7 +28,7 @@ pub struct Drf;
 
 impl Drf {
     /// Answers a question.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         first_by(seen, |job| job.dominant_share())
     }
 }
@@ -39,7 +39,7 @@ pub struct Fifo;
 
 impl Fifo {
     /// Answers a question.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         first_by(seen, |_| 0.0)
     }
 }
@@ -51,7 +51,7 @@ pub struct Srtf;
 
 impl Srtf {
     /// Answers a question.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         first_by(seen, |job| job.remaining_share())
     }
 }
@@ -63,7 +63,7 @@ pub struct TrueSrtf;
 
 impl TrueSrtf {
     /// Answers a question.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         first_by(seen, |job| match job.best_speed() {
             best if best > 0.0 => job.remaining_epochs() / best,
             _ => f64::INFINITY,

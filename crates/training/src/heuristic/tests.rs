@@ -5,7 +5,8 @@ use super::{
     window::{Window, next_bundle},
 };
 use crate::{
-    simulator::{Decision, Observation, Simulator, Task},
+    simulator::Simulator,
+    state::{Decision, Task, View},
     workload::TrainingWorkload,
 };
 use sched_distill_core::simulation::Outcome;
@@ -14,7 +15,7 @@ fn open(spec: &str) -> TrainingWorkload {
     TrainingWorkload::open(&spec.parse().unwrap()).unwrap()
 }
 
-fn run(workload: &TrainingWorkload, seed: u64, decide: &mut dyn FnMut(&Observation<'_>) -> Decision) -> Outcome {
+fn run(workload: &TrainingWorkload, seed: u64, decide: &mut dyn FnMut(&View<'_>) -> Decision) -> Outcome {
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
     while let Some(seen) = sim.view() {
         let decision = decide(&seen);
@@ -23,7 +24,7 @@ fn run(workload: &TrainingWorkload, seed: u64, decide: &mut dyn FnMut(&Observati
     sim.outcome().unwrap()
 }
 
-type Heuristic = (&'static str, Box<dyn FnMut(&Observation<'_>) -> Decision>);
+type Heuristic = (&'static str, Box<dyn FnMut(&View<'_>) -> Decision>);
 
 fn heuristics() -> Vec<Heuristic> {
     let (mut tetris, mut optimus) = (Tetris::default(), Optimus::default());
@@ -91,7 +92,7 @@ fn actions_and_decisions_answer_each_other() {
     for (action, &allowed) in mask.iter().enumerate() {
         let decision = window.decision(action).unwrap();
         assert_eq!(window.action(decision), Some(action));
-        assert_eq!(sim.validate(decision).is_ok(), allowed);
+        assert_eq!(sim.check(decision).is_ok(), allowed);
     }
     assert_eq!(window.decision(13), None);
     assert_eq!(window.action(Decision::Add { job: 1, task: Task::Both, node: None }), None);

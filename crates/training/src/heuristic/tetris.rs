@@ -1,6 +1,6 @@
 //! Tetris (Grandl et al., SIGCOMM 2014) as the DL2 simulator has it: packing, and little remaining work.
 
-use crate::simulator::{Decision, Observation, Task};
+use crate::state::{Decision, Task, View};
 
 /// Fills the nodes in order of their number. On a node the job with the best score gets a worker and a parameter server until
 /// they do not fit.
@@ -16,7 +16,7 @@ pub struct Tetris {
 
 impl Tetris {
     /// Answers a question. Within a slot it remembers which nodes it has left behind.
-    pub fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    pub fn decide(&mut self, seen: &View<'_>) -> Decision {
         if seen.slot() != self.slot || seen.used() == [0; 2] {
             *self = Self { slot: seen.slot(), node: 0 };
         }
@@ -32,7 +32,7 @@ impl Tetris {
 }
 
 /// The job with the greatest score, the first among equals, that may have both tasks.
-fn best(seen: &Observation<'_>, free: [u32; 2]) -> Option<u32> {
+fn best(seen: &View<'_>, free: [u32; 2]) -> Option<u32> {
     let terms = |job: u32| {
         let view = seen.job(job);
         let request = view.request(Task::Both);
@@ -59,7 +59,7 @@ fn best(seen: &Observation<'_>, free: [u32; 2]) -> Option<u32> {
     best
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests {
     use super::*;
     use crate::{simulator::Simulator, workload::TrainingWorkload};

@@ -4,7 +4,7 @@
 //! there are `3K + 1` actions: for column `k`, action `3k` adds a worker, `3k + 1` a parameter server, `3k + 2` both; the last
 //! one closes the slot. Before the first action of a slot comes a round of bundles, see [`next_bundle`].
 
-use crate::simulator::{Decision, JobView, Observation, Placement, Task};
+use crate::state::{Decision, JobView, Placement, Task, View};
 
 /// Rows of the state: type (from 1), slots since arrival, remaining share, dominant share, workers, parameter servers.
 pub const ROWS: usize = 6;
@@ -12,7 +12,7 @@ pub const ROWS: usize = 6;
 /// The jobs in the columns. Its buffer is used again for the next question.
 ///
 /// ```
-/// use sched_distill_training::{heuristic::window::Window, simulator::{Decision, Simulator, Task}, workload::TrainingWorkload};
+/// use sched_distill_training::{Decision, Task, heuristic::window::Window, simulator::Simulator, workload::TrainingWorkload};
 /// use sched_distill_core::spec::Spec;
 /// let workload = TrainingWorkload::open(&"builtin,jobs=9".parse::<Spec>()?)?;
 /// let sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
@@ -50,7 +50,7 @@ impl Window {
     }
 
     /// Takes in the jobs of a question.
-    pub fn look(&mut self, seen: &Observation<'_>) {
+    pub fn look(&mut self, seen: &View<'_>) {
         let wants = |job: &&u32| {
             let view = seen.job(**job);
             view.can_take(Task::Worker) || view.can_take(Task::Server)
@@ -66,13 +66,13 @@ impl Window {
     }
 
     /// Writes the state of the question that was looked at to `out`, row after row, [`ROWS`] by the width; 0 in empty columns.
-    pub fn write_state(&self, seen: &Observation<'_>, out: &mut Vec<f32>) {
+    pub fn write_state(&self, seen: &View<'_>, out: &mut Vec<f32>) {
         self.write_state_with(seen, |job| job.dominant_share(), out);
     }
 
     /// The same with another row of shares. DL2 takes the labels of its supervised warm-up from states whose dominant shares are
     /// left over from the slot before until a job gets its first task.
-    pub fn write_state_with(&self, seen: &Observation<'_>, share: impl Fn(JobView<'_>) -> f64, out: &mut Vec<f32>) {
+    pub fn write_state_with(&self, seen: &View<'_>, share: impl Fn(JobView<'_>) -> f64, out: &mut Vec<f32>) {
         out.clear();
         out.resize(ROWS * self.width, 0.0);
         for (place, &job) in self.jobs.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Window {
     }
 
     /// Writes to `out` which actions may be chosen. The maxima decide, not the room on the nodes; the last action always may be.
-    pub fn write_mask(&self, seen: &Observation<'_>, out: &mut Vec<bool>) {
+    pub fn write_mask(&self, seen: &View<'_>, out: &mut Vec<bool>) {
         out.clear();
         out.extend(self.jobs.iter().flat_map(|&job| Task::ALL.map(|task| seen.job(job).can_take(task))));
         out.resize(3 * self.width, false);
@@ -134,7 +134,7 @@ pub fn column(job: JobView<'_>, share: f64) -> [f32; ROWS] {
 /// The round is on as long as nothing but such bundles has been placed. A job that was passed over for want of room is not
 /// come back to.
 #[must_use]
-pub fn next_bundle(seen: &Observation<'_>) -> Option<Decision> {
+pub fn next_bundle(seen: &View<'_>) -> Option<Decision> {
     let mut from = 0;
     for tasks in seen.placements().chunks(2) {
         let [worker, server] = tasks else { return None };

@@ -5,7 +5,7 @@ mod policy;
 mod pooled;
 mod weights;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "simulate"))]
 mod tests;
 
 pub use policy::Dl2Policy;
@@ -14,7 +14,7 @@ pub use weights::{Dl2Form, Dl2Shape, Dl2Weights, WINDOW};
 
 use crate::{
     heuristic::window::{self, ROWS, Window},
-    simulator::Observation,
+    state::View,
 };
 use sched_distill_core::network::{NeuralError, dense::Kernel};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Dl2 {
     ///
     /// [`NeuralError::Input`] if a job is of a type beyond those that the network tells apart, or if the window is wider than a
     /// flat network's.
-    pub fn read(&mut self, seen: &Observation<'_>, window: &Window) -> Result<(), NeuralError> {
+    pub fn read(&mut self, seen: &View<'_>, window: &Window) -> Result<(), NeuralError> {
         let shape = self.weights.shape();
         let fail = |reason: String| Err(NeuralError::Input { network: "dl2", reason });
         if shape.form == Dl2Form::Flat && window.jobs().len() > shape.window {

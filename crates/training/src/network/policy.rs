@@ -4,7 +4,7 @@ use super::{Dl2, Dl2Weights};
 use crate::{
     Probabilities, Training, certain,
     heuristic::window::{Window, next_bundle},
-    simulator::{Decision, Observation, Task},
+    state::{Decision, Task, View},
 };
 use sched_distill_core::{
     network::{NeuralError, Tensors},
@@ -97,7 +97,7 @@ impl Dl2Policy {
 
     /// The next decision that is not the network's: one of the round of bundles, or closing the slot because no job can take
     /// more. After `None` the window has looked at the question.
-    pub fn without_network(&mut self, seen: &Observation<'_>) -> Option<Decision> {
+    pub fn without_network(&mut self, seen: &View<'_>) -> Option<Decision> {
         next_bundle(seen).or_else(|| {
             self.look(seen);
             self.window.jobs().is_empty().then_some(Decision::Close)
@@ -105,7 +105,7 @@ impl Dl2Policy {
     }
 
     /// Lets the window look at a question without the round of bundles.
-    pub fn look(&mut self, seen: &Observation<'_>) {
+    pub fn look(&mut self, seen: &View<'_>) {
         self.window.look(seen);
     }
 
@@ -120,7 +120,7 @@ impl Dl2Policy {
     }
 
     /// What the network does, as a place among [`Self::legal_actions`]; the task may not fit. The window must have looked.
-    pub fn act(&mut self, seen: &Observation<'_>) -> Result<usize, PolicyError> {
+    pub fn act(&mut self, seen: &View<'_>) -> Result<usize, PolicyError> {
         self.network.read(seen, &self.window)?;
         self.legal.clear();
         for (column, &job) in self.window.jobs().iter().enumerate() {
@@ -147,7 +147,7 @@ impl Dl2Policy {
     }
 
     /// The decision that an action of the last question comes to: one that does not fit closes the slot.
-    pub fn carried_out(&self, seen: &Observation<'_>, action: u32) -> Decision {
+    pub fn carried_out(&self, seen: &View<'_>, action: u32) -> Decision {
         let Some(&job) = self.window.jobs().get(action as usize / 3) else { return Decision::Close };
         let task = Task::ALL[action as usize % 3];
         if seen.fits(job, task) { Decision::Add { job, task, node: None } } else { Decision::Close }
@@ -163,7 +163,7 @@ impl Policy<Training> for Dl2Policy {
         self.picker.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &Observation<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
         if let Some(decision) = self.without_network(seen) {
             certain(seen, decision, &mut p.action);
             return Ok(decision);

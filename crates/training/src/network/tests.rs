@@ -4,7 +4,8 @@ use super::{pooled::POOL, weights::WINDOW, *};
 use crate::{
     Probabilities,
     heuristic::window::{Window, next_bundle},
-    simulator::{Decision, Simulator, Task},
+    simulator::Simulator,
+    state::{Decision, Task},
     workload::TrainingWorkload,
 };
 use sched_distill_core::{
@@ -73,7 +74,7 @@ fn plain(shape: Dl2Shape, tensors: &Tensors, network: &str, columns: &[[f32; ROW
 }
 
 /// Runs a policy on a small cluster; `check` sees every question before it is answered.
-fn run(policy: &mut Dl2Policy, mut check: impl FnMut(&Observation<'_>, &mut Dl2Policy)) {
+fn run(policy: &mut Dl2Policy, mut check: impl FnMut(&View<'_>, &mut Dl2Policy)) {
     let workload =
         TrainingWorkload::open(&"builtin,nodes=6,jobs=14,max=4".parse::<Spec>().expect("a spec")).expect("opens");
     let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(3), 3);

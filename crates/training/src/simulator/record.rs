@@ -1,6 +1,7 @@
 //! What happened slot by slot, for schedule pictures and tests.
 
-use super::state::{JobState, Placement, Simulator, Task};
+use super::state::{JobRun, Simulator};
+use crate::state::{Job, Placement, Task};
 use sched_distill_core::simulation::TaskRun;
 
 /// What a live job had and did in a slot.
@@ -35,24 +36,25 @@ impl SlotRecord {
     /// The record of a slot about to pass.
     pub(super) fn before(sim: &Simulator) -> Self {
         let job = |&job: &u32| {
-            let state = &sim.states[job as usize];
-            JobSlot { job, workers: state.workers, servers: state.servers, progress: state.progress }
+            let &Job { workers, servers, progress, .. } = &sim.state.jobs[job as usize];
+            JobSlot { job, workers, servers, progress }
         };
-        let share = |resource: usize| f64::from(sim.used[resource]) / f64::from(sim.capacity[resource].max(1));
+        let share =
+            |resource: usize| f64::from(sim.state.used[resource]) / f64::from(sim.state.capacity[resource].max(1));
         Self {
-            slot: sim.slot,
-            jobs: sim.live.iter().map(job).collect(),
-            tasks: sim.placements.clone(),
+            slot: sim.state.slot,
+            jobs: sim.state.live.iter().map(job).collect(),
+            tasks: sim.state.placements.clone(),
             reward: 0.0,
             utilisation: [share(0), share(1)],
         }
     }
 
     /// Enters what the slot brought.
-    pub(super) fn finish(&mut self, states: &[JobState], reward: f64) {
+    pub(super) fn finish(&mut self, jobs: &[Job], reward: f64) {
         self.reward = reward;
         for job in &mut self.jobs {
-            job.progress = states[job.job as usize].progress;
+            job.progress = jobs[job.job as usize].progress;
         }
     }
 }
@@ -60,7 +62,8 @@ impl SlotRecord {
 impl Simulator {
     /// Keeps the task runs of the rest of the episode for [`Simulator::task_runs`].
     pub fn record_timeline(&mut self) {
-        let (places, nodes, slot_ms) = (self.cluster.places(), self.nodes.len(), self.cluster.slot_ms());
+        let cluster = &self.state.cluster;
+        let (places, nodes, slot_ms) = (cluster.places(), cluster.nodes, cluster.slot_ms());
         self.timeline.get_or_insert_with(|| Timeline {
             places,
             slot_ms,
@@ -71,7 +74,7 @@ impl Simulator {
     }
 
     /// Task runs in order of their start, a lane per place of a node (node · places + place, see
-    /// [`crate::workload::TrainingCluster::places`]); part 0 is workers, 1 parameter servers. Empty unless [`Simulator::record_timeline`] was called. Tasks of the open slot are not in it.
+    /// [`crate::cluster::TrainingCluster::places`]); part 0 is workers, 1 parameter servers. Empty unless [`Simulator::record_timeline`] was called. Tasks of the open slot are not in it.
     #[must_use]
     pub fn task_runs(&self) -> &[TaskRun] {
         self.timeline.as_ref().map_or(&[], |t| &t.runs)
@@ -104,13 +107,13 @@ pub(super) struct Timeline {
 impl Timeline {
     /// Takes in the tasks of a slot that has passed. On a node, tasks keep the places that the same part of their job had in the
     /// slot before, as far as they can.
-    pub(super) fn push(&mut self, slot: u32, placements: &[Placement], states: &[JobState]) {
+    pub(super) fn push(&mut self, slot: u32, placements: &[Placement], runs: &[JobRun]) {
         let start_ms = f64::from(slot) * self.slot_ms;
         let part = |task: Task| u32::from(task == Task::Server);
         self.order.clear();
         self.order.extend(placements.iter().map(|p| (p.node, p.job, part(p.task))));
         self.order.sort_unstable();
-        let end_ms = |job: u32| match states[job as usize].completion {
+        let end_ms = |job: u32| match runs[job as usize].completion {
             completion if completion.is_nan() => start_ms + self.slot_ms,
             completion => completion * self.slot_ms,
         };

@@ -1,7 +1,7 @@
 //! Properties that hold whatever is decided.
 
-use super::{Decision, Observation, SimError, Simulator, Task};
-use crate::workload::TrainingWorkload;
+use super::Simulator;
+use crate::{Decision, DecisionError, Task, View, workload::TrainingWorkload};
 use sched_distill_core::{rng::Stream, simulation::Simulation as _};
 
 fn open(spec: &str) -> TrainingWorkload {
@@ -13,7 +13,7 @@ fn simulator(workload: &TrainingWorkload, seed: u64) -> Simulator {
 }
 
 /// Any decision, legal or not; [`Decision::Close`] with the given probability.
-fn random(seen: &Observation<'_>, stream: &mut Stream, close: f64) -> Decision {
+fn random(seen: &View<'_>, stream: &mut Stream, close: f64) -> Decision {
     if stream.uniform() < close {
         return Decision::Close;
     }
@@ -28,7 +28,7 @@ fn all(sim: &Simulator) -> String {
 }
 
 /// What the tasks placed in this slot take must be what nodes and jobs say.
-fn check_books(seen: &Observation<'_>) {
+fn check_books(seen: &View<'_>) {
     let cluster = seen.cluster();
     let mut used = vec![[0; 2]; cluster.nodes as usize];
     for placement in seen.placements() {
@@ -67,7 +67,7 @@ fn books_balance_and_illegal_decisions_change_nothing() {
         while let Some(seen) = sim.view() {
             check_books(&seen);
             let decision = random(&seen, &mut stream, 0.03);
-            let (legal, before) = (sim.validate(decision), all(&sim));
+            let (legal, before) = (sim.check(decision), all(&sim));
             assert_eq!(sim.step(decision), legal);
             if legal.is_err() {
                 refused += 1;
@@ -76,7 +76,7 @@ fn books_balance_and_illegal_decisions_change_nothing() {
         }
         let outcome = sim.outcome().unwrap();
         assert!(outcome.completed && refused > 100);
-        assert_eq!(sim.step(Decision::Close), Err(SimError::Ended));
+        assert_eq!(sim.step(Decision::Close), Err(DecisionError::Ended));
         assert!(outcome.utilisation > 0.0 && outcome.utilisation <= 1.0);
     }
 }

@@ -1,9 +1,7 @@
 //! Generated training jobs: types, lengths and arrivals drawn anew in every episode.
 
-use super::{
-    JOB_TYPES, JobType, SlotArrivals, Source, Speed, SpeedGrid, SpeedLaw, TrainingCluster, TrainingJob,
-    TrainingWorkload, arrivals::most_per_slot, job_types, trace::ArrivalTrace,
-};
+use super::{SlotArrivals, Source, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace};
+use crate::cluster::{JOB_TYPES, JobType, Speed, SpeedGrid, SpeedLaw, TrainingCluster, job_types};
 use sched_distill_core::{
     rng::Stream,
     spec::{Args, Spec},

@@ -1,23 +1,16 @@
 //! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
 
-use super::{
-    AnalyticFacts, JobType, Source, Speed, SpeedFormula, SpeedGrid, TrainingCluster, TrainingJob, TrainingWorkload,
-    job_types,
-};
+use super::{Source, TrainingJob, TrainingWorkload};
+use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
     spec::Spec,
     workload::{WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{
-    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Most slots of a node, of a request, and tasks of one part of a job.
-const MOST_SLOTS: u32 = 1024;
-const MOST_TASKS: u32 = 256;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,37 +58,6 @@ impl RawWorkload {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawType {
-    name: String,
-    epoch_size: f64,
-    worker: [u32; 2],
-    server: [u32; 2],
-    formula: Option<RawFormula>,
-    analytic: Option<RawAnalytic>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFormula {
-    batch: f64,
-    a: f64,
-    b: f64,
-    c: f64,
-    d: f64,
-    e: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawAnalytic {
-    compute_s: f64,
-    model_mb: f64,
-    inter_mb_s: f64,
-    intra_mb_s: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawJob {
     #[serde(rename = "type")]
     job_type: String,
@@ -119,7 +81,10 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     }
     let raw: RawWorkload = serde_json::from_str(&text)
         .map_err(|e| format(format!("not a workload (docs/training-workload-format.md): {e}")))?;
-    check_cluster(&raw).map_err(format)?;
+    check_sizes(raw.nodes, raw.node_slots, [raw.max_workers, raw.max_servers], raw.slot_s).map_err(format)?;
+    if !(0.0..=0.9).contains(&raw.speed_error) {
+        return Err(format(format!("speed_error must be a number in 0..=0.9, got {}", raw.speed_error)));
+    }
     let types = match raw.types {
         None => job_types(),
         Some(types) => own_types(types).map_err(format)?,
@@ -158,83 +123,6 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
         jobs.push(job);
     }
     Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files })
-}
-
-fn check_cluster(raw: &RawWorkload) -> Result<(), String> {
-    for (name, value, most) in [
-        ("nodes", raw.nodes, 10_000),
-        ("node_slots of CPU", raw.node_slots[0], MOST_SLOTS),
-        ("max_workers", raw.max_workers, MOST_TASKS),
-        ("max_servers", raw.max_servers, MOST_TASKS),
-    ] {
-        if !(1..=most).contains(&value) {
-            return Err(format!("{name} must be in 1..={most}, got {value}"));
-        }
-    }
-    if raw.node_slots[1] > MOST_SLOTS {
-        return Err(format!("node_slots of GPU must be in 0..={MOST_SLOTS}, got {}", raw.node_slots[1]));
-    }
-    if !(1e-3..=1e7).contains(&raw.slot_s) {
-        return Err(format!("slot_s must be a number in 0.001..=1e7 s, got {}", raw.slot_s));
-    }
-    if !(0.0..=0.9).contains(&raw.speed_error) {
-        return Err(format!("speed_error must be a number in 0..=0.9, got {}", raw.speed_error));
-    }
-    Ok(())
-}
-
-fn own_types(types: Vec<RawType>) -> Result<Arc<[JobType]>, String> {
-    if !(1..=255).contains(&types.len()) {
-        return Err(format!("`types` must have 1 to 255 entries, got {}", types.len()));
-    }
-    let mut read: Vec<JobType> = Vec::with_capacity(types.len());
-    for raw in types {
-        let name = raw.name.clone();
-        if read.iter().any(|t| t.name == name) {
-            return Err(format!("type `{name}` is given twice"));
-        }
-        read.push(own_type(raw).map_err(|problem| format!("type `{name}`: {problem}"))?);
-    }
-    Ok(read.into())
-}
-
-fn own_type(raw: RawType) -> Result<JobType, String> {
-    let positive = |name: &str, value: f64| match (1e-12..=1e12).contains(&value) {
-        true => Ok(value),
-        false => Err(format!("{name} must be a number in 1e-12..=1e12, got {value}")),
-    };
-    for (name, request) in [("worker", raw.worker), ("server", raw.server)] {
-        if request.iter().any(|slots| *slots > MOST_SLOTS) {
-            return Err(format!("{name} must ask for at most {MOST_SLOTS} slots of CPU and GPU, got {request:?}"));
-        }
-    }
-    let formula = raw.formula.map(|f| {
-        let coefficients = [f.a, f.b, f.c, f.d, f.e];
-        match ["a", "b", "c", "d", "e"].iter().zip(coefficients).find(|(_, v)| !(0.0..=1e12).contains(v)) {
-            Some((name, value)) => Err(format!("formula.{name} must be a number in 0..=1e12 s, got {value}")),
-            None => {
-                positive("the sum of formula.a to formula.e", coefficients.iter().sum())?;
-                Ok(SpeedFormula { batch: positive("formula.batch", f.batch)?, coefficients })
-            }
-        }
-    });
-    let analytic = raw.analytic.map(|f| {
-        Ok::<_, String>(AnalyticFacts {
-            compute_s: positive("analytic.compute_s", f.compute_s)?,
-            model_mb: positive("analytic.model_mb", f.model_mb)?,
-            inter_mb_s: positive("analytic.inter_mb_s", f.inter_mb_s)?,
-            intra_mb_s: positive("analytic.intra_mb_s", f.intra_mb_s)?,
-        })
-    });
-    Ok(JobType {
-        name: Cow::Owned(raw.name),
-        epoch_size: positive("epoch_size", raw.epoch_size)?,
-        epoch_share: 1.0,
-        worker: raw.worker,
-        server: raw.server,
-        formula: formula.transpose()?,
-        analytic: analytic.transpose()?,
-    })
 }
 
 enum Law {

@@ -1,7 +1,7 @@
 //! Deep-learning training jobs with workers and parameter servers, after DL2 (Peng et al., arXiv 1909.06040).
 //!
 //! Time goes in slots. A job wants a number of epochs; how many it does in a slot depends on its type and on how many
-//! workers and parameter servers it has in that slot ([`Speed`]). Nodes are alike and offer slots of CPU and GPU.
+//! workers and parameter servers it has in that slot ([`Speed`](crate::cluster::Speed)). Nodes are alike and offer slots of CPU and GPU.
 //!
 //! ```
 //! use sched_distill_core::spec::Spec;
@@ -12,25 +12,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod analytic;
 mod arrivals;
 mod builtin;
-mod cluster;
-mod grid;
-mod job_type;
 mod json;
-mod speed;
 mod trace;
 
-pub use analytic::{AnalyticFacts, NodeShare};
 pub use arrivals::SlotArrivals;
 pub use builtin::Generator;
-pub use cluster::TrainingCluster;
-pub use grid::SpeedGrid;
-pub use job_type::{JOB_TYPES, JobType, TrainingJob, job_types};
-pub use speed::{Speed, SpeedFormula, SpeedLaw};
 pub use trace::ArrivalTrace;
 
+use crate::cluster::TrainingCluster;
 use sched_distill_core::{
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
@@ -52,6 +43,19 @@ pub const TRAINING_WORKLOADS: [WorkloadInfo; 2] = [
         meaning: "a fixed list of jobs and their cluster from a JSON file (docs/training-workload-format.md)",
     },
 ];
+
+/// A training job. Its number is its place in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainingJob {
+    /// Place of its type in [`TrainingCluster::types`].
+    pub kind: u8,
+    /// Slot at whose start it arrives.
+    pub arrival_slot: u32,
+    /// Epochs that it will take as far as schedulers know; positive.
+    pub epochs: f64,
+    /// Epochs that it will really take; positive.
+    pub real_epochs: f64,
+}
 
 /// A source of episodes: the cluster, and the jobs by seed.
 #[derive(Clone, Debug)]

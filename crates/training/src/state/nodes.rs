@@ -31,10 +31,6 @@ impl Nodes {
         }
     }
 
-    pub(super) fn len(&self) -> u32 {
-        self.used.len() as u32
-    }
-
     pub(super) fn used(&self, node: u32) -> [u32; 2] {
         self.used[node as usize]
     }

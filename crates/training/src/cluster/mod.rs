@@ -1,6 +1,18 @@
-//! The cluster that training jobs share.
+//! The cluster that training jobs share: its nodes, the types of job, and how fast jobs train.
 
-use super::{JobType, Speed};
+mod analytic;
+mod grid;
+mod job_type;
+mod json;
+mod speed;
+
+pub use analytic::{AnalyticFacts, NodeShare};
+pub use grid::SpeedGrid;
+pub use job_type::{JOB_TYPES, JobType, job_types};
+pub use speed::{Speed, SpeedFormula, SpeedLaw};
+
+pub(crate) use json::{RawType, check_sizes, own_types};
+
 use std::sync::Arc;
 
 /// Identical nodes, the limits of a job on them, and how fast jobs train.
@@ -46,7 +58,7 @@ impl TrainingCluster {
     }
 
     /// What is wrong with the types and the limits on these nodes, if anything.
-    pub(super) fn check_requests(&self) -> Result<(), String> {
+    pub(crate) fn check_requests(&self) -> Result<(), String> {
         for job_type in self.types.iter() {
             let (name, bundle, node) = (&job_type.name, job_type.bundle(), self.node_slots);
             for (what, request) in [("worker", job_type.worker), ("server", job_type.server)] {

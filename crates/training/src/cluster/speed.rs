@@ -102,6 +102,48 @@ impl Speed {
         Ok(Self { law: SpeedLaw::Analytic, table: Vec::new(), reach: Vec::new(), sides: [0; 2], facts, best })
     }
 
+    /// Measured speeds: epochs per slot by type, parameter servers and workers. Row `p − 1` of a type holds `p` parameter servers,
+    /// column `w − 1` `w` workers, both up to one beyond the limits.
+    ///
+    /// # Errors
+    ///
+    /// A type without a table, one of another size, or a speed that is negative or no finite number.
+    pub fn table(rows: &[Vec<Vec<f64>>], types: &[JobType], limits: [u32; 2]) -> Result<Self, String> {
+        if rows.len() != types.len() {
+            return Err(format!(
+                "a table of speeds is needed for each of the {} types, got {}",
+                types.len(),
+                rows.len()
+            ));
+        }
+        let [workers, servers] = limits.map(|limit| limit as usize + 1);
+        for (job_type, rows) in types.iter().zip(rows) {
+            if rows.len() != servers || rows.iter().any(|row| row.len() != workers) {
+                return Err(format!(
+                    "type `{}`: the table of speeds needs {servers} rows (parameter servers) of {workers} columns (workers), \
+                     one more than the maxima",
+                    job_type.name
+                ));
+            }
+            if let Some(bad) = rows.iter().flatten().find(|speed| !(0.0..=1e12).contains(*speed)) {
+                return Err(format!("type `{}`: speeds must be numbers in 0..=1e12, got {bad}", job_type.name));
+            }
+        }
+        Self::tabulate(SpeedLaw::Grid, types, limits, |kind| {
+            let rows = &rows[kind];
+            Ok(move |workers: u32, servers: u32| rows[servers as usize - 1][workers as usize - 1])
+        })
+    }
+
+    /// What [`Speed::table`] takes; `None` if placement counts.
+    #[must_use]
+    pub fn rows(&self) -> Option<Vec<Vec<Vec<f64>>>> {
+        let [workers, servers] = self.sides;
+        let row = |row: &[f64]| row[1..].to_vec();
+        let table = |table: &[f64]| table.chunks(workers).skip(1).map(row).collect();
+        (!self.by_placement()).then(|| self.table.chunks(workers * servers).map(table).collect())
+    }
+
     /// `speed_of` gives the speed by counts of the type at a place.
     fn tabulate<F: Fn(u32, u32) -> f64>(
         law: SpeedLaw,

@@ -1,4 +1,4 @@
-//! What kinds of training jobs there are, and what a job is.
+//! What kinds of training jobs there are.
 
 use super::{AnalyticFacts, SpeedFormula};
 use std::{
@@ -123,17 +123,4 @@ const fn job_type(
 pub fn job_types() -> Arc<[JobType]> {
     static SHARED: LazyLock<Arc<[JobType]>> = LazyLock::new(|| Arc::from(JOB_TYPES.as_slice()));
     SHARED.clone()
-}
-
-/// A training job. Its number is its place in order of arrival.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrainingJob {
-    /// Place of its type in [`super::TrainingCluster::types`].
-    pub kind: u8,
-    /// Slot at whose start it arrives.
-    pub arrival_slot: u32,
-    /// Epochs that it will take as far as schedulers know; positive.
-    pub epochs: f64,
-    /// Epochs that it will really take; positive.
-    pub real_epochs: f64,
 }

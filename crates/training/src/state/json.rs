@@ -1,0 +1,184 @@
+//! The cluster state as JSON.
+
+use super::{ClusterState, Decision, StateError, Task, View};
+use crate::cluster::{RawType, Speed, TrainingCluster, job_types, own_types};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::sync::Arc;
+
+/// What a file or a message holds; `docs/cluster-state.md` has the words to each field.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    cluster: RawCluster,
+    slot: u32,
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    open: bool,
+    jobs: Vec<RawJob>,
+    #[serde(default)]
+    jobs_gone: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<RawTask>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCluster {
+    nodes: u32,
+    node_slots: [u32; 2],
+    slot_s: f64,
+    max_workers: u32,
+    max_servers: u32,
+    #[serde(default)]
+    speed: RawSpeed,
+    types: Option<Vec<RawType>>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawSpeed {
+    #[default]
+    Formula,
+    Analytic,
+    /// Epochs per slot by type, parameter servers and workers, each from 1.
+    Table(Vec<Vec<Vec<f64>>>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    id: u32,
+    #[serde(rename = "type")]
+    job_type: String,
+    arrival_slot: u32,
+    epochs: f64,
+    #[serde(default)]
+    progress: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTask {
+    job: u32,
+    task: RawPart,
+    node: u32,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawPart {
+    Worker,
+    Server,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl RawCluster {
+    fn new(cluster: &TrainingCluster) -> Self {
+        Self {
+            nodes: cluster.nodes,
+            node_slots: cluster.node_slots,
+            slot_s: cluster.slot_s,
+            max_workers: cluster.max_workers,
+            max_servers: cluster.max_servers,
+            speed: cluster.speed.rows().map_or(RawSpeed::Analytic, RawSpeed::Table),
+            types: Some(cluster.types.iter().map(RawType::from).collect()),
+        }
+    }
+
+    fn read(self) -> Result<TrainingCluster, String> {
+        let types = self.types.map_or_else(|| Ok(job_types()), own_types)?;
+        let limits = [self.max_workers, self.max_servers];
+        let speed = match &self.speed {
+            RawSpeed::Formula => Speed::formula(&types, self.slot_s, limits, 0.0),
+            RawSpeed::Analytic => Speed::analytic(&types, self.slot_s, limits, self.nodes),
+            RawSpeed::Table(rows) => Speed::table(rows, &types, limits),
+        };
+        Ok(TrainingCluster {
+            types,
+            nodes: self.nodes,
+            node_slots: self.node_slots,
+            slot_s: self.slot_s,
+            max_workers: self.max_workers,
+            max_servers: self.max_servers,
+            speed: Arc::new(speed?),
+            speed_error: 0.0,
+        })
+    }
+}
+
+impl RawState {
+    fn new(state: &ClusterState, open: bool) -> Self {
+        let job = |&id: &u32| {
+            let job = state.index(id).map(|index| &state.jobs[index])?;
+            let job_type = state.job_type(job).name.to_string();
+            Some(RawJob { id, job_type, arrival_slot: job.arrival_slot, epochs: job.epochs, progress: job.progress })
+        };
+        let jobs: Vec<RawJob> = state.live.iter().filter_map(job).collect();
+        let task = |placed: &super::Placement| RawTask {
+            job: placed.job,
+            task: if placed.task == Task::Server { RawPart::Server } else { RawPart::Worker },
+            node: placed.node,
+        };
+        Self {
+            cluster: RawCluster::new(&state.cluster),
+            slot: state.slot,
+            open,
+            jobs_gone: state.arrived + state.gone - jobs.len() as u32,
+            jobs,
+            tasks: state.placements.iter().map(task).collect(),
+        }
+    }
+}
+
+impl TryFrom<RawState> for ClusterState {
+    type Error = StateError;
+
+    fn try_from(raw: RawState) -> Result<Self, StateError> {
+        let cluster = raw.cluster.read().map_err(|problem| StateError::new("cluster", problem))?;
+        let mut state = Self::new(cluster)?;
+        for job in &raw.jobs {
+            state.add_job(job.id, &job.job_type, job.arrival_slot, job.epochs)?;
+            state.set_progress(job.id, job.progress)?;
+        }
+        state.gone = raw.jobs_gone;
+        state.open_slot(raw.slot)?;
+        for (place, &RawTask { job, task, node }) in raw.tasks.iter().enumerate() {
+            let task = match task {
+                RawPart::Worker => Task::Worker,
+                RawPart::Server => Task::Server,
+            };
+            let placed = state.answer(Decision::Add { job, task, node: Some(node) });
+            placed.map_err(|e| StateError::new(format!("tasks[{place}]"), e.to_string()))?;
+        }
+        state.open = raw.open;
+        Ok(state)
+    }
+}
+
+impl View<'_> {
+    /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer.
+    #[must_use]
+    pub fn to_state(&self) -> ClusterState {
+        ClusterState::try_from(RawState::new(self.state, true)).expect("what lends a view keeps the rules of a state")
+    }
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self.state, true).serialize(serializer)
+    }
+}
+
+impl Serialize for ClusterState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self, self.open).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}
