@@ -1,7 +1,7 @@
 //! Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and deploy.
 //!
 //! ```text
-//! workload ──jobs──▶ simulator ──Observation──▶ policy ──Decision──▶ simulator
+//! workload ──jobs──▶ simulator ──View──▶ policy ──Decision──▶ simulator
 //!                       │                          │ probabilities
 //!                       └────────▶ recorder ◀──────┘
 //!                                     │ one row per candidate, per level
@@ -21,14 +21,31 @@
 //!
 //! # Features of the crate
 //!
-//! * none (`--no-default-features`): the embeddable scheduler. Workloads, simulator, features, models and policies.
+//! * none (`--no-default-features`): the embeddable scheduler. Cluster states, features, models, heuristics and students.
+//! * `simulate`: workloads and simulators.
+//! * `network`: Decima and DL2.
 //! * `toolkit`: traces, recorder, evaluator, distiller, explainer.
 //! * `report`: charts and the HTML report.
 //! * `cli` (default): the `distill` program.
 //! * `torch`: training of neural schedulers, TorchScript files, gradients, by libtorch.
 //! * `onnx`: neural schedulers from ONNX files.
 //!
-//! # Example
+//! # Examples
+//!
+//! Let a policy schedule a cluster of one's own, without any simulator (`examples/embed.rs` does it with a student and a guard):
+//!
+//! ```
+//! use sched_distill::dag::{ClusterState, Decision, JobGraph, Source, StageRef, StageSpec, policies};
+//!
+//! let mut cluster = ClusterState::new(10)?;
+//! let scan = StageSpec { num_tasks: 8, rough_ms: 1500.0 };
+//! cluster.add_job(0, 0.0, JobGraph::new("scan", vec![scan], &[])?)?;
+//! let mut scheduler = policies::open(&"fair".parse()?)?; // or student:FILE
+//! let view = cluster.offer(Source::Common, 6)?.expect("a stage wants executors");
+//! let decision = scheduler.decide(&view, &mut Default::default())?;
+//! assert_eq!(decision, Decision::Assign { stage: StageRef { job: 0, stage: 0 }, executors: 6 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Record a soft heuristic, distil it, and let the student schedule:
 //!

@@ -5,7 +5,8 @@ use crate::foreign;
 use crate::{
     dag::{self, Dag},
     policy::{self, Policy, PolicyError, PolicyInfo, Sort},
-    scenario::{Scenario, ScenarioInfo, Simulated},
+    scenario::{Scenario, ScenarioInfo},
+    simulation::Simulated,
     spec::Spec,
     training::{self, Training},
 };

@@ -13,8 +13,8 @@ use sched_distill::{
     },
     policy::{Policy, StudentPolicy},
     registry::Policies as _,
-    scenario::{Questions, Simulated},
-    simulation::Simulation,
+    scenario::Questions,
+    simulation::{Simulated, Simulation},
     training::Training,
 };
 use std::{

@@ -4,7 +4,8 @@ use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
     policy::Policy,
     registry::Policies as _,
-    scenario::{Scenario, Simulated},
+    scenario::Scenario,
+    simulation::Simulated,
     training::{Probabilities, Training, simulator::Simulator},
 };
 

@@ -14,7 +14,7 @@ use crate::{
     level::sha256_hex,
     model::{Evidence, Student},
     registry::Policies,
-    scenario::Simulated,
+    simulation::Simulated,
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;

@@ -8,7 +8,7 @@ use crate::{
     recorder::{EpisodeRun, Episodes, RolloutError, rollouts},
     registry::{Policies, sort_of},
     rng::{Split, episode_seed},
-    scenario::Simulated,
+    simulation::Simulated,
     spec::Spec,
 };
 use anyhow::{Result, bail};

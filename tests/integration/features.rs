@@ -7,7 +7,7 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Policies as _,
     rng::Split,
-    scenario::Simulated,
+    simulation::Simulated,
     training::{Training, workload::TrainingWorkload},
 };
 use std::collections::BTreeSet;

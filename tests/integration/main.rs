@@ -16,6 +16,8 @@ mod common;
 mod compiled_tree;
 mod decima_golden;
 mod dl2_golden;
+#[path = "../../examples/embed.rs"]
+mod embed;
 #[cfg(feature = "cli")]
 mod explain;
 #[cfg(feature = "toolkit")]
@@ -52,6 +54,8 @@ mod report;
 #[cfg(feature = "toolkit")]
 mod shards;
 mod simulator;
+#[cfg(feature = "toolkit")]
+mod states;
 #[cfg(feature = "toolkit")]
 #[path = "../support/synthetic.rs"]
 mod synthetic;

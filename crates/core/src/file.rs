@@ -292,14 +292,14 @@ fn folder_of(path: &Path) -> Option<&Path> {
 }
 
 /// Lets the system write a file to the disk while the program goes on, so that there is less to wait for in [`sync`].
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "simulate"))]
 fn begin_sync(file: &File) {
     use std::os::fd::AsRawFd;
     // SAFETY: takes an open file and numbers, and touches no memory. Best effort: what fails is left to `sync`.
     let _ = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "simulate")))]
 fn begin_sync(_file: &File) {}
 
 /// Brings files that were committed soon to the disk, with their names.

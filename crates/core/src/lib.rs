@@ -5,7 +5,7 @@
 //! one level of one decision, a set of *candidates* with features and the teacher's probabilities; a *student* has one model
 //! per level that scores candidates. A [`scenario::Scenario`] is a kind of cluster; each has a crate of its own.
 //!
-//! Features of the crate: `network` for weights from files and dense layers.
+//! Features of the crate: `simulate` for files of workloads, `network` for weights from files and dense layers.
 
 pub mod feature;
 pub mod file;

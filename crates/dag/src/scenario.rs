@@ -4,22 +4,17 @@
 //! The teacher's probabilities are split the same way: a job's is the sum over its stages, a stage's is conditional on its
 //! job, and amounts beyond what the stage can use count for the largest usable one.
 
+#[cfg(feature = "simulate")]
+use crate::workload;
 use crate::{
     catalogue::CATALOGUE,
     feature::{Extractor, NO_JOB, feature_set},
     state::{Decision, StageRef, View},
 };
-use sched_distill_core::scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
-
-#[cfg(feature = "simulate")]
-use crate::simulated;
-
-/// What can be run: nothing.
-#[cfg(not(feature = "simulate"))]
-mod simulated {
-    pub(super) const WORKLOADS: &[sched_distill_core::workload::WorkloadInfo] = &[];
-    pub(super) const EDGE_CASES: &[(&str, &str)] = &[];
-}
+use sched_distill_core::{
+    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
+    workload::WorkloadInfo,
+};
 
 /// Spark-like jobs of stages on executors.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +46,16 @@ impl Probabilities {
     }
 }
 
+/// What can be run.
+#[cfg(feature = "simulate")]
+const WORKLOADS: &[WorkloadInfo] = &workload::WORKLOADS;
+#[cfg(not(feature = "simulate"))]
+const WORKLOADS: &[WorkloadInfo] = &[];
+#[cfg(feature = "simulate")]
+const EDGE_CASES: &[(&str, &str)] = &workload::EDGE_CASE_NAMES;
+#[cfg(not(feature = "simulate"))]
+const EDGE_CASES: &[(&str, &str)] = &[];
+
 impl Scenario for Dag {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "dag",
@@ -59,11 +64,11 @@ impl Scenario for Dag {
         regime: "jobs_in_system",
         feature_set,
         catalogue: CATALOGUE,
-        workloads: simulated::WORKLOADS,
+        workloads: WORKLOADS,
         lane: "executor",
         part: "stage",
         parts: &[],
-        edge_cases: simulated::EDGE_CASES,
+        edge_cases: EDGE_CASES,
     };
 
     type View<'a> = View<'a>;
@@ -258,11 +263,11 @@ fn amount_choice(seen: &View<'_>, stage: StageRef, executors: u32, amount_log_pr
     out.came_about = true;
 }
 
-#[cfg(all(test, feature = "simulate"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::workload;
-    use sched_distill_core::scenario::Simulated;
+    use sched_distill_core::simulation::Simulated;
 
     /// Runs a policy that takes the first stage and calls `check` at every question.
     fn each_question(check: impl Fn(&View<'_>, &mut Extractor)) {

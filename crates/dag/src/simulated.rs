@@ -5,26 +5,8 @@ use crate::{
     simulator::Simulator,
     workload::{self, JobArrival, Workload},
 };
-use sched_distill_core::{
-    scenario::Simulated,
-    spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
-};
+use sched_distill_core::{simulation::Simulated, spec::Spec, workload::WorkloadError};
 use std::path::PathBuf;
-
-/// All workloads there are.
-pub(crate) const WORKLOADS: &[WorkloadInfo] = &workload::WORKLOADS;
-
-/// Families of edge cases with their meanings.
-pub(crate) const EDGE_CASES: &[(&str, &str)] = &{
-    let mut names = [("", ""); workload::EDGE_CASES.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = (workload::EDGE_CASES[i].name, workload::EDGE_CASES[i].meaning);
-        i += 1;
-    }
-    names
-};
 
 impl Simulated for Dag {
     type Workload = dyn Workload;

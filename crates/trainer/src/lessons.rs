@@ -3,8 +3,8 @@
 use super::TrainError;
 use sched_distill_core::{
     policy::{Policy, PolicyError},
-    scenario::{Questions, Simulated},
-    simulation::Simulation,
+    scenario::Questions,
+    simulation::{Simulated, Simulation},
     spec::Spec,
 };
 use sched_distill_toolkit::{recorder::workload_source, trace::Trace};

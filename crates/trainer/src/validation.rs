@@ -1,7 +1,7 @@
 //! How good a network is on episodes that it does not learn from.
 
 use super::{TrainError, schedule::Judge};
-use sched_distill_core::{network::NeuralError, policy::Policy, scenario::Simulated};
+use sched_distill_core::{network::NeuralError, policy::Policy, simulation::Simulated};
 use sched_distill_toolkit::recorder::{EpisodeRun, Episodes, rollouts};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;

@@ -5,21 +5,17 @@
 //! policy names a probability for every task of every live job; what it gives to tasks that do not fit counts for closing the
 //! slot, because that is what comes of choosing them (DL2, Peng et al., arXiv 1909.06040, and its simulator).
 
+#[cfg(feature = "simulate")]
+use crate::workload;
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, feature_set},
     state::{Decision, Task, View},
 };
-use sched_distill_core::scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo};
-
-#[cfg(feature = "simulate")]
-use crate::simulated;
-
-/// What can be run: nothing.
-#[cfg(not(feature = "simulate"))]
-mod simulated {
-    pub(super) const WORKLOADS: &[sched_distill_core::workload::WorkloadInfo] = &[];
-}
+use sched_distill_core::{
+    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
+    workload::WorkloadInfo,
+};
 
 /// Deep-learning jobs that receive workers and parameter servers, slot by slot.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +38,12 @@ pub struct Probabilities {
     pub action: Vec<f64>,
 }
 
+/// What can be run.
+#[cfg(feature = "simulate")]
+const WORKLOADS: &[WorkloadInfo] = &workload::TRAINING_WORKLOADS;
+#[cfg(not(feature = "simulate"))]
+const WORKLOADS: &[WorkloadInfo] = &[];
+
 impl Scenario for Training {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "training",
@@ -50,7 +52,7 @@ impl Scenario for Training {
         regime: "jobs_in_system",
         feature_set,
         catalogue: catalogue::CATALOGUE,
-        workloads: simulated::WORKLOADS,
+        workloads: WORKLOADS,
         lane: "place",
         part: "task",
         parts: &["worker", "server"],
@@ -237,14 +239,14 @@ fn task_choice(candidate: &Candidate, decision: Decision, p: &[f64], out: &mut C
     }
 }
 
-#[cfg(all(test, feature = "simulate"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
         heuristic::{Drf, Optimus},
         workload::TrainingWorkload,
     };
-    use sched_distill_core::{level::NONE_FLAG, rng::Stream, scenario::Simulated};
+    use sched_distill_core::{level::NONE_FLAG, rng::Stream, simulation::Simulated};
 
     /// Runs Optimus on a small cluster and calls `check` at every question.
     fn each_question(mut check: impl FnMut(&View<'_>, &mut Extractor)) {

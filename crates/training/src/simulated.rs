@@ -3,17 +3,10 @@
 use crate::{
     Training,
     simulator::Simulator,
-    workload::{TRAINING_WORKLOADS, TrainingJob, TrainingWorkload},
+    workload::{TrainingJob, TrainingWorkload},
 };
-use sched_distill_core::{
-    scenario::Simulated,
-    spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
-};
+use sched_distill_core::{simulation::Simulated, spec::Spec, workload::WorkloadError};
 use std::path::PathBuf;
-
-/// All workloads there are.
-pub(crate) const WORKLOADS: &[WorkloadInfo] = &TRAINING_WORKLOADS;
 
 impl Simulated for Training {
     type Workload = TrainingWorkload;

@@ -1,16 +1,11 @@
-//! Scenarios: the kinds of cluster there are. A scenario ties workloads and a simulator to levels, choices and features.
+//! Scenarios: the kinds of cluster there are. A scenario ties what a scheduler may know to levels, choices and features.
 
 mod catalogue;
 
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
 
-use crate::{
-    level::FeatureSet,
-    simulation::Simulation,
-    spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
-};
-use std::{fmt::Debug, path::PathBuf};
+use crate::{level::FeatureSet, workload::WorkloadInfo};
+use std::fmt::Debug;
 
 /// A kind of cluster, as far as deciding goes.
 pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
@@ -50,38 +45,6 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
 
     /// Whether two decisions come to the same.
     fn same(seen: &Self::View<'_>, a: Self::Decision, b: Self::Decision) -> bool;
-}
-
-/// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
-pub trait Simulated: Scenario {
-    /// A source of episodes.
-    type Workload: ?Sized + Send + Sync;
-    /// An episode's jobs, before anything has happened to them.
-    type Jobs: Clone + Send + Sync;
-    /// A running episode.
-    type Simulator: Simulation<Self>;
-
-    /// Opens the workload that a spec names.
-    ///
-    /// # Errors
-    ///
-    /// An unknown name or parameter, or a file that cannot be used.
-    fn open_workload(spec: &Spec) -> Result<Box<Self::Workload>, WorkloadError>;
-
-    /// Files that define a workload, so that a trace can record their hashes.
-    fn workload_files(workload: &Self::Workload) -> Vec<PathBuf>;
-
-    /// The jobs of the episode with this seed.
-    fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
-
-    /// An episode before its first question: these jobs on the workload's cluster, with the luck of this seed.
-    fn start(workload: &Self::Workload, jobs: Self::Jobs, seed: u64) -> Self::Simulator;
-
-    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
-    /// the scenario does not know.
-    fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
-        None
-    }
 }
 
 /// A scenario in plain data.

@@ -1,5 +1,5 @@
-//! Simulators, one per scenario. Each stops at a question, lends a view of it, and takes a decision; [`Simulation`] is what
-//! they have in common.
+//! Scenarios that can be run, and their simulators. Each stops at a question, lends a view of it, and takes a decision;
+//! [`Simulation`] is what they have in common.
 
 mod outcome;
 mod queue;
@@ -7,8 +7,40 @@ mod queue;
 pub use outcome::{Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 
-use crate::scenario::Scenario;
-use std::error::Error;
+use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
+use std::{error::Error, path::PathBuf};
+
+/// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
+pub trait Simulated: Scenario {
+    /// A source of episodes.
+    type Workload: ?Sized + Send + Sync;
+    /// An episode's jobs, before anything has happened to them.
+    type Jobs: Clone + Send + Sync;
+    /// A running episode.
+    type Simulator: Simulation<Self>;
+
+    /// Opens the workload that a spec names.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    fn open_workload(spec: &Spec) -> Result<Box<Self::Workload>, WorkloadError>;
+
+    /// Files that define a workload, so that a trace can record their hashes.
+    fn workload_files(workload: &Self::Workload) -> Vec<PathBuf>;
+
+    /// The jobs of the episode with this seed.
+    fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
+
+    /// An episode before its first question: these jobs on the workload's cluster, with the luck of this seed.
+    fn start(workload: &Self::Workload, jobs: Self::Jobs, seed: u64) -> Self::Simulator;
+
+    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
+    /// the scenario does not know.
+    fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
+        None
+    }
+}
 
 /// A running episode.
 pub trait Simulation<S: Scenario>: Clone + Send + Sync {

@@ -1,9 +1,11 @@
 //! What workloads of all scenarios have in common: how they are listed, read, and refused.
 
 mod error;
+#[cfg(feature = "simulate")]
 mod text;
 
 pub use error::WorkloadError;
+#[cfg(feature = "simulate")]
 pub use text::read_text;
 
 /// A workload as `distill list workloads` shows it.

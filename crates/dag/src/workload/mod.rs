@@ -71,6 +71,17 @@ pub const WORKLOADS: [WorkloadInfo; 3] = [
     },
 ];
 
+/// Families of edge cases with their meanings.
+pub(crate) const EDGE_CASE_NAMES: [(&str, &str); EDGE_CASES.len()] = {
+    let mut names = [("", ""); EDGE_CASES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = (EDGE_CASES[i].name, EDGE_CASES[i].meaning);
+        i += 1;
+    }
+    names
+};
+
 /// Opens the workload that a spec names.
 ///
 /// # Errors

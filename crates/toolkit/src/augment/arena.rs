@@ -8,7 +8,8 @@ use sched_distill_core::{
     model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     rng::Split,
-    scenario::{Answer, ChoiceRows, Questions, Simulated},
+    scenario::{Answer, ChoiceRows, Questions},
+    simulation::Simulated,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

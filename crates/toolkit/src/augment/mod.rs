@@ -19,7 +19,8 @@ use sched_distill_core::{
     model::{Guard, GuardError, Student},
     policy::PolicyError,
     rng::Split,
-    scenario::{Catalogue, Simulated, TermTemplate},
+    scenario::{Catalogue, TermTemplate},
+    simulation::Simulated,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

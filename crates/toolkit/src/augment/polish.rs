@@ -10,7 +10,7 @@ use sched_distill_core::{
     model::{Model, NamedModel, Operator, Place, Slot, Student},
     policy::StudentPolicy,
     rng::Split,
-    scenario::Simulated,
+    simulation::Simulated,
 };
 use std::{
     ops::Range,

@@ -4,7 +4,7 @@
 //! make differences far less noisy than completion times themselves.
 
 use super::{Arena, AugmentError};
-use sched_distill_core::{model::Student, rng::Split, scenario::Simulated};
+use sched_distill_core::{model::Student, rng::Split, simulation::Simulated};
 use std::ops::Range;
 
 /// Mean of paired differences of ln(mean completion time), and how sure it is.

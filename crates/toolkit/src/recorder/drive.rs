@@ -10,7 +10,7 @@ use sched_distill_core::{
     model::Student,
     policy::{Policy, PolicyError, StudentPolicy},
     rng::{Split, Stream, episode_seed, hash},
-    scenario::Simulated,
+    simulation::Simulated,
     simulation::Simulation,
 };
 use std::{

@@ -5,8 +5,8 @@ use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::{Answer, ChoiceRows, Questions, Simulated},
-    simulation::{Outcome, Simulation, TaskRun},
+    scenario::{Answer, ChoiceRows, Questions},
+    simulation::{Outcome, Simulated, Simulation, TaskRun},
 };
 use std::{convert::Infallible, error::Error};
 

@@ -8,7 +8,7 @@ use crate::trace::{
     EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, Shard, Source, TimelineRow, TraceError, TraceWriter,
 };
 use rayon::prelude::*;
-use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, scenario::Simulated};
+use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, simulation::Simulated};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

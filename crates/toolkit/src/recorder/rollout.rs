@@ -2,7 +2,7 @@
 
 use super::episode::{EpisodeError, EpisodeId, EpisodeRun, Timeline, try_episode};
 use rayon::prelude::*;
-use sched_distill_core::{policy::Policy, rng::Split, scenario::Simulated};
+use sched_distill_core::{policy::Policy, rng::Split, simulation::Simulated};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a long run tells while it goes on. Called from several threads.

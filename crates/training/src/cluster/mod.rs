@@ -1,12 +1,14 @@
 //! The cluster that training jobs share: its nodes, the types of job, and how fast jobs train.
 
 mod analytic;
+#[cfg(feature = "simulate")]
 mod grid;
 mod job_type;
 mod json;
 mod speed;
 
 pub use analytic::{AnalyticFacts, NodeShare};
+#[cfg(feature = "simulate")]
 pub use grid::SpeedGrid;
 pub use job_type::{JOB_TYPES, JobType, job_types};
 pub use speed::{Speed, SpeedFormula, SpeedLaw};

@@ -1,6 +1,8 @@
 //! How many epochs a job does in a slot with so many workers and parameter servers.
 
-use super::{AnalyticFacts, JobType, NodeShare, SpeedGrid};
+#[cfg(feature = "simulate")]
+use super::SpeedGrid;
+use super::{AnalyticFacts, JobType, NodeShare};
 use sched_distill_core::rng::{hash, unit};
 
 /// Tells the dips of speeds from other draws.
@@ -30,7 +32,7 @@ impl SpeedFormula {
 pub enum SpeedLaw {
     /// [`SpeedFormula`]: epochs per slot = samples/s · slot / (epoch size · batch).
     Formula,
-    /// A [`SpeedGrid`]: epochs per slot = samples/s · slot / epoch size. As in the reference, this takes an epoch for so many
+    /// Measured, from a grid file or a table. Of a grid file: epochs per slot = samples/s · slot / epoch size. As in the reference, this takes an epoch for so many
     /// samples rather than batches, so jobs need a great many epochs.
     Grid,
     /// [`AnalyticFacts`]: epochs per slot = steps/s of all workers · slot / epoch size, by placement.
@@ -78,6 +80,7 @@ impl Speed {
     /// # Errors
     ///
     /// A type that the grid does not have, or limits not below the grid's sides.
+    #[cfg(feature = "simulate")]
     pub fn grid(grid: &SpeedGrid, types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
         Self::tabulate(SpeedLaw::Grid, types, limits, |kind| {
             let job_type = &types[kind];

@@ -23,7 +23,7 @@ mod queue;
 mod tetris;
 pub mod window;
 
-#[cfg(all(test, feature = "simulate"))]
+#[cfg(test)]
 mod tests;
 
 pub use optimus::Optimus;

@@ -59,7 +59,7 @@ fn best(seen: &View<'_>, free: [u32; 2]) -> Option<u32> {
     best
 }
 
-#[cfg(all(test, feature = "simulate"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{simulator::Simulator, workload::TrainingWorkload};

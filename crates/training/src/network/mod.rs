@@ -5,7 +5,7 @@ mod policy;
 mod pooled;
 mod weights;
 
-#[cfg(all(test, feature = "simulate"))]
+#[cfg(test)]
 mod tests;
 
 pub use policy::Dl2Policy;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 struct RawState {
     cluster: RawCluster,
     slot: u32,
-    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
     open: bool,
     jobs: Vec<RawJob>,
     #[serde(default)]
@@ -72,6 +72,10 @@ enum RawPart {
 
 fn yes() -> bool {
     true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 impl RawCluster {

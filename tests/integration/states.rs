@@ -1,0 +1,160 @@
+//! The same decisions from the simulator's view and from a state that anyone could have made, on every question of ten episodes.
+
+use super::embed;
+use sched_distill::{
+    dag::Dag,
+    distiller::{FitParams, Subject, fit_student},
+    model::{Guard, Provenance, Structure, Student},
+    policy::{Policy, StudentPolicy},
+    recorder::{ChoiceLog, EpisodeId, run_episode},
+    registry::Policies,
+    rng::Split,
+    simulation::Simulated,
+    training::Training,
+};
+use std::path::Path;
+
+const EPISODES: u32 = 10;
+
+/// A view that goes through JSON into a state of its own.
+macro_rules! states {
+    ($scenario:ty, $state:path) => {
+        |seen: &<$scenario as sched_distill::scenario::Scenario>::View<'_>| -> $state {
+            serde_json::from_str(&serde_json::to_string(seen).unwrap()).unwrap()
+        }
+    };
+}
+
+/// Fits a student on `driver`'s decisions.
+fn student<S: Policies>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
+    let tables = [Split::Train, Split::Validation].map(|split| {
+        let mut log = ChoiceLog::<S>::new(driver.abstains());
+        for episode in 0..3 {
+            let mut step = 0;
+            let id = EpisodeId { seed: 7, split, episode };
+            run_episode(workload, &mut *driver.fresh(), id, |seen, decision, p| {
+                log.push(episode, step, seen, decision, p);
+                step += 1;
+            })
+            .unwrap();
+        }
+        log.into_tables()
+    });
+    let subject = Subject { feature_set: (S::INFO.feature_set)(), abstains: driver.abstains() };
+    fit_student(subject, (&tables[0], &tables[1]), params, Provenance::default()).unwrap()
+}
+
+/// Students of both structures with guards, heuristics and the network that comes with the program.
+fn policies<S: Policies>(
+    workload: &S::Workload,
+    driver: &dyn Policy<S>,
+    guard: &str,
+    names: &[&str],
+) -> Vec<Box<dyn Policy<S>>> {
+    let params = |structure| FitParams { max_leaf_nodes: 24, structure, ..FitParams::default() };
+    let mut all: Vec<Box<dyn Policy<S>>> = Vec::new();
+    for structure in [Structure::Hierarchical, Structure::Flat] {
+        let mut rules = student::<S>(workload, driver, &params(structure));
+        rules.guards.push(Guard::parse(guard, (S::INFO.feature_set)()).unwrap());
+        all.push(Box::new(StudentPolicy::<S>::new(&rules, Path::new("in memory"), None).unwrap()));
+    }
+    all.extend(names.iter().map(|name| S::open(&name.parse().unwrap()).unwrap()));
+    all
+}
+
+/// Plays episodes of `driver` and asks every policy twice, each time with a memory of its own.
+fn compare<S: Policies>(
+    workload: &S::Workload,
+    driver: &dyn Policy<S>,
+    policies: &[Box<dyn Policy<S>>],
+    from_state: impl Fn(&S::View<'_>, &mut dyn FnMut(&S::View<'_>)),
+) -> usize {
+    let mut questions = 0;
+    for episode in 0..EPISODES {
+        let fresh = || -> Vec<Box<dyn Policy<S>>> { policies.iter().map(|policy| policy.fresh()).collect() };
+        let mut sides = [fresh(), fresh()];
+        sides.iter_mut().flatten().for_each(|policy| policy.reset(u64::from(episode)));
+        let id = EpisodeId { seed: 1, split: Split::Test, episode };
+        let run = run_episode(workload, &mut *driver.fresh(), id, |seen, _, _| {
+            questions += 1;
+            let [there, here] = &mut sides;
+            let ask = |policies: &mut [Box<dyn Policy<S>>], seen: &S::View<'_>| -> Vec<_> {
+                let answer = |policy: &mut Box<dyn Policy<S>>| {
+                    let mut p = S::Probabilities::default();
+                    (policy.decide(seen, &mut p).unwrap(), p)
+                };
+                policies.iter_mut().map(answer).collect()
+            };
+            let expected = ask(there, seen);
+            from_state(seen, &mut |view| {
+                assert_eq!(ask(here, view), expected, "episode {episode}, question {questions}")
+            });
+        });
+        assert!(run.unwrap().outcome.completed);
+    }
+    questions
+}
+
+#[test]
+fn dag_policies_decide_alike_from_a_state_of_ones_own() {
+    let workload = Dag::open_workload(&"builtin,jobs=12,rate=1e-4".parse().unwrap()).unwrap();
+    let driver = Dag::open(&"decima,mode=sample".parse().unwrap()).unwrap();
+    let names = [
+        "decima,mode=sample",
+        "decima",
+        "fair",
+        "fifo",
+        "weighted-fair",
+        "sjf-cp,temperature=0.5",
+        "srpt-fair",
+        "random",
+    ];
+    let policies = policies::<Dag>(&*workload, &*driver, "job: held_of_fair_share >= 1.4 last", &names);
+    let state = states!(Dag, sched_distill::dag::ClusterState);
+    let questions = compare::<Dag>(&*workload, &*driver, &policies, |seen, ask| ask(&state(seen).view().unwrap()));
+    assert!(questions > 1500, "{questions} questions");
+}
+
+#[test]
+fn training_policies_decide_alike_from_a_state_of_ones_own() {
+    for spec in ["builtin,jobs=12,dips=0.2", "builtin,jobs=8,nodes=8,speed=analytic"] {
+        let workload = Training::open_workload(&spec.parse().unwrap()).unwrap();
+        let driver = Training::open(&"dl2,mode=sample".parse().unwrap()).unwrap();
+        let names = ["dl2,mode=sample", "dl2", "optimus", "drf", "tetris", "srtf-time", "fifo"];
+        let guard = "cluster: is_none <= 0 and best_speedup <= 0.02 never";
+        let policies = policies::<Training>(&*workload, &*driver, guard, &names);
+        let state = states!(Training, sched_distill::training::ClusterState);
+        let questions =
+            compare::<Training>(&*workload, &*driver, &policies, |seen, ask| ask(&state(seen).view().unwrap()));
+        assert!(questions > 500, "{questions} questions");
+    }
+}
+
+#[test]
+fn the_documented_states_can_be_read() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cluster-state.md")).unwrap();
+    let blocks: Vec<&str> = text.split("```json").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [dag, training] = blocks[..] else { panic!("{} blocks of JSON", blocks.len()) };
+    let dag: sched_distill::dag::ClusterState = serde_json::from_str(dag).unwrap();
+    assert_eq!(dag.view().unwrap().committable(), 6);
+    let training: sched_distill::training::ClusterState = serde_json::from_str(training).unwrap();
+    assert_eq!(training.view().unwrap().job(5).workers(), 1);
+}
+
+#[test]
+fn the_example_lets_a_student_with_a_guard_schedule() {
+    let workload = Dag::open_workload(&"builtin,jobs=12,rate=1e-4".parse().unwrap()).unwrap();
+    let driver = Dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
+    let rules = student::<Dag>(&*workload, &*driver, &FitParams::default());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("student.json");
+    rules.save(&path).unwrap();
+    let decisions = embed::schedule(&path).unwrap();
+    // The guard is about the nightly report, which has waited for 13 minutes: it comes first, though it has more work.
+    let first = sched_distill::dag::StageRef { job: 7, stage: 0 };
+    assert!(
+        matches!(decisions[0], sched_distill::dag::Decision::Assign { stage, .. } if stage == first),
+        "{decisions:?}"
+    );
+    assert!(embed::schedule(Path::new("no such file")).unwrap_err().to_string().contains("no such file"));
+}
