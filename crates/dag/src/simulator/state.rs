@@ -17,7 +17,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// What a step led to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepResult {
-    /// Executors really committed: to the stage, or to the common pool after [`Decision::Abstain`].
+    /// Executors really committed: to the stage, or to the common pool after [`Decision::Abstain`](crate::Decision::Abstain).
     pub committed: u32,
     /// Minus the job-time that passed before the next question, ms.
     pub reward: f64,
