@@ -34,7 +34,7 @@ fn run(policy: &str, cluster: Cluster, jobs: &[JobArrival], seed: u64) -> Result
         sim.step(decision).map_err(|e| e.to_string())?;
     }
     let outcome = sim.outcome().ok_or("the episode has not ended")?;
-    outcome.mean_jct_ms.map(|ms| ms / 1e3).ok_or_else(|| "the cluster was stranded".to_owned())
+    outcome.objective().map(|ms| ms / 1e3).ok_or_else(|| "the cluster was stranded".to_owned())
 }
 
 fn mean_and_error(values: &[f64]) -> (f64, f64) {

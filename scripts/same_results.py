@@ -74,6 +74,31 @@ def run(program, *words):
     return done.stdout
 
 
+def by_figure(policy):
+    """A policy's figures under their names."""
+    plain = {name: {"value": policy[name]} for name in ("utilisation", "jobs_in_system")}
+    return {name: policy[name] for name in ("mean_jct_ms", "makespan_ms")} | plain
+
+
+def with_figures(line):
+    """A closed loop of schema version 1 as version 2 has it."""
+    if line.get("schema_version") != 1 or line.get("type") != "closed_loop":
+        return line
+    policies = [
+        {"policy": p["policy"], "role": p["role"], "stalled": p["stalled"], "figures": by_figure(p),
+         "episode_objective": p["episode_jct_ms"], "completion_quantiles_ms": p.get("jct_quantiles_ms", [])}
+        for p in line["policies"]
+    ]  # fmt: skip
+    comparisons = [
+        {"policy": r["policy"], "baseline": r["baseline"], "figures": {"mean_jct_ms": r["jct"], "makespan_ms": r["makespan"]}}
+        for r in line["ratios"]
+    ]
+    new = {key: line[key] for key in ("type", "workload", "split", "episodes")} | {"policies": policies, "comparisons": comparisons}
+    if line.get("floor"):
+        new["floor"] = {"objective": line["floor"]["mean_jct_ms"], "compared": line["floor"]["ratio"]}
+    return new
+
+
 def renamed(name):
     return RENAMED.get(name, name)
 
@@ -152,7 +177,7 @@ def scenario(report, name, plan, old, new, extra, folder):
     for workload in plan["workloads"] + extra:
         policies = [word for policy in plan["policies"] for word in ("-p", policy)]
         printed = [run(p, "simulate", *which, "-w", workload, *policies, "-n", "6", "--json") for p in (old, new)]
-        figures = [leaves([json.loads(line) for line in text.splitlines()]) for text in printed]
+        figures = [leaves([with_figures(json.loads(line)) for line in text.splitlines()]) for text in printed]
         report.compare(f"{name}: simulate -w {workload}", *figures)
 
     traces, students = {}, {}

@@ -78,7 +78,7 @@
 //! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;
 //! let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
 //! let run = run_episode(&*workload, &mut scheduler, id, |_, _, _| {})?;
-//! assert!(run.outcome.completed);
+//! assert!(!run.outcome.stalled());
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -90,7 +90,7 @@ pub mod registry;
 
 #[cfg(feature = "network")]
 pub use sched_distill_core::network;
-pub use sched_distill_core::{feature, file, level, model, policy, rng, scenario, simulation, spec, workload};
+pub use sched_distill_core::{feature, figure, file, level, model, policy, rng, scenario, simulation, spec, workload};
 pub use sched_distill_dag as dag;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;

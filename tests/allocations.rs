@@ -90,7 +90,7 @@ impl<S: Simulated> Runner<S> {
         }
         let allocations = ALLOCATIONS.get() - before;
         let outcome = sim.outcome().unwrap();
-        assert!(outcome.completed);
+        assert!(!outcome.stalled());
         (allocations, outcome.decisions)
     }
 

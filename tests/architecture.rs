@@ -24,6 +24,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         &[
             "file",
             "rng",
+            "figure",
             "level",
             "spec",
             "feature",

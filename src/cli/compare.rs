@@ -2,7 +2,7 @@
 
 use super::{Common, Interrupted, STOP, output::Output, progress::EpisodeBar, table};
 use crate::{
-    evaluator::{ClosedLoop, EpisodeFigures, Estimate, Ratio, Role, Schedule, ScheduleRun, compare, floor},
+    evaluator::{ClosedLoop, EpisodeFigures, Role, Runs, Schedule, ScheduleRun, compare, floor},
     model::Student,
     policy::{Policy, Sort, StudentPolicy},
     recorder::{EpisodeRun, Episodes, RolloutError, rollouts},
@@ -159,29 +159,29 @@ pub(super) fn closed_loops<S: Policies>(
         results.push(result);
     }
     if results.len() > 1 {
-        print_ratios(&results, &contenders[0].id, output)?;
+        print_by_workload(&results, &contenders[0].id, output)?;
     }
     Ok((results, schedules))
 }
 
-/// Job completion times relative to the baseline's, a line per workload.
-fn print_ratios(results: &[ClosedLoop], baseline: &str, output: &mut Output) -> Result<()> {
+/// The objective against the baseline's, a line per workload.
+fn print_by_workload(results: &[ClosedLoop], baseline: &str, output: &mut Output) -> Result<()> {
     let names: Vec<String> =
         results[0].policies.iter().map(|p| p.policy.clone()).filter(|name| name != baseline).collect();
     if names.is_empty() {
         return Ok(());
     }
-    let title = format!("JCT ÷ {baseline}");
+    let title = results[0].objective().against(baseline);
     let header: Vec<&str> = std::iter::once(title.as_str()).chain(names.iter().map(String::as_str)).collect();
     let mut table = table::Table::new(&header);
     for result in results {
-        let cells = names.iter().map(|name| ratio_cell(result, name, baseline));
+        let cells = names.iter().map(|name| comparison_cell(result, name, baseline));
         table.row(std::iter::once(result.workload.clone()).chain(cells));
     }
     output.text(format!("\n{table}"))
 }
 
-/// Runs all contenders on the same episodes. Ratios are to the first one, and to the scenario's first baseline if it takes part.
+/// Runs all contenders on the same episodes. They are compared with the first one, and to the scenario's first baseline if it takes part.
 pub(super) fn closed_loop<S: Policies>(
     contenders: &[Contender<S>],
     workload_id: &str,
@@ -196,7 +196,7 @@ pub(super) fn closed_loop<S: Policies>(
     if let Some(twice) = names.windows(2).find(|w| w[0] == w[1]) {
         bail!("policy `{}` is given twice; each may take part once", twice[0]);
     }
-    let mut figures = Vec::new();
+    let mut policies: Vec<(String, Role, Vec<EpisodeFigures>)> = Vec::new();
     let mut schedules = Vec::new();
     for contender in contenders {
         let bar = EpisodeBar::new(&contender.id, u64::from(which.episodes), output);
@@ -211,35 +211,25 @@ pub(super) fn closed_loop<S: Policies>(
         if let Some(first) = runs.first() {
             schedules.push(schedule(contender, first));
         }
-        let of_episode = |run: &EpisodeRun| EpisodeFigures {
-            mean_jct_ms: run.outcome.mean_jct_ms,
-            jct_ms: completion_times(run),
-            makespan_ms: run.outcome.makespan_ms,
-            utilisation: run.outcome.utilisation,
-            jobs_in_system: run.outcome.jobs_in_system,
-        };
-        figures.push((contender.id.clone(), contender.role, runs.iter().map(of_episode).collect()));
+        policies.push((contender.id.clone(), contender.role, runs.iter().map(EpisodeRun::figures).collect()));
     }
     let mut baselines = vec![contenders[0].id.clone()];
     let yardstick = S::BASELINES[0];
     if contenders[0].id != yardstick && contenders.iter().any(|c| c.id == yardstick) {
         baselines.push(yardstick.to_owned());
     }
-    let mut comparison = compare(workload_id, split.name(), &figures, &baselines, common.seed);
+    let runs = Runs { workload: workload_id, split: split.name(), figures: S::INFO.figures, policies: &policies };
+    let mut comparison = compare(runs, &baselines, common.seed);
     let seeds = (0..which.episodes).map(|episode| episode_seed(common.seed, split, u64::from(episode)));
     let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(&workload, &S::jobs(&workload, seed))).collect();
-    comparison.floor = floors.and_then(|floors| floor(&floors, &figures[0].2, common.seed));
+    let first = &comparison.policies[0].episode_objective;
+    let compared = S::INFO.objective().compared;
+    comparison.floor = floors.and_then(|floors| floor(&floors, compared, first, common.seed));
     Ok(Comparison { comparison, schedules })
 }
 
-/// Completion times of the jobs that were finished, ms.
-fn completion_times(run: &EpisodeRun) -> Vec<f64> {
-    let times = run.outcome.completion_ms.iter().zip(&run.arrivals_ms).map(|(end, arrival)| end - arrival);
-    times.filter(|t| !t.is_nan()).collect()
-}
-
 fn schedule<S: Policies>(contender: &Contender<S>, run: &EpisodeRun) -> Schedule {
-    let completion = run.outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
+    let completion = run.outcome.jobs.iter().map(|end| end.completion_ms());
     Schedule {
         policy: contender.id.clone(),
         role: contender.role,
@@ -261,48 +251,42 @@ fn schedule<S: Policies>(contender: &Contender<S>, run: &EpisodeRun) -> Schedule
 pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<()> {
     let episodes = if c.episodes == 1 { "1 episode".to_owned() } else { format!("{} episodes", c.episodes) };
     output.text(format!("{episodes} ({} seeds) of {}\n", c.split, c.workload))?;
-    let baselines: Vec<&str> = c.ratios.iter().map(|r| r.baseline.as_str()).fold(Vec::new(), |mut seen, baseline| {
-        if !seen.contains(&baseline) {
-            seen.push(baseline);
-        }
-        seen
-    });
-    let ratio_names: Vec<String> = baselines.iter().map(|b| format!("JCT ÷ {b}")).collect();
-    let mut header = vec!["policy", "mean JCT", "makespan", "busy", "jobs in system", "stalled"];
-    header.extend(ratio_names.iter().map(String::as_str));
+    let mut baselines: Vec<&str> = c.comparisons.iter().map(|pair| pair.baseline.as_str()).collect();
+    // Comparisons come baseline by baseline.
+    baselines.dedup();
+    let against: Vec<String> = baselines.iter().map(|baseline| c.objective().against(baseline)).collect();
+    let rejects = c.policies.iter().any(|p| p.rejected > 0);
+    let mut header = vec!["policy"];
+    header.extend(c.figures.iter().map(|figure| &*figure.label));
+    header.extend(rejects.then_some("jobs rejected"));
+    header.push("stalled");
+    header.extend(against.iter().map(String::as_str));
     let mut table = table::Table::new(&header);
     for p in &c.policies {
-        let time = |e: &Option<Estimate>| e.as_ref().map_or("-".to_owned(), table::seconds);
-        let mut row = vec![
-            p.policy.clone(),
-            time(&p.mean_jct_ms),
-            time(&p.makespan_ms),
-            format!("{:.0} %", 100.0 * p.utilisation),
-            format!("{:.1}", p.jobs_in_system),
-            if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) },
-        ];
-        for baseline in &baselines {
-            row.push(ratio_cell(c, &p.policy, baseline));
-        }
+        let mut row = vec![p.policy.clone()];
+        row.extend(c.figures.iter().map(|f| p.figure(&f.name).map_or("-".to_owned(), |e| table::figure(f, e))));
+        row.extend(rejects.then(|| p.rejected.to_string()));
+        row.push(if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) });
+        row.extend(baselines.iter().map(|baseline| comparison_cell(c, &p.policy, baseline)));
         table.row(row);
     }
     output.text(table)?;
     let Some(floor) = &c.floor else { return Ok(()) };
-    let ratio = floor.ratio.as_ref().map(|r| format!(", {} of {}", table::interval(r, 3), c.policies[0].policy));
+    let compared = floor.compared.as_ref().map(|r| format!(", {} of {}", table::interval(r, 3), c.policies[0].policy));
     output.text(format!(
         "each job alone at its best from its arrival on: {}{}",
-        table::seconds(&floor.mean_jct_ms),
-        ratio.unwrap_or_default()
+        table::figure(c.objective(), &floor.objective),
+        compared.unwrap_or_default()
     ))
 }
 
-/// A policy's ratio to a baseline in words.
-fn ratio_cell(c: &ClosedLoop, policy: &str, baseline: &str) -> String {
+/// How a policy compares with a baseline, in words.
+fn comparison_cell(c: &ClosedLoop, policy: &str, baseline: &str) -> String {
     let stalled = |name: &str| c.policies.iter().any(|p| p.policy == name && p.stalled > 0);
-    match c.ratios.iter().find(|r| r.policy == policy && r.baseline == baseline) {
-        Some(Ratio { jct: Some(e), .. }) => table::interval(e, 3),
-        Some(_) if stalled(policy) => "stalled".to_owned(),
-        Some(_) => "none".to_owned(),
-        None => "1".to_owned(),
+    match c.compared(policy, baseline).map(|pair| pair.figure(&c.objective().name)) {
+        Some(Some(e)) => table::interval(e, 3),
+        Some(None) if stalled(policy) => "stalled".to_owned(),
+        Some(None) => "none".to_owned(),
+        None => c.objective().neutral().to_string(),
     }
 }

@@ -12,6 +12,7 @@ use super::{
     record::record_trace,
     run_dir,
     stability::{Resampling, resampled},
+    table,
 };
 use crate::{
     distiller::FitParams,
@@ -199,15 +200,15 @@ fn summary<S: Policies>(
             student.0
         ))?;
     }
-    let ratio = |baseline: &str| {
-        let found = evaluation.closed_loop.as_ref().and_then(|closed_loop| closed_loop.student_to(baseline));
-        found.map(|r| r.jct.map_or("stalled".to_owned(), |e| format!("{:.3} [{:.3}, {:.3}]", e.value, e.low, e.high)))
+    let objective = S::INFO.objective();
+    let against = |baseline: &str, called: &str| {
+        let found = evaluation.closed_loop.as_ref().and_then(|closed_loop| closed_loop.student_to(baseline))?;
+        let said = found.figure(&objective.name).map_or("stalled".to_owned(), |e| table::interval(e, 3));
+        Some(format!("{} {said}", objective.against(called)))
     };
     let yardstick = S::BASELINES[0];
-    let to_yardstick = ratio(yardstick).map_or(String::new(), |r| format!(", {r} × {yardstick}'s"));
-    let to_teacher = ratio(teacher).unwrap_or_default();
-    output.text(format!(
-        "schedule  the student's mean job completion time is {to_teacher} × the teacher's{to_yardstick}"
-    ))?;
+    let said: Vec<String> =
+        [against(teacher, "teacher"), against(yardstick, yardstick)].into_iter().flatten().collect();
+    output.text(format!("schedule  {}", said.join(", ")))?;
     Ok(())
 }

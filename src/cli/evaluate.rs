@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  distill evaluate student.json test-trace\n  distill evaluate student.json -t decima:model.pt -w \
 tpch:profiles.json.gz -n 60\n  distill evaluate student.json test-trace --min-fidelity 0.9     exit code 1 if the job level falls \
-short\n  distill evaluate student.json test-trace --disagreement         where it departs from the teacher, and what that costs\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --max-jct-ratio 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
+short\n  distill evaluate student.json test-trace --disagreement         where it departs from the teacher, and what that costs\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --gate 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
 )]
 pub(super) struct EvaluateArgs {
     /// Student file
@@ -70,9 +70,9 @@ pub(super) struct EvaluateArgs {
     /// Gate: top-1 fidelity of the first level, all kinds
     #[arg(long, value_name = "SHARE")]
     min_fidelity: Option<f64>,
-    /// Gate: mean job completion time relative to the teacher's
-    #[arg(long, value_name = "RATIO", requires = "teacher")]
-    max_jct_ratio: Option<f64>,
+    /// Gate: the worst that the objective may be against the teacher's, e.g. a mean JCT of 1.05 times as much
+    #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT", requires = "teacher")]
+    gate: Option<f64>,
 }
 
 pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -369,13 +369,15 @@ fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> R
         }
     }
     for closed_loop in evaluation.closed_loop.iter().chain(&evaluation.other_workloads) {
-        let Some(most) = args.max_jct_ratio else { break };
-        let ratio = closed_loop.first(Role::Teacher).and_then(|teacher| closed_loop.student_to(&teacher.policy));
-        match ratio.and_then(|r| r.jct) {
-            Some(e) if e.value <= most => {}
+        let Some(limit) = args.gate else { break };
+        let objective = closed_loop.objective();
+        let pair = closed_loop.first(Role::Teacher).and_then(|teacher| closed_loop.student_to(&teacher.policy));
+        match pair.and_then(|pair| pair.figure(&objective.name)) {
+            Some(e) if objective.passes(e.value, limit) => {}
             Some(e) => {
-                let workload = &closed_loop.workload;
-                output.text(format!("gate failed: JCT ratio {:.3} is above {most} on {workload}", e.value))?;
+                let (against, workload) = (objective.against("teacher"), &closed_loop.workload);
+                output
+                    .text(format!("gate failed: {against} is {:.3}, the limit is {limit}, on {workload}", e.value))?;
                 verdict = Verdict::GateFailed;
             }
             None => {

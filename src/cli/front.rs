@@ -17,6 +17,7 @@ use crate::{
         best_within, front_models, pareto, smallest_passing,
     },
     evaluator::{Estimate, FidelityRow, Role},
+    figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
     model::{Structure, Student},
     registry::Policies,
@@ -232,7 +233,7 @@ struct Total {
     chosen: Vec<usize>,
     student: Student,
     path: PathBuf,
-    jct: Option<Estimate>,
+    to_teacher: Option<Estimate>,
 }
 
 pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -257,7 +258,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         }
         let student = front.student(&trace, &chosen, &params);
         let path = args.output.join(format!("size-{most}.json"));
-        totals.push(Total { chosen, student, path, jct: None });
+        totals.push(Total { chosen, student, path, to_teacher: None });
     }
     if totals.is_empty() {
         bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
@@ -267,12 +268,13 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         with_scenario!(scenario, S => schedule::<S>(&mut totals, teacher, args, common, output))?;
     }
     totals.iter().try_for_each(|total| total.student.save(&total.path))?;
-    print(&front, &totals, args, output)?;
+    let objective = trace.manifest.figures.first().unwrap_or(&COMPLETION_FIGURES[0]);
+    print(&front, &totals, objective, args, output)?;
     let total = |t: &Total| FrontTotal {
         size: t.student.size(),
         student: shown(&t.path),
         models: front.chosen(&t.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
-        jct_ratio: t.jct,
+        to_teacher: t.to_teacher,
     };
     let whole = SizeFront {
         trace: trace.hash.clone(),
@@ -303,14 +305,13 @@ fn schedule<S: Policies>(
     let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
     let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
     for (total, contender) in totals.iter_mut().zip(&contenders[1..]) {
-        let ratio = found.ratios.iter().find(|r| r.policy == contender.id && r.baseline == contenders[0].id);
-        total.jct = ratio.and_then(|r| r.jct);
+        total.to_teacher = found.paired(&contender.id, &contenders[0].id);
     }
     Ok(())
 }
 
 /// The fronts of all levels, and the totals.
-fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output) -> Result<()> {
+fn print(front: &Front, totals: &[Total], objective: &Figure, args: &FrontArgs, output: &mut Output) -> Result<()> {
     let kinds = |models: &[FrontModel]| -> Vec<String> {
         models
             .first()
@@ -334,7 +335,7 @@ fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output)
     }
     let mut header = vec!["total size".to_owned()];
     header.extend(front.levels.iter().map(|(level, _)| level.clone()));
-    header.extend(args.teacher.iter().map(|_| "JCT ÷ teacher's".to_owned()));
+    header.extend(args.teacher.iter().map(|_| objective.against("teacher")));
     header.push("student".to_owned());
     let mut table = Table::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for total in totals {
@@ -345,7 +346,7 @@ fn print(front: &Front, totals: &[Total], args: &FrontArgs, output: &mut Output)
             format!("{} {}: {:.3}", m.named.name, m.size, if args.by.grows() { value } else { -value })
         }));
         if args.teacher.is_some() {
-            row.push(total.jct.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
+            row.push(total.to_teacher.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
         }
         row.push(total.path.display().to_string());
         table.row(row);

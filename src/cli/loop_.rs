@@ -134,10 +134,11 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
         weighting,
         fit,
     };
+    let against = S::INFO.objective().against("teacher");
     let mut said = Ok(());
     let result = run_loop(&args.output, &plan, &rollouts, args.force, &mut |iteration| {
         if said.is_ok() {
-            output.note(format!("iteration {}: JCT ÷ teacher {}", iteration.iteration, ratio(iteration)));
+            output.note(format!("iteration {}: {against} {}", iteration.iteration, to_teacher(iteration)));
             said = output.json("iteration", iteration);
         }
     });
@@ -147,7 +148,7 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
         LoopError::Rollouts(RecordError::Interrupted) => Interrupted.into(),
         other => anyhow::Error::from(other),
     })?;
-    print(&result, output)?;
+    print(&result, &against, output)?;
     let student = args.output.join("student.json");
     output.text(format!(
         "\n{}: the student of iteration {}, chosen on these very episodes",
@@ -158,21 +159,14 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
     Ok(Verdict::Done)
 }
 
-fn ratio(r: &IterationResult) -> String {
-    r.jct_ratio.as_ref().map_or("stalled".to_owned(), |e| table::interval(e, 3))
+fn to_teacher(r: &IterationResult) -> String {
+    r.to_teacher.as_ref().map_or("stalled".to_owned(), |e| table::interval(e, 3))
 }
 
 /// One line per iteration, then fidelity on the states of teacher and student.
-fn print(result: &LoopResult, output: &mut Output) -> Result<()> {
-    let mut summary = table::Table::new(&[
-        "iteration",
-        "driven by teacher",
-        "decisions",
-        "differing",
-        "regret",
-        "size",
-        "JCT ÷ teacher",
-    ]);
+fn print(result: &LoopResult, against: &str, output: &mut Output) -> Result<()> {
+    let mut summary =
+        table::Table::new(&["iteration", "driven by teacher", "decisions", "differing", "regret", "size", against]);
     for r in &result.iterations {
         let best = if r.iteration == result.best { " best" } else { "" };
         summary.row([
@@ -182,7 +176,7 @@ fn print(result: &LoopResult, output: &mut Output) -> Result<()> {
             r.differing.map_or("-".to_owned(), |n| n.to_string()),
             r.mean_regret_ms.map_or("-".to_owned(), |ms| format!("{:.2} s", ms / 1e3)),
             r.size.to_string(),
-            ratio(r),
+            to_teacher(r),
         ]);
     }
     output.text(summary)?;

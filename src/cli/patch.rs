@@ -26,7 +26,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  distill patch student.json --guard 'age > 300s first' -o patched.json\n  distill patch student.json \
 --set 'job.node[5].threshold=30s' --set 'job.node[7].value=0.9' \\\n      --trace test-trace -o patched.json\n  distill patch \
-student.json --drop-guard 0 --max-jct-ratio 1.01 -o patched.json     not written if dearer\n  distill patch student.json --structure flat --trace test-trace -o flat.json\n\nPlaces: LEVEL.node[I].threshold, \
+student.json --drop-guard 0 --gate 1.01 -o patched.json     not written if dearer\n  distill patch student.json --structure flat --trace test-trace -o flat.json\n\nPlaces: LEVEL.node[I].threshold, \
 LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` \
 shows the nodes' numbers.\nGuards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
 )]
@@ -59,9 +59,9 @@ pub(super) struct PatchArgs {
     workload: Option<String>,
     #[command(flatten)]
     episodes: EpisodeArgs,
-    /// Gate: completion time relative to the student before the edit; nothing is written if it is missed
-    #[arg(long, value_name = "RATIO")]
-    max_jct_ratio: Option<f64>,
+    /// Gate: the worst that the objective may be against the student before the edit; nothing is written if it is missed
+    #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT")]
+    gate: Option<f64>,
 }
 
 pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -99,15 +99,16 @@ fn priced<S: Policies>(
     let comparison = closed_loop(&contenders, workload_id, which, common, output)?.comparison;
     print_closed_loop(&comparison, output)?;
     output.text(format!("\nthe edit changes {:.2} % of the decisions", 100.0 * changed))?;
-    let ratio = comparison.ratios.first().and_then(|r| r.jct);
-    let passed = args.max_jct_ratio.is_none_or(|most| ratio.is_some_and(|r| r.value <= most));
+    let objective = comparison.objective();
+    let found = comparison.paired("after", "before");
+    let passed = args.gate.is_none_or(|limit| found.is_some_and(|e| objective.passes(e.value, limit)));
     match (&args.output, passed) {
         (Some(path), true) => {
             after.save(path)?;
             output.text(path.display())?;
         }
         (None, true) => output.text("nothing written; give -o FILE to keep it")?,
-        (_, false) => output.text("nothing written: the completion time misses the gate")?,
+        (_, false) => output.text(format!("nothing written: the {} misses the gate", objective.label))?,
     }
     output.json(
         "patch",

@@ -2,6 +2,7 @@
 
 use super::files::{arguments, write_json};
 use crate::{
+    figure::COMPLETION_FIGURES,
     model::Student,
     policy::Sort,
     registry::sort_of,
@@ -116,6 +117,7 @@ pub(super) fn new(scenario: &str, teacher: &str, workload: &str, seed: u64) -> R
         commands: Vec::new(),
         teacher: TeacherInfo { id: teacher.to_owned(), files: Vec::new() },
         workload: workload.to_owned(),
+        objective: COMPLETION_FIGURES[0].clone(),
         seed,
         splits: Vec::new(),
         notes: notes(scenario, teacher),
@@ -127,6 +129,9 @@ pub(super) fn describe(info: &mut RunInfo, trace: &Trace) -> Result<bool> {
     let m = &trace.manifest;
     let decisions = decisions(trace)?;
     let split = SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions };
+    if let Some(objective) = m.figures.first() {
+        info.objective = objective.clone();
+    }
     let new = !info.splits.contains(&split);
     if new {
         info.splits.push(split);

@@ -1,6 +1,6 @@
 //! Aligned tables for the terminal.
 
-use crate::evaluator::Estimate;
+use crate::{evaluator::Estimate, figure::Figure};
 use std::fmt;
 
 /// Rows of cells; the first column and those of words are flush left, the others flush right.
@@ -49,6 +49,15 @@ impl fmt::Display for Table {
 /// `0.532 [0.510, 0.555]`
 pub(super) fn interval(e: &Estimate, digits: usize) -> String {
     format!("{:.digits$} [{:.digits$}, {:.digits$}]", e.value, e.low, e.high)
+}
+
+/// A figure by its unit; times with their interval, which is what policies are told apart by.
+pub(super) fn figure(figure: &Figure, e: &Estimate) -> String {
+    match &*figure.unit {
+        "ms" => seconds(e),
+        "share" => format!("{:.0} %", 100.0 * e.value),
+        _ => format!("{:.1}", e.value),
+    }
 }
 
 /// Milliseconds as seconds with an interval: `503 s [480, 531]`.

@@ -75,7 +75,7 @@ fn long_and_hostile_names_change_nothing() {
         let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
         closed_loop.workload.clone_from(&evil);
         closed_loop.policies[0].policy.clone_from(&evil);
-        closed_loop.ratios.iter_mut().for_each(|ratio| ratio.baseline.clone_from(&evil));
+        closed_loop.comparisons.iter_mut().for_each(|pair| pair.baseline.clone_from(&evil));
     });
     page.click("[data-open=true]");
     for (width, height) in SIZES {

@@ -111,7 +111,7 @@ fn the_steps_of_the_pipeline_work_one_by_one() {
         "e.json",
     ];
     let said = done(dir, &args);
-    assert!(said.contains("random") && said.contains("JCT ÷ sjf-cp"), "{said}");
+    assert!(said.contains("random") && said.contains("mean JCT ÷ sjf-cp"), "{said}");
     let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
     assert_eq!(evaluation["closed_loop"]["episodes"], 3);
     let said = done(dir, &["simulate", "-p", "fair", "-p", "student:student.json,model=linear", "-w", TINY, "-n", "3"]);
@@ -125,7 +125,7 @@ fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let said = done(dir, &["simulate", "-p", "sjf", "-p", "fair", "-w", TINY, "--edge-cases", "-n", "2"]);
-    let (_, summary) = said.rsplit_once("JCT ÷ sjf").unwrap();
+    let (_, summary) = said.rsplit_once("mean JCT ÷ sjf").unwrap();
     assert_eq!(summary.lines().filter(|l| l.starts_with("builtin")).count(), 9, "{said}");
     let lines = done(dir, &["--json", "simulate", "-p", "sjf", "-w", TINY, "-w", "builtin,edge=mix,jobs=3", "-n", "1"]);
     let results: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -141,7 +141,7 @@ fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
     done(dir, &[&["evaluate", "s.json"], &two[..]].concat());
     let evaluation: Value = serde_json::from_slice(&fs::read(dir.join("e.json")).unwrap()).unwrap();
     assert_eq!(evaluation["other_workloads"].as_array().map(Vec::len), Some(1));
-    let gate = run(dir, &[&["evaluate", "s.json", "--max-jct-ratio", "0.1"], &two[..]].concat());
+    let gate = run(dir, &[&["evaluate", "s.json", "--gate", "0.1"], &two[..]].concat());
     assert_eq!(gate.status.code(), Some(1));
     assert_eq!(text(&gate.stdout).matches("gate failed").count(), 2);
 }
@@ -189,7 +189,7 @@ fn a_killed_loop_goes_on_and_leaves_nothing_half_written() {
             .concat()
     };
     let said = done(dir, &args("whole"));
-    assert!(said.contains("JCT ÷ teacher") && said.contains("job, free") && said.contains("best"), "{said}");
+    assert!(said.contains("mean JCT ÷ teacher") && said.contains("job, free") && said.contains("best"), "{said}");
     for marker in
         ["teacher-validation/plan.json", "iteration-1/train/parts/part-00000.json", "iteration-1/student.json"]
     {
@@ -397,7 +397,7 @@ fn json_output_is_json_lines_and_nothing_else() {
         assert!(!lines.is_empty());
         for line in lines.lines() {
             let object: Value = serde_json::from_str(line).unwrap();
-            assert!(object["type"].is_string() && object["schema_version"] == 1, "{line}");
+            assert!(object["type"].is_string() && object["schema_version"] == 2, "{line}");
         }
     };
     check(&["--json", "list", "features"]);

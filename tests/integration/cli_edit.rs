@@ -23,7 +23,7 @@ fn an_edit_is_priced_before_it_is_written() {
         [&patch[..], &["--guard", "job: age > 60s first", "--reason", "nobody waits", "-o", "new.json"]].concat();
     let printed = done(dir, &guarded);
     for words in
-        ["job: age > 60000 first", "nobody waits", "top-1 before", "JCT ÷ before", "of the decisions", "new.json"]
+        ["job: age > 60000 first", "nobody waits", "top-1 before", "mean JCT ÷ before", "of the decisions", "new.json"]
     {
         assert!(printed.contains(words), "{words}: {printed}");
     }
@@ -31,15 +31,16 @@ fn an_edit_is_priced_before_it_is_written() {
     assert_eq!((new.guards.len(), new.guards[0].evidence.reason.as_str()), (1, "nobody waits"));
 
     // A gate that is missed, and no output file, leave nothing behind.
-    let gate =
-        [&patch[..], &["--set", "job.node[0].threshold=1", "--max-jct-ratio", "0.01", "-o", "dear.json"]].concat();
+    let gate = [&patch[..], &["--set", "job.node[0].threshold=1", "--gate", "0.01", "-o", "dear.json"]].concat();
     let missed = run(dir, &gate);
     assert_eq!(missed.status.code(), Some(1), "{}", String::from_utf8_lossy(&missed.stderr));
     assert!(!dir.join("dear.json").exists());
     assert!(done(dir, &gate[..gate.len() - 4]).contains("nothing written"));
 
     let printed = done(dir, &["diff", "student.json", "new.json", "-w", TINY, "-n", "3", "--trace", "validation"]);
-    for words in ["nothing", "only B has the guard job: age > 60000 first", "choose alike", "JCT ÷ A", "differently"] {
+    for words in
+        ["nothing", "only B has the guard job: age > 60000 first", "choose alike", "mean JCT ÷ A", "differently"]
+    {
         assert!(printed.contains(words), "{words}: {printed}");
     }
     let line = done(dir, &["diff", "new.json", "new.json", "-w", TINY, "-n", "2", "--json"]);
@@ -74,7 +75,7 @@ fn a_search_leaves_what_it_found_and_how() {
         [&base[..], &["--validation", "10", "--polish-episodes", "2", "-n", "4"], more].concat()
     }
     let printed = done(dir, &search(&[]));
-    for words in ["gain on validation", "JCT ÷ fair", "before", "augmented", "out/student.json"] {
+    for words in ["gain on validation", "mean JCT ÷ fair", "before", "augmented", "out/student.json"] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
     let found = fs::read(dir.join("out/student.json")).unwrap();

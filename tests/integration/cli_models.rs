@@ -78,7 +78,7 @@ fn sizes_are_chosen_from_the_front_and_features_selected() {
     let front =
         ["front", "train", "--validation", "validation", "-o", "front", "--max-size", "12", "--max-choices", "800"];
     let printed = done(dir, &[&front[..], &learners, &["-t", "fair", "-w", TINY, "-n", "2"]].concat());
-    assert!(printed.contains("total size") && printed.contains("JCT ÷ teacher's"), "{printed}");
+    assert!(printed.contains("total size") && printed.contains("mean JCT ÷ teacher"), "{printed}");
     let whole: Value = serde_json::from_str(&fs::read_to_string(dir.join("front/front.json")).unwrap()).unwrap();
     for total in whole["totals"].as_array().unwrap() {
         let student = Student::load(&dir.join(total["student"].as_str().unwrap())).unwrap();

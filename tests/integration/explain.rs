@@ -90,7 +90,7 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
     fs::rename(dir.path().join("test"), dir.path().join("elsewhere")).unwrap();
     done(dir.path(), &["report", "run", "-o", "report"]);
     let html = fs::read_to_string(dir.path().join("report/report.html")).unwrap();
-    let jct = evaluation.closed_loop.unwrap().ratios[0].jct.unwrap();
+    let jct = evaluation.closed_loop.as_ref().unwrap().comparisons[0].figure("mean_jct_ms").copied().unwrap();
     assert!(html.contains(&format!("{:.3}", jct.value)));
     let info: RunInfo = read(&run.join("run.json"));
     let firsts: Vec<String> =

@@ -97,8 +97,9 @@ fn replay(file: &str) {
         let number = |key: &str| result[key].as_f64().unwrap();
         let completion: Vec<f64> =
             result["job_completion_ms"].as_array().unwrap().iter().map(|c| c.as_f64().unwrap()).collect();
-        assert_eq!(outcome.completion_ms, completion, "{file}, {policy}: completion times");
-        assert_eq!(outcome.mean_jct_ms, Some(number("avg_job_duration_ms")), "{file}, {policy}: mean duration");
+        let ends: Vec<f64> = outcome.jobs.iter().map(|end| end.completion_ms().unwrap()).collect();
+        assert_eq!(ends, completion, "{file}, {policy}: completion times");
+        assert_eq!(outcome.objective(), Some(number("avg_job_duration_ms")), "{file}, {policy}: mean duration");
         assert_eq!(outcome.total_reward, number("total_reward"), "{file}, {policy}: total reward");
         assert_eq!(outcome.final_time_ms, number("final_wall_time_ms"), "{file}, {policy}: final clock");
         assert_eq!(outcome.events as f64, number("events"), "{file}, {policy}: events");

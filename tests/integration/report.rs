@@ -159,7 +159,7 @@ fn hostile_names_stay_text() -> Outcome {
         let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
         closed_loop.workload = evil.into();
         closed_loop.policies[0].policy = evil.into();
-        closed_loop.ratios[0].baseline = evil.into();
+        closed_loop.comparisons[0].baseline = evil.into();
         evaluation.other_workloads = vec![closed_loop.clone()];
     })?;
     let out = dir.path().join("deep/report");
@@ -220,8 +220,8 @@ fn a_stalled_student_is_said_to_have_stalled_and_gets_no_ratio() -> Outcome {
     write_run(dir.path(), |_, _, evaluation| {
         let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
         closed_loop.policies[1].stalled = 2;
-        for ratio in closed_loop.ratios.iter_mut().filter(|r| r.policy == "student:student.json") {
-            (ratio.jct, ratio.makespan) = (None, None);
+        for pair in closed_loop.comparisons.iter_mut().filter(|pair| pair.policy == "student:student.json") {
+            pair.figures.values_mut().for_each(|figure| *figure = None);
         }
     })?;
     let summary = write_report(dir.path(), &dir.path().join("report"))?;

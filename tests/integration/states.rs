@@ -9,7 +9,7 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Policies,
     rng::Split,
-    simulation::Simulated,
+    simulation::{Simulated, Simulation},
     training::Training,
 };
 use std::path::Path;
@@ -90,9 +90,37 @@ fn compare<S: Policies>(
                 assert_eq!(ask(here, view), expected, "episode {episode}, question {questions}")
             });
         });
-        assert!(run.unwrap().outcome.completed);
+        assert!(!run.unwrap().outcome.stalled());
     }
     questions
+}
+
+/// What an episode leaves behind bears the names that the scenario declares, and costs add up to the objective.
+fn figures_are_those_declared<S: Policies>(workload: &str, policy: &str) {
+    let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
+    let mut policy = S::open(&policy.parse().unwrap()).unwrap();
+    let mut sim = S::start(&workload, S::jobs(&workload, 3), 3);
+    let (mut cost, mut since) = (0.0, 0.0);
+    while let Some(seen) = sim.view() {
+        let now = S::time_ms(&seen);
+        cost += sim.cost(since, now);
+        since = now;
+        let decision = policy.decide(&seen, &mut S::Probabilities::default()).unwrap();
+        sim.step(decision).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    let names: Vec<&str> = outcome.figures.iter().map(|&(name, _)| name).collect();
+    assert_eq!(names, S::INFO.figures.iter().map(|figure| &*figure.name).collect::<Vec<_>>());
+    assert!(outcome.figures.iter().all(|(_, value)| value.is_some()), "{outcome:?}");
+    cost += sim.cost(since, outcome.final_time_ms);
+    let whole = outcome.objective().unwrap() * outcome.jobs.len() as f64;
+    assert!((cost - whole).abs() < 1e-9 * whole, "{cost} and {whole}");
+}
+
+#[test]
+fn scenarios_measure_what_they_declare() {
+    figures_are_those_declared::<Dag>("builtin,jobs=12", "fair");
+    figures_are_those_declared::<Training>("builtin,jobs=12", "drf");
 }
 
 #[test]

@@ -128,12 +128,9 @@ fn part(seed: u64, episodes: Range<u32>, labelled: bool) -> Part {
             split: "train".into(),
             policy: "decima".into(),
             outcome: if steps > 0 { "completed" } else { "stalled" }.into(),
-            makespan_ms: random.uniform(),
-            mean_jct_ms: (steps > 0).then(|| random.uniform()),
             decisions: steps,
             events: 1 << 40,
-            utilisation: 0.5,
-            jobs_in_system: 2.5,
+            figures: vec![(steps > 0).then(|| random.uniform()), Some(random.uniform()), Some(0.5), Some(2.5)],
         });
         part.items.push(ItemRow { episode, item: 0, arrival_ms: 0.0, completion_ms: (steps > 0).then_some(9.0) });
         part.timeline.push(TimelineRow { episode, lane: 1, item: 0, part: 2, start_ms: 0.5, end_ms: 4.5 });
@@ -423,7 +420,7 @@ fn what_could_not_be_read_is_not_written() -> Outcome {
     );
     refused(&|p| p.episodes.swap(0, 1), "column `episode`, row 1: is 0 after 1");
     refused(
-        &|p| p.episodes[2].makespan_ms = f64::INFINITY,
+        &|p| p.episodes[2].figures[1] = Some(f64::INFINITY),
         "column `makespan_ms`, row 2: is NaN or infinite, expected a finite number",
     );
     refused(&|p| p.episodes[0].outcome = "won".into(), "column `outcome`, row 0: is `won`");

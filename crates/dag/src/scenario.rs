@@ -12,6 +12,7 @@ use crate::{
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
+    figure::COMPLETION_FIGURES,
     scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
     workload::WorkloadInfo,
 };
@@ -63,6 +64,7 @@ impl Scenario for Dag {
         kinds: &["affinity", "free"],
         regime: "jobs_in_system",
         feature_set,
+        figures: COMPLETION_FIGURES,
         catalogue: CATALOGUE,
         workloads: WORKLOADS,
         lane: "executor",

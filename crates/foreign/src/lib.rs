@@ -34,7 +34,7 @@
 //!     }
 //! }
 //!
-//! # use sched_distill_dag::simulator::{Decision, Simulator};
+//! # use sched_distill_dag::{Decision, simulator::Simulator};
 //! # use sched_distill_core::workload;
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);

@@ -3,6 +3,7 @@
 use super::{
     ReportError,
     dot_chart::{self, Cell, Panel, Row},
+    goal,
     run_dir::RunDir,
     search,
     svg::{BLUE, Chart},
@@ -10,6 +11,7 @@ use super::{
     words::{self, list, number, percent},
 };
 use sched_distill_core::{
+    figure::Figure,
     level::{FLAG, FeatureSpec, LevelSpec, Scope},
     model::{
         Action, Condition, Evidence, Guard, Linear, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student,
@@ -29,6 +31,9 @@ pub(super) struct Section {
     patches: Vec<PatchView>,
     gains: Option<Chart>,
     search: Option<search::View>,
+    objective: String,
+    /// What a gain is.
+    gained: String,
 }
 
 /// Which model schedules where, at one level.
@@ -72,14 +77,22 @@ struct EvidenceView {
 /// [`ReportError::Chart`] if a chart cannot be drawn.
 pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
     let student = &run.student;
-    let guards = student.guards.iter().map(|g| guard(g, student.feature_set.level(&g.level)));
+    let objective = &run.info.objective;
+    let guards = student.guards.iter().map(|g| guard(objective, g, student.feature_set.level(&g.level)));
     Ok(Section {
         flat: student.structure == Structure::Flat,
         regimes: regimes(student),
         guards: guards.collect(),
-        patches: student.patches.iter().map(patch).collect(),
-        gains: gains(student)?,
-        search: run.steps.as_deref().filter(|s| !s.is_empty()).map(search::view).transpose()?,
+        patches: student.patches.iter().map(|p| patch(objective, p)).collect(),
+        objective: objective.label.to_string(),
+        gained: goal::gained(objective),
+        gains: gains(objective, student)?,
+        search: run
+            .steps
+            .as_deref()
+            .filter(|s| !s.is_empty())
+            .map(|steps| search::view(objective, steps))
+            .transpose()?,
     })
 }
 
@@ -142,8 +155,12 @@ fn order(linear: &Linear, spec: &LevelSpec) -> Option<String> {
     Some(format!("the {first} {} first", spec.features.get(column)?.name.replace('_', " ")))
 }
 
-fn guard(guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
-    GuardView { sentence: sentence(guard, spec), exact: guard.to_string(), evidence: evidence(&guard.evidence) }
+fn guard(objective: &Figure, guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
+    GuardView {
+        sentence: sentence(guard, spec),
+        exact: guard.to_string(),
+        evidence: evidence(objective, &guard.evidence),
+    }
 }
 
 /// `a job comes first if age > 5 min`.
@@ -183,27 +200,22 @@ fn bound(feature: &FeatureSpec, value: f32) -> String {
     }
 }
 
-fn patch(patch: &Patch) -> PatchView {
+fn patch(objective: &Figure, patch: &Patch) -> PatchView {
     let change = |c: &sched_distill_core::model::Change| [c.place.clone(), number(c.was), number(c.now)];
-    PatchView { changes: patch.changes.iter().map(change).collect(), evidence: evidence(&patch.evidence) }
+    PatchView { changes: patch.changes.iter().map(change).collect(), evidence: evidence(objective, &patch.evidence) }
 }
 
-fn evidence(e: &Evidence) -> EvidenceView {
+fn evidence(objective: &Figure, e: &Evidence) -> EvidenceView {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     EvidenceView {
         reason: e.reason.clone(),
-        gain: or_dash(e.gain.map(gain_text)),
+        gain: or_dash(e.gain.map(goal::gain(objective))),
         fires: or_dash(e.firing_rate.map(percent)),
     }
 }
 
-/// A gain as a percentage with its sign.
-pub(super) fn gain_text(gain: f64) -> String {
-    format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}")
-}
-
 /// What every edit brings, and how often it decides; `None` if no edit has a gain.
-fn gains(student: &Student) -> Result<Option<Chart>, ReportError> {
+fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportError> {
     let guards = student.guards.iter().enumerate().map(|(i, g)| (format!("guard {}, {}", i + 1, g.level), &g.evidence));
     let patches = student.patches.iter().enumerate().map(|(i, p)| {
         let numbers = if p.changes.len() == 1 { "1 number".to_owned() } else { format!("{} numbers", p.changes.len()) };
@@ -223,17 +235,26 @@ fn gains(student: &Student) -> Result<Option<Chart>, ReportError> {
             cells: vec![cell(e.gain), cell(e.firing_rate)],
         })
         .collect();
-    let panel = |title: &str, axis: &str, reference, write| Panel {
+    let gain_text = goal::gain(objective);
+    let panel = |title: &str, axis: &str, reference, write, tick| Panel {
         title: title.into(),
         axis: axis.into(),
         range: (0.0, 0.01),
         reference,
         write,
-        tick: |share| format!("{}\u{a0}%", number(100.0 * share)),
+        tick,
     };
     let panels = [
-        panel("Gain", "of the mean completion time (more is better)", Some(0.0), gain_text as fn(f64) -> String),
-        panel("Fires", "share of decisions that it changes", None, percent),
+        panel(
+            "Gain",
+            &format!("{} (more is better)", goal::gained(objective)),
+            Some(0.0),
+            gain_text,
+            goal::gain_tick(objective),
+        ),
+        panel("Fires", "share of decisions that it changes", None, percent, |share| {
+            format!("{}\u{a0}%", number(100.0 * share))
+        }),
     ];
     let said = edits.iter().map(|(label, e)| format!("{label}: {}. ", e.gain.map_or("not measured".into(), gain_text)));
     let title = "What every edit brings".to_owned();
@@ -246,6 +267,7 @@ fn gains(student: &Student) -> Result<Option<Chart>, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::figure::COMPLETION_FIGURES;
 
     fn spec() -> LevelSpec {
         let feature = |name: &str, unit: &str, scope| FeatureSpec {
@@ -268,7 +290,12 @@ mod tests {
     fn guards_are_sentences() {
         let when = |feature: &str, operator, value| Condition { feature: feature.into(), operator, value };
         let said = |when: Vec<Condition>, action| {
-            guard(&Guard { level: "job".into(), when, action, evidence: Evidence::default() }, Some(&spec())).sentence
+            guard(
+                &COMPLETION_FIGURES[0],
+                &Guard { level: "job".into(), when, action, evidence: Evidence::default() },
+                Some(&spec()),
+            )
+            .sentence
         };
         let old = when("age", Operator::AtLeast, 300e3);
         assert_eq!(said(vec![old.clone()], Action::First), "a job comes first if age ≥ 5\u{a0}min");

@@ -11,6 +11,7 @@ mod departures;
 mod dot_chart;
 mod explanation_checks;
 mod fidelity;
+mod goal;
 mod holds_up;
 mod learning_curve;
 mod likeness;

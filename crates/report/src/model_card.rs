@@ -2,7 +2,8 @@
 //! front matter programs can read.
 
 use super::{
-    holds_up::{ratio, ratio_text, stalled},
+    goal,
+    holds_up::stalled,
     run_dir::RunDir,
     summary::Sentence,
     words::{count, interval, list, percent},
@@ -66,16 +67,16 @@ fn metrics(run: &RunDir) -> Vec<Value> {
         json!({"metric": "top-1 fidelity", "level": r.level, "kind": r.kind, "choices": r.choices, "episodes": r.episodes,
             "value": r.top1.value, "low": r.top1.low, "high": r.top1.high})
     });
-    let ratios = loops(run).map(|result| {
-        let mut metric = json!({"metric": "mean JCT, ratio to the teacher", "workload": result.workload,
+    let compared = loops(run).map(|result| {
+        let mut metric = json!({"metric": to_teacher(result), "workload": result.workload,
             "split": result.split, "episodes": result.episodes});
-        match jct_ratio(result) {
+        match against_teacher(result) {
             Ok(e) => (metric["value"], metric["low"], metric["high"]) = (json!(e.value), json!(e.low), json!(e.high)),
             Err(why) => metric["none"] = json!(why),
         }
         metric
     });
-    fidelity.chain(ratios).collect()
+    fidelity.chain(compared).collect()
 }
 
 /// Fidelity of the models that schedule.
@@ -87,13 +88,17 @@ fn loops(run: &RunDir) -> impl Iterator<Item = &ClosedLoop> {
     run.evaluation.closed_loop.iter().chain(&run.evaluation.other_workloads)
 }
 
-/// The student's mean completion time as a ratio to the teacher's, or why there is none.
-fn jct_ratio(result: &ClosedLoop) -> Result<Estimate, String> {
+/// What is compared, e.g. `mean JCT, ratio to the teacher`.
+fn to_teacher(result: &ClosedLoop) -> String {
+    format!("{}, {} to the teacher", result.objective().label, goal::comparison(result.objective()))
+}
+
+/// The student's objective against the teacher's, or why there is no comparison.
+fn against_teacher(result: &ClosedLoop) -> Result<Estimate, String> {
     let (Some(student), Some(teacher)) = (result.first(Role::Student), result.first(Role::Teacher)) else {
         return Err("not compared".to_owned());
     };
-    let found = ratio(result, &student.policy, &teacher.policy).and_then(|r| r.jct);
-    found.ok_or_else(|| {
+    result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
         let of = |p, name| stalled(p, result.episodes).map(|s| format!("the {name} {s} episodes"));
         of(student, "student").or_else(|| of(teacher, "teacher")).unwrap_or_else(|| "not compared".to_owned())
     })
@@ -149,11 +154,12 @@ fn measured(run: &RunDir) -> Vec<String> {
             format!("| {} | {} | {} | {share} |", plain(&r.level), plain(&r.kind), count(r.choices as u64))
         }));
     }
-    if loops(run).next().is_some() {
-        let head = "| workload | episodes | mean job completion time, ratio to the teacher |\n| --- | ---: | ---: |";
-        lines.extend([String::new(), head.to_owned()]);
+    if let Some(first) = loops(run).next() {
+        let head = format!("| workload | episodes | {} |\n| --- | ---: | ---: |", to_teacher(first));
+        lines.extend([String::new(), head]);
         lines.extend(loops(run).map(|result| {
-            let said = jct_ratio(result).map_or_else(|why| why, |e| interval(&e, ratio_text));
+            let said =
+                against_teacher(result).map_or_else(|why| why, |e| interval(&e, goal::versus(result.objective())));
             format!("| {} | {} {} | {said} |", plain(&result.workload), result.episodes, plain(&result.split))
         }));
     }

@@ -1,10 +1,13 @@
 //! Whether the figures of a run directory make sense: what is wrong, in words that name the place.
 
-use sched_distill_core::model::Student;
+use sched_distill_core::{
+    figure::{Compared, Figure},
+    model::Student,
+};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
-    evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Evaluation, FidelityRow, Lead, Schedule},
+    evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
 };
 
 /// Beyond this, differences of figures overflow or lose all digits.
@@ -94,24 +97,35 @@ fn disagreement(d: &Disagreement) -> Result<(), String> {
 fn closed_loop(result: &ClosedLoop) -> Result<(), String> {
     for p in &result.policies {
         let place = format!("policy `{}`", p.policy);
-        let figures = [("mean_jct_ms", p.mean_jct_ms.as_ref()), ("makespan_ms", p.makespan_ms.as_ref())];
-        estimates(&place, &figures)?;
-        let time = |t: &f64| (0.0..=HUGE).contains(t);
-        if let Some(bad) = p.episode_jct_ms.iter().flatten().find(|t| !time(t)) {
-            return Err(format!("{place}: episode_jct_ms holds {bad}, expected a time of 0 ms or more"));
+        named(&place, &result.figures, &p.figures)?;
+        // Figures of which there are ratios are not negative.
+        let least = if result.objective().compared == Compared::Ratio { 0.0 } else { -HUGE };
+        if let Some(bad) = p.episode_objective.iter().flatten().find(|value| !(least..=HUGE).contains(*value)) {
+            return Err(format!("{place}: episode_objective holds {bad}, expected numbers from {least} to {HUGE:e}"));
         }
-        let q = &p.jct_quantiles_ms;
+        let time = |t: &f64| (0.0..=HUGE).contains(t);
+        let q = &p.completion_quantiles_ms;
         if !(q.is_empty() || q.len() == QUANTILES && q.iter().all(time) && q.is_sorted()) {
             return Err(format!(
-                "{place}: jct_quantiles_ms holds {} numbers, expected 0 or {QUANTILES} times in order",
+                "{place}: completion_quantiles_ms holds {} numbers, expected 0 or {QUANTILES} times in order",
                 q.len()
             ));
         }
     }
-    result.ratios.iter().try_for_each(|r| {
-        let place = format!("ratio of `{}` to `{}`", r.policy, r.baseline);
-        estimates(&place, &[("jct", r.jct.as_ref()), ("makespan", r.makespan.as_ref())])
-    })
+    result
+        .comparisons
+        .iter()
+        .try_for_each(|c| named(&format!("`{}` compared with `{}`", c.policy, c.baseline), &result.figures, &c.figures))
+}
+
+/// Checks estimates by name: they are of figures that the comparison declares.
+fn named(place: &str, declared: &[Figure], found: &Estimates) -> Result<(), String> {
+    if let Some(name) = found.keys().find(|name| declared.iter().all(|f| f.name != **name)) {
+        let names: Vec<&str> = declared.iter().map(|f| &*f.name).collect();
+        return Err(format!("{place}: figure `{name}` is not declared; declared are {}", names.join(", ")));
+    }
+    let figures: Vec<(&str, Option<&Estimate>)> = found.iter().map(|(name, e)| (&**name, e.as_ref())).collect();
+    estimates(place, &figures)
 }
 
 /// Checks schedules: runs within their lanes, all of the same episode.
@@ -160,7 +174,7 @@ pub(super) fn front(front: &SizeFront) -> Result<(), String> {
         if t.size == 0 {
             return Err(format!("`{}` has size 0, expected 1 or more", t.student));
         }
-        estimates(&format!("student of size {}", t.size), &[("jct_ratio", t.jct_ratio.as_ref())])
+        estimates(&format!("student of size {}", t.size), &[("to_teacher", t.to_teacher.as_ref())])
     })
 }
 

@@ -1,7 +1,10 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
 use super::{ReportError, explanation_checks, run_checks};
-use sched_distill_core::model::Student;
+use sched_distill_core::{
+    figure::{COMPLETION_FIGURES, Figure},
+    model::Student,
+};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
@@ -33,12 +36,23 @@ pub struct RunInfo {
     pub teacher: TeacherInfo,
     /// Workload as named by the user.
     pub workload: String,
+    /// What schedulers are judged by; left out where it is the mean completion time.
+    #[serde(default = "completion", skip_serializing_if = "is_completion")]
+    pub objective: Figure,
     /// The user's seed.
     pub seed: u64,
     /// How much was recorded, split by split.
     pub splits: Vec<SplitInfo>,
     /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic form.".
     pub notes: Vec<String>,
+}
+
+fn completion() -> Figure {
+    COMPLETION_FIGURES[0].clone()
+}
+
+fn is_completion(figure: &Figure) -> bool {
+    *figure == COMPLETION_FIGURES[0]
 }
 
 /// The policy that was explained.
@@ -147,7 +161,7 @@ fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
         names.sort_unstable();
         if names.windows(2).all(|w| w[0] != w[1]) {
             result.policies.iter_mut().for_each(|p| p.policy = brief(&p.policy));
-            result.ratios.iter_mut().for_each(|r| (r.policy, r.baseline) = (brief(&r.policy), brief(&r.baseline)));
+            result.comparisons.iter_mut().for_each(|c| (c.policy, c.baseline) = (brief(&c.policy), brief(&c.baseline)));
         }
         result.workload = brief(&result.workload);
     }

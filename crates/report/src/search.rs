@@ -1,13 +1,13 @@
 //! How an augmented student was found: the search step by step.
 
 use super::{
-    ReportError,
-    augmented::gain_text,
+    ReportError, goal,
     line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
     svg::{self, BLUE, Chart, GREY, ORANGE, frame},
     to_data,
     words::{count, number},
 };
+use sched_distill_core::figure::Figure;
 use sched_distill_toolkit::augment::Step;
 use serde::Serialize;
 use serde_json::json;
@@ -39,13 +39,13 @@ struct Line {
     spent: String,
 }
 
-/// Share of the completion time that all kept steps up to each one take away together.
-fn together(steps: &[Step]) -> Vec<f64> {
-    let left = steps.iter().scan(1.0, |left, s| {
-        *left *= if s.kept { 1.0 - s.validation_gain } else { 1.0 };
-        Some(1.0 - *left)
+/// Gain of all kept steps up to each one together.
+fn together(objective: &Figure, steps: &[Step]) -> Vec<f64> {
+    let sums = steps.iter().scan(0.0, |sum, s| {
+        *sum = if s.kept { objective.both_gains(*sum, s.validation_gain) } else { *sum };
+        Some(*sum)
     });
-    left.collect()
+    sums.collect()
 }
 
 fn interval(step: &Step) -> (f64, f64) {
@@ -58,7 +58,8 @@ fn interval(step: &Step) -> (f64, f64) {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the chart cannot be drawn.
-pub(super) fn view(steps: &[Step]) -> Result<View, ReportError> {
+pub(super) fn view(objective: &Figure, steps: &[Step]) -> Result<View, ReportError> {
+    let gain_text = goal::gain(objective);
     let row = |s: &Step| Line {
         what: s.what.clone(),
         train: s.train_gain.map_or("–".into(), gain_text),
@@ -69,14 +70,14 @@ pub(super) fn view(steps: &[Step]) -> Result<View, ReportError> {
     Ok(View {
         tried: steps.len(),
         kept: steps.iter().filter(|s| s.kept).count(),
-        together: together(steps).last().copied().map_or(String::new(), gain_text),
+        together: together(objective, steps).last().copied().map_or(String::new(), gain_text),
         episodes: steps.last().map_or(String::new(), |s| count(s.spent)),
         rows: steps.iter().map(row).collect(),
-        chart: chart(steps)?,
+        chart: chart(objective, steps)?,
     })
 }
 
-fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
+fn chart(objective: &Figure, steps: &[Step]) -> Result<Chart, ReportError> {
     svg::register_fonts()?;
     let last = steps.iter().map(|s| s.spent).max().unwrap_or(1) as f64;
     let tries = |kept: bool, label: &str, colour, mark| {
@@ -91,7 +92,7 @@ fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
         }
     };
     let tried = vec![tries(false, "not kept", GREY, Mark::Ring), tries(true, "kept", BLUE, Mark::Dot)];
-    let sums = together(steps);
+    let sums = together(objective, steps);
     let mut climb = vec![(0.0, 0.0)];
     for (step, &sum) in steps.iter().zip(&sums) {
         let at = step.spent as f64;
@@ -115,13 +116,9 @@ fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
     let upper = extent(&mut sums.iter().map(|&s| (s, s)));
     let lower = extent(&mut steps.iter().map(interval));
     let mut top = below;
+    let so_far = format!("{}, over the student to begin with", goal::gained(objective));
     for (title, words, range, series) in [
-        (
-            "Completion time taken away so far",
-            "of the mean completion time of the student to begin with",
-            upper,
-            vec![line.clone()],
-        ),
+        ("Gained so far", &*so_far, upper, vec![line.clone()]),
         ("Each try", "gain over the student at that time, on validation episodes", lower, tried.clone()),
     ] {
         let area = Area { left: BESIDE + 10.0, top: top + ABOVE, width: WIDTH - BESIDE - 40.0, height: 170.0 };
@@ -131,13 +128,13 @@ fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
             ..Plot::new(
                 title.to_owned(),
                 Axis::linear("episodes run so far", (0.0, last), 8, number),
-                Axis::linear(words, range, 6, |share| format!("{}\u{a0}%", number(100.0 * share))),
+                Axis::linear(words, range, 6, goal::gain_tick(objective)),
             )
         };
         body += &draw(&plot, &area);
         top = area.bottom() + BELOW;
     }
-    let title = "The search, step by step".to_owned();
+    let (title, gain_text) = ("The search, step by step".to_owned(), goal::gain(objective));
     let kept = steps.iter().filter(|s| s.kept).map(|s| format!("{}: {}. ", s.what, gain_text(s.validation_gain)));
     let description = format!("Of {} tries these were kept: {}", steps.len(), kept.collect::<String>());
     let size = (WIDTH as u32, top.ceil() as u32);
@@ -149,6 +146,7 @@ fn chart(steps: &[Step]) -> Result<Chart, ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::figure::COMPLETION_FIGURES;
 
     #[test]
     fn kept_gains_multiply() {
@@ -160,7 +158,7 @@ mod tests {
             kept,
             spent: 1,
         };
-        let sums = together(&[step(0.5, true), step(0.9, false), step(0.2, true)]);
+        let sums = together(&COMPLETION_FIGURES[0], &[step(0.5, true), step(0.9, false), step(0.2, true)]);
         assert!((sums[0] - 0.5).abs() < 1e-12 && (sums[1] - 0.5).abs() < 1e-12 && (sums[2] - 0.6).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 //! What would another size buy? The front of size against fidelity, and against completion time.
 
 use super::{
-    ReportError,
+    ReportError, goal,
     line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
     run_dir::RunDir,
     svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, frame},
@@ -230,12 +230,14 @@ fn names(learners: &[&str]) -> (String, f64) {
     legend(&keys, (BESIDE, 6.0), WIDTH - 20.0)
 }
 
-/// Completion times of the students of every total size relative to the teacher's; `None` if none was run.
+/// The objective of the students of every total size against the teacher's; `None` if none was run.
 fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
-    let points: Vec<(usize, Estimate)> = front.totals.iter().filter_map(|t| Some((t.size, t.jct_ratio?))).collect();
-    let own = own_ratio(run).map(|e| (run.student.size().max(1), e));
+    let objective = &run.info.objective;
+    let points: Vec<(usize, Estimate)> = front.totals.iter().filter_map(|t| Some((t.size, t.to_teacher?))).collect();
+    let own = own(run).map(|e| (run.student.size().max(1), e));
     let all = || points.iter().chain(&own);
-    let (low, high) = all().fold((0.98, 1.02), |(a, b): (f64, f64), (_, e)| (a.min(e.low), b.max(e.high)));
+    let (low, high) =
+        all().fold(goal::around(objective, 0.02), |(a, b): (f64, f64), (_, e)| (a.min(e.low), b.max(e.high)));
     let (first, last) = (points.iter().map(|p| p.0).min()?, all().map(|p| p.0).max()?);
     let first = own.map_or(first, |(size, _)| size.min(first));
     let of = |label: &str, colour, mark, points: &[(usize, Estimate)]| Series {
@@ -254,31 +256,32 @@ fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
     let margin = 0.04 * (high - low);
     let plot = Plot {
         series,
-        level: Some(1.0),
+        level: Some(objective.neutral()),
         ..Plot::new(
             String::new(),
             Axis::doubling("size over all levels", (first as f64 / 1.15, last as f64 * 1.15)),
             Axis::linear(
-                "mean completion time ÷ teacher's, below 1 is better",
+                &format!("{}, {}", objective.against("teacher"), goal::hint(objective)),
                 (low - margin, high + margin),
                 5,
                 number,
             ),
         )
     };
-    let title = "Size against completion time".to_owned();
+    let title = format!("Size against {}", objective.label);
     let said = points.iter().map(|(n, e)| format!("size {n}: {}. ", number(e.value)));
     let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("front-jct", "img", size, &title, &said.collect::<String>(), &(names + &draw(&plot, &area)));
-    let point = |(size, e): &(usize, Estimate)| json!({"size": size, "jct_ratio": e});
+    let svg =
+        frame("front-closed-loop", "img", size, &title, &said.collect::<String>(), &(names + &draw(&plot, &area)));
+    let point = |(size, e): &(usize, Estimate)| json!({"size": size, "to_teacher": e});
     let data = json!({"totals": points.iter().map(point).collect::<Vec<_>>(), "student": own.as_ref().map(point)});
-    Some(Chart { name: "front-jct".into(), title, svg, width: size.0, data })
+    Some(Chart { name: "front-closed-loop".into(), title, svg, width: size.0, data })
 }
 
 /// The run's student against its teacher.
-fn own_ratio(run: &RunDir) -> Option<Estimate> {
+fn own(run: &RunDir) -> Option<Estimate> {
     let result = run.evaluation.closed_loop.as_ref()?;
-    result.student_to(&result.first(Role::Teacher)?.policy)?.jct
+    result.paired(&result.first(Role::Student)?.policy, &result.first(Role::Teacher)?.policy)
 }
 
 fn estimate(row: &FidelityRow, by: By) -> Option<Estimate> {

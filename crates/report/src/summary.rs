@@ -4,13 +4,15 @@
 use super::{
     departures::{conditions, instead},
     fidelity::{best_heuristic, best_rule, kinds, levels},
-    holds_up::{ratio, ratio_text, spoken, stalled},
+    goal,
+    holds_up::{spoken, stalled},
     likeness::closest,
     rules,
     run_dir::{RunDir, brief},
-    words::{count, interval, list, percent, time},
+    words::{count, interval, list, percent},
 };
 use sched_distill_core::{
+    figure::Figure,
     level::{ALL_KINDS, FLAG},
     model::Student,
 };
@@ -240,21 +242,17 @@ fn scheduling(result: &ClosedLoop) -> Vec<String> {
         said.push(format!("Run as the scheduler on {place}, the student {stall}: it left jobs unfinished."));
         return said;
     }
+    let goal = result.objective();
     let mut text = format!(
-        "Run as the scheduler on {place}, the student completes a job in {} on average",
-        student.mean_jct_ms.as_ref().map_or_else(|| "no time".to_owned(), |e| interval(e, time))
+        "Run as the scheduler on {place}, the student comes to a {} of {}",
+        goal.label,
+        student.figure(&goal.name).map_or_else(|| "nothing".to_owned(), |e| interval(e, goal::amount(goal)))
     );
-    let mut baselines: Vec<&str> = Vec::new();
-    for r in result.ratios.iter().filter(|r| r.policy == student.policy) {
-        if !baselines.contains(&r.baseline.as_str()) {
-            baselines.push(&r.baseline);
-        }
-    }
-    let compared: Vec<String> = baselines
-        .iter()
-        .map(|b| match ratio(result, &student.policy, b).and_then(|r| r.jct) {
-            Some(e) => verdict(&spoken(result, b), &e),
-            None => format!("it is not compared with {}, which stalled", spoken(result, b)),
+    let of_student = result.comparisons.iter().filter(|pair| pair.policy == student.policy);
+    let compared: Vec<String> = of_student
+        .map(|pair| match pair.figure(&goal.name) {
+            Some(e) => verdict(goal, &spoken(result, &pair.baseline), e),
+            None => format!("it is not compared with {}, which stalled", spoken(result, &pair.baseline)),
         })
         .collect();
     if !compared.is_empty() {
@@ -272,27 +270,35 @@ fn scheduling(result: &ClosedLoop) -> Vec<String> {
     said
 }
 
-/// A ratio in plain words, no stronger than its interval.
-fn verdict(baseline: &str, e: &Estimate) -> String {
-    let words = if e.high < 1.0 {
-        "shorter than"
-    } else if e.low > 1.0 {
-        "longer than"
-    } else {
-        "not clearly different from"
+/// A comparison in plain words, no stronger than its interval.
+fn verdict(goal: &Figure, baseline: &str, e: &Estimate) -> String {
+    let words = match [e.low, e.high].map(|end| goal.favours(end)) {
+        [true, true] => "better than",
+        // Neither end may be what two equal policies come to.
+        [false, false] if ![e.low, e.high].contains(&goal.neutral()) => "worse than",
+        _ => "not clearly different from what there is",
     };
-    format!("that is {words} under {baseline} (ratio {})", interval(e, ratio_text))
+    format!("that is {words} under {baseline} ({} {})", goal::comparison(goal), interval(e, goal::versus(goal)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::figure::COMPLETION_FIGURES;
 
     #[test]
     fn a_verdict_is_no_stronger_than_its_interval() {
-        let e = |low, high| Estimate { value: 1.02, low, high };
-        assert!(verdict("fair", &e(0.99, 1.05)).contains("not clearly different"));
-        assert!(verdict("fair", &e(1.01, 1.05)).contains("longer"));
-        assert!(verdict("fair", &Estimate { value: 0.8, low: 0.7, high: 0.9 }).contains("shorter"));
+        let of = |name: &str, value, low, high| {
+            let figure = COMPLETION_FIGURES.iter().find(|f| f.name == name).unwrap();
+            verdict(figure, "fair", &Estimate { value, low, high })
+        };
+        let jct = |value, low, high| of("mean_jct_ms", value, low, high);
+        assert!(jct(1.02, 0.99, 1.05).contains("not clearly different"));
+        assert!(jct(1.0, 1.0, 1.0).contains("not clearly different"));
+        assert!(jct(1.02, 1.01, 1.05).contains("worse"));
+        assert!(jct(0.8, 0.7, 0.9).contains("better than under fair (ratio 0.800"));
+        assert!(of("utilisation", 0.1, 0.05, 0.2).contains("better than under fair (difference +0.100"));
+        assert!(of("utilisation", -0.1, -0.2, -0.05).contains("worse"));
+        assert!(of("utilisation", 0.1, -0.2, 0.2).contains("not clearly different"));
     }
 }

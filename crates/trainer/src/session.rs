@@ -228,8 +228,8 @@ impl IterationRow {
         let (mut sum, mut completed) = (0.0, 0.0);
         for (decisions, outcome) in rollouts {
             self.decisions += decisions as u64;
-            self.stalled += u32::from(!outcome.completed);
-            if let Some(jct_ms) = outcome.mean_jct_ms {
+            self.stalled += u32::from(outcome.stalled());
+            if let Some(jct_ms) = outcome.objective() {
                 (sum, completed) = (sum + jct_ms / 1e3, completed + 1.0);
             }
         }

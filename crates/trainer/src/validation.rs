@@ -54,7 +54,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
         let mut arena = Self { workload, episodes, reference: Vec::new(), stop };
-        arena.reference = arena.run(reference)?.iter().map(|run| run.outcome.mean_jct_ms).collect();
+        arena.reference = arena.run(reference)?.iter().map(|run| run.outcome.objective()).collect();
         Ok(arena)
     }
 
@@ -66,9 +66,9 @@ impl<'a, S: Simulated> Arena<'a, S> {
         let mode = |sample: bool| -> Result<ModeResult, TrainError> {
             let runs = self.run(("the network", &*policy(sample)?))?;
             let pairs = runs.iter().zip(&self.reference);
-            let ratios: Vec<f64> = pairs.filter_map(|(run, r)| Some((run.outcome.mean_jct_ms? / (*r)?).ln())).collect();
+            let ratios: Vec<f64> = pairs.filter_map(|(run, r)| Some((run.outcome.objective()? / (*r)?).ln())).collect();
             let mean = (!ratios.is_empty()).then(|| (ratios.iter().sum::<f64>() / ratios.len() as f64).exp());
-            Ok(ModeResult { ratio: mean, stalled: runs.iter().filter(|run| !run.outcome.completed).count() as u32 })
+            Ok(ModeResult { ratio: mean, stalled: runs.iter().filter(|run| run.outcome.stalled()).count() as u32 })
         };
         Ok(Validation { greedy: mode(false)?, sampled: mode(true)? })
     }

@@ -13,6 +13,7 @@ use crate::{
     state::{Decision, Task, View},
 };
 use sched_distill_core::{
+    figure::COMPLETION_FIGURES,
     scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
     workload::WorkloadInfo,
 };
@@ -51,6 +52,7 @@ impl Scenario for Training {
         kinds: &["start", "grow"],
         regime: "jobs_in_system",
         feature_set,
+        figures: COMPLETION_FIGURES,
         catalogue: catalogue::CATALOGUE,
         workloads: WORKLOADS,
         lane: "place",

@@ -3,7 +3,11 @@
 
 use super::Outcome;
 use sched_distill::{
-    evaluator::{ClosedLoop, Estimate, Evaluation, FidelityRow, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun},
+    evaluator::{
+        ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, PairedFigures, PolicyOutcome, Role, Schedule,
+        ScheduleRun,
+    },
+    figure::COMPLETION_FIGURES,
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
     report::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
     rng::Stream,
@@ -215,6 +219,10 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
     rows
 }
 
+fn figures<const N: usize>(named: [(&str, Option<Estimate>); N]) -> Estimates {
+    named.into_iter().map(|(name, estimate)| (name.to_owned(), estimate)).collect()
+}
+
 /// A closed loop on a workload where the student's mean completion time is `student` ms and it stalls `stalled` times.
 pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> ClosedLoop {
     let policies = [
@@ -232,28 +240,33 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
     let outcome = |(policy, role, jct, stalled): (&str, Role, f64, usize)| PolicyOutcome {
         policy: policy.into(),
         role,
-        mean_jct_ms: Some(estimate(jct, jct * 0.06)),
-        makespan_ms: Some(estimate(jct * 14.0, jct * 0.5)),
-        utilisation: 0.713,
-        jobs_in_system: jct / 9_000.0,
+        figures: figures([
+            ("mean_jct_ms", Some(estimate(jct, jct * 0.06))),
+            ("makespan_ms", Some(estimate(jct * 14.0, jct * 0.5))),
+            ("utilisation", Some(estimate(0.713, 0.02))),
+            ("jobs_in_system", Some(estimate(jct / 9_000.0, 0.2))),
+        ]),
         stalled,
-        episode_jct_ms: (0..20).map(|i| (i >= stalled).then(|| of_episode(role, jct, i))).collect(),
-        jct_quantiles_ms: (0..=100).map(|i| jct * 0.1 * (1.03 + jct / 2e7).powi(i)).collect(),
+        rejected: 0,
+        episode_objective: (0..20).map(|i| (i >= stalled).then(|| of_episode(role, jct, i))).collect(),
+        completion_quantiles_ms: (0..=100).map(|i| jct * 0.1 * (1.03 + jct / 2e7).powi(i)).collect(),
     };
-    let mut ratios = Vec::new();
+    let mut comparisons = Vec::new();
     for baseline in ["decima:model.pt,mode=sample", "fair"] {
         let base = policies.iter().find(|p| p.0 == baseline).map_or(1.0, |p| p.2);
         for (policy, _, jct, stalled) in policies.into_iter().filter(|p| p.0 != baseline) {
             let ratio = (stalled == 0).then(|| estimate(jct / base, 0.024));
-            ratios.push(Ratio { policy: policy.into(), baseline: baseline.into(), jct: ratio, makespan: ratio });
+            let figures = figures([("mean_jct_ms", ratio), ("makespan_ms", ratio)]);
+            comparisons.push(PairedFigures { policy: policy.into(), baseline: baseline.into(), figures });
         }
     }
     ClosedLoop {
         workload: workload.into(),
         split: "test".into(),
         episodes: 20,
+        figures: COMPLETION_FIGURES.to_vec(),
         policies: policies.into_iter().map(outcome).collect(),
-        ratios,
+        comparisons,
         floor: None,
     }
 }
@@ -303,6 +316,7 @@ fn info() -> RunInfo {
             files: vec![FileHash { path: "model.pt".into(), sha256: "3f".repeat(32) }],
         },
         workload: "tpch:executors=10,jobs=30".into(),
+        objective: COMPLETION_FIGURES[0].clone(),
         seed: 7,
         splits: vec![split("train", 60, 43_120), split("validation", 20, 14_377), split("test", 20, 14_403)],
         notes: vec!["The teacher samples its actions.".into()],

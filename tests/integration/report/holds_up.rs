@@ -21,7 +21,7 @@ fn the_distribution_has_the_quantiles_of_at_most_six_policies() -> Outcome {
             let mut more = policies[3].clone();
             more.policy = name.into();
             let factor = if name == "fast" { 0.1 } else { 10.0 };
-            more.mean_jct_ms.iter_mut().for_each(|e| e.value *= factor);
+            more.completion_quantiles_ms.iter_mut().for_each(|t| *t *= factor);
             policies.push(more);
         }
     })?;
@@ -31,8 +31,8 @@ fn the_distribution_has_the_quantiles_of_at_most_six_policies() -> Outcome {
     let expected =
         ["decima:model.pt,mode=sample", "student:student.json", "fast", "weighted-fair,alpha=-1", "fair", "slow"];
     assert_eq!(names, expected, "teacher, student, then the best heuristics; those that stalled come last");
-    assert_eq!(policies[1]["jct_quantiles_ms"][0], json!(8_190.0));
-    assert_eq!(policies[1]["jct_quantiles_ms"].as_array().map(Vec::len), Some(101));
+    assert_eq!(policies[1]["completion_quantiles_ms"][0], json!(8_190.0));
+    assert_eq!(policies[1]["completion_quantiles_ms"].as_array().map(Vec::len), Some(101));
     assert!(html.contains("Not drawn:\nrandom.") && !html.contains("which flatters it"), "the stalled one is left out");
     Ok(())
 }
@@ -42,12 +42,12 @@ fn episodes_are_paired_and_sorted() -> Outcome {
     let dir = tempfile::tempdir()?;
     write_run(dir.path(), |_, _, evaluation| {
         let policies = &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies;
-        policies[0].episode_jct_ms = vec![Some(100.0), Some(50.0), None, Some(10.0), Some(0.0)];
-        policies[1].episode_jct_ms = vec![Some(150.0), Some(25.0), Some(1.0), Some(10.0), Some(1.0)];
+        policies[0].episode_objective = vec![Some(100.0), Some(50.0), None, Some(10.0), Some(0.0)];
+        policies[1].episode_objective = vec![Some(150.0), Some(25.0), Some(1.0), Some(10.0), Some(1.0)];
     })?;
-    let (html, numbers) = report(dir.path(), "paired-jct")?;
+    let (html, numbers) = report(dir.path(), "paired-episodes")?;
     let expected = json!([{"episode": 1, "ratio": 0.5}, {"episode": 3, "ratio": 1.0}, {"episode": 0, "ratio": 1.5}]);
-    assert_eq!((&numbers["ratios"], &numbers["better"]), (&expected, &json!(1)));
+    assert_eq!((&numbers["episodes"], &numbers["better"]), (&expected, &json!(1)));
     assert!(html.contains("<b>1 of 3</b>") && html.contains("2 episodes that one of the two did not finish are"));
     Ok(())
 }
@@ -94,9 +94,9 @@ fn other_workloads_stand_beside_the_runs_own() -> Outcome {
     let (html, numbers) = report(dir.path(), "workloads")?;
     let of = |place: usize, name: &str| numbers[place][name].clone();
     assert_eq!(of(1, "workload"), "tpch:profiles.json.gz,edge=giant");
-    let ratio = of(1, "student_ratio")["value"].as_f64().ok_or("a ratio")?;
+    let ratio = of(1, "student_to_teacher")["value"].as_f64().ok_or("a ratio")?;
     assert!((ratio - 0.9).abs() < 1e-12);
-    assert_eq!((of(1, "heuristic"), of(2, "student_ratio")), (json!("weighted-fair,alpha=-1"), Value::Null));
+    assert_eq!((of(1, "heuristic"), of(2, "student_to_teacher")), (json!("weighted-fair,alpha=-1"), Value::Null));
     assert!(html.contains("student stalled in 2 of 20") && !html.contains("not run on other workloads"));
     Ok(())
 }
@@ -106,8 +106,8 @@ fn what_was_not_run_is_said_with_the_command_that_runs_it() -> Outcome {
     let dir = tempfile::tempdir()?;
     write_run(dir.path(), |_, _, evaluation| {
         for policy in &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies {
-            policy.jct_quantiles_ms.clear();
-            policy.episode_jct_ms.fill(None);
+            policy.completion_quantiles_ms.clear();
+            policy.episode_objective.fill(None);
         }
     })?;
     let summary = write_report(dir.path(), &dir.path().join("report"))?;
@@ -136,25 +136,25 @@ fn odd_figures_draw_what_there_is() -> Outcome {
     // One episode, one job.
     let one = drawn(|e| {
         for p in &mut e.closed_loop.as_mut().expect("the fixture has one").policies {
-            p.episode_jct_ms = vec![Some(5.0)];
-            p.jct_quantiles_ms = vec![5.0; 101];
+            p.episode_objective = vec![Some(5.0)];
+            p.completion_quantiles_ms = vec![5.0; 101];
         }
     })?;
-    assert!(has(&one, "paired-jct") && has(&one, "jct-distribution"));
+    assert!(has(&one, "paired-episodes") && has(&one, "jct-distribution"));
     // Jobs that take no time, and ratios far apart.
     let far = drawn(|e| {
         let policies = &mut e.closed_loop.as_mut().expect("the fixture has one").policies;
-        policies[0].jct_quantiles_ms = vec![0.0; 101];
-        policies[1].jct_quantiles_ms = (0..=100).map(|i| f64::from(i) * 1e12).collect();
-        policies[1].episode_jct_ms = (0..20).map(|i| Some(10f64.powi(i - 5))).collect();
+        policies[0].completion_quantiles_ms = vec![0.0; 101];
+        policies[1].completion_quantiles_ms = (0..=100).map(|i| f64::from(i) * 1e12).collect();
+        policies[1].episode_objective = (0..20).map(|i| Some(10f64.powi(i - 5))).collect();
     })?;
-    assert!(has(&far, "paired-jct") && has(&far, "jct-distribution"));
+    assert!(has(&far, "paired-episodes") && has(&far, "jct-distribution"));
     let nobody = drawn(|e| {
         let result = e.closed_loop.as_mut().expect("the fixture has one");
-        (result.policies, result.ratios) = (Vec::new(), Vec::new());
+        (result.policies, result.comparisons) = (Vec::new(), Vec::new());
         e.other_workloads = vec![result.clone()];
     })?;
-    assert!(has(&nobody, "workloads") && !has(&nobody, "paired-jct"));
+    assert!(has(&nobody, "workloads") && !has(&nobody, "paired-episodes"));
     Ok(())
 }
 
@@ -165,15 +165,15 @@ fn broken_times_are_refused_by_name() -> Outcome {
         write_run(dir.path(), |_, _, evaluation| edit(evaluation))?;
         Ok(write_report(dir.path(), &dir.path().join("report")).err().map(|e| e.to_string()).unwrap_or_default())
     };
-    let short = said(|e| e.closed_loop.iter_mut().for_each(|c| c.policies[0].jct_quantiles_ms = vec![1.0; 7]))?;
+    let short = said(|e| e.closed_loop.iter_mut().for_each(|c| c.policies[0].completion_quantiles_ms = vec![1.0; 7]))?;
     assert!(
-        short.contains("evaluation.json: policy `decima:model.pt,mode=sample`: jct_quantiles_ms holds 7"),
+        short.contains("evaluation.json: policy `decima:model.pt,mode=sample`: completion_quantiles_ms holds 7"),
         "{short}"
     );
     let negative = said(|e| {
         e.other_workloads = vec![closed_loop("w", 1.0, 0)];
-        e.other_workloads[0].policies[1].episode_jct_ms[3] = Some(-2.0);
+        e.other_workloads[0].policies[1].episode_objective[3] = Some(-2.0);
     })?;
-    assert!(negative.contains("episode_jct_ms holds -2, expected a time of 0 ms or more"), "{negative}");
+    assert!(negative.contains("episode_objective holds -2, expected numbers from 0 to 1e15"), "{negative}");
     Ok(())
 }

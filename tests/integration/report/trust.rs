@@ -45,7 +45,7 @@ fn front() -> SizeFront {
         size,
         student: format!("size-{size}.json"),
         models: vec![FrontChoice { level: "job".into(), learner: "tree".into(), size }],
-        jct_ratio: jct.map(|r| estimate(r, 0.03)),
+        to_teacher: jct.map(|r| estimate(r, 0.03)),
     };
     SizeFront {
         trace: "77".repeat(32),
@@ -171,7 +171,8 @@ fn the_front_shows_every_model_and_where_the_student_stands() -> Outcome {
     assert_eq!(sizes, [2, 4, 6, 8, 64].map(|n| json!(n)));
     assert_eq!(panels[0]["student"]["size"], json!(34));
     assert!(html.contains("has size 56 over all levels"));
-    let times: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("report/data/front-jct.json"))?)?;
+    let times: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("report/data/front-closed-loop.json"))?)?;
     let shown: Vec<_> = times["totals"].as_array().ok_or("a list")?.iter().map(|t| t["size"].clone()).collect();
     assert_eq!((shown, &times["student"]["size"]), (vec![json!(16), json!(64)], &json!(56)));
     Ok(())

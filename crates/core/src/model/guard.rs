@@ -121,7 +121,8 @@ pub struct Evidence {
     /// In words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Share of the mean completion time that it takes away, in paired episodes with and without it.
+    /// How much better the scenario's objective gets, in paired episodes with and without it: the share that is taken away of
+    /// figures that are compared by ratios (0.01 is a hundredth), otherwise the difference ([`crate::figure::Figure::gain`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<f64>,
     /// Share of decisions that come out differently with it than without.

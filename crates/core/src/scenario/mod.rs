@@ -4,7 +4,7 @@ mod catalogue;
 
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
 
-use crate::{level::FeatureSet, workload::WorkloadInfo};
+use crate::{figure::Figure, level::FeatureSet, workload::WorkloadInfo};
 use std::fmt::Debug;
 
 /// A kind of cluster, as far as deciding goes.
@@ -60,6 +60,8 @@ pub struct ScenarioInfo {
     pub regime: &'static str,
     /// Levels and features.
     pub feature_set: fn() -> &'static FeatureSet,
+    /// What is measured of every episode; the first is the objective.
+    pub figures: &'static [Figure],
     /// Guards, orders, borders, terms and heuristics.
     pub catalogue: Catalogue,
     /// Workloads.
@@ -72,6 +74,18 @@ pub struct ScenarioInfo {
     pub parts: &'static [&'static str],
     /// Values of `edge=NAME` of those workloads that take it, with their meanings.
     pub edge_cases: &'static [(&'static str, &'static str)],
+}
+
+impl ScenarioInfo {
+    /// The figure that schedulers are judged by.
+    ///
+    /// # Panics
+    ///
+    /// If the scenario declares none.
+    #[must_use]
+    pub fn objective(&self) -> &'static Figure {
+        self.figures.first().expect("every scenario has an objective")
+    }
 }
 
 /// Reads the cluster at a question and lists the candidates of its choices, level by level, with their features.

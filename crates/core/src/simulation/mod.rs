@@ -4,7 +4,7 @@
 mod outcome;
 mod queue;
 
-pub use outcome::{Outcome, TaskRun, Timeline};
+pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 
 use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
@@ -70,9 +70,11 @@ pub trait Simulation<S: Scenario>: Clone + Send + Sync {
     /// Arrival time by job, ms.
     fn arrivals_ms(&self) -> Vec<f64>;
 
-    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
-    /// taken to find unfinished jobs unfinished.
-    fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64;
+    /// What the time between two moments costs; minus that is its reward. Costs add up: from the beginning to the end of an
+    /// episode to the objective times the number of jobs (minus that, where more is better), up to what no policy changes. What
+    /// lies after the clock is taken to find everything as it is now. With the mean completion time as objective the cost is
+    /// job-time, ms: for each job, how much of the time the job was in the system.
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64;
 
     /// Number of lanes on which tasks run side by side.
     fn lanes(&self) -> u32;

@@ -3,16 +3,11 @@
 /// How an episode ended, and its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether all jobs were completed; otherwise the policy stranded the cluster.
-    pub completed: bool,
-    /// Jobs that were not completed.
-    pub unfinished: usize,
-    /// Completion time by job, ms; NaN for unfinished jobs.
-    pub completion_ms: Vec<f64>,
-    /// Mean of completion − arrival over all jobs, ms; `None` if a job is unfinished.
-    pub mean_jct_ms: Option<f64>,
-    /// From the first arrival to the last completion (to the end, if jobs are unfinished), ms.
-    pub makespan_ms: f64,
+    /// How each job ended.
+    pub jobs: Vec<JobEnd>,
+    /// The figures that the scenario declares, in its order, by name; `None` where there is none, as of a mean over all jobs of
+    /// which some are unfinished.
+    pub figures: Vec<(&'static str, Option<f64>)>,
     /// Clock when nothing was left to happen; this may be after the last completion.
     pub final_time_ms: f64,
     /// Sum of all rewards.
@@ -21,10 +16,54 @@ pub struct Outcome {
     pub events: u64,
     /// Questions asked.
     pub decisions: u64,
-    /// Share of the cluster's time, up to the makespan, spent on tasks.
-    pub utilisation: f64,
-    /// Mean number of jobs in the system up to the makespan.
-    pub jobs_in_system: f64,
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JobEnd {
+    /// It was completed at this time, ms.
+    Completed(f64),
+    /// It was turned away at this time, ms.
+    Rejected(f64),
+    /// It was still there when nothing was left to happen: the policy stranded the cluster.
+    Unfinished,
+}
+
+impl JobEnd {
+    /// When it was completed, ms.
+    #[must_use]
+    pub fn completion_ms(self) -> Option<f64> {
+        match self {
+            Self::Completed(ms) => Some(ms),
+            Self::Rejected(_) | Self::Unfinished => None,
+        }
+    }
+}
+
+impl Outcome {
+    /// Jobs that are unfinished.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.jobs.iter().filter(|end| matches!(end, JobEnd::Unfinished)).count()
+    }
+
+    /// Whether a job is unfinished: the policy stranded the cluster.
+    #[must_use]
+    pub fn stalled(&self) -> bool {
+        self.unfinished() > 0
+    }
+
+    /// A figure by its name.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|(of, _)| *of == name)?.1
+    }
+
+    /// The figure that is to be made small or large; `None` if the episode stalled.
+    #[must_use]
+    pub fn objective(&self) -> Option<f64> {
+        self.figures.first()?.1.filter(|_| !self.stalled())
+    }
 }
 
 /// An uninterrupted run of tasks of one part of a job on one lane, for schedule pictures.

@@ -20,7 +20,7 @@
 //!     sim.step(Decision::Assign { stage, executors })?;
 //! }
 //! let outcome = sim.outcome().expect("the episode has ended");
-//! assert!(outcome.mean_jct_ms.is_some());
+//! assert!(outcome.figure("mean_jct_ms").is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -5,7 +5,7 @@ use crate::{
     Dag,
     state::{Decision, DecisionError, Job, StageRef, View},
 };
-use sched_distill_core::simulation::{Outcome, Simulation, TaskRun, Timeline};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun, Timeline};
 
 /// What happened to one stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,27 +27,30 @@ impl Simulator {
         if self.view().is_some() {
             return None;
         }
-        let completion_ms: Vec<f64> = self.job_runs.iter().map(|j| j.completion_ms).collect();
-        let unfinished = completion_ms.iter().filter(|c| c.is_nan()).count();
+        let end = |run: &JobRun| match run.completion_ms {
+            ms if ms.is_nan() => JobEnd::Unfinished,
+            ms => JobEnd::Completed(ms),
+        };
+        let jobs: Vec<JobEnd> = self.job_runs.iter().map(end).collect();
         let first = self.state.jobs.first().map_or(0.0, |j| j.arrival_ms);
-        let last =
-            if unfinished == 0 { completion_ms.iter().copied().fold(first, f64::max) } else { self.state.time_ms };
+        let completions: Option<Vec<f64>> = jobs.iter().map(|end| end.completion_ms()).collect();
+        let last = completions.as_ref().map_or(self.state.time_ms, |all| all.iter().copied().fold(first, f64::max));
         let makespan_ms = last - first;
-        let end = |run: &JobRun| if run.completion_ms.is_nan() { last } else { run.completion_ms };
-        let job_time: f64 = self.jobs().map(|(job, run)| (end(run) - job.arrival_ms).max(0.0)).sum();
+        let end_ms = |run: &JobRun| if run.completion_ms.is_nan() { last } else { run.completion_ms };
+        let job_time: f64 = self.jobs().map(|(job, run)| (end_ms(run) - job.arrival_ms).max(0.0)).sum();
         let span = makespan_ms.max(f64::MIN_POSITIVE);
         Some(Outcome {
-            completed: unfinished == 0,
-            unfinished,
-            mean_jct_ms: (unfinished == 0).then(|| job_time / self.state.jobs.len() as f64),
-            completion_ms,
-            makespan_ms,
+            figures: vec![
+                ("mean_jct_ms", completions.map(|all| job_time / all.len() as f64)),
+                ("makespan_ms", Some(makespan_ms)),
+                ("utilisation", Some(self.busy_ms / (f64::from(self.cluster.num_executors) * span))),
+                ("jobs_in_system", Some(job_time / span)),
+            ],
+            jobs,
             final_time_ms: self.state.time_ms,
             total_reward: self.total_reward,
             events: self.events,
             decisions: self.decisions,
-            utilisation: self.busy_ms / (f64::from(self.cluster.num_executors) * span),
-            jobs_in_system: job_time / span,
         })
     }
 
@@ -75,6 +78,14 @@ impl Simulator {
     fn jobs(&self) -> impl Iterator<Item = (&Job, &JobRun)> {
         self.state.jobs.iter().zip(&self.job_runs)
     }
+
+    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
+    /// taken to find unfinished jobs unfinished.
+    #[must_use]
+    pub fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
+        // `min` takes the other number where a job has no completion time yet.
+        self.jobs().map(|(job, run)| (run.completion_ms.min(to_ms) - job.arrival_ms.max(from_ms)).max(0.0)).sum()
+    }
 }
 
 impl Simulation<Dag> for Simulator {
@@ -100,9 +111,8 @@ impl Simulation<Dag> for Simulator {
         self.state.jobs.iter().map(|j| j.arrival_ms).collect()
     }
 
-    fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
-        // `min` takes the other number where a job has no completion time yet.
-        self.jobs().map(|(job, run)| (run.completion_ms.min(to_ms) - job.arrival_ms.max(from_ms)).max(0.0)).sum()
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.job_time_ms(from_ms, to_ms)
     }
 
     fn lanes(&self) -> u32 {

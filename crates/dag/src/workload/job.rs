@@ -213,7 +213,7 @@ mod tests {
                 let stage = seen.schedulable()[0];
                 sim.step(Decision::Assign { stage, executors: 1 }).unwrap();
             }
-            recent.push(sim.outcome().unwrap().makespan_ms - last);
+            recent.push(sim.outcome().unwrap().figure("makespan_ms").unwrap() - last);
             recent
         };
         // The parts of stage 0 take what it took in one; so does stage 1, which follows them in both.

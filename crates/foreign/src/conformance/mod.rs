@@ -216,7 +216,7 @@ impl Checker<'_> {
             }
             answers.push(answer);
         }
-        let stalled = sim.outcome().is_some_and(|outcome| !outcome.completed);
+        let stalled = sim.outcome().is_some_and(|outcome| outcome.stalled());
         // The same copy once more: nothing of the first run may show.
         policy.reset(seed);
         let mut sim = simulator();

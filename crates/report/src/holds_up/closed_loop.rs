@@ -1,12 +1,14 @@
-//! How well does the student schedule? Mean job completion times and paired ratios, with their intervals.
+//! How well does the student schedule? The scenario's figures and paired comparisons of them, with their intervals.
 
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    goal,
     svg::{self, BLUE, Chart, GREEN, ORANGE},
-    words::{self, number, percent, tenths},
+    words::{number, tenths},
 };
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Ratio, Role};
+use sched_distill_core::figure::Figure;
+use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 
 /// The comparison: a chart and a table with all figures.
@@ -15,8 +17,16 @@ pub(super) struct Section {
     workload: String,
     split: String,
     episodes: usize,
-    baselines: Vec<String>,
-    unit: &'static str,
+    /// The objective, what it means, and how comparisons of it are put together over episodes.
+    objective: [String; 3],
+    /// What no difference is.
+    neutral: f64,
+    /// Whether a policy turned jobs away.
+    rejected: bool,
+    /// Names of the figures with their units.
+    figures: Vec<[String; 2]>,
+    /// Figures that are compared, and with whom.
+    compared: Vec<[String; 2]>,
     rows: Vec<TableRow>,
     pub(super) chart: Chart,
 }
@@ -27,14 +37,15 @@ pub(super) struct TableRow {
     policy: String,
     role: Role,
     stalled: usize,
-    /// Mean job completion time and makespan as (figure, interval); `None` if no episode finished.
-    jct: Option<(String, String)>,
-    makespan: Option<(String, String)>,
-    /// Per baseline: ratio of mean JCT and of makespan as (figure, interval).
-    ratios: Vec<[Option<(String, String)>; 2]>,
-    utilisation: String,
-    jobs: String,
+    rejected: usize,
+    /// Every figure as (figure, interval); `None` if no episode finished.
+    figures: Vec<Shown>,
+    /// Per baseline and figure that is compared.
+    compared: Vec<Shown>,
 }
+
+/// A figure and its interval, written out.
+type Shown = Option<(String, String)>;
 
 /// Draws the comparison.
 ///
@@ -42,83 +53,100 @@ pub(super) struct TableRow {
 ///
 /// [`ReportError::Chart`] if the chart cannot be drawn.
 pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
-    let mut baselines: Vec<String> = Vec::new();
-    for ratio in &result.ratios {
-        if !baselines.contains(&ratio.baseline) {
-            baselines.push(ratio.baseline.clone());
+    let mut baselines: Vec<&str> = Vec::new();
+    for pair in &result.comparisons {
+        if !baselines.contains(&pair.baseline.as_str()) {
+            baselines.push(&pair.baseline);
         }
     }
-    let means = result.policies.iter().filter_map(|p| p.mean_jct_ms).map(|e| e.value);
-    let shortest = means.filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
-    let (scale, unit) = words::time_unit(shortest);
-    let seconds = |e: &Estimate| Estimate { value: e.value / scale, low: e.low / scale, high: e.high / scale };
+    let goal = result.objective();
+    let one_ms = smallest_ms(result);
+    // A comparison of every figure would be too much to look at: those like the objective are enough.
+    let compared: Vec<&Figure> = result.figures.iter().filter(|f| f.unit == goal.unit).collect();
+    let rows = result.policies.iter().map(|p| table_row(p, result, &baselines, &compared, one_ms)).collect();
+    let named = |f: &Figure| [f.label.to_string(), goal::side_by_side(f, one_ms).1];
+    let sides = baselines.iter().flat_map(|b| {
+        compared.iter().map(|f| [format!("{} {}", f.label, goal::comparison(f)), spoken(result, b)]).collect::<Vec<_>>()
+    });
+    Ok(Section {
+        workload: result.workload.clone(),
+        split: result.split.clone(),
+        episodes: result.episodes,
+        objective: [goal.label.to_string(), goal.meaning.to_string(), goal::put_together(goal).to_owned()],
+        neutral: goal.neutral(),
+        rejected: result.policies.iter().any(|p| p.rejected > 0),
+        figures: result.figures.iter().map(named).collect(),
+        compared: sides.collect(),
+        rows,
+        chart: chart(result, &baselines, one_ms)?,
+    })
+}
 
-    let rows = result.policies.iter().map(|p| table_row(p, result, &baselines, seconds)).collect();
+/// The smallest mean of the first figure that is a time: what the times beside it are written like.
+fn smallest_ms(result: &ClosedLoop) -> f64 {
+    let Some(time) = result.figures.iter().find(|f| f.unit == "ms") else { return 1.0 };
+    let means = result.policies.iter().filter_map(|p| p.figure(&time.name)).map(|e| e.value);
+    means.filter(|&mean| mean > 0.0).fold(f64::INFINITY, f64::min)
+}
+
+fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, ReportError> {
+    let goal = result.objective();
+    let (scale, unit) = goal::side_by_side(goal, one_ms);
     let mut panels = vec![Panel {
-        title: "Mean job completion time".into(),
-        axis: format!("{unit} (less is better)"),
+        title: goal::capital(&goal.label),
+        axis: format!("{unit} ({})", goal::direction(goal)),
         range: (0.0, 0.0),
         reference: None,
         write: tenths,
         tick: number,
     }];
-    for baseline in &baselines {
-        let name = svg::fit(&spoken(result, baseline), 116.0, 12.5);
-        panels.push(Panel {
-            title: format!("Ratio to {name}"),
-            axis: "mean JCT, below 1 is better".into(),
-            range: (0.95, 1.05),
-            reference: Some(1.0),
-            write: ratio_text,
-            tick: number,
-        });
-    }
+    panels.extend(baselines.iter().map(|baseline| Panel {
+        title: format!(
+            "{} to {}",
+            goal::capital(goal::comparison(goal)),
+            svg::fit(&spoken(result, baseline), 116.0, 12.5)
+        ),
+        axis: format!("{}, {}", goal.label, goal::hint(goal)),
+        range: goal::around(goal, 0.05),
+        reference: Some(goal.neutral()),
+        write: goal::versus(goal),
+        tick: number,
+    }));
     let mut description = String::new();
-    let lines: Vec<Row> = result
-        .policies
-        .iter()
-        .map(|p| {
-            let stall = stalled(p, result.episodes);
-            let jct = p.mean_jct_ms.as_ref().map(seconds);
-            let said = stall
-                .clone()
-                .or_else(|| jct.map(|e| format!("mean JCT {} {unit}", number(e.value))))
-                .unwrap_or_default();
-            description.push_str(&format!("{}: {said}. ", p.policy));
-            let mut cells = vec![match (stall, jct) {
-                (None, Some(jct)) => Cell::Dot(jct),
-                (stall, _) => Cell::Words(stall.unwrap_or_else(|| "none".into())),
-            }];
-            cells.extend(baselines.iter().map(|b| {
-                if *b == p.policy {
-                    return Cell::Words("baseline".into());
-                }
-                match ratio(result, &p.policy, b).map(|r| r.jct) {
-                    Some(Some(e)) => Cell::Dot(e),
-                    Some(None) => Cell::Words("none: an episode stalled".into()),
-                    None => Cell::Words("not compared".into()),
-                }
-            }));
-            let colour = match p.role {
-                Role::Student => BLUE,
-                Role::Teacher => ORANGE,
-                _ => GREEN,
-            };
-            Row::Item { label: p.policy.clone(), colour, cells }
-        })
-        .collect();
-    let title = "Mean job completion time by policy".to_owned();
+    let line = |p: &PolicyOutcome| {
+        let stall = stalled(p, result.episodes);
+        let mean = p.figure(&goal.name).map(|e| scaled(e, scale));
+        let said = stall.clone().or_else(|| mean.map(|e| format!("{} {} {unit}", goal.label, number(e.value))));
+        description.push_str(&format!("{}: {}. ", p.policy, said.unwrap_or_default()));
+        let mut cells = vec![match (stall, mean) {
+            (None, Some(mean)) => Cell::Dot(mean),
+            (stall, _) => Cell::Words(stall.unwrap_or_else(|| "none".into())),
+        }];
+        cells.extend(baselines.iter().map(|b| {
+            if *b == p.policy {
+                return Cell::Words("baseline".into());
+            }
+            match result.compared(&p.policy, b).map(|pair| pair.figure(&goal.name)) {
+                Some(Some(e)) => Cell::Dot(*e),
+                Some(None) => Cell::Words("none: an episode stalled".into()),
+                None => Cell::Words("not compared".into()),
+            }
+        }));
+        let colour = match p.role {
+            Role::Student => BLUE,
+            Role::Teacher => ORANGE,
+            _ => GREEN,
+        };
+        Row::Item { label: p.policy.clone(), colour, cells }
+    };
+    let lines: Vec<Row> = result.policies.iter().map(line).collect();
+    let title = format!("{} by policy", goal::capital(&goal.label));
     let (svg, width) = draw("closed-loop", &title, &description, &panels, &lines)?;
-    let chart = Chart { name: "closed-loop".into(), title, svg, width, data: crate::to_data("closed-loop", result)? };
-    Ok(Section {
-        workload: result.workload.clone(),
-        split: result.split.clone(),
-        episodes: result.episodes,
-        baselines: baselines.iter().map(|b| spoken(result, b)).collect(),
-        unit,
-        rows,
-        chart,
-    })
+    Ok(Chart { name: "closed-loop".into(), title, svg, width, data: crate::to_data("closed-loop", result)? })
+}
+
+fn scaled(e: &Estimate, scale: f64) -> Estimate {
+    Estimate { value: e.value / scale, low: e.low / scale, high: e.high / scale }
 }
 
 /// Says in words that a policy stalled; `None` if it never did.
@@ -135,38 +163,28 @@ pub(crate) fn spoken(result: &ClosedLoop, policy: &str) -> String {
     }
 }
 
-/// The paired ratio of `policy` to `baseline`.
-pub(crate) fn ratio<'a>(result: &'a ClosedLoop, policy: &str, baseline: &str) -> Option<&'a Ratio> {
-    result.ratios.iter().find(|r| r.policy == policy && r.baseline == baseline)
-}
-
 fn table_row(
     policy: &PolicyOutcome,
     result: &ClosedLoop,
-    baselines: &[String],
-    scaled: impl Fn(&Estimate) -> Estimate,
+    baselines: &[&str],
+    compared: &[&Figure],
+    one_ms: f64,
 ) -> TableRow {
     let shown =
         |e: &Estimate, write: fn(f64) -> String| (write(e.value), format!("{} to {}", write(e.low), write(e.high)));
+    let pairs = baselines.iter().map(|b| result.compared(&policy.policy, b));
     TableRow {
         policy: policy.policy.clone(),
         role: policy.role,
         stalled: policy.stalled,
-        jct: policy.mean_jct_ms.as_ref().map(|e| shown(&scaled(e), tenths)),
-        makespan: policy.makespan_ms.as_ref().map(|e| shown(&scaled(e), tenths)),
-        ratios: baselines
+        rejected: policy.rejected,
+        figures: result
+            .figures
             .iter()
-            .map(|b| {
-                let found = ratio(result, &policy.policy, b);
-                [found.and_then(|r| r.jct), found.and_then(|r| r.makespan)].map(|e| e.map(|e| shown(&e, ratio_text)))
-            })
+            .map(|f| Some(shown(&scaled(policy.figure(&f.name)?, goal::side_by_side(f, one_ms).0), tenths)))
             .collect(),
-        utilisation: percent(policy.utilisation),
-        jobs: tenths(policy.jobs_in_system),
+        compared: pairs
+            .flat_map(|pair| compared.iter().map(move |f| Some(shown(pair?.figure(&f.name)?, goal::versus(f)))))
+            .collect(),
     }
-}
-
-/// A ratio with three decimals, since policies may differ by little.
-pub(crate) fn ratio_text(value: f64) -> String {
-    format!("{value:.3}")
 }

@@ -54,18 +54,18 @@ fn ordered(result: &ClosedLoop) -> Vec<&PolicyOutcome> {
         _ if p.stalled == 0 => 2,
         _ => 3,
     };
-    let mean = |p: &PolicyOutcome| p.mean_jct_ms.map_or(f64::INFINITY, |e| e.value);
+    let mean = |p: &PolicyOutcome| p.completion_quantiles_ms.iter().sum::<f64>();
     let mut ordered: Vec<&PolicyOutcome> =
-        result.policies.iter().filter(|p| p.jct_quantiles_ms.last().is_some_and(|&most| most > 0.0)).collect();
+        result.policies.iter().filter(|p| p.completion_quantiles_ms.last().is_some_and(|&most| most > 0.0)).collect();
     ordered.sort_by(|a, b| rank(a).cmp(&rank(b)).then(mean(a).total_cmp(&mean(b))));
     ordered
 }
 
 fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportError> {
     svg::register_fonts()?;
-    let times = || shown.iter().flat_map(|p| p.jct_quantiles_ms.iter().copied()).filter(|&t| t > 0.0);
+    let times = || shown.iter().flat_map(|p| p.completion_quantiles_ms.iter().copied()).filter(|&t| t > 0.0);
     let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
-    let (scale, unit) = words::time_unit(shown[0].jct_quantiles_ms.get(50).copied().unwrap_or(most));
+    let (scale, unit) = words::time_unit(shown[0].completion_quantiles_ms.get(50).copied().unwrap_or(most));
     let series: Vec<Series> = shown.iter().enumerate().map(|(i, p)| series(p, i, scale, result.episodes)).collect();
     let keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
     let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
@@ -80,7 +80,7 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
     };
     let title = "Distribution of completion times by policy".to_owned();
     let each = shown.iter().map(|p| {
-        let at = |percent: usize| p.jct_quantiles_ms.get(percent).copied().unwrap_or(f64::NAN);
+        let at = |percent: usize| p.completion_quantiles_ms.get(percent).copied().unwrap_or(f64::NAN);
         format!(
             "{}: half of the jobs within {}, nine tenths within {}. ",
             p.policy,
@@ -93,7 +93,7 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
     let svg = frame("jct-distribution", "img", size, &title, &description, &(names + &draw(&plot, &area)));
     let policies: Vec<_> = shown
         .iter()
-        .map(|p| json!({"policy": p.policy, "role": p.role, "stalled": p.stalled, "jct_quantiles_ms": p.jct_quantiles_ms}))
+        .map(|p| json!({"policy": p.policy, "role": p.role, "stalled": p.stalled, "completion_quantiles_ms": p.completion_quantiles_ms}))
         .collect();
     let data = json!({"workload": result.workload, "episodes": result.episodes, "policies": policies});
     Ok(Chart { name: "jct-distribution".into(), title, svg, width: size.0, data })
@@ -111,13 +111,13 @@ fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> 
         role => words::with_role(role, &policy.policy),
     };
     let note = stalled(policy, episodes).map_or(String::new(), |s| format!(" ({s})"));
-    let last = (policy.jct_quantiles_ms.len() - 1).max(1) as f64;
+    let last = (policy.completion_quantiles_ms.len() - 1).max(1) as f64;
     Series {
         label: name + &note,
         colour,
         dash: Some(dash),
         mark: Mark::None,
-        points: policy.jct_quantiles_ms.iter().enumerate().map(|(i, t)| (t / scale, i as f64 / last)).collect(),
+        points: policy.completion_quantiles_ms.iter().enumerate().map(|(i, t)| (t / scale, i as f64 / last)).collect(),
         whiskers: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ mod support;
 mod timeline;
 mod workloads;
 
-pub(super) use closed_loop::{ratio, ratio_text, spoken, stalled};
+pub(super) use closed_loop::{spoken, stalled};
 
 use super::{ReportError, run_dir::RunDir, svg::Chart};
 use serde::Serialize;

@@ -1,18 +1,19 @@
 //! Episode by episode: the student against the teacher on the same arrivals.
 
-use super::closed_loop::{ratio, ratio_text, spoken};
+use super::closed_loop::spoken;
 use crate::{
-    ReportError,
+    ReportError, goal,
     line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
     svg::{self, BLUE, Chart, ORANGE, frame},
     words::{interval, number},
 };
+use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
 
 const WIDTH: f64 = 900.0;
-/// From this ratio of the largest to the smallest on, the axis is logarithmic.
+/// From this ratio of the largest to the smallest on, an axis of ratios is logarithmic.
 const WIDE: f64 = 4.0;
 
 /// The student's episodes beside the teacher's.
@@ -22,11 +23,17 @@ pub(super) struct Section {
     baseline: String,
     /// Episodes that both finished.
     episodes: usize,
-    /// Of these, in how many the student's jobs took less.
+    /// Of these, in how many the student did better.
     better: usize,
+    /// The objective.
+    objective: String,
+    /// What a comparison is, how those of episodes are put together, and what no difference is.
+    comparison: &'static str,
+    put_together: &'static str,
+    neutral: f64,
     /// Episodes that one of the two did not finish.
     stalled: usize,
-    /// Geometric mean of the ratios with its interval, in words; `None` if the student or the teacher stalled.
+    /// The comparison over all episodes with its interval, in words; `None` if the student or the teacher stalled.
     mean: Option<String>,
     pub(super) chart: Chart,
 }
@@ -40,91 +47,101 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
     let (Some(teacher), Some(student)) = (result.first(Role::Teacher), result.first(Role::Student)) else {
         return Ok(None);
     };
-    let episodes = teacher.episode_jct_ms.len().min(student.episode_jct_ms.len());
-    let mut ratios = ratios(student, teacher);
-    if ratios.is_empty() {
+    let goal = result.objective();
+    let episodes = teacher.episode_objective.len().min(student.episode_objective.len());
+    let mut pairs = pairs(goal, student, teacher);
+    if pairs.is_empty() {
         return Ok(None);
     }
-    ratios.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mean = ratio(result, &student.policy, &teacher.policy).and_then(|r| r.jct);
+    pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mean = result.paired(&student.policy, &teacher.policy);
     Ok(Some(Section {
         baseline: spoken(result, &teacher.policy),
-        episodes: ratios.len(),
-        better: ratios.iter().filter(|r| r.1 < 1.0).count(),
-        stalled: episodes - ratios.len(),
-        mean: mean.map(|e| interval(&e, ratio_text)),
-        chart: chart(student, teacher, &ratios, mean)?,
+        episodes: pairs.len(),
+        better: pairs.iter().filter(|pair| goal.favours(pair.1)).count(),
+        objective: goal.label.to_string(),
+        comparison: goal::comparison(goal),
+        put_together: goal::put_together(goal),
+        neutral: goal.neutral(),
+        stalled: episodes - pairs.len(),
+        mean: mean.map(|e| interval(&e, goal::versus(goal))),
+        chart: chart(goal, [student, teacher], &pairs, mean)?,
     }))
 }
 
-/// Number and ratio of the episodes that both finished.
-fn ratios(student: &PolicyOutcome, teacher: &PolicyOutcome) -> Vec<(usize, f64)> {
-    let both = student.episode_jct_ms.iter().zip(&teacher.episode_jct_ms).enumerate();
-    both.filter_map(|(episode, pair)| match pair {
-        (Some(a), Some(b)) if *a > 0.0 && *b > 0.0 => Some((episode, a / b)),
-        _ => None,
-    })
-    .collect()
+/// Numbers of the episodes that both finished, and how the two compare there.
+fn pairs(goal: &Figure, student: &PolicyOutcome, teacher: &PolicyOutcome) -> Vec<(usize, f64)> {
+    let both = student.episode_objective.iter().zip(&teacher.episode_objective).enumerate();
+    both.filter_map(|(episode, (a, b))| Some((episode, goal.pair((*a)?, (*b)?)?))).collect()
 }
 
 fn chart(
-    student: &PolicyOutcome,
-    teacher: &PolicyOutcome,
-    ratios: &[(usize, f64)],
+    goal: &Figure,
+    [student, teacher]: [&PolicyOutcome; 2],
+    pairs: &[(usize, f64)],
     mean: Option<Estimate>,
 ) -> Result<Chart, ReportError> {
     svg::register_fonts()?;
-    let values = || ratios.iter().map(|r| r.1).chain(mean.iter().flat_map(|e| [e.low, e.high])).chain([0.98, 1.02]);
-    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let words = "student's mean completion time ÷ teacher's, below 1 the student is better";
-    let y = if least > 0.0 && most / least > WIDE {
-        Axis::log(words, (least / 1.1, most * 1.1))
+    let (low, high) = goal::around(goal, 0.02);
+    let values = || pairs.iter().map(|pair| pair.1).chain(mean.iter().flat_map(|e| [e.low, e.high])).chain([low, high]);
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let words = format!("{}: student against teacher, {}", goal.label, goal::hint(goal));
+    let y = if goal.compared == Compared::Ratio && least > 0.0 && most / least > WIDE {
+        Axis::log(&words, (least / 1.1, most * 1.1))
     } else {
         let margin = 0.04 * (most - least);
-        Axis::linear(words, (least - margin, most + margin), 5, number)
+        Axis::linear(&words, (least - margin, most + margin), 5, number)
     };
-    let x =
-        Axis::linear("episodes in order of the ratio", (0.5, ratios.len() as f64 + 0.5), ratios.len().min(10), number);
-    let side = |label: &str, colour, mark, belongs: fn(f64) -> bool| Series {
+    let what = goal::comparison(goal);
+    let label = format!("episodes in order of the {what}");
+    let x = Axis::linear(&label, (0.5, pairs.len() as f64 + 0.5), pairs.len().min(10), number);
+    let side = |label: &str, colour, mark, better: bool| Series {
         label: label.to_owned(),
         colour,
         dash: None,
         mark,
-        points: ratios.iter().enumerate().filter(|(_, r)| belongs(r.1)).map(|(i, r)| (i as f64 + 1.0, r.1)).collect(),
+        points: (1..)
+            .zip(pairs)
+            .filter(|(_, pair)| goal.favours(pair.1) == better)
+            .map(|(i, pair)| (f64::from(i), pair.1))
+            .collect(),
         whiskers: Vec::new(),
     };
     let series = vec![
-        side("jobs take less under the student", BLUE, Mark::Dot, |r| r < 1.0),
-        side("as long, or longer", ORANGE, Mark::Ring, |r| r >= 1.0),
+        side("the student does better", BLUE, Mark::Dot, true),
+        side("as well, or worse", ORANGE, Mark::Ring, false),
     ];
+    let band = format!("{} and its interval", goal::put_together(goal));
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
     if mean.is_some() {
-        keys.push(Key::Band("geometric mean and its interval"));
+        keys.push(Key::Band(&band));
     }
     let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };
     let plot = Plot {
         series,
-        level: Some(1.0),
+        level: Some(goal.neutral()),
         band: mean.map(|e| [e.value, e.low, e.high]),
         ..Plot::new(String::new(), x, y)
     };
-    let better = ratios.iter().filter(|r| r.1 < 1.0).count();
+    let better = pairs.iter().filter(|pair| goal.favours(pair.1)).count();
     let title = "Student against teacher, episode by episode".to_owned();
+    let write = goal::versus(goal);
     let description = format!(
-        "In {better} of {} episodes jobs take less under the student; ratios from {} to {}.",
-        ratios.len(),
-        ratio_text(ratios[0].1),
-        ratio_text(ratios[ratios.len() - 1].1)
+        "In {better} of {} episodes the student does better; {what}s from {} to {}.",
+        pairs.len(),
+        write(pairs[0].1),
+        write(pairs[pairs.len() - 1].1)
     );
     let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("paired-jct", "img", size, &title, &description, &(names + &draw(&plot, &area)));
+    let svg = frame("paired-episodes", "img", size, &title, &description, &(names + &draw(&plot, &area)));
     let data = json!({
         "student": student.policy,
         "teacher": teacher.policy,
-        "ratios": ratios.iter().map(|(i, r)| json!({"episode": i, "ratio": r})).collect::<Vec<_>>(),
+        "figure": goal.name,
+        "episodes": pairs.iter().map(|(i, pair)| json!({"episode": i, what: pair})).collect::<Vec<_>>(),
         "better": better,
-        "geometric_mean": mean,
+        "all": mean,
     });
-    Ok(Chart { name: "paired-jct".into(), title, svg, width: size.0, data })
+    Ok(Chart { name: "paired-episodes".into(), title, svg, width: size.0, data })
 }

@@ -1,12 +1,14 @@
 //! Does it hold elsewhere? The student and the best heuristic against the teacher, workload by workload.
 
-use super::closed_loop::{ratio, ratio_text, stalled};
+use super::closed_loop::stalled;
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    goal,
     svg::{BLUE, Chart, GREEN},
-    words::{number, time},
+    words::number,
 };
+use sched_distill_core::figure::{Better, Figure};
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
@@ -14,6 +16,11 @@ use serde_json::json;
 /// The comparisons on further workloads: a chart and a table.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
+    objective: String,
+    /// What a comparison is, how those of episodes are put together, and what no difference is.
+    comparison: &'static str,
+    put_together: &'static str,
+    neutral: f64,
     rows: Vec<TableRow>,
     pub(super) chart: Chart,
 }
@@ -23,21 +30,22 @@ pub(super) struct Section {
 struct TableRow {
     workload: String,
     episodes: String,
-    /// Mean completion times.
+    /// The objective.
     teacher: String,
     student: String,
-    /// Ratio of the student's mean completion time to the teacher's, or why there is none, and its interval.
-    ratio: (String, String),
-    /// The best heuristic and its ratio in the same way.
+    /// The student against the teacher, or why there is no comparison, and its interval.
+    against: (String, String),
+    /// The best heuristic and its comparison in the same way.
     heuristic: Option<(String, (String, String))>,
 }
 
 /// What one workload's comparison says.
 struct Found<'a> {
     result: &'a ClosedLoop,
+    goal: &'a Figure,
     teacher: Option<&'a PolicyOutcome>,
     student: Option<&'a PolicyOutcome>,
-    /// The heuristic with the smallest ratio to the teacher.
+    /// The heuristic that compares best with the teacher.
     heuristic: Option<(&'a PolicyOutcome, Estimate)>,
 }
 
@@ -51,76 +59,91 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
         return Ok(None);
     }
     let found: Vec<Found<'_>> = own.into_iter().chain(others).map(Found::new).collect();
-    Ok(Some(Section { rows: found.iter().map(Found::row).collect(), chart: chart(&found)? }))
+    let Some(Found { goal, .. }) = found.first() else { return Ok(None) };
+    Ok(Some(Section {
+        objective: goal.label.to_string(),
+        comparison: goal::comparison(goal),
+        put_together: goal::put_together(goal),
+        neutral: goal.neutral(),
+        rows: found.iter().map(Found::row).collect(),
+        chart: chart(goal, &found)?,
+    }))
 }
 
 impl<'a> Found<'a> {
     fn new(result: &'a ClosedLoop) -> Self {
         let teacher = result.first(Role::Teacher);
-        let to_teacher = |p: &PolicyOutcome| teacher.and_then(|t| ratio(result, &p.policy, &t.policy)?.jct);
+        let goal = result.objective();
+        let to_teacher = |p: &PolicyOutcome| result.paired(&p.policy, &teacher?.policy);
+        let better = |a: &Estimate, b: &Estimate| match goal.better {
+            Better::Less => a.value < b.value,
+            Better::More => a.value > b.value,
+        };
         let heuristics = result.policies.iter().filter(|p| p.role == Role::Heuristic);
         let heuristic = heuristics
             .filter_map(|p| Some((p, to_teacher(p)?)))
-            .reduce(|best, next| if next.1.value < best.1.value { next } else { best });
-        Self { result, teacher, student: result.first(Role::Student), heuristic }
+            .reduce(|best, next| if better(&next.1, &best.1) { next } else { best });
+        Self { result, goal, teacher, student: result.first(Role::Student), heuristic }
     }
 
-    /// The student's ratio to the teacher, or why there is none.
-    fn student_ratio(&self) -> Result<Estimate, String> {
+    /// The student against the teacher, or why there is no comparison.
+    fn student(&self) -> Result<Estimate, String> {
         let (Some(teacher), Some(student)) = (self.teacher, self.student) else { return Err("not compared".into()) };
-        let found = ratio(self.result, &student.policy, &teacher.policy).and_then(|r| r.jct);
-        found.ok_or_else(|| {
+        self.result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
             let which = |p: &PolicyOutcome, name| stalled(p, self.result.episodes).map(|s| format!("{name} {s}"));
             which(student, "student").or_else(|| which(teacher, "teacher")).unwrap_or_else(|| "none".into())
         })
     }
 
     fn row(&self) -> TableRow {
-        let mean = |p: Option<&PolicyOutcome>| p.and_then(|p| p.mean_jct_ms).map_or("–".into(), |e| time(e.value));
-        let shown = |e: &Estimate| (ratio_text(e.value), format!("{} to {}", ratio_text(e.low), ratio_text(e.high)));
+        let (amount, versus) = (goal::amount(self.goal), goal::versus(self.goal));
+        let mean = |p: Option<&PolicyOutcome>| {
+            p.and_then(|p| p.figure(&self.goal.name)).map_or("–".into(), |e| amount(e.value))
+        };
+        let shown = |e: &Estimate| (versus(e.value), format!("{} to {}", versus(e.low), versus(e.high)));
         TableRow {
             workload: self.result.workload.clone(),
             episodes: format!("{} {}", self.result.episodes, self.result.split),
             teacher: mean(self.teacher),
             student: mean(self.student),
-            ratio: self.student_ratio().map_or_else(|why| (why, String::new()), |e| shown(&e)),
+            against: self.student().map_or_else(|why| (why, String::new()), |e| shown(&e)),
             heuristic: self.heuristic.map(|(p, e)| (p.policy.clone(), shown(&e))),
         }
     }
 }
 
-fn chart(found: &[Found<'_>]) -> Result<Chart, ReportError> {
+fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
     let mut lines = Vec::new();
     let mut description = String::new();
     for f in found {
         lines.push(Row::Heading(f.result.workload.clone()));
-        let student = f.student_ratio();
-        let said = student.as_ref().map_or_else(Clone::clone, |e| ratio_text(e.value));
+        let student = f.student();
+        let said = student.as_ref().map_or_else(Clone::clone, |e| goal::versus(goal)(e.value));
         description += &format!("{}: student {said}", f.result.workload);
         let cell = student.map_or_else(Cell::Words, Cell::Dot);
         lines.push(Row::Item { label: "student".into(), colour: BLUE, cells: vec![cell] });
         if let Some((policy, e)) = f.heuristic {
-            description += &format!(", best heuristic {} {}", policy.policy, ratio_text(e.value));
+            description += &format!(", best heuristic {} {}", policy.policy, goal::versus(goal)(e.value));
             let label = format!("best heuristic: {}", policy.policy);
             lines.push(Row::Item { label, colour: GREEN, cells: vec![Cell::Dot(e)] });
         }
         description += ". ";
     }
     let panel = Panel {
-        title: "Ratio to the teacher".into(),
-        axis: "mean JCT, below 1 is better than the teacher".into(),
-        range: (0.95, 1.05),
-        reference: Some(1.0),
-        write: ratio_text,
+        title: format!("{} to the teacher", goal::capital(goal::comparison(goal))),
+        axis: format!("{}, {} than the teacher", goal.label, goal::hint(goal)),
+        range: goal::around(goal, 0.05),
+        reference: Some(goal.neutral()),
+        write: goal::versus(goal),
         tick: number,
     };
-    let title = "Ratio to the teacher on every workload".to_owned();
+    let title = format!("{} to the teacher on every workload", goal::capital(goal::comparison(goal)));
     let (svg, width) = draw("workloads", &title, &description, &[panel], &lines)?;
     let data = found.iter().map(|f| {
         json!({
-            "workload": f.result.workload, "split": f.result.split, "episodes": f.result.episodes,
-            "student": f.student.map(|p| &p.policy), "student_ratio": f.student_ratio().ok(),
-            "heuristic": f.heuristic.map(|(p, _)| &p.policy), "heuristic_ratio": f.heuristic.map(|(_, e)| e),
+            "workload": f.result.workload, "split": f.result.split, "episodes": f.result.episodes, "figure": goal.name,
+            "student": f.student.map(|p| &p.policy), "student_to_teacher": f.student().ok(),
+            "heuristic": f.heuristic.map(|(p, _)| &p.policy), "heuristic_to_teacher": f.heuristic.map(|(_, e)| e),
         })
     });
     let data = data.collect::<Vec<_>>().into();

@@ -31,8 +31,9 @@ struct Line {
     student: String,
     split: Split,
     episode: u32,
-    /// ln of the mean completion time in ms; `None` for an episode that stalled.
-    ln_jct: Option<f64>,
+    /// The objective as a cost ([`sched_distill_core::figure::Figure::cost`]); `None` for an episode that stalled.
+    #[serde(alias = "ln_jct")]
+    cost: Option<f64>,
 }
 
 /// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
@@ -56,7 +57,7 @@ pub(super) struct Runner<'a, S: Simulated> {
 }
 
 impl<S: Simulated> Runner<'_, S> {
-    /// ln of the mean completion time in ms; +∞ if the policy strands the cluster.
+    /// The objective as a cost, where less is better; +∞ if the policy strands the cluster.
     pub(super) fn run(&self, policy: &StudentPolicy<S>, split: Split, episode: u32) -> Result<f64, AugmentError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(AugmentError::Interrupted);
@@ -65,7 +66,7 @@ impl<S: Simulated> Runner<'_, S> {
         let workload = of_episode(self.workloads, episode);
         let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
         self.progress.episode(run.outcome.decisions);
-        Ok(run.outcome.mean_jct_ms.map_or(f64::INFINITY, f64::ln))
+        Ok(S::INFO.objective().cost(run.outcome.objective()))
     }
 }
 
@@ -103,7 +104,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
             let bad = |problem: String| AugmentError::Journal { path: path.to_owned(), line: number + 1, problem };
             let entry: Line = serde_json::from_slice(line).map_err(|e| bad(e.to_string()))?;
             let key = unhex(&entry.student).ok_or_else(|| bad("`student` is not 24 hex digits".to_owned()))?;
-            self.known.insert((key, entry.split, entry.episode), entry.ln_jct.unwrap_or(f64::INFINITY));
+            self.known.insert((key, entry.split, entry.episode), entry.cost.unwrap_or(f64::INFINITY));
         }
         let file = File::options().create(true).append(true).open(path).map_err(io)?;
         file.set_len(whole as u64).map_err(io)?;
@@ -123,7 +124,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         let mut known: Vec<((Key, Split, u32), f64)> = self.known.into_iter().collect();
         known.sort_unstable_by_key(|&((key, split, episode), _)| (split, episode, key));
         let lines: String =
-            known.iter().map(|&((key, split, episode), ln_jct)| line(key, split, episode, ln_jct)).collect();
+            known.iter().map(|&((key, split, episode), cost)| line(key, split, episode, cost)).collect();
         file::write(&path, lines.as_bytes()).map_err(|source| AugmentError::Io { path, source })
     }
 
@@ -133,7 +134,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         self.spent
     }
 
-    /// ln of the mean completion time in ms of each student in each episode, shape `(students, episodes)`; +∞ where a
+    /// The objective as a cost of each student in each episode, shape `(students, episodes)`; +∞ where a
     /// student strands the cluster. The same for any number of threads.
     ///
     /// # Errors
@@ -163,9 +164,9 @@ impl<'a, S: Simulated> Arena<'a, S> {
         let mut failed = None;
         for ((key, episode, _, _), result) in open.iter().zip(results) {
             match result {
-                Ok(ln_jct) => {
-                    self.known.insert((*key, split, *episode), ln_jct);
-                    self.note(*key, split, *episode, ln_jct)?;
+                Ok(cost) => {
+                    self.known.insert((*key, split, *episode), cost);
+                    self.note(*key, split, *episode, cost)?;
                 }
                 Err(e) => failed = failed.or(Some(e)),
             }
@@ -192,19 +193,19 @@ impl<'a, S: Simulated> Arena<'a, S> {
         (self.runner(), known)
     }
 
-    /// Takes in what was run outside: ln of the mean completion time of an episode of a student.
+    /// Takes in what was run outside: the cost of an episode of a student.
     pub(super) fn take_in(&mut self, runs: &[(Key, u32, f64)], split: Split) -> Result<(), AugmentError> {
-        for &(key, episode, ln_jct) in runs {
-            if self.known.insert((key, split, episode), ln_jct).is_none() {
-                self.note(key, split, episode, ln_jct)?;
+        for &(key, episode, cost) in runs {
+            if self.known.insert((key, split, episode), cost).is_none() {
+                self.note(key, split, episode, cost)?;
             }
         }
         self.journal.as_mut().map_or(Ok(()), |(_, journal)| journal.flush().map_err(AugmentError::Write))
     }
 
-    fn note(&mut self, key: Key, split: Split, episode: u32, ln_jct: f64) -> Result<(), AugmentError> {
+    fn note(&mut self, key: Key, split: Split, episode: u32, cost: f64) -> Result<(), AugmentError> {
         let Some((_, journal)) = &mut self.journal else { return Ok(()) };
-        journal.write_all(line(key, split, episode, ln_jct).as_bytes()).map_err(AugmentError::Write)
+        journal.write_all(line(key, split, episode, cost).as_bytes()).map_err(AugmentError::Write)
     }
 
     /// Fills in the deviation within choices of some terms of spline logits (places of level and term), on the states that the
@@ -331,8 +332,8 @@ pub(super) fn key(student: &Student) -> Key {
 }
 
 /// A line of the journal.
-fn line(key: Key, split: Split, episode: u32, ln_jct: f64) -> String {
-    let line = Line { student: hex(&key), split, episode, ln_jct: ln_jct.is_finite().then_some(ln_jct) };
+fn line(key: Key, split: Split, episode: u32, cost: f64) -> String {
+    let line = Line { student: hex(&key), split, episode, cost: cost.is_finite().then_some(cost) };
     // Plain data serialises.
     serde_json::to_string(&line).unwrap_or_default() + "\n"
 }

@@ -166,7 +166,7 @@ const SPREAD_EPISODES: u32 = 4;
 pub struct Step {
     /// What was tried.
     pub what: String,
-    /// Share of the completion time that it took away on training episodes.
+    /// How much better the objective got on training episodes: a share of it, or in its unit.
     pub train_gain: Option<f64>,
     /// The same on validation episodes, and its standard error.
     pub validation_gain: f64,
@@ -330,7 +330,7 @@ impl<S: Simulated> Search<'_, '_, S> {
     }
 
     fn step(&mut self, what: &str, train: Option<Paired>, validation: Paired, kept: bool) {
-        let gain = |p: Paired| 1.0 - p.mean.exp();
+        let gain = |p: Paired| S::INFO.objective().gain(p.mean);
         let step = Step {
             what: what.to_owned(),
             train_gain: train.map(gain),
@@ -381,7 +381,7 @@ impl<S: Simulated> Search<'_, '_, S> {
                 let step = Step {
                     what: format!("direct search, round {}, generation {generation}", round + 1),
                     train_gain: None,
-                    validation_gain: 1.0 - paired.mean.exp(),
+                    validation_gain: S::INFO.objective().gain(paired.mean),
                     standard_error: paired.se,
                     kept,
                     spent: arena.spent(),
@@ -440,7 +440,8 @@ impl<S: Simulated> Search<'_, '_, S> {
             if arena::key(&without[i]) == arena::key(&self.best) {
                 continue;
             }
-            evidence.gain = Some(moves::round(1.0 - Paired::new(&scores[0], &scores[i + 1]).mean.exp()));
+            let gain = S::INFO.objective().gain(Paired::new(&scores[0], &scores[i + 1]).mean);
+            evidence.gain = Some(moves::round(gain));
             evidence.firing_rate = Some(moves::round(rates[i]));
         }
         self.best = best;

@@ -168,7 +168,7 @@ pub(super) fn polish<S: Simulated>(
     Ok(polish.generations)
 }
 
-/// Mean ln of the completion time of a candidate in the generation's episodes.
+/// Mean cost of a candidate in the generation's episodes.
 fn try_out<'s, 'a: 's, 'm, S: Simulated>(
     candidate: &Student,
     lock: &(impl Fn() -> MutexGuard<'m, Generation<'s, 'a, S>> + Sync),

@@ -7,7 +7,7 @@ use super::{Arena, AugmentError};
 use sched_distill_core::{model::Student, rng::Split, simulation::Simulated};
 use std::ops::Range;
 
-/// Mean of paired differences of ln(mean completion time), and how sure it is.
+/// Mean of paired differences of the objective as a cost, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
     /// Mean difference; below 0 is better.

@@ -53,8 +53,9 @@ pub struct FrontTotal {
     pub student: String,
     /// Its models, one per level.
     pub models: Vec<FrontChoice>,
-    /// Its mean job completion time relative to the teacher's; `None` if it stalled or did not run.
-    pub jct_ratio: Option<Estimate>,
+    /// Its objective against the teacher's, as the scenario compares it; `None` if it stalled or did not run.
+    #[serde(alias = "jct_ratio")]
+    pub to_teacher: Option<Estimate>,
 }
 
 /// The model that a student has at one level.

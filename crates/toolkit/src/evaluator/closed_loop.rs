@@ -1,62 +1,73 @@
 //! Paired comparison of policies that ran on the same episodes.
 
-use super::{ClosedLoop, Estimate, Floor, PolicyOutcome, Ratio, Role, interval::bootstrap};
+use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role, interval::bootstrap};
+use sched_distill_core::figure::{Compared, Figure};
 
 /// What one policy achieved in one episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpisodeFigures {
-    /// Mean job completion time, ms; `None` if the policy stranded the cluster.
-    pub mean_jct_ms: Option<f64>,
-    /// Completion time of every finished job, ms, in any order; empty if they are not kept.
-    pub jct_ms: Vec<f64>,
-    /// Makespan, ms.
-    pub makespan_ms: f64,
-    /// Share of the cluster's time spent on tasks.
-    pub utilisation: f64,
-    /// Mean number of jobs in the system.
-    pub jobs_in_system: f64,
+    /// The scenario's figures, in its order; `None` where there is none.
+    pub figures: Vec<Option<f64>>,
+    /// Whether jobs were left unfinished.
+    pub stalled: bool,
+    /// Jobs that were turned away.
+    pub rejected: usize,
+    /// Completion time of every completed job from its arrival on, ms, in any order; empty if they are not kept.
+    pub completion_times_ms: Vec<f64>,
 }
 
-/// Compares policies, given as (name, role, figures by episode). Ratios are geometric means over paired episodes, of every
-/// policy to every baseline, with intervals that resample episodes.
+impl EpisodeFigures {
+    /// A figure by its place; `None` if the episode stalled.
+    fn of(&self, place: usize) -> Option<f64> {
+        self.figures.get(place).copied().flatten().filter(|_| !self.stalled)
+    }
+}
+
+/// What was run on which episodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a> {
+    /// Workload as named by the user.
+    pub workload: &'a str,
+    /// Split of the episodes' seeds.
+    pub split: &'a str,
+    /// What the scenario measures; the first is the objective.
+    pub figures: &'a [Figure],
+    /// Policies as (name, role, figures by episode), on the same episodes.
+    pub policies: &'a [(String, Role, Vec<EpisodeFigures>)],
+}
+
+/// Compares policies on the same episodes, every policy with every baseline, with intervals that resample episodes.
 ///
-/// A stalled episode is a failure and is never dropped from a ratio: the ratio is then not available.
+/// A stalled episode is a failure and is never dropped from a comparison: there is none then.
 #[must_use]
-pub fn compare(
-    workload: &str,
-    split: &str,
-    policies: &[(String, Role, Vec<EpisodeFigures>)],
-    baselines: &[String],
-    seed: u64,
-) -> ClosedLoop {
-    let outcome = |(policy, role, runs): &(String, Role, Vec<EpisodeFigures>)| {
-        let done: Vec<&EpisodeFigures> = runs.iter().filter(|r| r.mean_jct_ms.is_some()).collect();
-        let mean = |f: fn(&EpisodeFigures) -> f64| {
-            (!done.is_empty())
-                .then(|| bootstrap(done.len(), seed, |counts| weighted_mean(done.iter().map(|r| f(r)), counts)))
-        };
-        let average = |f: fn(&EpisodeFigures) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
-        PolicyOutcome {
-            policy: policy.clone(),
-            role: *role,
-            mean_jct_ms: mean(|r| r.mean_jct_ms.unwrap_or(f64::NAN)),
-            makespan_ms: mean(|r| r.makespan_ms),
-            utilisation: average(|r| r.utilisation),
-            jobs_in_system: average(|r| r.jobs_in_system),
-            stalled: runs.len() - done.len(),
-            episode_jct_ms: runs.iter().map(|r| r.mean_jct_ms).collect(),
-            jct_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.jct_ms.iter().copied()).collect()),
-        }
+pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
+    let Runs { workload, split, figures, policies } = runs;
+    let by_name = |estimate: &dyn Fn(usize, &Figure) -> Option<Estimate>| -> Estimates {
+        figures.iter().enumerate().map(|(i, figure)| (figure.name.to_string(), estimate(i, figure))).collect()
     };
-    let mut ratios = Vec::new();
+    let outcome = |(policy, role, runs): &(String, Role, Vec<EpisodeFigures>)| PolicyOutcome {
+        policy: policy.clone(),
+        role: *role,
+        figures: by_name(&|place, _| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| run.of(place)).collect();
+            (!values.is_empty()).then(|| mean(&values, seed))
+        }),
+        stalled: runs.iter().filter(|run| run.stalled).count(),
+        rejected: runs.iter().map(|run| run.rejected).sum(),
+        episode_objective: runs.iter().map(|run| run.of(0)).collect(),
+        completion_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.completion_times_ms.iter().copied()).collect()),
+    };
+    let mut comparisons = Vec::new();
     for baseline in baselines {
         let Some((_, _, base)) = policies.iter().find(|(name, _, _)| name == baseline) else { continue };
         for (policy, _, runs) in policies.iter().filter(|(name, _, _)| name != baseline) {
-            ratios.push(Ratio {
+            comparisons.push(PairedFigures {
                 policy: policy.clone(),
                 baseline: baseline.clone(),
-                jct: paired_ratio(runs, base, seed, |r| r.mean_jct_ms),
-                makespan: paired_ratio(runs, base, seed, |r| r.mean_jct_ms.map(|_| r.makespan_ms)),
+                figures: by_name(&|place, figure| {
+                    let of = |runs: &[EpisodeFigures]| runs.iter().map(|run| run.of(place)).collect::<Vec<_>>();
+                    paired(figure.compared, &of(runs), &of(base), seed)
+                }),
             });
         }
     }
@@ -64,27 +75,19 @@ pub fn compare(
         workload: workload.to_owned(),
         split: split.to_owned(),
         episodes: policies.first().map_or(0, |(_, _, runs)| runs.len()),
+        figures: figures.to_vec(),
         policies: policies.iter().map(outcome).collect(),
-        ratios,
+        comparisons,
         floor: None,
     }
 }
 
-/// What no scheduler can be better than, from its mean completion time in each episode and the first policy's figures.
+/// What no scheduler can be better than, from its objective in each episode and the first policy's.
 #[must_use]
-pub fn floor(mean_jct_ms: &[f64], first: &[EpisodeFigures], seed: u64) -> Option<Floor> {
-    if mean_jct_ms.is_empty() {
-        return None;
-    }
-    let logs: Option<Vec<f64>> = mean_jct_ms.iter().zip(first).map(|(a, b)| Some((a / b.mean_jct_ms?).ln())).collect();
-    let over_episodes =
-        |values: &[f64]| bootstrap(values.len(), seed, |counts| weighted_mean(values.iter().copied(), counts));
-    Some(Floor {
-        mean_jct_ms: over_episodes(mean_jct_ms),
-        ratio: logs
-            .filter(|l| l.iter().all(|v| v.is_finite()))
-            .map(|logs| bootstrap(logs.len(), seed, |counts| weighted_mean(logs.iter().copied(), counts).exp())),
-    })
+pub fn floor(objective: &[f64], compared: Compared, first: &[Option<f64>], seed: u64) -> Option<Floor> {
+    let floors: Vec<Option<f64>> = objective.iter().copied().map(Some).collect();
+    (!objective.is_empty())
+        .then(|| Floor { objective: mean(objective, seed), compared: paired(compared, &floors, first, seed) })
 }
 
 /// The quantiles 0, 1/100, ..., 1, interpolated between neighbours: quantile q of n values in order is the one at place
@@ -104,41 +107,63 @@ fn weighted_mean(values: impl Iterator<Item = f64>, counts: &[u32]) -> f64 {
     sum / f64::from(counts.iter().sum::<u32>())
 }
 
-fn paired_ratio(
-    runs: &[EpisodeFigures],
-    base: &[EpisodeFigures],
-    seed: u64,
-    figure: impl Fn(&EpisodeFigures) -> Option<f64>,
-) -> Option<Estimate> {
-    let logs: Option<Vec<f64>> = runs.iter().zip(base).map(|(a, b)| Some((figure(a)? / figure(b)?).ln())).collect();
-    // Completion times of 0 have no ratio.
-    let logs = logs.filter(|l| !l.is_empty() && l.iter().all(|v| v.is_finite()))?;
-    Some(bootstrap(logs.len(), seed, |counts| weighted_mean(logs.iter().copied(), counts).exp()))
+fn mean(values: &[f64], seed: u64) -> Estimate {
+    bootstrap(values.len(), seed, |counts| weighted_mean(values.iter().copied(), counts))
+}
+
+/// Compares paired episodes; `None` if one of them has no value, or a ratio is not finite, as of completion times of 0.
+fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Estimate> {
+    let of_episode = |(a, b): (&Option<f64>, &Option<f64>)| -> Option<f64> {
+        let (a, b) = ((*a)?, (*b)?);
+        let difference = match compared {
+            Compared::Ratio => (a / b).ln(),
+            Compared::Difference => a - b,
+        };
+        difference.is_finite().then_some(difference)
+    };
+    let differences: Vec<f64> = values.iter().zip(base).map(of_episode).collect::<Option<_>>()?;
+    if differences.is_empty() {
+        return None;
+    }
+    let back: fn(f64) -> f64 = match compared {
+        Compared::Ratio => f64::exp,
+        Compared::Difference => |difference| difference,
+    };
+    Some(bootstrap(differences.len(), seed, |counts| back(weighted_mean(differences.iter().copied(), counts))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::figure::Better;
+
+    const FIGURES: [Figure; 2] = [
+        Figure::new(["mean_jct_ms", "mean JCT", "ms"], Better::Less, Compared::Ratio, "Mean completion time."),
+        Figure::new(["utilisation", "busy", "share"], Better::More, Compared::Difference, "Share in use."),
+    ];
 
     fn figures(jct: &[Option<f64>]) -> Vec<EpisodeFigures> {
         let figure = |&mean_jct_ms: &Option<f64>| EpisodeFigures {
-            mean_jct_ms,
-            jct_ms: mean_jct_ms.into_iter().collect(),
-            makespan_ms: 10.0,
-            utilisation: 0.5,
-            jobs_in_system: 2.0,
+            figures: vec![mean_jct_ms, Some(0.5 + mean_jct_ms.unwrap_or(0.0) / 100.0)],
+            stalled: mean_jct_ms.is_none(),
+            rejected: 1,
+            completion_times_ms: mean_jct_ms.into_iter().collect(),
         };
         jct.iter().map(figure).collect()
     }
 
+    fn compared(policies: &[(String, Role, Vec<EpisodeFigures>)], baselines: &[String]) -> ClosedLoop {
+        compare(Runs { workload: "w", split: "test", figures: &FIGURES, policies }, baselines, 1)
+    }
+
     #[test]
     fn a_floor_is_compared_episode_by_episode() {
-        let first = figures(&[Some(10.0), Some(40.0)]);
-        let found = floor(&[5.0, 10.0], &first, 1).expect("two episodes");
-        assert_eq!(found.mean_jct_ms.value, 7.5);
-        assert!((found.ratio.expect("completed").value - 0.125_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(floor(&[5.0, 10.0], &figures(&[Some(1.0), None]), 1).and_then(|f| f.ratio), None);
-        assert_eq!(floor(&[], &[], 1), None);
+        let floor = |objective: &[f64], first: &[Option<f64>]| floor(objective, Compared::Ratio, first, 1);
+        let found = floor(&[5.0, 10.0], &[Some(10.0), Some(40.0)]).expect("two episodes");
+        assert_eq!(found.objective.value, 7.5);
+        assert!((found.compared.expect("completed").value - 0.125_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(floor(&[5.0, 10.0], &[Some(1.0), None]).and_then(|f| f.compared), None);
+        assert_eq!(floor(&[], &[]), None);
     }
 
     #[test]
@@ -149,12 +174,12 @@ mod tests {
         let at = |i: usize| of_three[i];
         assert_eq!((of_three.len(), at(0), at(25), at(50), at(75), at(100)), (101, 1.0, 2.0, 3.0, 6.0, 9.0));
         let runs = ("p".to_owned(), Role::Teacher, figures(&[Some(4.0), None, Some(2.0)]));
-        let found = compare("w", "test", &[runs], &[], 1);
-        assert_eq!(found.policies[0].jct_quantiles_ms[50], 3.0);
+        let found = compared(&[runs], &[]);
+        assert_eq!((found.policies[0].completion_quantiles_ms[50], found.policies[0].rejected), (3.0, 3));
     }
 
     #[test]
-    fn ratios_are_geometric_paired_and_never_drop_a_stall() {
+    fn figures_are_paired_as_declared_and_never_drop_a_stall() {
         let policy = |name: &str, jct: &[Option<f64>]| (name.to_owned(), Role::Heuristic, figures(jct));
         let policies = [
             policy("base", &[Some(1.0), Some(10.0), Some(4.0)]),
@@ -162,14 +187,17 @@ mod tests {
             policy("mixed", &[Some(2.0), Some(5.0), Some(4.0)]),
             policy("stuck", &[Some(0.1), None, Some(0.1)]),
         ];
-        let result = compare("w", "test", &policies, &["base".to_owned()], 1);
-        let ratio = |name: &str| result.ratios.iter().find(|r| r.policy == name).unwrap().jct;
+        let result = compared(&policies, &["base".to_owned()]);
+        let ratio = |name: &str| result.paired(name, "base");
         let twice = ratio("twice").unwrap();
         assert!((twice.value - 2.0).abs() < 1e-12 && (twice.high - twice.low).abs() < 1e-12);
         assert!((ratio("mixed").unwrap().value - 1.0).abs() < 1e-12);
-        assert_eq!(ratio("stuck"), None);
+        let busy = |name: &str| result.compared(name, "base").unwrap().figure("utilisation").copied();
+        assert!((busy("twice").unwrap().value - 0.05).abs() < 1e-12, "a mean of differences");
+        assert_eq!((ratio("stuck"), busy("stuck")), (None, None));
         assert_eq!(result.policies[3].stalled, 1);
-        let none = compare("w", "test", &[policy("stuck", &[None, None])], &[], 1);
-        assert_eq!((none.policies[0].mean_jct_ms, none.policies[0].stalled), (None, 2));
+        assert_eq!(result.policies[3].figure("mean_jct_ms").map(|e| e.value), Some(0.1), "of those that ended");
+        let none = compared(&[policy("stuck", &[None, None])], &[]);
+        assert_eq!((none.policies[0].figure("mean_jct_ms"), none.policies[0].stalled), (None, 2));
     }
 }

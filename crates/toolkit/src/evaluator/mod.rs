@@ -6,6 +6,7 @@ mod closed_loop;
 mod disagreement;
 mod fidelity;
 mod interval;
+mod old_report;
 mod regime;
 mod report;
 mod scorer;
@@ -14,13 +15,13 @@ pub(crate) mod tiny;
 
 pub use agreement::{AgreementRow, agreement};
 pub use budget::{Budget, BudgetRow, BudgetTally, FORCED, budget};
-pub use closed_loop::{EpisodeFigures, compare, floor};
+pub use closed_loop::{EpisodeFigures, Runs, compare, floor};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
 pub use report::{
-    ClosedLoop, Estimate, Evaluation, FidelityRow, Floor, Lead, PolicyOutcome, Ratio, Role, Schedule, ScheduleRun,
-    hardest_kind,
+    ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, Lead, PairedFigures, PolicyOutcome, Role,
+    Schedule, ScheduleRun, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};

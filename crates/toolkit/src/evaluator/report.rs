@@ -1,7 +1,9 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
 use super::{Budget, Disagreement};
+use sched_distill_core::figure::Figure;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 /// A figure with its 95 % interval, resampled by episode.
@@ -131,6 +133,9 @@ pub struct Lead {
     pub regret: Option<Estimate>,
 }
 
+/// Estimates by the name of the figure; `None` where there is none.
+pub type Estimates = BTreeMap<String, Option<Estimate>>;
+
 /// How one policy did on the episodes of a closed-loop comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,41 +144,57 @@ pub struct PolicyOutcome {
     pub policy: String,
     /// Teacher, student or heuristic.
     pub role: Role,
-    /// Mean over finished episodes of the mean job completion time, ms; `None` if all stalled.
-    pub mean_jct_ms: Option<Estimate>,
-    /// Mean over finished episodes of the makespan, ms; `None` if all stalled.
-    pub makespan_ms: Option<Estimate>,
-    /// Mean share of the cluster's time spent on tasks.
-    pub utilisation: f64,
-    /// Mean number of jobs in the system.
-    pub jobs_in_system: f64,
+    /// Means over the episodes that did not stall, of every figure of the scenario; `None` if all stalled.
+    pub figures: Estimates,
     /// Episodes that ended with unfinished jobs.
     pub stalled: usize,
-    /// Mean job completion time per episode, ms; `None` where stalled. Same episode order for every policy.
-    pub episode_jct_ms: Vec<Option<f64>>,
-    /// Quantiles 0, 1/100, ..., 1 of the completion times of all finished jobs of all episodes together, ms, interpolated
-    /// between neighbours. Jobs that were left unfinished are not among them. Empty if none was finished or they were not kept.
+    /// Jobs that were turned away, over all episodes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejected: usize,
+    /// The objective per episode; `None` where stalled. Same episode order for every policy.
+    pub episode_objective: Vec<Option<f64>>,
+    /// Quantiles 0, 1/100, ..., 1 of the completion times of all completed jobs of all episodes together, from their arrivals on,
+    /// ms, interpolated between neighbours. Empty if none was completed or they were not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub jct_quantiles_ms: Vec<f64>,
+    pub completion_quantiles_ms: Vec<f64>,
 }
 
-/// Paired comparison: geometric mean over episodes of policy / baseline.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl PolicyOutcome {
+    /// The mean of a figure.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<&Estimate> {
+        self.figures.get(name)?.as_ref()
+    }
+}
+
+/// Paired comparison of one policy with another on the same episodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ratio {
-    /// Policy in the numerator.
+pub struct PairedFigures {
+    /// The policy.
     pub policy: String,
-    /// Policy in the denominator.
+    /// What it is compared with.
     pub baseline: String,
-    /// Ratio of mean job completion times; `None` if the policy stalled in any episode (a stall is never dropped).
-    pub jct: Option<Estimate>,
-    /// Ratio of makespans.
-    pub makespan: Option<Estimate>,
+    /// By figure, as the scenario has it compared: the geometric mean over episodes of policy / baseline, or the mean of policy −
+    /// baseline. `None` if either stalled in any episode (a stall is never dropped).
+    pub figures: Estimates,
+}
+
+impl PairedFigures {
+    /// How a figure compares.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<&Estimate> {
+        self.figures.get(name)?.as_ref()
+    }
 }
 
 /// A closed-loop comparison on the same arrivals and the same luck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "super::old_report::AnyClosedLoop")]
 pub struct ClosedLoop {
     /// Workload as named by the user.
     pub workload: String,
@@ -181,38 +202,61 @@ pub struct ClosedLoop {
     pub split: String,
     /// Number of paired episodes.
     pub episodes: usize,
+    /// What the scenario measures; the first is the objective.
+    pub figures: Vec<Figure>,
     /// One entry per policy, teacher first.
     pub policies: Vec<PolicyOutcome>,
-    /// Ratios to the teacher and to the scenario's first baseline.
-    pub ratios: Vec<Ratio>,
+    /// Comparisons with the teacher and with the scenario's first baseline.
+    pub comparisons: Vec<PairedFigures>,
     /// What no scheduler can be better than, where the scenario knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Floor>,
 }
 
 impl ClosedLoop {
+    /// The objective: what schedulers are judged by.
+    ///
+    /// # Panics
+    ///
+    /// If there are no figures; every scenario has one.
+    #[must_use]
+    pub fn objective(&self) -> &Figure {
+        self.figures.first().expect("every scenario has an objective")
+    }
+
     /// The first policy of a role.
     #[must_use]
     pub fn first(&self, role: Role) -> Option<&PolicyOutcome> {
         self.policies.iter().find(|policy| policy.role == role)
     }
 
+    /// A policy against another one.
+    #[must_use]
+    pub fn compared(&self, policy: &str, baseline: &str) -> Option<&PairedFigures> {
+        self.comparisons.iter().find(|pair| pair.policy == policy && pair.baseline == baseline)
+    }
+
+    /// The objective of a policy against that of another one; `None` if they were not compared, or one of them stalled.
+    #[must_use]
+    pub fn paired(&self, policy: &str, baseline: &str) -> Option<Estimate> {
+        self.compared(policy, baseline)?.figure(&self.objective().name).copied()
+    }
+
     /// The first student against another policy.
     #[must_use]
-    pub fn student_to(&self, baseline: &str) -> Option<&Ratio> {
-        let student = self.first(Role::Student)?;
-        self.ratios.iter().find(|ratio| ratio.policy == student.policy && ratio.baseline == baseline)
+    pub fn student_to(&self, baseline: &str) -> Option<&PairedFigures> {
+        self.compared(&self.first(Role::Student)?.policy, baseline)
     }
 }
 
-/// Completion times if every job had the cluster to itself, at its best, from its arrival on.
+/// The objective if every job had the cluster to itself, at its best, from its arrival on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
-    /// Mean over jobs and episodes, ms.
-    pub mean_jct_ms: Estimate,
-    /// Relative to the first policy, geometric mean over episodes; `None` if that policy stranded the cluster.
-    pub ratio: Option<Estimate>,
+    /// Mean over episodes.
+    pub objective: Estimate,
+    /// Against the first policy, as the objective is compared; `None` if that policy stalled.
+    pub compared: Option<Estimate>,
 }
 
 /// Everything that `distill evaluate` measures.

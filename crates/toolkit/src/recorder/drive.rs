@@ -165,8 +165,7 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
             let [own, label] = decisions.map(|decision| {
                 // The same seed, so that a teacher that samples has the same luck in both.
                 teacher.reset(hash(&[seed, u64::from(step)]));
-                job_time_after::<S>(state.clone(), decision, &mut *teacher, horizon_ms)
-                    .map_err(|cause| fail(step, cause))
+                cost_after::<S>(state.clone(), decision, &mut *teacher, horizon_ms).map_err(|cause| fail(step, cause))
             });
             found[index].regret_ms = Some(own? - label?);
         }
@@ -231,8 +230,8 @@ impl<S: Simulated> Rollouts for LabelledRollouts<'_, S> {
     }
 }
 
-/// Job-time from now to the horizon if `decision` is carried out and `policy` then goes on, ms.
-fn job_time_after<S: Simulated>(
+/// Cost from now to the horizon if `decision` is carried out and `policy` then goes on, ms.
+fn cost_after<S: Simulated>(
     mut sim: S::Simulator,
     decision: S::Decision,
     policy: &mut dyn Policy<S>,
@@ -247,7 +246,7 @@ fn job_time_after<S: Simulated>(
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).map_err(EpisodeCause::illegal)?;
     }
-    Ok(sim.job_time_ms(from_ms, to_ms))
+    Ok(sim.cost(from_ms, to_ms))
 }
 
 #[cfg(test)]
@@ -438,7 +437,7 @@ mod tests {
                     sim.step(decision).unwrap();
                     step += 1;
                 }
-                sim.outcome().unwrap().completion_ms.iter().sum()
+                sim.outcome().unwrap().jobs.iter().filter_map(|end| end.completion_ms()).sum()
             };
             for regret in &found {
                 let expected = completion(regret.step, true) - completion(regret.step, false);

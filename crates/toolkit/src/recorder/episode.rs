@@ -1,12 +1,15 @@
 //! One episode: run a policy, and write down what it was asked and what it answered.
 
-use crate::trace::{ChoiceHeader, LevelTable};
+use crate::{
+    evaluator::EpisodeFigures,
+    trace::{ChoiceHeader, LevelTable},
+};
 use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
     scenario::{Answer, ChoiceRows, Questions},
-    simulation::{Outcome, Simulated, Simulation, TaskRun},
+    simulation::{JobEnd, Outcome, Simulated, Simulation, TaskRun},
 };
 use std::{convert::Infallible, error::Error};
 
@@ -59,6 +62,23 @@ pub struct EpisodeRun {
     pub lanes: u32,
     /// Task runs, if asked for.
     pub timeline: Vec<TaskRun>,
+}
+
+impl EpisodeRun {
+    /// What a comparison looks at.
+    #[must_use]
+    pub fn figures(&self) -> EpisodeFigures {
+        let ends = || self.outcome.jobs.iter();
+        EpisodeFigures {
+            figures: self.outcome.figures.iter().map(|&(_, value)| value).collect(),
+            stalled: self.outcome.stalled(),
+            rejected: ends().filter(|end| matches!(end, JobEnd::Rejected(_))).count(),
+            completion_times_ms: ends()
+                .zip(&self.arrivals_ms)
+                .filter_map(|(end, arrival)| Some(end.completion_ms()? - arrival))
+                .collect(),
+        }
+    }
 }
 
 /// Which episode.

@@ -5,7 +5,7 @@ use super::{
     episode::{ChoiceLog, EpisodeError, Timeline, try_episode},
 };
 use crate::trace::{
-    EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, Shard, Source, TimelineRow, TraceError, TraceWriter,
+    EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, STALLED, Shard, Source, TimelineRow, TraceError, TraceWriter,
 };
 use rayon::prelude::*;
 use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, simulation::Simulated};
@@ -154,6 +154,7 @@ pub(super) fn record_driven<S: Simulated>(
         first_episode: driving.first_episode,
         kinds: S::INFO.kinds.iter().map(|&kind| kind.to_owned()).collect(),
         abstains: request.policy.abstains(),
+        figures: S::INFO.figures.to_vec(),
         ..Manifest::new((S::INFO.feature_set)().clone(), driving.source.clone(), policy, workload)
     };
     let planned = request.parts();
@@ -236,15 +237,12 @@ fn add_episode<S: Simulated>(
         seed: run.seed,
         split: request.split.name().to_owned(),
         policy: driver.to_owned(),
-        outcome: if outcome.completed { "completed" } else { "stalled" }.to_owned(),
-        makespan_ms: outcome.makespan_ms,
-        mean_jct_ms: outcome.mean_jct_ms,
+        outcome: if outcome.stalled() { STALLED } else { "completed" }.to_owned(),
         decisions: u32::try_from(outcome.decisions).unwrap_or(u32::MAX),
         events: outcome.events,
-        utilisation: outcome.utilisation,
-        jobs_in_system: outcome.jobs_in_system,
+        figures: outcome.figures.iter().map(|&(_, value)| value).collect(),
     };
-    let completion = outcome.completion_ms.iter().map(|&c| (!c.is_nan()).then_some(c));
+    let completion = outcome.jobs.iter().map(|end| end.completion_ms());
     let items = (0..).zip(run.arrivals_ms.iter().zip(completion)).map(|(item, (&arrival_ms, completion_ms))| ItemRow {
         episode,
         item,

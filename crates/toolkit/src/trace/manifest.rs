@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     error::{Problems, TraceError},
     level_file::FIXED_COLUMNS,
+    rows::EPISODE_COLUMNS,
 };
 use sched_distill_core::{
+    figure::{COMPLETION_FIGURES, Figure},
     level::{ALL_KINDS, FeatureSet, sha256_hex},
     rng::Split,
 };
@@ -101,9 +103,20 @@ pub struct Manifest {
     /// [`FeatureSet::hash`] of `feature_set`.
     #[serde(default)]
     pub feature_set_hash: String,
+    /// What is measured of every episode, the objective first; left out where it is [`COMPLETION_FIGURES`].
+    #[serde(default = "completion_figures", skip_serializing_if = "is_completion")]
+    pub figures: Vec<Figure>,
     /// All Parquet files, those of one table in the order in which they are read.
     #[serde(default)]
     pub tables: Vec<TableFile>,
+}
+
+fn completion_figures() -> Vec<Figure> {
+    COMPLETION_FIGURES.to_vec()
+}
+
+fn is_completion(figures: &[Figure]) -> bool {
+    figures == COMPLETION_FIGURES
 }
 
 impl Manifest {
@@ -140,6 +153,7 @@ impl Manifest {
             abstains: false,
             feature_set_hash: feature_set.hash(),
             feature_set,
+            figures: completion_figures(),
             tables: Vec::new(),
         }
     }
@@ -192,6 +206,13 @@ impl Manifest {
         }
         if let Some(name) = first_duplicate(self.kinds.iter().map(String::as_str)) {
             problem(format_args!("kind `{name}` is listed twice"));
+        }
+        if self.figures.is_empty() {
+            problem(format_args!("`figures` is empty; name at least the objective, or leave it out"));
+        }
+        let columns = EPISODE_COLUMNS.into_iter().chain(self.figures.iter().map(|f| &*f.name));
+        if let Some(name) = first_duplicate(columns) {
+            problem(format_args!("figure `{name}` is named twice; {} are taken", EPISODE_COLUMNS.join(", ")));
         }
         if self.feature_set.levels.is_empty() {
             problem(format_args!("`feature_set` has no levels, expected at least one"));

@@ -43,7 +43,7 @@ pub use part_writer::PartWriter;
 pub use pieces::{Pieces, PiecesTogether};
 pub use reader::Trace;
 pub use rollouts::{Drive, Regret, Rollouts, WhatIf};
-pub use rows::{EpisodeRow, ItemRow, TimelineRow};
+pub use rows::{EpisodeRow, ItemRow, STALLED, TimelineRow};
 pub use sample::{KindSample, Sample, Sampler};
 pub use shard::{Shard, ShardError};
 pub use table::{Choice, ChoiceHeader, LevelTable};

@@ -126,10 +126,11 @@ impl<'a> PartWriter<'a> {
     fn encode_rows<R: Row>(&self, rows: &[R]) -> Result<Encoder, TraceError> {
         let path = part_path(R::TABLE, self.index);
         let mut problems = Problems::default();
-        R::check(&path, rows, &mut problems);
+        let figures = &self.manifest().figures;
+        R::check(&path, rows, figures, &mut problems);
         problems.into_result(&self.trace.dir)?;
-        let mut encoder = self.encoder(R::TABLE, R::schema())?;
-        let written = encoder.write(rows.len(), R::columns(rows).into_iter());
+        let mut encoder = self.encoder(R::TABLE, R::schema(figures))?;
+        let written = encoder.write(rows.len(), R::columns(rows, figures).into_iter());
         written.map_err(|reason| self.trace.invalid(&path, reason))?;
         Ok(encoder)
     }

@@ -174,7 +174,7 @@ pub(super) fn read_episodes(dir: &Path, manifest: &Manifest, problems: &mut Prob
     let (mut all, mut last) = (Vec::new(), None);
     for file in manifest.files(EpisodeRow::TABLE) {
         if let Some(frame) = read_frame(dir, file, problems)
-            && let Some(rows) = EpisodeRow::read(&frame, problems)
+            && let Some(rows) = EpisodeRow::read(&frame, &manifest.figures, problems)
         {
             check_episodes(&file.path, &rows, &mut last, problems);
             all.extend(rows);
@@ -188,7 +188,7 @@ pub(super) fn read_rows<R: Row>(dir: &Path, manifest: &Manifest, problems: &mut 
     let mut all = Vec::new();
     for file in manifest.files(R::TABLE) {
         if let Some(frame) = read_frame(dir, file, problems) {
-            all.extend(R::read(&frame, problems).unwrap_or_default());
+            all.extend(R::read(&frame, &manifest.figures, problems).unwrap_or_default());
         }
     }
     all

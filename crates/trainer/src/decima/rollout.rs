@@ -88,7 +88,7 @@ pub(super) fn play(
     if let Some(last) = experience.steps.last_mut() {
         // A job that is never done waits for ever, which costs 1/discount; without a discount, once more the whole episode.
         let forever = if discount > 0.0 { 1.0 / discount } else { outcome.final_time_ms / 1e3 };
-        last.cost += outcome.unfinished as f64 * forever;
+        last.cost += outcome.unfinished() as f64 * forever;
     }
     Ok(Rollout { experience, outcome })
 }
@@ -162,7 +162,7 @@ mod tests {
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
         let rollout = play(&*workload, &mut network()?, Lead::Own, id, returns)?;
         let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
-        let waited = rollout.outcome.mean_jct_ms.expect("completed") * 6.0 / 1e3;
+        let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
         // Time is whole as well, and discounted costs are less.
         let first = rollout.experience.steps[0].time_s;
@@ -197,9 +197,9 @@ mod tests {
         let mut idle = Idle;
         let lead = Lead::Taught { teacher: &mut idle, schedules: true };
         let stranded = play(&*workload, &mut network()?, lead, id, returns)?;
-        assert!(!stranded.outcome.completed);
+        assert!(stranded.outcome.stalled());
         let last = stranded.experience.steps.last().expect("a first decision").cost;
-        assert!(last >= 100.0 * stranded.outcome.unfinished as f64, "{last}");
+        assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
         Ok(())
     }
 

@@ -103,7 +103,7 @@ fn lost_time_adds_up_to_the_completion_times() -> Outcome {
     let total: f64 = experience.steps.iter().map(|s| s.reward).sum();
     let jobs = workload.jobs(RolloutId::new(3, 1, 1, 0).seed);
     let best: f64 = jobs.iter().map(|j| j.epochs / workload.cluster().speed.best(j.kind)).sum();
-    let slots = outcome.mean_jct_ms.expect("completed") * jobs.len() as f64 / workload.cluster().slot_ms();
+    let slots = outcome.objective().expect("completed") * jobs.len() as f64 / workload.cluster().slot_ms();
     assert!((total - (best - slots)).abs() < 1e-6 * slots, "{total}; {best} at best speed, {slots} in all");
     // Shares of epochs add up to the number of jobs.
     let params = Dl2Params { reward: Reward::Progress, ..params };
@@ -294,7 +294,7 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };
     let lead = Lead::Replayed { trace: &mut Replay::new(&episode) };
     let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, lead, id, &Dl2Params::default())?;
-    assert_eq!(outcome.completion_ms, done.outcome.completion_ms);
+    assert_eq!(outcome.jobs, done.outcome.jobs);
     // Where all jobs have both maxima there is nothing to learn.
     assert!(
         experience.steps.len() <= count && experience.steps.len() > count / 2,

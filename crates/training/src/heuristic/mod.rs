@@ -14,7 +14,7 @@
 //!     let decision = drf.decide(&seen);
 //!     sim.step(decision)?;
 //! }
-//! assert!(sim.outcome().is_some_and(|outcome| outcome.completed));
+//! assert!(sim.outcome().is_some_and(|outcome| !outcome.stalled()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -23,7 +23,7 @@
 //!     };
 //!     sim.step(decision)?;
 //! }
-//! assert!(sim.outcome().expect("the episode has ended").completed);
+//! assert!(!sim.outcome().expect("the episode has ended").stalled());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

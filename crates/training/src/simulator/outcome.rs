@@ -5,7 +5,7 @@ use crate::{
     Training,
     state::{Decision, DecisionError, Job, View},
 };
-use sched_distill_core::simulation::{Outcome, Simulation, TaskRun};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun};
 
 impl Simulator {
     /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
@@ -18,28 +18,44 @@ impl Simulator {
             return None;
         }
         let slot_ms = self.state.cluster.slot_ms();
-        let completion_ms: Vec<f64> = self.runs.iter().map(|run| run.completion * slot_ms).collect();
-        let unfinished = completion_ms.iter().filter(|c| c.is_nan()).count();
+        let end = |run: &JobRun| match run.completion {
+            slots if slots.is_nan() => JobEnd::Unfinished,
+            slots => JobEnd::Completed(slots * slot_ms),
+        };
+        let jobs: Vec<JobEnd> = self.runs.iter().map(end).collect();
         let first_slot = self.state.jobs.first().map_or(0, |j| j.arrival_slot);
         let (first, end) = (f64::from(first_slot) * slot_ms, f64::from(self.state.slot) * slot_ms);
-        let last = if unfinished == 0 { completion_ms.iter().copied().fold(first, f64::max) } else { end };
+        let completions: Option<Vec<f64>> = jobs.iter().map(|end| end.completion_ms()).collect();
+        let last = completions.as_ref().map_or(end, |all| all.iter().copied().fold(first, f64::max));
         let makespan_ms = last - first;
         let job_time = self.job_time_ms(first, last);
         let slots = f64::from(self.state.slot.saturating_sub(first_slot).max(1));
         Some(Outcome {
-            completed: unfinished == 0,
-            unfinished,
-            mean_jct_ms: (unfinished == 0 && !self.state.jobs.is_empty())
-                .then(|| job_time / self.state.jobs.len() as f64),
-            completion_ms,
-            makespan_ms,
+            figures: vec![
+                ("mean_jct_ms", completions.filter(|all| !all.is_empty()).map(|all| job_time / all.len() as f64)),
+                ("makespan_ms", Some(makespan_ms)),
+                ("utilisation", Some(self.busy / slots)),
+                ("jobs_in_system", Some(job_time / makespan_ms.max(f64::MIN_POSITIVE))),
+            ],
+            jobs,
             final_time_ms: end,
             total_reward: self.total_reward,
             events: u64::from(self.state.slot),
             decisions: self.decisions,
-            utilisation: self.busy / slots,
-            jobs_in_system: job_time / makespan_ms.max(f64::MIN_POSITIVE),
         })
+    }
+
+    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
+    /// taken to find unfinished jobs unfinished.
+    #[must_use]
+    pub fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
+        let slot_ms = self.state.cluster.slot_ms();
+        let time = |(job, run): (&Job, &JobRun)| {
+            let arrival_ms = f64::from(job.arrival_slot) * slot_ms;
+            // `min` takes the other number where a job has no completion time yet.
+            ((run.completion * slot_ms).min(to_ms) - arrival_ms.max(from_ms)).max(0.0)
+        };
+        self.state.jobs.iter().zip(&self.runs).map(time).sum()
     }
 }
 
@@ -66,14 +82,8 @@ impl Simulation<Training> for Simulator {
         self.state.jobs.iter().map(|j| f64::from(j.arrival_slot) * self.state.cluster.slot_ms()).collect()
     }
 
-    fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
-        let slot_ms = self.state.cluster.slot_ms();
-        let time = |(job, run): (&Job, &JobRun)| {
-            let arrival_ms = f64::from(job.arrival_slot) * slot_ms;
-            // `min` takes the other number where a job has no completion time yet.
-            ((run.completion * slot_ms).min(to_ms) - arrival_ms.max(from_ms)).max(0.0)
-        };
-        self.state.jobs.iter().zip(&self.runs).map(time).sum()
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.job_time_ms(from_ms, to_ms)
     }
 
     fn lanes(&self) -> u32 {

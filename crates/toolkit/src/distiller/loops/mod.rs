@@ -6,18 +6,19 @@
 //! same and weighs each choice by what a mistake in it costs.
 //!
 //! Every iteration is fitted on all states so far, and judged on validation episodes, which no fit sees: its fidelity on
-//! states of the teacher and on states of its own, and its job completion time relative to the teacher's. The iteration
-//! with the lowest ratio is kept. Figures of the kept one are therefore too good; honest ones need other episodes.
+//! states of the teacher and on states of its own, and the objective against the teacher's. The iteration that does best is
+//! kept. Figures of the kept one are therefore too good; honest ones need other episodes.
 
 mod store;
 mod weights;
 
 use super::{FitError, FitParams, fit_student};
 use crate::{
-    evaluator::{EpisodeFigures, Estimate, FidelityRow, Role, Scorer, compare, fidelity},
-    trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, Source, Trace, TraceError, WhatIf},
+    evaluator::{EpisodeFigures, Estimate, FidelityRow, Role, Runs, Scorer, compare, fidelity},
+    trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, STALLED, Source, Trace, TraceError, WhatIf},
 };
 use sched_distill_core::{
+    figure::{Better, COMPLETION_FIGURES},
     level::sha256_hex,
     model::{Provenance, Student, StudentError},
     rng::Split,
@@ -88,8 +89,9 @@ pub struct IterationResult {
     pub student: String,
     /// Its size over all levels.
     pub size: usize,
-    /// Job completion time ÷ the teacher's, geometric mean over paired episodes; `None` if an episode stalled.
-    pub jct_ratio: Option<Estimate>,
+    /// The objective against the teacher's on paired episodes, as the scenario compares it; `None` if an episode stalled.
+    #[serde(alias = "jct_ratio")]
+    pub to_teacher: Option<Estimate>,
     /// Fidelity on the states that the teacher visits.
     pub on_teacher_states: Vec<FidelityRow>,
     /// Fidelity on the states that the student visits.
@@ -240,6 +242,7 @@ pub fn run_loop<R: Rollouts>(
     let teacher = record(&dir.join("teacher-validation"), &plan.validate(None))?;
     let validation = tables(&teacher)?;
     let teacher_figures = figures(&teacher.episodes()?);
+    let objective = teacher.manifest.figures.first().unwrap_or(&COMPLETION_FIGURES[0]);
     let mut train: Vec<LevelTable> = Vec::new();
     let mut hashes = Vec::new();
     let mut student: Option<(String, Student)> = None;
@@ -281,7 +284,7 @@ pub fn run_loop<R: Rollouts>(
                 mean_regret_ms: regrets.as_deref().and_then(weights::mean_regret_ms),
                 student: fitted.hash(),
                 size: fitted.size(),
-                jct_ratio: jct_ratio(&figures(&own.episodes()?), &teacher_figures, plan.seed),
+                to_teacher: to_teacher(&own, &teacher_figures, plan.seed)?,
                 on_teacher_states: fidelity_of(&fitted, &validation, plan.seed),
                 on_own_states: fidelity_of(&fitted, &tables(&own)?, plan.seed),
             })
@@ -291,7 +294,7 @@ pub fn run_loop<R: Rollouts>(
         results.push(result);
         student = Some((id, fitted));
     }
-    let best = best(&results);
+    let best = best(&results, objective.better);
     Student::load(&dir.join(format!("iteration-{best}/student.json")))?.save(&dir.join("student.json"))?;
     let result = LoopResult { best, iterations: results };
     store.write("results.json", &result)?;
@@ -324,10 +327,14 @@ fn weigh<R: Rollouts>(
     }
 }
 
-/// The first iteration with the lowest ratio; a stalled student has none and comes last.
-fn best(results: &[IterationResult]) -> u32 {
-    let ratio = |r: &IterationResult| r.jct_ratio.map_or(f64::INFINITY, |e| e.value);
-    results.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b))).map_or(0, |r| r.iteration)
+/// The first iteration that does best against the teacher; a stalled student comes last.
+fn best(results: &[IterationResult], better: Better) -> u32 {
+    let cost = |r: &IterationResult| match (r.to_teacher, better) {
+        (None, _) => f64::INFINITY,
+        (Some(e), Better::Less) => e.value,
+        (Some(e), Better::More) => -e.value,
+    };
+    results.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).map_or(0, |r| r.iteration)
 }
 
 fn tables(trace: &Trace) -> Result<Vec<LevelTable>, TraceError> {
@@ -346,19 +353,21 @@ fn provenance(plan: &LoopPlan, hashes: &[String]) -> Provenance {
 
 fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
     let figures = |e: &EpisodeRow| EpisodeFigures {
-        mean_jct_ms: e.mean_jct_ms,
-        jct_ms: Vec::new(),
-        makespan_ms: e.makespan_ms,
-        utilisation: e.utilisation,
-        jobs_in_system: e.jobs_in_system,
+        figures: e.figures.clone(),
+        stalled: e.outcome == STALLED,
+        rejected: 0,
+        completion_times_ms: Vec::new(),
     };
     episodes.iter().map(figures).collect()
 }
 
-fn jct_ratio(student: &[EpisodeFigures], teacher: &[EpisodeFigures], seed: u64) -> Option<Estimate> {
-    let policy = |role: Role, runs: &[EpisodeFigures]| (role.to_string(), role, runs.to_vec());
-    let both = [policy(Role::Teacher, teacher), policy(Role::Student, student)];
-    compare("", "validation", &both, &["teacher".to_owned()], seed).ratios.first()?.jct
+fn to_teacher(own: &Trace, teacher: &[EpisodeFigures], seed: u64) -> Result<Option<Estimate>, TraceError> {
+    let policies = [
+        ("teacher".to_owned(), Role::Teacher, teacher.to_vec()),
+        ("student".to_owned(), Role::Student, figures(&own.episodes()?)),
+    ];
+    let runs = Runs { workload: "", split: "validation", figures: &own.manifest.figures, policies: &policies };
+    Ok(compare(runs, &["teacher".to_owned()], seed).paired("student", "teacher"))
 }
 
 fn fidelity_of(student: &Student, tables: &[LevelTable], seed: u64) -> Vec<FidelityRow> {
@@ -419,14 +428,16 @@ mod tests {
             mean_regret_ms: None,
             student: String::new(),
             size: 1,
-            jct_ratio: ratio.map(|value| Estimate { value, low: value, high: value }),
+            to_teacher: ratio.map(|value| Estimate { value, low: value, high: value }),
             on_teacher_states: Vec::new(),
             on_own_states: Vec::new(),
         };
-        let of =
-            |ratios: &[Option<f64>]| best(&(0..).zip(ratios).map(|(i, &ratio)| result(i, ratio)).collect::<Vec<_>>());
-        assert_eq!(of(&[None, Some(1.1), Some(1.0), Some(1.0)]), 2);
-        assert_eq!(of(&[None, None]), 0);
+        let of = |ratios: &[Option<f64>], better| {
+            best(&(0..).zip(ratios).map(|(i, &r)| result(i, r)).collect::<Vec<_>>(), better)
+        };
+        assert_eq!(of(&[None, Some(1.1), Some(1.0), Some(1.0)], Better::Less), 2);
+        assert_eq!(of(&[None, Some(0.1), Some(0.2)], Better::More), 2);
+        assert_eq!(of(&[None, None], Better::Less), 0);
     }
 
     #[test]

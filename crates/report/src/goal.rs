@@ -1,0 +1,102 @@
+//! Figures in words: how a scenario's figure is written, and what a comparison of it says.
+
+use crate::words::{number, percent, tenths, time, time_unit};
+use sched_distill_core::figure::{Better, Compared, Figure};
+
+/// Writes a value of a figure, e.g. `62.3 s`.
+pub(crate) fn amount(figure: &Figure) -> fn(f64) -> String {
+    match &*figure.unit {
+        "ms" => time,
+        "share" => percent,
+        _ => tenths,
+    }
+}
+
+/// The unit in which values of a figure are written side by side, after how many of its own make one of it. Times are in the
+/// unit of one that is named.
+pub(crate) fn side_by_side(figure: &Figure, one_ms: f64) -> (f64, String) {
+    match &*figure.unit {
+        "ms" => {
+            let (scale, unit) = time_unit(one_ms);
+            (scale, unit.to_owned())
+        }
+        "share" => (0.01, "%".to_owned()),
+        unit => (1.0, unit.to_owned()),
+    }
+}
+
+/// Writes a comparison: with three decimals, since policies may differ by little.
+pub(crate) fn versus(figure: &Figure) -> fn(f64) -> String {
+    match figure.compared {
+        Compared::Ratio => |ratio| format!("{ratio:.3}"),
+        Compared::Difference => |difference| format!("{difference:+.3}").replace('-', "\u{2212}"),
+    }
+}
+
+/// What a comparison is: `ratio` or `difference`.
+pub(crate) fn comparison(figure: &Figure) -> &'static str {
+    match figure.compared {
+        Compared::Ratio => "ratio",
+        Compared::Difference => "difference",
+    }
+}
+
+/// How comparisons of episodes are put together.
+pub(crate) fn put_together(figure: &Figure) -> &'static str {
+    match figure.compared {
+        Compared::Ratio => "geometric mean",
+        Compared::Difference => "mean",
+    }
+}
+
+/// What a comparison must be to speak for the policy, e.g. `below 1 is better`.
+pub(crate) fn hint(figure: &Figure) -> String {
+    let side = match figure.better {
+        Better::Less => "below",
+        Better::More => "above",
+    };
+    format!("{side} {} is better", figure.neutral())
+}
+
+/// Which direction of the figure itself is better.
+pub(crate) fn direction(figure: &Figure) -> &'static str {
+    match figure.better {
+        Better::Less => "less is better",
+        Better::More => "more is better",
+    }
+}
+
+/// What a gain is, e.g. `share of the mean JCT`.
+pub(crate) fn gained(figure: &Figure) -> String {
+    match figure.compared {
+        Compared::Ratio => format!("share of the {}", figure.label),
+        Compared::Difference => format!("difference of the {}", figure.label),
+    }
+}
+
+/// Writes a gain with its sign.
+pub(crate) fn gain(figure: &Figure) -> fn(f64) -> String {
+    match (figure.compared, &*figure.unit) {
+        (Compared::Ratio, _) | (_, "share") => |gain| format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}"),
+        _ => |gain| format!("{gain:+.2}").replace('-', "\u{2212}"),
+    }
+}
+
+/// Writes a gain at an axis.
+pub(crate) fn gain_tick(figure: &Figure) -> fn(f64) -> String {
+    match (figure.compared, &*figure.unit) {
+        (Compared::Ratio, _) | (_, "share") => |gain| format!("{}\u{a0}%", number(100.0 * gain)),
+        _ => number,
+    }
+}
+
+/// A label at the beginning of a sentence or title.
+pub(crate) fn capital(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Borders of an axis of comparisons on which small differences look small.
+pub(crate) fn around(figure: &Figure, by: f64) -> (f64, f64) {
+    (figure.neutral() - by, figure.neutral() + by)
+}
