@@ -9,7 +9,7 @@ use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
     rng::{Split, episode_seed, hash},
-    scenario::Scenario,
+    simulation::Simulated,
 };
 use sched_distill_toolkit::recorder::Episodes;
 use serde::{Deserialize, Serialize};
@@ -44,13 +44,13 @@ pub enum End {
 /// A network that can be trained.
 pub trait Learner: Sync {
     /// The kind of cluster that it schedules.
-    type Scenario: Scenario;
+    type Scenario: Simulated;
 
     /// How long, and how it is looked at.
     fn schedule(&self) -> &Schedule;
 
     /// Where validations are held.
-    fn arena(&self) -> &<Self::Scenario as Scenario>::Workload;
+    fn arena(&self) -> &<Self::Scenario as Simulated>::Workload;
 
     /// The network as a scheduler, greedy or sampling.
     ///

@@ -5,10 +5,7 @@ use super::{
     params::Returns,
 };
 use crate::session::RolloutId;
-use sched_distill_core::{
-    policy::Policy,
-    simulation::{Outcome, Simulation as _},
-};
+use sched_distill_core::{policy::Policy, simulation::Outcome};
 use sched_distill_dag::{
     Dag, Decision, Probabilities, View, network::DecimaPolicy, simulator::Simulator, workload::Workload,
 };
@@ -71,7 +68,7 @@ pub(super) fn play(
                 (lesson, if *schedules { lesson } else { decision })
             }
         };
-        sim.validate(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
+        sim.check(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
         if let Some(mut step) = step(&seen, lesson) {
             if let Lead::Own = lead {
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);

@@ -8,8 +8,7 @@ use super::{
 use crate::session::RolloutId;
 use sched_distill_core::{
     policy::Policy,
-    scenario::Scenario,
-    simulation::{Outcome, Simulation},
+    simulation::{Outcome, Simulated},
 };
 use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
@@ -39,7 +38,7 @@ pub(super) fn play(
     id: RolloutId,
     params: &Dl2Params,
 ) -> Result<(Experience, Outcome), EpisodeError> {
-    let mut sim = Training::start(workload, id.seed);
+    let mut sim = Training::start(workload, Training::jobs(workload, id.seed), id.seed);
     let (mut experience, mut meter) = (Experience::default(), Meter::default());
     let mut explorer = match lead {
         Lead::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),
