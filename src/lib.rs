@@ -17,7 +17,7 @@
 //!
 //! The words: a *level* is one question that a decision answers (which job? which stage? how many executors?); a *choice* is
 //! one level of one decision, a set of *candidates* with features and the teacher's probabilities; a *student* has one model
-//! per level that scores candidates. Everything right of the trace sees levels and choices only.
+//! per level that scores candidates. Everything right of the trace sees levels and choices only. `docs/glossary.md` has all words.
 //!
 //! # Features of the crate
 //!

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     dag::Dag,
-    foreign::conformance::{Check, Conformance, ConformanceRequest, Likeness, Named, battery, check_policy},
+    foreign::conformance::{Check, Concordance, Conformance, ConformanceRequest, Named, battery, check_policy},
     registry::Policies as _,
     spec::Spec,
 };
@@ -73,7 +73,7 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     });
     drop(bar);
     let Some(found) = found else { return Err(Interrupted.into()) };
-    let alike = found.likeness.as_ref().is_none_or(|likeness| likeness.holds(args.tolerance));
+    let alike = found.concordance.as_ref().is_none_or(|concordance| concordance.holds(args.tolerance));
     let passed = found.passed() && alike;
     let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
     let fields = json!({"policy": args.policy, "against": args.against, "workloads": names,
@@ -88,15 +88,15 @@ fn print(args: &CheckPolicyArgs, found: &Conformance, passed: bool, output: &mut
     for check in &found.checks {
         table.row([check.name.to_owned(), check.tested.to_string(), result(check)]);
     }
-    if let (Some(other), Some(likeness)) = (&args.against, &found.likeness) {
-        rows_of_likeness(&mut table, other, likeness, args.tolerance);
+    if let (Some(other), Some(concordance)) = (&args.against, &found.concordance) {
+        rows_of_concordance(&mut table, other, concordance, args.tolerance);
     }
     output.text(table)?;
     let firsts = found.checks.iter().filter_map(|check| Some((check.name, check.first.as_ref()?)));
     for (name, first) in firsts {
         output.text(format!("\nfirst failure of \"{name}\":\n  {first}"))?;
     }
-    if let Some(first) = found.likeness.as_ref().and_then(|likeness| likeness.first.as_ref()) {
+    if let Some(first) = found.concordance.as_ref().and_then(|concordance| concordance.first.as_ref()) {
         output.text(format!("\nfirst difference:\n  {first}"))?;
     }
     let stalled = match found.stalled {
@@ -123,8 +123,8 @@ fn result(check: &Check) -> String {
     }
 }
 
-fn rows_of_likeness(table: &mut Table, other: &str, likeness: &Likeness, tolerance: f64) {
-    let Likeness { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = likeness;
+fn rows_of_concordance(table: &mut Table, other: &str, concordance: &Concordance, tolerance: f64) {
+    let Concordance { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = concordance;
     let ties = match near_ties {
         0 => String::new(),
         n => format!("; {n} near ties"),

@@ -50,6 +50,7 @@ deploy.\n\nRecord what the scheduler decides, fit a decision tree per level of t
 is and how well it schedules, and read it all in one HTML report."
 )]
 #[command(after_help = "Exit codes: 0 done; 1 a requested gate failed; 2 usage or run error; 130 interrupted.\n\n\
+Words such as level, choice, kind, guard and regret are explained in docs/glossary.md.\n\
 Start here:  distill demo")]
 struct Cli {
     #[command(flatten)]

@@ -154,7 +154,8 @@ impl FeatureSet {
     }
 }
 
-/// Name of the feature that marks the candidate which is no candidate: to give nothing. All other features of its row are 0.
+/// Name of the flag of the candidate "give nothing", which stands for no job, stage or task. All other features of its row
+/// are 0.
 pub const NONE_FLAG: &str = "is_none";
 
 /// The kind of a figure over choices of all kinds. No kind of a trace is called so.

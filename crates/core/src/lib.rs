@@ -4,6 +4,7 @@
 //! The words: a *level* is one question that a decision answers (which job? which stage? how many executors?); a *choice* is
 //! one level of one decision, a set of *candidates* with features and the teacher's probabilities; a *student* has one model
 //! per level that scores candidates. A [`scenario::Scenario`] is a kind of cluster; each has a crate of its own.
+//! `docs/glossary.md` has all words.
 //!
 //! Features of the crate: `simulate` for files of workloads, `network` for weights from files and dense layers.
 

@@ -24,7 +24,7 @@ pub use checkpoint::{Best, Checkpoint, IterationRow};
 pub use lessons::{Lessons, RecordedLessons};
 pub use metrics::metrics;
 pub use schedule::{Judge, ParamError, Ramp, Schedule};
-pub use session::{End, Learner, Phase, Session};
+pub use session::{End, Phase, Session, Trainee};
 pub use update::UpdateStats;
 pub use validation::{ModeResult, Validation};
 pub use weights::{Layout, Weights};

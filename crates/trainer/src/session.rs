@@ -2,7 +2,7 @@
 
 use super::{
     Checkpoint, IterationRow, Schedule, TrainError, UpdateStats, Weights, adam::Adam, checkpoint::Best,
-    validation::Arena,
+    validation::Validator,
 };
 use rayon::prelude::*;
 use sched_distill_core::{
@@ -42,7 +42,7 @@ pub enum End {
 }
 
 /// A network that can be trained.
-pub trait Learner: Sync {
+pub trait Trainee: Sync {
     /// The kind of cluster that it schedules.
     type Scenario: Simulated;
 
@@ -50,7 +50,7 @@ pub trait Learner: Sync {
     fn schedule(&self) -> &Schedule;
 
     /// Where validations are held.
-    fn arena(&self) -> &<Self::Scenario as Simulated>::Workload;
+    fn validation_workload(&self) -> &<Self::Scenario as Simulated>::Workload;
 
     /// The network as a scheduler, greedy or sampling.
     ///
@@ -73,14 +73,14 @@ pub trait Learner: Sync {
 }
 
 /// A training that goes on step by step. What it needs to go on later is in its [`Checkpoint`].
-pub struct Session<'a, L: Learner> {
-    learner: &'a L,
-    arena: Arena<'a, L::Scenario>,
+pub struct Session<'a, L: Trainee> {
+    trainee: &'a L,
+    validator: Validator<'a, L::Scenario>,
     stop: &'a AtomicBool,
     checkpoint: Checkpoint,
 }
 
-impl<'a, L: Learner> Session<'a, L> {
+impl<'a, L: Trainee> Session<'a, L> {
     /// A training that goes on from `checkpoint`. `reference` is the policy that validations compare with. Runs the reference,
     /// and looks at the network if nothing has been done yet.
     ///
@@ -88,19 +88,19 @@ impl<'a, L: Learner> Session<'a, L> {
     ///
     /// A schedule out of range, a policy that fails, or an interruption.
     pub fn new(
-        learner: &'a L,
+        trainee: &'a L,
         reference: (&str, &dyn Policy<L::Scenario>),
         checkpoint: Checkpoint,
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
-        let schedule = learner.schedule();
+        let schedule = trainee.schedule();
         schedule.check()?;
         // One thread per shard of a step is faster than several within it, and keeps sums in order.
         tch::set_num_threads(1);
         let (seed, count) = (schedule.seed, schedule.validation);
         let episodes = Episodes { seed, split: Split::Validation, count, timelines: 0 };
-        let arena = Arena::new(learner.arena(), reference, episodes, stop)?;
-        let mut session = Self { learner, arena, stop, checkpoint };
+        let validator = Validator::new(trainee.validation_workload(), reference, episodes, stop)?;
+        let mut session = Self { trainee, validator, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {
             let begin = Instant::now();
             let mut row = IterationRow::new(0, Phase::Start);
@@ -119,7 +119,7 @@ impl<'a, L: Learner> Session<'a, L> {
     /// Whether there is nothing left to do.
     #[must_use]
     pub fn end(&self) -> Option<End> {
-        let schedule = self.learner.schedule();
+        let schedule = self.trainee.schedule();
         let done = self.checkpoint.iteration().unwrap_or(0);
         if done >= schedule.imitation + schedule.iterations {
             return Some(End::Iterations);
@@ -138,7 +138,7 @@ impl<'a, L: Learner> Session<'a, L> {
     /// be saved.
     pub fn step(&mut self) -> Result<&IterationRow, TrainError> {
         let begin = Instant::now();
-        let schedule = *self.learner.schedule();
+        let schedule = *self.trainee.schedule();
         let iteration = 1 + self.checkpoint.iteration().unwrap_or(0);
         let phase = if iteration <= schedule.imitation { Phase::Imitation } else { Phase::Reinforcement };
         let before = (self.checkpoint.weights.clone(), self.checkpoint.adam.clone());
@@ -159,9 +159,9 @@ impl<'a, L: Learner> Session<'a, L> {
     }
 
     fn iterate(&mut self, iteration: u32, phase: Phase) -> Result<IterationRow, TrainError> {
-        let schedule = self.learner.schedule();
+        let schedule = self.trainee.schedule();
         let Checkpoint { weights, adam, .. } = &mut self.checkpoint;
-        let mut row = self.learner.iterate((iteration, phase), (weights, adam), self.stop)?;
+        let mut row = self.trainee.iterate((iteration, phase), (weights, adam), self.stop)?;
         let last = schedule.imitation + schedule.iterations;
         // Iterations of reinforcement are counted by themselves.
         let count = if phase == Phase::Reinforcement { iteration - schedule.imitation } else { iteration };
@@ -188,10 +188,10 @@ impl<'a, L: Learner> Session<'a, L> {
     /// Looks at the network on validation episodes and keeps it if it is the best.
     fn validate(&mut self, row: &mut IterationRow) -> Result<(), TrainError> {
         let weights = &self.checkpoint.weights;
-        let validation = self.arena.judge(|sample| self.learner.policy(weights, sample))?;
+        let validation = self.validator.judge(|sample| self.trainee.policy(weights, sample))?;
         row.validation = Some(validation);
         let best = self.checkpoint.best.as_ref().map_or(f64::INFINITY, |b| b.score);
-        if let Some(score) = validation.score(self.learner.schedule().judge).filter(|&score| score < best) {
+        if let Some(score) = validation.score(self.trainee.schedule().judge).filter(|&score| score < best) {
             self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights: weights.clone() });
         }
         Ok(())

@@ -39,23 +39,23 @@ impl Validation {
 }
 
 /// The episodes, and what the reference needed.
-pub(super) struct Arena<'a, S: Simulated> {
+pub(super) struct Validator<'a, S: Simulated> {
     workload: &'a S::Workload,
     episodes: Episodes,
     reference: Vec<Option<f64>>,
     stop: &'a AtomicBool,
 }
 
-impl<'a, S: Simulated> Arena<'a, S> {
+impl<'a, S: Simulated> Validator<'a, S> {
     pub(super) fn new(
         workload: &'a S::Workload,
         reference: (&str, &dyn Policy<S>),
         episodes: Episodes,
         stop: &'a AtomicBool,
     ) -> Result<Self, TrainError> {
-        let mut arena = Self { workload, episodes, reference: Vec::new(), stop };
-        arena.reference = arena.run(reference)?.iter().map(|run| run.outcome.objective()).collect();
-        Ok(arena)
+        let mut validator = Self { workload, episodes, reference: Vec::new(), stop };
+        validator.reference = validator.run(reference)?.iter().map(|run| run.outcome.objective()).collect();
+        Ok(validator)
     }
 
     /// Both modes of the network that `policy` opens, greedy or sampling.

@@ -4,7 +4,7 @@ use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, compare::open_workload, output::Output},
     dag::Dag,
-    trainer::decima::{Algorithm, DecimaLearner, DecimaParams, Returns, layout, random},
+    trainer::decima::{Algorithm, DecimaParams, DecimaTrainee, Returns, layout, random},
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -113,6 +113,6 @@ pub(super) fn run(args: &DecimaArgs, common: &Common, output: &mut Output) -> Re
     let begin = args.run.init(layout(), || random(common.seed))?;
     let mut plan = args.run.plan::<Dag>("decima", &workloads, &begin)?;
     plan["params"] = json!(params);
-    let learner = DecimaLearner::new(&workloads, lessons.as_ref(), &params, args.run.device)?;
-    train(&learner, (plan, begin), &args.run, output)
+    let trainee = DecimaTrainee::new(&workloads, lessons.as_ref(), &params, args.run.device)?;
+    train(&trainee, (plan, begin), &args.run, output)
 }

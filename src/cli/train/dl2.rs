@@ -3,7 +3,7 @@
 use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, compare::open_workload, output::Output},
-    trainer::dl2::{Dl2Learner, Dl2Params, Reward, layout, random},
+    trainer::dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
     training::{
         Training,
         network::{Dl2Form, Dl2Shape},
@@ -138,6 +138,6 @@ pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Resul
     let mut plan = args.run.plan::<Training>("dl2", &workloads, &begin)?;
     plan["params"] = json!(params);
     plan["shape"] = json!(shape);
-    let learner = Dl2Learner::new(&workloads, lessons.as_ref(), &params, shape, args.run.device)?;
-    train(&learner, (plan, begin), &args.run, output)
+    let trainee = Dl2Trainee::new(&workloads, lessons.as_ref(), &params, shape, args.run.device)?;
+    train(&trainee, (plan, begin), &args.run, output)
 }

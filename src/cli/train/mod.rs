@@ -13,8 +13,8 @@ use crate::{
     registry::Policies,
     spec::Spec,
     trainer::{
-        Checkpoint, Device, End, Judge, Layout, Learner, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
-        TrainError, Weights,
+        Checkpoint, Device, End, Judge, Layout, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
+        TrainError, Trainee, Weights,
     },
 };
 use anyhow::Result;
@@ -205,8 +205,8 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
 }
 
 /// Trains from the given weights, or from where the folder's training stands.
-fn train<L: Learner>(
-    learner: &L,
+fn train<L: Trainee>(
+    trainee: &L,
     (plan, begin): (Value, Weights),
     args: &RunArgs,
     output: &mut Output,
@@ -220,7 +220,7 @@ where
         output.note(format!("{}: going on after iteration {done}", args.output.display()));
     }
     let before: f64 = checkpoint.seconds.iter().sum();
-    let schedule = learner.schedule();
+    let schedule = trainee.schedule();
     let bar = TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output);
     let name = args.reference::<L::Scenario>();
     let reference: Box<dyn Policy<L::Scenario>> = L::Scenario::open(&name.parse::<Spec>()?)?;
@@ -228,7 +228,7 @@ where
         TrainError::Interrupted => anyhow::Error::from(Interrupted),
         other => other.into(),
     };
-    let mut session = Session::new(learner, (name, &*reference), checkpoint, &STOP).map_err(stopped)?;
+    let mut session = Session::new(trainee, (name, &*reference), checkpoint, &STOP).map_err(stopped)?;
     let mut saved = Instant::now();
     let end = loop {
         if let Some(end) = session.end() {

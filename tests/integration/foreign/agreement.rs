@@ -30,13 +30,13 @@ fn by_formula() -> ForeignPolicy {
 fn agrees(spec: &str, decisions: u32) {
     let found = check(&*open(spec).unwrap(), &by_formula(), decisions);
     assert!(found.passed(), "{spec}: {found:?}");
-    let likeness = found.likeness.as_ref().unwrap();
-    assert!(likeness.holds(1e-5), "{spec}: {likeness:?}");
+    let concordance = found.concordance.as_ref().unwrap();
+    assert!(concordance.holds(1e-5), "{spec}: {concordance:?}");
     assert!(
-        likeness.questions >= 12 * u64::from(decisions) && likeness.amount_log_prob.is_some(),
-        "{spec}: {likeness:?}"
+        concordance.questions >= 12 * u64::from(decisions) && concordance.amount_log_prob.is_some(),
+        "{spec}: {concordance:?}"
     );
-    println!("{spec}: {likeness:?}, median {} ms", found.median_ms);
+    println!("{spec}: {concordance:?}, median {} ms", found.median_ms);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn the_three_kinds_decide_alike_when_they_sample() {
             .map(|spec| open(&format!("{spec},mode=sample")).unwrap());
     for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
         let found = check(&**a, &**b, 20);
-        assert!(found.passed() && found.likeness.as_ref().unwrap().holds(1e-5), "{found:?}");
+        assert!(found.passed() && found.concordance.as_ref().unwrap().holds(1e-5), "{found:?}");
     }
 }
 
@@ -98,9 +98,9 @@ fn another_network_is_told_apart() {
     let mut weights = Weights::new();
     weights.stage[0] += 0.5;
     let found = check(&ForeignPolicy::new(Box::new(Small(weights)), false), &by_formula(), 50);
-    let likeness = found.likeness.as_ref().unwrap();
-    assert!(found.passed() && !likeness.holds(1e-5) && likeness.differing > 10, "{likeness:?}");
-    assert!(likeness.first.as_ref().unwrap().contains("most probable"), "{likeness:?}");
+    let concordance = found.concordance.as_ref().unwrap();
+    assert!(found.passed() && !concordance.holds(1e-5) && concordance.differing > 10, "{concordance:?}");
+    assert!(concordance.first.as_ref().unwrap().contains("most probable"), "{concordance:?}");
 }
 
 /// What is no answer to the contract is found, in a process that runs.
@@ -116,6 +116,6 @@ fn a_process_that_remembers_other_episodes_is_found() {
 fn rules_keep_the_contract_too() {
     for spec in ["fifo", "fair", "random", "sjf-cp,temperature=0.5,mode=sample", "srpt-fair,temperature=0.3"] {
         let found = check(&*open(spec).unwrap(), &*open(spec).unwrap(), 120);
-        assert!(found.passed() && found.likeness.as_ref().unwrap().holds(0.0), "{spec}: {found:?}");
+        assert!(found.passed() && found.concordance.as_ref().unwrap().holds(0.0), "{spec}: {found:?}");
     }
 }

@@ -45,7 +45,7 @@ fn a_failed_check_is_exit_code_1_and_says_where() {
     assert_eq!(output.status.code(), Some(1));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&found["type"], &found["passed"]), (&"conformance".into(), &false.into()));
-    assert!(found["found"]["likeness"]["stage_log_prob"].as_f64().is_some_and(|apart| apart > 0.1), "{found}");
+    assert!(found["found"]["concordance"]["stage_log_prob"].as_f64().is_some_and(|apart| apart > 0.1), "{found}");
     assert_eq!(found["found"]["checks"].as_array().map(Vec::len), Some(9));
 
     refused(dir, &["check-policy", "fiar"], &["unknown policy `fiar`", "did you mean `fair`"]);

@@ -93,8 +93,8 @@ impl ScenarioInfo {
 /// A choice has a *path*: the places of the candidates that are taken at the levels above it. It keeps buffers, so that nothing is
 /// allocated per question.
 pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
-    /// For who reads only some columns: per level in the order of the feature set, which ones. The others are 0 or not, as it
-    /// comes.
+    /// Questions of which only some columns are read: those marked, level by level in the order of the feature set. What
+    /// the other columns hold is not defined.
     fn limited(columns: &[&[bool]]) -> Self;
 
     /// Takes in a new question, to which the other methods then refer.

@@ -61,8 +61,8 @@ impl Default for Extractor {
 }
 
 impl Extractor {
-    /// An extractor for who reads only some columns: per level in the order of the feature set, which ones. The others are 0
-    /// or not, as it comes.
+    /// An extractor that fills only the columns asked for, level by level in the order of the feature set. What the other columns
+    /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
         let mut extractor = Self::default();

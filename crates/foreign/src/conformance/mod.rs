@@ -1,12 +1,12 @@
 //! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one.
 
 mod battery;
-mod likeness;
+mod concordance;
 
 pub use battery::{Named, battery};
-pub use likeness::Likeness;
+pub use concordance::Concordance;
 
-use likeness::Side;
+use concordance::Side;
 use sched_distill_core::{
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
@@ -61,7 +61,7 @@ pub struct Conformance {
     /// The longest time, ms: mostly that of the first decision, which starts and loads things.
     pub longest_ms: f64,
     /// The comparison with the other policy.
-    pub likeness: Option<Likeness>,
+    pub concordance: Option<Concordance>,
 }
 
 impl Conformance {
@@ -117,7 +117,7 @@ struct Checker<'a> {
     /// Where we are.
     place: (&'a str, u32, u32),
     times_ms: Vec<f64>,
-    likeness: Option<Likeness>,
+    concordance: Option<Concordance>,
 }
 
 /// Runs the policy over the workloads and looks at every decision; `None` if `stop` was raised.
@@ -133,7 +133,7 @@ pub fn check_policy(
         checks: RULES.map(check).to_vec(),
         place: ("", 0, 0),
         times_ms: Vec::new(),
-        likeness: request.against.map(|_| Likeness::default()),
+        concordance: request.against.map(|_| Concordance::default()),
     };
     if request.against.is_some() {
         checker.checks.push(check("the other policy answers"));
@@ -150,7 +150,7 @@ pub fn check_policy(
             }
         }
     }
-    let Checker { checks, mut times_ms, likeness, .. } = checker;
+    let Checker { checks, mut times_ms, concordance, .. } = checker;
     times_ms.sort_by(f64::total_cmp);
     let quantile = |q: f64| {
         let last = times_ms.len().saturating_sub(1);
@@ -158,7 +158,7 @@ pub fn check_policy(
     };
     let decisions = times_ms.len() as u64;
     let (median_ms, p99_ms, longest_ms) = (quantile(0.5), quantile(0.99), quantile(1.0));
-    Some(Conformance { checks, episodes, stalled, decisions, median_ms, p99_ms, longest_ms, likeness })
+    Some(Conformance { checks, episodes, stalled, decisions, median_ms, p99_ms, longest_ms, concordance })
 }
 
 /// An answer as it is kept for later comparison.
@@ -281,7 +281,7 @@ impl Checker<'_> {
             let found = asked.and_then(|amounts| match (amounts.is_empty(), p.amount.is_empty()) {
                 (true, true) => Ok(()),
                 (true, false) => Err("no amounts, but `decide` named some".to_owned()),
-                // Who names them only here was deterministic in deciding.
+                // A policy that names no amounts in `decide` decides deterministically; there is nothing to compare then.
                 (false, _) if other == stage && !p.amount.is_empty() && apart(&amounts, &p.amount) > REPEAT => {
                     Err("other amounts for the chosen stage than `decide` named".to_owned())
                 }
@@ -313,12 +313,12 @@ impl Checker<'_> {
     ) -> bool {
         let theirs = ask(other, seen);
         self.test(Rule::OtherAnswers, theirs.as_ref().map(|_| ()));
-        let (Ok(theirs), Some(likeness)) = (theirs, &mut self.likeness) else { return false };
+        let (Ok(theirs), Some(concordance)) = (theirs, &mut self.concordance) else { return false };
         let sides = [Side { policy, answer }, Side { policy: other, answer: &theirs }];
-        if let Some(difference) = likeness.add(seen, sides) {
+        if let Some(difference) = concordance.add(seen, sides) {
             let (workload, episode, step) = self.place;
             let first = || format!("{workload}, episode {episode}, decision {step}: {difference}");
-            likeness.first.get_or_insert_with(first);
+            concordance.first.get_or_insert_with(first);
         }
         true
     }

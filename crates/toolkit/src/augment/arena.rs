@@ -184,17 +184,22 @@ impl<'a, S: Simulated> Arena<'a, S> {
         Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
     }
 
-    /// For a student that is run outside, beside others: what runs it, and what is known of each of the episodes, which count
-    /// as spent.
-    pub(super) fn lend(&mut self, key: Key, split: Split, episodes: Range<u32>) -> (Runner<'a, S>, Vec<Option<f64>>) {
+    /// A runner for a student whose episodes the caller runs itself, beside those of others, and what is known of each of them
+    /// already. The episodes count as spent; [`Arena::remember`] takes what the others came to.
+    pub(super) fn runner_and_known(
+        &mut self,
+        key: Key,
+        split: Split,
+        episodes: Range<u32>,
+    ) -> (Runner<'a, S>, Vec<Option<f64>>) {
         self.spent += episodes.len() as u64;
         let known: Vec<Option<f64>> = episodes.map(|e| self.known.get(&(key, split, e)).copied()).collect();
         known.iter().flatten().for_each(|_| self.progress.episode(0));
         (self.runner(), known)
     }
 
-    /// Takes in what was run outside: the cost of an episode of a student.
-    pub(super) fn take_in(&mut self, runs: &[(Key, u32, f64)], split: Split) -> Result<(), AugmentError> {
+    /// Remembers episodes that the caller ran: student, episode and cost.
+    pub(super) fn remember(&mut self, runs: &[(Key, u32, f64)], split: Split) -> Result<(), AugmentError> {
         for &(key, episode, cost) in runs {
             if self.known.insert((key, split, episode), cost).is_none() {
                 self.note(key, split, episode, cost)?;

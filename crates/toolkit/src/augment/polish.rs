@@ -153,7 +153,7 @@ pub(super) fn polish<S: Simulated>(
         let mut run = lock();
         let mut done = std::mem::take(&mut run.done);
         done.sort_unstable_by_key(|&(key, episode, _)| (key, episode));
-        run.arena.take_in(&done, Split::Train)?;
+        run.arena.remember(&done, Split::Train)?;
         if let Some(e) = run.failed.take() {
             return Err(e);
         }
@@ -180,7 +180,7 @@ where
     let (first, (runner, known)) = {
         let mut run = lock();
         let episodes = run.episodes.clone();
-        (episodes.start, run.arena.lend(key, Split::Train, episodes))
+        (episodes.start, run.arena.runner_and_known(key, Split::Train, episodes))
     };
     let policy = StudentPolicy::new(candidate, "a candidate".as_ref(), None)?;
     let mut values = Vec::with_capacity(known.len());

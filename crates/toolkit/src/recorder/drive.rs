@@ -34,7 +34,7 @@ impl<S: Simulated> Labelled<S> {
     }
 
     /// The driver's decision and the labeller's, whose probabilities go to `p`.
-    fn both(
+    fn decide_and_label(
         &mut self,
         seen: &S::View<'_>,
         p: &mut S::Probabilities,
@@ -62,7 +62,7 @@ impl<S: Simulated> Policy<S> for Labelled<S> {
     }
 
     fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
-        self.both(seen, p).map(|(decision, _)| decision)
+        self.decide_and_label(seen, p).map(|(decision, _)| decision)
     }
 }
 
@@ -142,7 +142,7 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
         while let Some(seen) = sim.view() {
             self.check_stop()?;
             S::clear(&mut p);
-            let (decision, label) = policy.both(&seen, &mut p).map_err(|e| fail(step, e.into()))?;
+            let (decision, label) = policy.decide_and_label(&seen, &mut p).map_err(|e| fail(step, e.into()))?;
             if !S::same(&seen, decision, label) {
                 // Reservoir sampling: each of the states found so far is kept with the same probability.
                 let place = if kept.len() < quota { kept.len() } else { stream.below(found.len() + 1) };

@@ -9,7 +9,7 @@ use super::{
     experience::Experience,
     network::{Inputs, Network},
     params::Returns,
-    rollout::{Lead, play},
+    rollout::{Driver, play},
 };
 use crate::{RecordedLessons, TrainError, Weights, lessons::Replay, session::RolloutId};
 use rayon::prelude::*;
@@ -87,8 +87,8 @@ pub fn teacher_gradients(
             let mut replay = Replay::new(episode);
             let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
             let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-            let lead = Lead::Taught { teacher: &mut replay, schedules: true };
-            let experience = [play(&*recorded.workload, &mut policy, lead, id, returns)?.experience];
+            let driver = Driver::Taught { teacher: &mut replay, schedules: true };
+            let experience = [play(&*recorded.workload, &mut policy, driver, id, returns)?.experience];
             let first = start.next_multiple_of(every) - start;
             let chosen = (first..experience[0].steps.len()).step_by(every);
             chosen.map(|s| Ok(decision(weights, &experience, s)?)).collect()

@@ -19,13 +19,13 @@ pub use gradients::teacher_gradients;
 pub use params::{Algorithm, DecimaParams, Returns};
 
 use super::{
-    IterationRow, Layout, Learner, Lessons, ParamError, Phase, Schedule, TrainError, Weights,
+    IterationRow, Layout, Lessons, ParamError, Phase, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
     lessons::Replay,
     session::{RolloutId, check_device, parallel},
 };
 use returns::advantages;
-use rollout::{Lead, Rollout, play};
+use rollout::{Driver, Rollout, play};
 use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
@@ -61,14 +61,14 @@ fn network(weights: &Weights) -> Result<Arc<DecimaWeights>, NeuralError> {
 }
 
 /// Teaches Decima. Job sequences come from the workloads in turn, those of validations from the first.
-pub struct DecimaLearner<'a> {
+pub struct DecimaTrainee<'a> {
     workloads: &'a [Box<dyn Workload>],
     lessons: Option<&'a Lessons<Dag>>,
     params: &'a DecimaParams,
     device: Device,
 }
 
-impl<'a> DecimaLearner<'a> {
+impl<'a> DecimaTrainee<'a> {
     /// Checks what it is told.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl<'a> DecimaLearner<'a> {
             Ok(play(
                 workload,
                 &mut sampling(&weights),
-                Lead::Own,
+                Driver::Own,
                 self.id(iteration, i / each, i),
                 self.params.returns,
             )?)
@@ -126,16 +126,16 @@ impl<'a> DecimaLearner<'a> {
                     let mut teacher = teacher.fresh();
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
-                    let lead = Lead::Taught { teacher: &mut *teacher, schedules };
+                    let driver = Driver::Taught { teacher: &mut *teacher, schedules };
                     let workload = self.workload((iteration - 1) * count + i);
-                    play(workload, &mut network, lead, self.id(iteration, i, i), self.params.returns)?
+                    play(workload, &mut network, driver, self.id(iteration, i, i), self.params.returns)?
                 }
                 Lessons::Trace(recorded) => {
                     let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
                     let episode = &recorded.episodes[place];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
-                    let lead = Lead::Taught { teacher: &mut Replay::new(episode), schedules: true };
-                    play(&*recorded.workload, &mut network, lead, id, self.params.returns)?
+                    let driver = Driver::Taught { teacher: &mut Replay::new(episode), schedules: true };
+                    play(&*recorded.workload, &mut network, driver, id, self.params.returns)?
                 }
             })
         })
@@ -154,14 +154,14 @@ impl<'a> DecimaLearner<'a> {
     }
 }
 
-impl Learner for DecimaLearner<'_> {
+impl Trainee for DecimaTrainee<'_> {
     type Scenario = Dag;
 
     fn schedule(&self) -> &Schedule {
         &self.params.schedule
     }
 
-    fn arena(&self) -> &(dyn Workload + 'static) {
+    fn validation_workload(&self) -> &(dyn Workload + 'static) {
         &*self.workloads[0]
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Rollout {
 }
 
 /// Who decides, and whose decisions are to be learned.
-pub(super) enum Lead<'a> {
+pub(super) enum Driver<'a> {
     /// The network, both.
     Own,
     /// The teacher's decisions are to be learned; it also schedules, or else the network does.
@@ -34,13 +34,13 @@ pub(super) enum Lead<'a> {
 pub(super) fn play(
     workload: &dyn Workload,
     network: &mut DecimaPolicy,
-    mut lead: Lead<'_>,
+    mut driver: Driver<'_>,
     id: RolloutId,
     returns: Returns,
 ) -> Result<Rollout, EpisodeError> {
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(id.seed), id.seed);
     network.reset(id.draws);
-    if let Lead::Taught { teacher, .. } = &mut lead {
+    if let Driver::Taught { teacher, .. } = &mut driver {
         teacher.reset(id.draws);
     }
     let discount = match returns {
@@ -60,9 +60,9 @@ pub(super) fn play(
         settle(&mut experience, &sim, seen.time_ms(), discount);
         own.clear();
         let decision = network.decide(&seen, &mut own).map_err(|e| fail(asked, e.into()))?;
-        let (lesson, executed) = match &mut lead {
-            Lead::Own => (decision, decision),
-            Lead::Taught { teacher, schedules } => {
+        let (lesson, executed) = match &mut driver {
+            Driver::Own => (decision, decision),
+            Driver::Taught { teacher, schedules } => {
                 taught.clear();
                 let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
                 (lesson, if *schedules { lesson } else { decision })
@@ -70,7 +70,7 @@ pub(super) fn play(
         };
         sim.check(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
         if let Some(mut step) = step(&seen, lesson) {
-            if let Lead::Own = lead {
+            if let Driver::Own = driver {
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
                 step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
             }
@@ -157,7 +157,7 @@ mod tests {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-        let rollout = play(&*workload, &mut network()?, Lead::Own, id, returns)?;
+        let rollout = play(&*workload, &mut network()?, Driver::Own, id, returns)?;
         let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
         let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
@@ -166,7 +166,7 @@ mod tests {
         let span: f64 = rollout.experience.steps.iter().map(|s| s.until_next_s).sum();
         assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
         let discounted =
-            play(&*workload, &mut network()?, Lead::Own, id, Returns::Discounted { rate: 0.01, trace: 0.0 })?;
+            play(&*workload, &mut network()?, Driver::Own, id, Returns::Discounted { rate: 0.01, trace: 0.0 })?;
         let pairs = discounted.experience.steps.iter().zip(&rollout.experience.steps);
         assert!(pairs.clone().all(|(a, b)| a.cost <= b.cost) && pairs.clone().any(|(a, b)| a.cost < b.cost));
         Ok(())
@@ -192,8 +192,8 @@ mod tests {
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
         let mut idle = Idle;
-        let lead = Lead::Taught { teacher: &mut idle, schedules: true };
-        let stranded = play(&*workload, &mut network()?, lead, id, returns)?;
+        let driver = Driver::Taught { teacher: &mut idle, schedules: true };
+        let stranded = play(&*workload, &mut network()?, driver, id, returns)?;
         assert!(stranded.outcome.stalled());
         let last = stranded.experience.steps.last().expect("a first decision").cost;
         assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
@@ -208,8 +208,8 @@ mod tests {
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         for schedules in [true, false] {
             let mut teacher = sched_distill_dag::policies::open(&"fair".parse()?)?;
-            let lead = Lead::Taught { teacher: &mut *teacher, schedules };
-            let rollout = play(&*workload, &mut network()?, lead, id, returns)?;
+            let driver = Driver::Taught { teacher: &mut *teacher, schedules };
+            let rollout = play(&*workload, &mut network()?, driver, id, returns)?;
             let steps = &rollout.experience.steps;
             assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
             assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));

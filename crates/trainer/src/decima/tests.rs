@@ -120,7 +120,7 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
     let id = RolloutId { episode: 0, seed: 1, draws: 1 };
     let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-    let rollout = rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?;
+    let rollout = rollout::play(&*workload, &mut policy, rollout::Driver::Own, id, returns)?;
     let e = [rollout.experience];
     let steps = e[0].steps.len();
     let zeros = [vec![0.0; steps]];
@@ -144,7 +144,7 @@ fn updates_follow_the_advantage() -> Outcome {
         let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
         let id = RolloutId { episode: 0, seed: 3, draws: 1 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-        let e = [rollout::play(&*workload, &mut policy, rollout::Lead::Own, id, returns)?.experience];
+        let e = [rollout::play(&*workload, &mut policy, rollout::Driver::Own, id, returns)?.experience];
         // Let single executors be good.
         let advantage = [e[0].steps.iter().map(|s| if s.amount == 0 { 1.0 } else { -1.0 }).collect::<Vec<f32>>()];
         let block = [Block { rollout: 0, steps: 0..e[0].steps.len() }];
@@ -209,11 +209,11 @@ fn train(params: &DecimaParams, threads: usize, interrupted: bool) -> Result<Che
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(random(params.schedule.seed));
-    let learner = DecimaLearner::new(&workloads, Some(&lessons), params, Device::Cpu)?;
+    let trainee = DecimaTrainee::new(&workloads, Some(&lessons), params, Device::Cpu)?;
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let mut session = Session::new(&learner, ("fair", &*fair), checkpoint, &stop)?;
+            let mut session = Session::new(&trainee, ("fair", &*fair), checkpoint, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -252,8 +252,8 @@ fn the_last_network_is_looked_at() -> Outcome {
     let lessons = Lessons::Policy(sched_distill_dag::policies::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
     let checkpoint = Checkpoint::new(random(6));
-    let learner = DecimaLearner::new(&workloads, Some(&lessons), &params, Device::Cpu)?;
-    let mut session = Session::new(&learner, ("fair", &*fair), checkpoint, &stop)?;
+    let trainee = DecimaTrainee::new(&workloads, Some(&lessons), &params, Device::Cpu)?;
+    let mut session = Session::new(&trainee, ("fair", &*fair), checkpoint, &stop)?;
     assert_eq!(session.step()?.validation, None);
     session.look()?;
     let looked = session.checkpoint().clone();
@@ -262,7 +262,7 @@ fn the_last_network_is_looked_at() -> Outcome {
     session.look()?;
     assert_eq!(*session.checkpoint(), looked);
 
-    let none = DecimaLearner::new(&[], None, &params, Device::Cpu).err();
+    let none = DecimaTrainee::new(&[], None, &params, Device::Cpu).err();
     assert_eq!(none.map(|e| e.to_string()).as_deref(), Some("workloads must be at least one, got none"));
     Ok(())
 }

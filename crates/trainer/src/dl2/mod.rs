@@ -20,13 +20,13 @@ mod tests;
 pub use params::{Dl2Params, Reward};
 
 use super::{
-    IterationRow, Layout, Learner, Lessons, ParamError, Phase, Schedule, TrainError, Weights,
+    IterationRow, Layout, Lessons, ParamError, Phase, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
     lessons::Replay,
     session::{RolloutId, check_device, parallel},
 };
 use experience::Experience;
-use rollout::{Lead, play};
+use rollout::{Driver, play};
 use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
@@ -64,7 +64,7 @@ pub fn random(shape: Dl2Shape, seed: u64) -> Weights {
 }
 
 /// Teaches DL2. Traces come from the workloads in turn, those of validations from the first.
-pub struct Dl2Learner<'a> {
+pub struct Dl2Trainee<'a> {
     workloads: &'a [Box<TrainingWorkload>],
     lessons: Option<&'a Lessons<Training>>,
     params: &'a Dl2Params,
@@ -72,7 +72,7 @@ pub struct Dl2Learner<'a> {
     device: Device,
 }
 
-impl<'a> Dl2Learner<'a> {
+impl<'a> Dl2Trainee<'a> {
     /// Checks what it is told.
     ///
     /// # Errors
@@ -113,18 +113,18 @@ impl<'a> Dl2Learner<'a> {
             let workload = &self.workloads[episode as usize % self.workloads.len()];
             let id = RolloutId::new(params.schedule.seed, episode, iteration, i);
             let rollout = match lessons {
-                None => play(workload, &mut network, Lead::Own { exploration }, id, params),
+                None => play(workload, &mut network, Driver::Own { exploration }, id, params),
                 Some(Lessons::Policy(teacher)) => {
                     let mut teacher = teacher.fresh();
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
-                    play(workload, &mut network, Lead::Taught { teacher: &mut *teacher, schedules }, id, params)
+                    play(workload, &mut network, Driver::Taught { teacher: &mut *teacher, schedules }, id, params)
                 }
                 Some(Lessons::Trace(recorded)) => {
                     let episode = &recorded.episodes[episode as usize % recorded.episodes.len()];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
-                    let lead = Lead::Replayed { trace: &mut Replay::new(episode) };
-                    play(&recorded.workload, &mut network, lead, id, params)
+                    let driver = Driver::Replayed { trace: &mut Replay::new(episode) };
+                    play(&recorded.workload, &mut network, driver, id, params)
                 }
             };
             Ok(rollout?)
@@ -133,14 +133,14 @@ impl<'a> Dl2Learner<'a> {
     }
 }
 
-impl Learner for Dl2Learner<'_> {
+impl Trainee for Dl2Trainee<'_> {
     type Scenario = Training;
 
     fn schedule(&self) -> &Schedule {
         &self.params.schedule
     }
 
-    fn arena(&self) -> &TrainingWorkload {
+    fn validation_workload(&self) -> &TrainingWorkload {
         &self.workloads[0]
     }
 

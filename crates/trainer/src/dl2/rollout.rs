@@ -16,7 +16,7 @@ use sched_distill_training::{
 };
 
 /// Who decides, and whose decisions are to be learned.
-pub(super) enum Lead<'a> {
+pub(super) enum Driver<'a> {
     /// The network, both; job-aware exploration overrules it in a share of the slots.
     Own { exploration: f64 },
     /// A teacher's decisions are to be learned. It is asked after the round of bundles and also schedules, or else the network
@@ -34,18 +34,18 @@ pub(super) enum Lead<'a> {
 pub(super) fn play(
     workload: &TrainingWorkload,
     network: &mut Dl2Policy,
-    mut lead: Lead<'_>,
+    mut driver: Driver<'_>,
     id: RolloutId,
     params: &Dl2Params,
 ) -> Result<(Experience, Outcome), EpisodeError> {
     let mut sim = Training::start(workload, Training::jobs(workload, id.seed), id.seed);
     let (mut experience, mut meter) = (Experience::default(), Meter::default());
-    let mut explorer = match lead {
-        Lead::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),
+    let mut explorer = match driver {
+        Driver::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),
         _ => None,
     };
     network.reset(id.draws);
-    if let Lead::Taught { teacher, .. } | Lead::Replayed { trace: teacher } = &mut lead {
+    if let Driver::Taught { teacher, .. } | Driver::Replayed { trace: teacher } = &mut driver {
         teacher.reset(id.draws);
     }
     let mut asked = 0;
@@ -56,7 +56,7 @@ pub(super) fn play(
         source: Box::new(cause),
     };
     while let Some(seen) = sim.view() {
-        let decision = decide(&seen, network, &mut lead, explorer.as_mut(), &mut experience);
+        let decision = decide(&seen, network, &mut driver, explorer.as_mut(), &mut experience);
         let decision = decision.map_err(|cause| fail(asked, cause))?;
         if decision == Decision::Close {
             meter.before(&seen, params.reward);
@@ -75,20 +75,20 @@ pub(super) fn play(
 fn decide(
     seen: &View<'_>,
     network: &mut Dl2Policy,
-    lead: &mut Lead<'_>,
+    driver: &mut Driver<'_>,
     explorer: Option<&mut Explorer>,
     experience: &mut Experience,
 ) -> Result<Decision, EpisodeCause> {
     let mut silent = Probabilities::default();
-    if matches!(lead, Lead::Replayed { .. }) {
+    if matches!(driver, Driver::Replayed { .. }) {
         network.look(seen);
     } else if let Some(decision) = network.without_network(seen) {
         return Ok(decision);
     }
-    let (lesson, schedules) = match lead {
-        Lead::Replayed { trace } => (Some(trace.decide(seen, &mut silent)?), true),
-        Lead::Taught { teacher, schedules } => (Some(teacher.decide(seen, &mut silent)?), *schedules),
-        Lead::Own { .. } => (None, false),
+    let (lesson, schedules) = match driver {
+        Driver::Replayed { trace } => (Some(trace.decide(seen, &mut silent)?), true),
+        Driver::Taught { teacher, schedules } => (Some(teacher.decide(seen, &mut silent)?), *schedules),
+        Driver::Own { .. } => (None, false),
     };
     if network.window().jobs().is_empty() {
         return Ok(lesson.unwrap_or(Decision::Close));

@@ -42,7 +42,7 @@ fn rollout(
     exploration: f64,
 ) -> Result<(Experience, sched_distill_core::simulation::Outcome), Box<dyn std::error::Error>> {
     let id = RolloutId::new(3, 1, 1, 0);
-    Ok(play(&*open(SMALL)?, &mut policy(weights)?, Lead::Own { exploration }, id, params)?)
+    Ok(play(&*open(SMALL)?, &mut policy(weights)?, Driver::Own { exploration }, id, params)?)
 }
 
 fn batch(shape: Dl2Shape, memory: &[Experience], every: usize) -> Batch {
@@ -229,11 +229,11 @@ fn train(params: &Dl2Params, threads: usize, interrupted: bool) -> Result<Checkp
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(random(SHAPE, params.schedule.seed));
-    let learner = Dl2Learner::new(&workloads, Some(&lessons), params, SHAPE, Device::Cpu)?;
+    let trainee = Dl2Trainee::new(&workloads, Some(&lessons), params, SHAPE, Device::Cpu)?;
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let mut session = Session::new(&learner, ("drf", &*drf), checkpoint, &stop)?;
+            let mut session = Session::new(&trainee, ("drf", &*drf), checkpoint, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -292,8 +292,8 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let count = decisions.len();
     let episode = crate::lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
     let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };
-    let lead = Lead::Replayed { trace: &mut Replay::new(&episode) };
-    let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, lead, id, &Dl2Params::default())?;
+    let driver = Driver::Replayed { trace: &mut Replay::new(&episode) };
+    let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, driver, id, &Dl2Params::default())?;
     assert_eq!(outcome.jobs, done.outcome.jobs);
     // Where all jobs have both maxima there is nothing to learn.
     assert!(

@@ -104,7 +104,8 @@ impl<C: Criterion> State<'_, C> {
     }
 
     /// The least gain that counts as equal to the best one. Gains that are nothing but rounding are all equal to 0: an impure
-    /// node is split even where no single split helps, as an exclusive or needs it.
+    /// node is split even where no single split helps, since two splits may help together (as where the answer is the exclusive
+    /// or of two flags).
     fn enough(&self, node: usize, best: f64) -> f64 {
         let totals = &self.nodes[node].totals;
         let tie = TIE * self.criterion.weight(totals) * self.criterion.impurity(totals);

@@ -13,7 +13,7 @@ const NEAR_TIE: f64 = 1e-4;
 /// Where both name probabilities, the most probable stages are compared, and for the stage that the first policy took the
 /// most probable amounts, so that sampling does not matter; otherwise their decisions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Likeness {
+pub struct Concordance {
     /// Questions.
     pub questions: u64,
     /// Questions in which their actions differ.
@@ -34,7 +34,7 @@ pub(super) struct Side<'a> {
     pub(super) answer: &'a (Decision, Probabilities),
 }
 
-impl Likeness {
+impl Concordance {
     /// Whether there is no difference but near ties, and none of log-probabilities above `tolerance`.
     #[must_use]
     pub fn holds(&self, tolerance: f64) -> bool {
@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(top(&[-0.50001, -0.5], &[-0.5, -0.50001]), Some((1, 0, true)));
         assert_eq!(top(&[-1.0, -0.5], &[-0.5, -1.0]), Some((1, 0, false)));
         assert_eq!(top(&[-1.0, -0.5], &[0.0]), Some((1, 0, false)));
-        let alike = Likeness { near_ties: 3, stage_log_prob: Some(1e-6), ..Likeness::default() };
+        let alike = Concordance { near_ties: 3, stage_log_prob: Some(1e-6), ..Concordance::default() };
         assert!(alike.holds(1e-5) && !alike.holds(1e-7));
-        assert!(!Likeness { differing: 1, ..Likeness::default() }.holds(1.0));
+        assert!(!Concordance { differing: 1, ..Concordance::default() }.holds(1.0));
     }
 }
