@@ -244,7 +244,7 @@ fn scheduling(result: &ClosedLoop) -> Vec<String> {
     }
     let goal = result.objective();
     let mut text = format!(
-        "Run as the scheduler on {place}, the student comes to a {} of {}",
+        "Run as the scheduler on {place}, the student's {} is {}",
         goal.label,
         student.figure(&goal.name).map_or_else(|| "nothing".to_owned(), |e| interval(e, goal::amount(goal)))
     );
@@ -252,11 +252,11 @@ fn scheduling(result: &ClosedLoop) -> Vec<String> {
     let compared: Vec<String> = of_student
         .map(|pair| match pair.figure(&goal.name) {
             Some(e) => verdict(goal, &spoken(result, &pair.baseline), e),
-            None => format!("it is not compared with {}, which stalled", spoken(result, &pair.baseline)),
+            None => format!("not compared with {}, which stalled", spoken(result, &pair.baseline)),
         })
         .collect();
     if !compared.is_empty() {
-        text += &format!("; {}", compared.join("; "));
+        text += &format!("; that is {}", compared.join("; "));
     }
     said.push(text + ".");
     let stalled: Vec<String> = result
@@ -276,9 +276,9 @@ fn verdict(goal: &Figure, baseline: &str, e: &Estimate) -> String {
         [true, true] => "better than",
         // Neither end may be what two equal policies come to.
         [false, false] if ![e.low, e.high].contains(&goal.neutral()) => "worse than",
-        _ => "not clearly different from what there is",
+        _ => "not clearly different from that",
     };
-    format!("that is {words} under {baseline} ({} {})", goal::comparison(goal), interval(e, goal::versus(goal)))
+    format!("{words} under {baseline} ({} {})", goal::comparison(goal), interval(e, goal::versus(goal)))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) struct Section {
     /// The objective, what it means, and how comparisons of it are put together over episodes.
     objective: [String; 3],
     /// What no difference is.
-    neutral: f64,
+    neutral: String,
     /// Whether a policy turned jobs away.
     rejected: bool,
     /// Names of the figures with their units.
@@ -73,7 +73,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         split: result.split.clone(),
         episodes: result.episodes,
         objective: [goal.label.to_string(), goal.meaning.to_string(), goal::put_together(goal).to_owned()],
-        neutral: goal.neutral(),
+        neutral: number(goal.neutral()),
         rejected: result.policies.iter().any(|p| p.rejected > 0),
         figures: result.figures.iter().map(named).collect(),
         compared: sides.collect(),

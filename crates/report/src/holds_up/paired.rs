@@ -30,7 +30,7 @@ pub(super) struct Section {
     /// What a comparison is, how those of episodes are put together, and what no difference is.
     comparison: &'static str,
     put_together: &'static str,
-    neutral: f64,
+    neutral: String,
     /// Episodes that one of the two did not finish.
     stalled: usize,
     /// The comparison over all episodes with its interval, in words; `None` if the student or the teacher stalled.
@@ -62,7 +62,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
         objective: goal.label.to_string(),
         comparison: goal::comparison(goal),
         put_together: goal::put_together(goal),
-        neutral: goal.neutral(),
+        neutral: number(goal.neutral()),
         stalled: episodes - pairs.len(),
         mean: mean.map(|e| interval(&e, goal::versus(goal))),
         chart: chart(goal, [student, teacher], &pairs, mean)?,

@@ -20,7 +20,7 @@ pub(super) struct Section {
     /// What a comparison is, how those of episodes are put together, and what no difference is.
     comparison: &'static str,
     put_together: &'static str,
-    neutral: f64,
+    neutral: String,
     rows: Vec<TableRow>,
     pub(super) chart: Chart,
 }
@@ -64,7 +64,7 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
         objective: goal.label.to_string(),
         comparison: goal::comparison(goal),
         put_together: goal::put_together(goal),
-        neutral: goal.neutral(),
+        neutral: number(goal.neutral()),
         rows: found.iter().map(Found::row).collect(),
         chart: chart(goal, &found)?,
     }))
