@@ -7,8 +7,8 @@ use super::{
     evaluate::measure,
     explain::{self, ExplainParams},
     files::{check_folder, shown, write_json},
-    fit::fit_traces,
     output::Output,
+    progress::Watched,
     record::record_trace,
     run_dir,
     stability::{Resampling, resampled},
@@ -19,6 +19,7 @@ use crate::{
     evaluator::{Estimate, Evaluation, Role, hardest_kind},
     level::ALL_KINDS,
     model::Student,
+    pipeline::{self, FitPlan},
     registry::Policies,
     report::{RunInfo, write_report},
     trace::Trace,
@@ -82,7 +83,8 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
     lap(&mut timings, "record_s", start);
 
     let params = FitParams { max_leaf_nodes: args.max_leaves, ..FitParams::default() };
-    let (student, _) = fit_traces(train, Some(validation), &params, output)?;
+    let plan = FitPlan { params, size: None };
+    let student = pipeline::fit(train, Some(validation), &plan, Watched::new(output).caller())?.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;
     lap(&mut timings, "fit_s", start);

@@ -1,21 +1,21 @@
 //! `distill fit`: from a trace to a student.
 
 use super::{
-    Common, Verdict, check_interrupt,
+    Common, Verdict,
     evaluate::print_fidelity,
     files::{check_output, shown},
-    front::{DEFAULT_MOST, FRONT_CHOICES, FRONT_LEARNERS, Front, by, gate, size},
+    front::{FRONT_CHOICES, FRONT_LEARNERS, by, gate, size},
     output::Output,
+    progress::Watched,
     run_dir,
     table::Table,
 };
 use crate::{
-    distiller::{By, Draw, Engine, FitParams, Gate, Learner, Target, fit_student, is_usable},
-    evaluator::{Role, Scorer, fidelity},
-    model::{Model, Provenance, ScoreCandidates, Structure, Student},
-    trace::{Choice, LevelTable, Trace},
+    distiller::{By, Engine, FitParams, Gate, Learner, Target},
+    model::{Model, ScoreCandidates, Structure, Student},
+    pipeline::{FitPlan, Fitted, SizeChoice, fit},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -154,16 +154,17 @@ impl FitArgs {
         self.max_size.is_some() || !self.min_fidelity.is_empty()
     }
 
-    fn params(&self) -> FitParams {
+    fn plan(&self) -> FitPlan {
         let params = self.options.params();
-        match (self.chooses(), self.options.learners.is_empty()) {
-            (false, _) => params,
-            (true, none) => {
-                let learners = if none { FRONT_LEARNERS.to_vec() } else { params.learners.clone() };
-                let used = learners[0].name().to_owned();
-                let max_choices = params.max_choices.or(Some(FRONT_CHOICES));
-                FitParams { learners, used, max_choices, ..params }
-            }
+        if !self.chooses() {
+            return FitPlan { params, size: None };
+        }
+        let learners = if self.options.learners.is_empty() { FRONT_LEARNERS.to_vec() } else { params.learners.clone() };
+        let used = learners[0].name().to_owned();
+        let max_choices = params.max_choices.or(Some(FRONT_CHOICES));
+        FitPlan {
+            params: FitParams { learners, used, max_choices, ..params },
+            size: Some(SizeChoice { most: self.max_size, by: self.by, gates: self.min_fidelity.clone() }),
         }
     }
 }
@@ -202,24 +203,15 @@ impl FitOptions {
 }
 
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let params = args.params();
-    params.check()?;
+    let plan = args.plan();
+    plan.params.check()?;
     if let Some(path) = &args.output {
         check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
     }
     args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let (student, validation) = match args.chooses() {
-        true => {
-            let front =
-                Front::fit(&trace, validation_trace.as_ref(), &params, args.max_size.unwrap_or(DEFAULT_MOST), output)?;
-            let chosen = front.choose(args.max_size, args.by, &args.min_fidelity)?;
-            let student = front.student(&trace, &chosen, &params);
-            (student, front.validation)
-        }
-        false => fit_traces(&trace, validation_trace.as_ref(), &params, output)?,
-    };
+    let Fitted { student, fidelity } = fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
     if let Some(path) = &args.output {
         student.save(path)?;
     }
@@ -238,20 +230,15 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         }
     }
     output.text(format!("{}\n", table))?;
-    let mut rows = Vec::new();
-    for (level, table) in student.levels.iter().zip(&validation) {
-        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
-        rows.extend(fidelity(table, &scorers, 0));
-    }
     note_left_out(&student, output);
     output.text("fidelity on the validation choices")?;
-    print_fidelity(&rows, output)?;
+    print_fidelity(&fidelity, output)?;
     // One of the two is there.
     let path = args.output.clone().or_else(|| Some(args.run.as_ref()?.join("student.json"))).unwrap_or_default();
     output.text(format!("\n{} (trace {})", path.display(), trace.hash))?;
     output.json(
         "fit",
-        &json!({"student": shown(&path), "hash": student.hash(), "size": student.size(), "fidelity": rows}),
+        &json!({"student": shown(&path), "hash": student.hash(), "size": student.size(), "fidelity": fidelity}),
     )?;
     Ok(Verdict::Done)
 }
@@ -277,100 +264,4 @@ fn note_left_out(student: &Student, output: &Output) {
             ));
         }
     }
-}
-
-/// Fits on a trace; returns the student and the validation tables.
-pub(super) fn fit_traces(
-    trace: &Trace,
-    validation: Option<&Trace>,
-    params: &FitParams,
-    output: &Output,
-) -> Result<(Student, Vec<LevelTable>)> {
-    let (train_tables, validation_tables) = load(trace, validation, Some(params), output)?;
-    let student = fit_student((&trace.manifest).into(), (&train_tables, &validation_tables), params, provenance(trace))
-        .with_context(|| format!("{}: cannot fit", trace.dir.display()))?;
-    Ok((student, validation_tables))
-}
-
-/// Where a student fitted on a trace comes from.
-pub(super) fn provenance(trace: &Trace) -> Provenance {
-    Provenance {
-        trace_hash: trace.hash.clone(),
-        teacher: trace.manifest.labeller.id.clone(),
-        workload: trace.manifest.workload.id.clone(),
-        ..Provenance::default()
-    }
-}
-
-/// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes. With
-/// the parameters of a fit, the former hold no more than the fit takes.
-pub(super) fn load(
-    trace: &Trace,
-    validation: Option<&Trace>,
-    learning: Option<&FitParams>,
-    output: &Output,
-) -> Result<(Vec<LevelTable>, Vec<LevelTable>)> {
-    let set = &trace.manifest.feature_set;
-    if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
-        bail!("the validation trace has other features than the training trace: {difference}");
-    }
-    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.workload.clone());
-    let range = |t: &Trace| (t.manifest.first_episode, t.manifest.first_episode + t.manifest.episodes);
-    let overlap = |v: &Trace| {
-        let ((from, to), (first, end)) = (range(v), range(trace));
-        drawn(v) == drawn(trace) && from < end && first < to
-    };
-    if validation.is_some_and(|v| v.hash == trace.hash || overlap(v)) {
-        bail!("the validation trace has the same episodes as the training trace; record another split");
-    }
-    if validation.is_none() && trace.manifest.episodes < 2 {
-        bail!("one episode cannot be divided into training and validation; record more, or give --validation");
-    }
-    output.note(format!("fitting {} levels on {}", set.levels.len(), trace.dir.display()));
-    let manifest = &trace.manifest;
-    let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
-    let (mut train_tables, mut validation_tables) = (Vec::new(), Vec::new());
-    for level in &set.levels {
-        let name = level.name.as_str();
-        // Beside a trace to choose on, all of this one is to learn from.
-        let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
-        train_tables.push(to_learn_from(trace, name, first_held_out, learning)?);
-        let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
-        validation_tables.push(kept(held_out, name, |choice| choice.header.episode >= from)?);
-    }
-    Ok((train_tables, validation_tables))
-}
-
-/// Rows of a level up to which choices are drawn from all of them in memory: reading them twice would take longer.
-const FEW_ROWS: usize = 200_000;
-
-/// The choices of a level before an episode, those alone that a fit with these parameters takes.
-fn to_learn_from(trace: &Trace, level: &str, before: u32, learning: Option<&FitParams>) -> Result<LevelTable> {
-    let is_early = |choice: &Choice<'_>| choice.header.episode < before;
-    let Some(params) = learning else { return kept(trace, level, is_early) };
-    if params.max_choices.is_none() || trace.rows_of(level) <= FEW_ROWS {
-        return kept(trace, level, |choice| is_early(choice) && is_usable(choice));
-    }
-    // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.
-    let mut draw = Draw::default();
-    trace.outlines(level)?.iter().filter(|choice| choice.episode < before).for_each(|choice| draw.add(choice));
-    let Some(weights) = draw.weights(params.balance, params.max_choices) else {
-        return Ok(trace.pieces(level)?.empty());
-    };
-    let mut weight = weights.iter();
-    let mut table = kept(trace, level, |choice| is_early(choice) && weight.next().is_some_and(|&w| w > 0.0))?;
-    table.drawn = Some(weights.into_iter().filter(|&w| w > 0.0).collect());
-    Ok(table)
-}
-
-/// The choices of a level that are to be kept, asked in order.
-fn kept(trace: &Trace, level: &str, mut keep: impl FnMut(&Choice<'_>) -> bool) -> Result<LevelTable> {
-    let pieces = trace.pieces(level)?;
-    let mut table = pieces.empty();
-    for piece in pieces {
-        check_interrupt()?;
-        let piece = piece?;
-        piece.iter().filter(|choice| keep(choice)).for_each(|choice| table.push(&choice));
-    }
-    Ok(table)
 }

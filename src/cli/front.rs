@@ -1,27 +1,26 @@
 //! `distill front`: how much fidelity does a given size buy, and which model gives it?
 
 use super::{
-    Common, Verdict, check_interrupt,
+    Common, Verdict,
     compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
     files::{check_folder, shown, write_json},
-    fit::{learner, load, provenance, structure},
+    fit::{learner, structure},
     output::Output,
-    progress::StepBar,
+    progress::Watched,
     run_dir,
     scenario::with_scenario,
     table::{Table, interval},
 };
 use crate::{
     distiller::{
-        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, assemble,
-        best_within, front_models, pareto, smallest_passing,
+        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, best_within, pareto,
     },
     evaluator::{Estimate, FidelityRow, Role},
     figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
     model::{Structure, Student},
+    pipeline::{Front, MAX_SIZE},
     registry::Policies,
-    trace::{LevelTable, Trace},
 };
 use anyhow::{Context, Result, bail};
 use clap::{
@@ -36,12 +35,6 @@ pub(super) const FRONT_LEARNERS: [Learner; 5] =
 
 /// Choices learnt from per level: every learner is fitted at many sizes.
 pub(super) const FRONT_CHOICES: usize = 30_000;
-
-/// Largest total size unless another one is asked for.
-pub(super) const DEFAULT_MOST: usize = 64;
-
-/// Sizes that are tried at a level.
-const SIZES: [usize; 16] = [1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128];
 
 /// Compare learners and sizes per level, and combine them into students of a given total size
 #[derive(Args)]
@@ -62,7 +55,7 @@ pub(super) struct FrontArgs {
     #[arg(long, value_name = "TRACE")]
     validation: Option<PathBuf>,
     /// Largest size over all levels, leaves and coefficients together
-    #[arg(long, value_name = "N", value_parser = size, default_value_t = DEFAULT_MOST)]
+    #[arg(long, value_name = "N", value_parser = size, default_value_t = MAX_SIZE)]
     max_size: usize,
     /// Learners to compare, comma-separated or repeated
     #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = FRONT_LEARNERS.map(Learner::name))]
@@ -113,121 +106,6 @@ pub(super) fn gate(text: &str) -> Result<Gate, String> {
     Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
 }
 
-/// The models of all levels.
-pub(super) struct Front {
-    levels: Vec<(String, Vec<FrontModel>)>,
-    pub(super) validation: Vec<LevelTable>,
-}
-
-impl Front {
-    /// Fits all learners at all sizes that leave every other level a size of 1.
-    pub(super) fn fit(
-        trace: &Trace,
-        validation: Option<&Trace>,
-        params: &FitParams,
-        most: usize,
-        output: &Output,
-    ) -> Result<Self> {
-        params.check()?;
-        let (train, validation) = load(trace, validation, Some(params), output)?;
-        if most < train.len() {
-            bail!("--max-size is {most}, but {} levels need a size of at least 1 each", train.len());
-        }
-        let sizes: Vec<usize> = SIZES.into_iter().filter(|&n| n <= most - (train.len() - 1)).collect();
-        let bar = StepBar::new(train.len() * params.learners.len(), output);
-        let mut levels = Vec::new();
-        for (train, validation) in train.iter().zip(&validation) {
-            let mut models = Vec::new();
-            for &learner in &params.learners {
-                check_interrupt()?;
-                bar.begin(format!("{}: {}", train.spec.name, learner.name()));
-                let fitted = front_models(train, validation, learner, &sizes, params);
-                models.extend(fitted.with_context(|| format!("{}: cannot fit", trace.dir.display()))?);
-                bar.step();
-            }
-            if models.is_empty() {
-                bail!("level `{}`: none of the learners found a model; add `tree` to --learner", train.spec.name);
-            }
-            levels.push((train.spec.name.clone(), models));
-        }
-        Ok(Self { levels, validation })
-    }
-
-    fn named(&self) -> Vec<(&str, &[FrontModel])> {
-        self.levels.iter().map(|(level, models)| (level.as_str(), models.as_slice())).collect()
-    }
-
-    /// One model per level, by its place.
-    pub(super) fn choose(&self, most: Option<usize>, by: By, gates: &[Gate]) -> Result<Vec<usize>> {
-        let known = |g: &Gate| self.levels.iter().any(|(l, models)| *l == g.level && has_kind(models, &g.kind));
-        if let Some(gate) = gates.iter().find(|g| !known(g)) {
-            let levels: Vec<&str> = self.levels.iter().map(|(l, _)| l.as_str()).collect();
-            let kinds: Vec<&str> = self
-                .levels
-                .iter()
-                .flat_map(|(_, m)| m.first())
-                .flat_map(|m| &m.fidelity)
-                .map(|r| r.kind.as_str())
-                .collect();
-            let mut distinct = kinds.clone();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let (levels, kinds) = (levels.join(", "), distinct.join(", "));
-            bail!(
-                "--min-fidelity: no choices of level `{}`, kind `{}`; levels are {levels}, kinds {kinds}",
-                gate.level,
-                gate.kind
-            );
-        }
-        let lacks = |(_, models): &&(String, Vec<FrontModel>)| models.iter().all(|m| m.value(by).is_none());
-        if let Some((level, _)) = self.levels.iter().find(lacks) {
-            bail!(
-                "--by {}: no model of level `{level}` has that figure, which needs a teacher with probabilities; choose top1 or top3",
-                by.name()
-            );
-        }
-        let chosen = match most {
-            None => smallest_passing(&self.named(), by, gates).map_err(|g| self.out_of_reach(g))?,
-            Some(most) => match best_within(&self.named(), most, by, gates) {
-                Some(chosen) => chosen,
-                None => {
-                    smallest_passing(&self.named(), by, gates).map_err(|g| self.out_of_reach(g))?;
-                    bail!(
-                        "no models of total size {most} or less pass --min-fidelity and have a figure to go by; allow a larger --max-size"
-                    )
-                }
-            },
-        };
-        Ok(chosen)
-    }
-
-    fn out_of_reach(&self, gate: &Gate) -> anyhow::Error {
-        let models = self.levels.iter().filter(|(l, _)| *l == gate.level).flat_map(|(_, models)| models);
-        let figures = models.flat_map(|m| &m.fidelity).filter(|r| r.kind == gate.kind).filter_map(|r| gate.by.of(r));
-        let better = |a: f64, b: f64| if gate.by.grows() { a.max(b) } else { a.min(b) };
-        let best = figures.reduce(better).map_or("none".to_owned(), |v| format!("{v:.4}"));
-        let Gate { level, kind, by, bound } = gate;
-        anyhow::anyhow!(
-            "--min-fidelity {level}/{kind}/{}={bound} is out of reach: the best of all sizes is {best}; lower it, or raise --max-size",
-            by.name()
-        )
-    }
-
-    /// One model per level with the level's name.
-    fn chosen<'a>(&'a self, places: &'a [usize]) -> impl Iterator<Item = (&'a str, &'a FrontModel)> {
-        self.levels.iter().zip(places).map(|((level, models), &i)| (level.as_str(), &models[i]))
-    }
-
-    pub(super) fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
-        let models: Vec<(&str, &FrontModel)> = self.chosen(chosen).collect();
-        assemble((&trace.manifest).into(), &models, params, provenance(trace))
-    }
-}
-
-fn has_kind(models: &[FrontModel], kind: &str) -> bool {
-    models.iter().any(|m| m.fidelity.iter().any(|r| r.kind == kind))
-}
-
 /// A student of some total size.
 struct Total {
     chosen: Vec<usize>,
@@ -248,7 +126,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     check_folder(&args.output)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, output)?;
+    let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, Watched::new(output).caller())?;
     let mut totals: Vec<Total> = Vec::new();
     let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < args.max_size).chain([args.max_size]);
     for most in ladder.filter(|&n| n >= front.levels.len()) {

@@ -3,9 +3,9 @@
 use super::{
     Common, Verdict, check_interrupt,
     files::check_output,
-    fit::{load, provenance},
     output::Output,
     progress::StepBar,
+    progress::Watched,
     table::{Table, interval},
 };
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     evaluator::{Estimate, FidelityRow, Regimes, Role, Scorer, fidelity},
     level::LevelSpec,
     model::{Guard, NamedModel, Rule},
+    pipeline::{provenance, tables},
     registry,
     trace::{LevelTable, Trace},
 };
@@ -315,7 +316,7 @@ fn with_exceptions(
         ..ExceptionParams::default()
     };
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let (train, validation) = load(trace, validation.as_ref(), None, output)?;
+    let [train, validation] = tables(trace, validation.as_ref(), None, Watched::new(output).caller())?;
     let bar = StepBar::new(train.len(), output);
     let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();
     for (train, validation) in train.iter().zip(&validation) {

@@ -35,6 +35,7 @@ mod table;
 #[cfg_attr(not(feature = "torch"), path = "no_train.rs")]
 mod train;
 
+use crate::pipeline::PipelineError;
 use clap::{Args, Parser, Subcommand};
 use interrupt::{Interrupted, STOP, check_interrupt};
 pub use memory::Allocator;
@@ -179,13 +180,18 @@ pub fn main() -> ExitCode {
     match result {
         Ok(Verdict::Done) => ExitCode::SUCCESS,
         Ok(Verdict::GateFailed) => ExitCode::from(1),
-        Err(e) if e.chain().any(|c| c.is::<Interrupted>()) => interrupt::ended(&Interrupted.to_string()),
+        Err(e) if e.chain().any(is_interruption) => interrupt::ended(&Interrupted.to_string()),
         Err(e) => {
             interrupt::give_way();
             eprintln!("error: {}", printable(&one_line(&e)));
             ExitCode::from(2)
         }
     }
+}
+
+/// Whether the work ended because it was to end.
+fn is_interruption(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<Interrupted>() || matches!(cause.downcast_ref(), Some(PipelineError::Interrupted))
 }
 
 /// As many threads as were asked for, if so many can be of use: some for each core, since a thread may wait for a script.

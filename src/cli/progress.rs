@@ -1,11 +1,20 @@
 //! Progress bars on stderr, only on a terminal.
 
-use super::output::{Output, printable};
-use crate::recorder::Progress;
+use super::{
+    STOP,
+    output::{Output, printable},
+};
+use crate::{
+    pipeline::{Caller, Watch},
+    recorder::Progress,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::IsTerminal,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 
@@ -46,6 +55,47 @@ impl EpisodeBar {
         self.bar.finish_and_clear();
         (self.decisions.into_inner(), self.start.elapsed().as_secs_f64())
     }
+}
+
+/// Shows on stderr what a step of the pipeline does.
+pub(super) struct Watched<'a> {
+    output: &'a Output,
+    bar: Mutex<Option<(StepBar, bool)>>,
+}
+
+impl<'a> Watched<'a> {
+    pub(super) fn new(output: &'a Output) -> Self {
+        Self { output, bar: Mutex::new(None) }
+    }
+
+    /// For the step: shown here, stopped as the program is.
+    pub(super) fn caller(&self) -> Caller<'_> {
+        Caller { watch: self, stop: &STOP }
+    }
+}
+
+impl Watch for Watched<'_> {
+    fn note(&self, line: &str) {
+        self.output.note(line);
+    }
+
+    fn steps(&self, count: usize) {
+        *lock(&self.bar) = Some((StepBar::new(count, self.output), false));
+    }
+
+    fn step(&self, what: &str) {
+        if let Some((bar, begun)) = &mut *lock(&self.bar) {
+            if std::mem::replace(begun, true) {
+                bar.step();
+            }
+            bar.begin(what.to_owned());
+        }
+    }
+}
+
+/// What one thread left behind in the middle of a word is of no matter to a bar.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts steps of a search.

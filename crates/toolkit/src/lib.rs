@@ -14,5 +14,6 @@ pub mod augment;
 pub mod distiller;
 pub mod evaluator;
 pub mod explainer;
+pub mod pipeline;
 pub mod recorder;
 pub mod trace;

@@ -1,0 +1,72 @@
+//! From a trace to a student.
+
+use super::{Caller, Front, MAX_SIZE, PipelineError, provenance, tables};
+use crate::{
+    distiller::{By, FitParams, Gate, fit_student},
+    evaluator::{FidelityRow, Role, Scorer, fidelity},
+    trace::Trace,
+};
+use sched_distill_core::model::Student;
+
+/// How a student is fitted.
+#[derive(Clone, Debug, Default)]
+pub struct FitPlan {
+    /// What is fitted. Where a size is asked for, every learner is tried at many sizes.
+    pub params: FitParams,
+    /// How learners and sizes are chosen; `None` for what the parameters say.
+    pub size: Option<SizeChoice>,
+}
+
+/// How learners and sizes are chosen, level by level, on the validation choices.
+#[derive(Clone, Debug)]
+pub struct SizeChoice {
+    /// Largest size over all levels; `None` for the smallest models that meet the demands.
+    pub most: Option<usize>,
+    /// The figure to go by.
+    pub by: By,
+    /// Demands on single levels and kinds.
+    pub gates: Vec<Gate>,
+}
+
+/// A student, and how faithful it is.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The student.
+    pub student: Student,
+    /// Fidelity of all its models on the validation choices.
+    pub fidelity: Vec<FidelityRow>,
+}
+
+/// Fits a student to a trace, and measures it on the choices of `validation`, or of the last fifth of the episodes.
+///
+/// # Errors
+///
+/// Parameters out of range, traces that cannot be used together, a fit that fails, demands that cannot be met.
+pub fn fit(
+    trace: &Trace,
+    validation: Option<&Trace>,
+    plan: &FitPlan,
+    caller: Caller<'_>,
+) -> Result<Fitted, PipelineError> {
+    plan.params.check().map_err(PipelineError::Params)?;
+    let (student, validation) = match &plan.size {
+        Some(size) => {
+            let front = Front::fit(trace, validation, &plan.params, size.most.unwrap_or(MAX_SIZE), caller)?;
+            let chosen = front.choose(size)?;
+            (front.student(trace, &chosen, &plan.params), front.validation)
+        }
+        None => {
+            let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
+            let from = (&trace.manifest).into();
+            let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
+            let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
+            (student.map_err(failed)?, validation)
+        }
+    };
+    let mut rows = Vec::new();
+    for (level, table) in student.levels.iter().zip(&validation) {
+        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
+        rows.extend(fidelity(table, &scorers, 0));
+    }
+    Ok(Fitted { student, fidelity: rows })
+}
