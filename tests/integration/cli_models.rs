@@ -96,7 +96,7 @@ fn sizes_are_chosen_from_the_front_and_features_selected() {
             .concat(),
     );
     let gate = |gate: &'static str| [&fit[..], &learners, &["--min-fidelity", gate]].concat();
-    refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise --max-size"]);
+    refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise the size (--max-size)"]);
     refused(dir, &gate("job/huge/top1=0.1"), &["no choices of level `job`, kind `huge`", "affinity, all, free"]);
     let printed =
         done(dir, &["features", "train", "--level", "job", "--families", "2", "--folds", "3", "--max-choices", "300"]);
