@@ -135,7 +135,8 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     }
     if let Some(dir) = &args.run {
         let path = dir.join("evaluation.json");
-        write_json(&path, &joined(evaluation.clone(), &path)?)?;
+        let known_as = student.known_as(&dir.join("student.json"))?;
+        write_json(&path, &joined(evaluation.clone(), &path, &known_as)?)?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     if let Some(path) = &args.output {
@@ -163,13 +164,13 @@ fn in_closed_loops<S: Policies>(
     closed_loops(&contenders, &args.workloads.ids::<S>()?, which, common, output)
 }
 
-/// An evaluation with what an earlier one of the same student measured and this one did not, so that fidelity and closed loop
-/// may come from two commands.
-fn joined(mut now: Evaluation, path: &Path) -> Result<Evaluation> {
+/// An evaluation with what an earlier one of the same student, which goes by these hashes, measured and this one did not, so that
+/// fidelity and closed loop may come from two commands.
+fn joined(mut now: Evaluation, path: &Path, known_as: &[String]) -> Result<Evaluation> {
     let Ok(text) = std::fs::read(path) else { return Ok(now) };
     let before: Evaluation =
         serde_json::from_slice(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
-    if before.student != now.student {
+    if !known_as.contains(&before.student) {
         return Ok(now);
     }
     if now.fidelity.is_empty() {
