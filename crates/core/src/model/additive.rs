@@ -198,11 +198,39 @@ impl Additive {
     }
 }
 
+/// Rows whose sums grow side by side, so that the next term of one need not wait for the one before: 2 are slower by a third.
+pub(super) const LANES: usize = 4;
+
+/// Writes a score for each row: what `add` makes of sums of nothing (-0, to which any number may be added without becoming another).
+/// Behind the last row of all, lanes are filled up with it; `add` is told how many of them count.
+#[inline]
+pub(super) fn side_by_side(
+    x: &[f32],
+    width: usize,
+    scores: &mut [f64],
+    add: impl Fn(&[&[f32]; LANES], usize, &mut [f64; LANES]),
+) {
+    for (first, places) in (0..).step_by(LANES).zip(scores.chunks_mut(LANES)) {
+        let count = places.len();
+        let rows = std::array::from_fn(|lane| &x[(first + lane.min(count - 1)) * width..][..width]);
+        let mut sums = [-0.0; LANES];
+        add(&rows, count, &mut sums);
+        places.copy_from_slice(&sums[..count]);
+    }
+}
+
 impl ScoreCandidates for Additive {
     fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
-        for (row, score) in x.chunks_exact(width).zip(scores) {
-            *score = self.score(row);
-        }
+        side_by_side(x, width, scores, |rows, count, sums| {
+            for term in &self.terms {
+                let c = term.coefficient;
+                match term.feature() {
+                    Some(f) => sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += c * f64::from(row[f as usize])),
+                    None => sums.iter_mut().zip(&rows[..count]).for_each(|(sum, row)| *sum += c * term.of(row)),
+                }
+            }
+            sums.iter_mut().for_each(|sum| *sum += self.intercept);
+        });
     }
 
     fn size(&self) -> usize {

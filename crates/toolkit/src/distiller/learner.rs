@@ -73,7 +73,9 @@ pub fn left_out(table: &LevelTable, params: &FitParams) -> Vec<String> {
         left.retain(|&column| x.iter().skip(column).step_by(width).all(|v| *v == x[column]));
     }
     let names = left.into_iter().map(|column| &table.spec.features[column].name);
-    names.filter(|name| !params.interactions.iter().flatten().any(|factor| factor == *name)).cloned().collect()
+    let known = |name: &String| table.spec.features.iter().any(|f| f.name == *name);
+    let factors: Vec<&String> = params.interactions.iter().filter(|pair| pair.iter().all(known)).flatten().collect();
+    names.filter(|name| !factors.contains(name)).cloned().collect()
 }
 
 impl Learner {
