@@ -15,7 +15,7 @@ use sched_distill::{
         simulator::Simulator,
         workload::{Cluster, JobArrival, TpchProfiles},
     },
-    registry::Policies as _,
+    registry::Registered as _,
     spec::Spec,
 };
 use serde_json::Value;

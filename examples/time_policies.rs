@@ -12,7 +12,7 @@ use sched_distill::{
     dag::{Dag, Decision, Probabilities, View},
     policy::{Policy, PolicyError},
     recorder::{EpisodeId, run_episode},
-    registry::Policies as _,
+    registry::Registered as _,
     rng::Split,
     spec::Spec,
 };

@@ -85,7 +85,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "simulate")]
+#[cfg(feature = "toolkit")]
 pub mod registry;
 
 #[cfg(feature = "network")]
@@ -97,7 +97,16 @@ pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
-pub use sched_distill_toolkit::{augment, distiller, evaluator, explainer, pipeline, recorder, trace};
+pub use sched_distill_toolkit::{augment, distiller, evaluator, explainer, recorder, trace};
 #[cfg(feature = "torch")]
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;
+
+/// The steps from a recording to a report as functions ([`sched_distill_toolkit::pipeline`]), and [`report`](pipeline::report), which draws what they
+/// measured.
+#[cfg(feature = "toolkit")]
+pub mod pipeline {
+    #[cfg(feature = "report")]
+    pub use sched_distill_report::write_report as report;
+    pub use sched_distill_toolkit::pipeline::*;
+}

@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
-    sched_distill::cli::main()
+    sched_distill::cli::main(sched_distill::registry::all())
 }

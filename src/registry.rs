@@ -1,97 +1,102 @@
 //! Which scenarios there are, and the policies of each by name: the one place that knows them all.
+//!
+//! One more scenario is one more [`Entry`] here, or in a program of one's own that begins with [`all`] (`docs/new-scenario.md`).
 
-#[cfg(feature = "toolkit")]
-use crate::foreign;
 use crate::{
     dag::{self, Dag},
-    policy::{self, Policy, PolicyError, PolicyInfo, Sort},
-    scenario::{Scenario, ScenarioInfo},
+    foreign,
+    pipeline::{Entry, Registry},
+    policy::{self, Policy, PolicyError, PolicyInfo},
     simulation::Simulated,
     spec::Spec,
     training::{self, Training},
 };
 
+/// Spark-like jobs, with policies of others too.
+pub static DAG: Entry<Dag> = Entry {
+    teacher: dag::policies::TEACHER,
+    baselines: dag::policies::BASELINES,
+    policies: dag_policies,
+    open: open_dag,
+};
+
+/// Deep-learning training jobs.
+pub static TRAINING: Entry<Training> = Entry {
+    teacher: training::policies::TEACHER,
+    baselines: training::policies::BASELINES,
+    policies: || training::policies::POLICIES.to_vec(),
+    open: training::policies::open,
+};
+
 /// All scenarios there are.
-pub static SCENARIOS: [ScenarioInfo; 2] = [Dag::INFO, Training::INFO];
-
-/// The scenario of that name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static ScenarioInfo> {
-    SCENARIOS.iter().find(|info| info.name == name)
+pub fn all() -> Registry {
+    Registry::new(&[&DAG, &TRAINING])
 }
 
-/// The sort of a scenario's policies of that name; `None` if there are none.
-#[must_use]
-pub fn sort_of(scenario: &str, name: &str) -> Option<Sort> {
-    let of_scenarios = [(Dag::INFO.name, Dag::policies()), (Training::INFO.name, Training::policies())];
-    let (_, policies) = of_scenarios.into_iter().find(|(of, _)| *of == scenario)?;
-    policies.iter().find(|p| p.name == name).map(|p| p.sort)
+fn dag_policies() -> Vec<PolicyInfo> {
+    let mut all = dag::policies::POLICIES.to_vec();
+    all.splice(all.len() - 1..all.len() - 1, foreign::policies::POLICIES.iter().copied());
+    all
 }
 
-/// A scenario for which there are policies by name.
-pub trait Policies: Simulated {
-    /// The policy to explain where the user names none.
-    const TEACHER: &'static str;
-    /// Heuristics to compare it with; the first is the one that all others are measured against.
-    const BASELINES: &'static [&'static str];
+fn open_dag(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
+    if foreign::policies::POLICIES.iter().any(|p| p.name == spec.name) {
+        return foreign::policies::open(spec);
+    }
+    let all = dag_policies();
+    match all.iter().any(|p| p.name == spec.name) {
+        true => dag::policies::open(spec),
+        false => Err(spec.unknown_name("policy", "policies", &policy::names(&all)).into()),
+    }
+}
 
-    /// All of them.
-    fn policies() -> Vec<PolicyInfo>;
+/// A scenario that is registered here, by its type.
+pub trait Registered: Simulated {
+    /// Its entry.
+    fn entry() -> &'static Entry<Self>;
 
     /// Opens the policy that a spec names.
     ///
     /// # Errors
     ///
     /// An unknown name or parameter, or a file that cannot be used.
-    fn open(spec: &Spec) -> Result<Box<dyn Policy<Self>>, PolicyError>;
-}
-
-impl Policies for Dag {
-    const TEACHER: &'static str = dag::policies::TEACHER;
-    const BASELINES: &'static [&'static str] = dag::policies::BASELINES;
-
-    fn policies() -> Vec<PolicyInfo> {
-        #[allow(unused_mut)]
-        let mut all = dag::policies::POLICIES.to_vec();
-        #[cfg(feature = "toolkit")]
-        all.splice(all.len() - 1..all.len() - 1, foreign::policies::POLICIES.iter().copied());
-        all
-    }
-
     fn open(spec: &Spec) -> Result<Box<dyn Policy<Self>>, PolicyError> {
-        #[cfg(feature = "toolkit")]
-        if foreign::policies::POLICIES.iter().any(|p| p.name == spec.name) {
-            return foreign::policies::open(spec);
-        }
-        let all = Self::policies();
-        match all.iter().any(|p| p.name == spec.name) {
-            true => dag::policies::open(spec),
-            false => Err(spec.unknown_name("policy", "policies", &policy::names(&all)).into()),
-        }
+        (Self::entry().open)(spec)
     }
 }
 
-impl Policies for Training {
-    const TEACHER: &'static str = training::policies::TEACHER;
-    const BASELINES: &'static [&'static str] = training::policies::BASELINES;
-
-    fn policies() -> Vec<PolicyInfo> {
-        training::policies::POLICIES.to_vec()
+impl Registered for Dag {
+    fn entry() -> &'static Entry<Self> {
+        &DAG
     }
+}
 
-    fn open(spec: &Spec) -> Result<Box<dyn Policy<Self>>, PolicyError> {
-        training::policies::open(spec)
+impl Registered for Training {
+    fn entry() -> &'static Entry<Self> {
+        &TRAINING
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::RunInfo;
     use std::collections::BTreeSet;
 
     #[test]
+    fn only_heuristics_are_said_to_be_none_of_a_network() {
+        let notes = |scenario: &str, teacher: &str| RunInfo::new(all().find(scenario), teacher, "builtin", 0).notes;
+        assert!(notes("dag", "decima").is_empty() && notes("dag", "script:python3 policy.py").is_empty());
+        assert!(notes("dag", "sjf")[0].contains("not a trained network"));
+        assert!(notes("training", "drf")[0].contains("not a trained network"));
+        // A name means nothing in another scenario.
+        assert!(notes("training", "sjf").is_empty() && notes("elsewhere", "fifo").is_empty());
+    }
+
+    #[test]
     fn every_entry_is_about_features_that_there_are() {
-        for scenario in &SCENARIOS {
+        for scenario in all().iter().map(|s| s.info()) {
             let (set, all) = ((scenario.feature_set)(), scenario.catalogue);
             let has = |level: &str, feature: &str| {
                 set.level(level).is_some_and(|spec| spec.features.iter().any(|f| f.name == feature))
@@ -113,7 +118,7 @@ mod tests {
 
     #[test]
     fn rules_can_be_used_and_their_names_differ() {
-        for scenario in &SCENARIOS {
+        for scenario in all().iter().map(|s| s.info()) {
             let (set, all) = ((scenario.feature_set)(), scenario.catalogue);
             for abstains in [false, true] {
                 let rules = all.rules(set, abstains);

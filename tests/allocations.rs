@@ -12,7 +12,7 @@ use sched_distill::{
         ScoreCandidates, Shape, Structure, Student, Term, Tree,
     },
     policy::{Policy, StudentPolicy},
-    registry::Policies as _,
+    registry::Registered as _,
     scenario::Questions,
     simulation::{Simulated, Simulation},
     training::Training,

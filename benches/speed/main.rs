@@ -18,7 +18,7 @@ use criterion::criterion_main;
 use sched_distill::{
     dag::{Dag, workload::Workload},
     policy::Policy,
-    registry::Policies as _,
+    registry::Registered as _,
 };
 use std::path::{Path, PathBuf};
 

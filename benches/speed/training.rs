@@ -3,7 +3,7 @@
 use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
     policy::Policy,
-    registry::Policies as _,
+    registry::Registered as _,
     scenario::Scenario,
     simulation::Simulated,
     training::{Probabilities, Training, simulator::Simulator},

@@ -1,28 +1,23 @@
 //! `distill augment`: search guards, patches and numbers that make a student schedule better.
 
 use super::{
-    Common, Interrupted, STOP, Verdict,
-    compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops, open_workload},
-    files::{check_folder, check_no_input, files_of, shown, write_file, write_json},
+    Common, Verdict,
+    compare::{Shown, WorkloadArgs},
+    files::{check_folder, check_no_input, files_of, shown},
     output::Output,
-    progress::EpisodeBar,
-    scenario::with_scenario,
+    progress::Watched,
     table::Table,
 };
 use crate::{
-    augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
-    level::sha256_hex,
+    augment::{AugmentParams, Step},
+    evaluator::ClosedLoop,
     model::{Evidence, Student},
-    registry::Policies,
-    simulation::Simulated,
+    pipeline::{AugmentRequest, Augmented, Contender, Hear, Watch as _},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 /// Search guards, patches and numbers that make a student schedule better than its teacher
 #[derive(Args)]
@@ -88,119 +83,71 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         polish_episodes: args.polish_episodes,
         seed: common.seed,
     };
+    let scenario = common.scenario_of(&student.feature_set)?;
+    let ids = args.workloads.ids(scenario.info())?;
     params.check(&student)?;
-    with_scenario!(common.scenario_of(&student.feature_set)?, S => search::<S>(args, &student, &params, common, output))
-}
-
-/// Searches, and compares what was found with what there was.
-fn search<S: Policies>(
-    args: &AugmentArgs,
-    student: &Student,
-    params: &AugmentParams,
-    common: &Common,
-    output: &mut Output,
-) -> Result<Verdict> {
-    // What takes part in the end is opened first, so that a mistake does not show after the search.
-    let mut contenders: Vec<Contender<S>> =
-        args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    let ids = args.workloads.ids::<S>()?;
-    let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| open_workload::<S>(id)).collect::<Result<_>>()?;
     check_folder(&args.output)?;
     let (path, steps_path) = (args.output.join("student.json"), args.output.join("steps.json"));
     let files = files_of(args.policies.iter().chain(&ids));
     for output in [&path, &steps_path] {
         check_no_input(output, [&args.student].into_iter().chain(&files).map(PathBuf::as_path))?;
     }
-    let plan = plan::<S>(student, &workloads, &ids, params, common.seed)?;
-    prepare(&args.output, &plan, args.force)?;
-
-    let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
-    let bar = EpisodeBar::new("searching", params.budget, output);
-    let mut table = Table::new(&["step", "gain on validation", "kept", "episodes"]);
-    let result = {
-        let journal = args.output.join("evaluations.jsonl");
-        let mut arena = Arena::<S>::new(&workloads, common.seed, &bar, &STOP).with_journal(&journal)?;
-        let found = augment(&mut arena, student, &repertoire, params, &mut |step| {
-            bar.note(&line(step));
-            table.row([
-                step.what.clone(),
-                gain(step),
-                if step.kept { "yes" } else { "-" }.to_owned(),
-                step.spent.to_string(),
-            ]);
-        });
-        found.and_then(|found| arena.finish().map(|()| found))
+    let request = AugmentRequest {
+        search: params,
+        workloads: ids,
+        others: args.policies.iter().map(|id| Contender::named(id)).collect(),
+        episodes: args.episodes,
+        seed: common.seed,
+        dir: args.output.clone(),
+        force: args.force,
     };
-    bar.finish();
-    let (augmented, steps) = result.map_err(|e| match e {
-        AugmentError::Interrupted => Interrupted.into(),
-        other => anyhow::Error::from(other),
-    })?;
-    augmented.save(&path)?;
-    write_json(&steps_path, &steps)?;
-    output.text(format!("{table}\n"))?;
-    print_edits(&augmented, output)?;
-
-    let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Test };
-    contenders.push(Contender::in_memory("before", student)?);
-    contenders.push(Contender::in_memory("augmented", &augmented)?);
-    // Naming a workload twice gives it more turns in the search, and one comparison.
-    let distinct: Vec<String> =
-        (0..ids.len()).filter(|&i| !ids[..i].contains(&ids[i])).map(|i| ids[i].clone()).collect();
-    let mut comparisons = closed_loops(&contenders, &distinct, which, common, output)?.0.into_iter();
-    let (comparison, others) = (comparisons.next(), comparisons.collect::<Vec<_>>());
+    let watched = Watched::new(output);
+    let mut heard = Heard { watched: &watched, output, shown: Shown::default(), steps: header(), failed: Ok(()) };
+    let found = scenario.augment(&student, &request, &mut heard, watched.caller());
+    let Heard { shown: comparisons, failed, .. } = heard;
+    failed?;
+    let Augmented { student: augmented, steps, closed_loops } = found?;
+    drop(watched);
+    comparisons.end(output)?;
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
     output.json(
         "augment",
         &json!({"student": shown(&path), "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
-                "patches": augmented.patches.len(), "steps": steps, "closed_loop": comparison,
-                "other_workloads": others}),
+                "patches": augmented.patches.len(), "steps": steps, "closed_loop": closed_loops.first(),
+                "other_workloads": closed_loops.get(1..).unwrap_or_default()}),
     )?;
     Ok(Verdict::Done)
 }
 
-/// What a search's results depend on.
-fn plan<S: Simulated>(
-    student: &Student,
-    workloads: &[Box<S::Workload>],
-    ids: &[String],
-    params: &AugmentParams,
-    seed: u64,
-) -> Result<serde_json::Value> {
-    let hash = |path: PathBuf| -> Result<(String, String)> {
-        let bytes = std::fs::read(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-        Ok((path.display().to_string(), sha256_hex(&bytes)))
-    };
-    let files: BTreeMap<String, String> =
-        workloads.iter().flat_map(|w| S::workload_files(w)).map(hash).collect::<Result<_>>()?;
-    Ok(json!({
-        "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": ids, "files": files,
-        "params": params, "seed": seed,
-    }))
+/// Prints what a search finds.
+struct Heard<'a> {
+    watched: &'a Watched,
+    output: &'a mut Output,
+    shown: Shown,
+    steps: Table,
+    /// What went wrong with printing.
+    failed: Result<()>,
 }
 
-/// Makes the folder ready: a journal belongs to one search.
-fn prepare(dir: &Path, plan: &serde_json::Value, force: bool) -> Result<()> {
-    let at = |what: &str| format!("{}: cannot {what}", dir.display());
-    let path = dir.join("plan.json");
-    let text = serde_json::to_string_pretty(plan)? + "\n";
-    match std::fs::read_to_string(&path) {
-        Ok(found) if found == text && !force => return Ok(()),
-        Ok(_) if !force => bail!(
-            "{}: the folder holds a search with another student, workload, seed or budget; give --force to replace it, or \
-             -o for another folder",
-            dir.display()
-        ),
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).with_context(|| at("read plan.json in")),
-        _ => {}
+fn header() -> Table {
+    Table::new(&["step", "gain on validation", "kept", "episodes"])
+}
+
+impl Hear for Heard<'_> {
+    fn step(&mut self, step: &Step) {
+        self.watched.note(&line(step));
+        let kept = if step.kept { "yes" } else { "-" }.to_owned();
+        self.steps.row([step.what.clone(), gain(step), kept, step.spent.to_string()]);
     }
-    for old in ["evaluations.jsonl", "student.json", "steps.json"] {
-        match std::fs::remove_file(dir.join(old)) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).with_context(|| at("clear")),
-            _ => {}
-        }
+
+    fn found(&mut self, student: &Student) {
+        let table = std::mem::replace(&mut self.steps, header());
+        self.failed = self.output.text(format!("{table}\n")).and_then(|()| print_edits(student, self.output));
     }
-    write_file(&path, text.as_bytes())
+
+    fn compared(&mut self, comparison: &ClosedLoop) {
+        self.shown.next(comparison, self.output);
+    }
 }
 
 fn gain(step: &Step) -> String {

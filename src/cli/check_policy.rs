@@ -1,13 +1,11 @@
 //! `distill check-policy`: does a policy keep its contract, and does it decide as another one?
 
-use super::{
-    Common, Interrupted, STOP, Verdict, compare::open_workload, output::Output, parts::count, progress::StepBar,
-    scenario::ScenarioName, table::Table,
-};
+use super::{Common, Interrupted, STOP, Verdict, output::Output, parts::count, progress::StepBar, table::Table};
 use crate::{
     dag::Dag,
     foreign::conformance::{Check, Concordance, Conformance, ConformanceRequest, Named, battery, check_policy},
-    registry::Policies as _,
+    registry::Registered as _,
+    scenario::Scenario as _,
     spec::Spec,
 };
 use anyhow::{Result, bail};
@@ -46,7 +44,7 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     if args.tolerance.is_nan() || args.tolerance < 0.0 {
         bail!("--tolerance must be a number of at least 0, got {}", args.tolerance);
     }
-    if common.scenario() != ScenarioName::Dag {
+    if common.scenario()?.info().name != Dag::INFO.name {
         bail!("check-policy knows the contract of the scenario dag only");
     }
     let policy = Dag::open(&args.policy.parse::<Spec>()?)?;
@@ -54,7 +52,7 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     let workloads = match &args.workloads[..] {
         [] => battery()?,
         ids => {
-            let named = |id: &String| Ok(Named { name: id.clone(), workload: open_workload::<Dag>(id)? });
+            let named = |id: &String| Ok(Named { name: id.clone(), workload: Dag::entry().workload(id)? });
             ids.iter().map(named).collect::<Result<_>>()?
         }
     };
@@ -66,7 +64,7 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
         episodes: args.episodes,
         decisions: args.decisions,
     };
-    let bar = StepBar::new(workloads.len(), output);
+    let bar = StepBar::new(workloads.len(), output.notes());
     let found = check_policy(&request, &STOP, |name| {
         bar.begin(name.to_owned());
         bar.step();

@@ -2,16 +2,9 @@
 
 use super::{
     Common, Verdict, check_interrupt,
-    compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
-    disagreement::disagreement,
-    evaluate::measure,
-    explain::{self, ExplainParams},
     files::{check_folder, shown, write_json},
     output::Output,
     progress::Watched,
-    record::record_trace,
-    run_dir,
-    stability::{Resampling, resampled},
     table,
 };
 use crate::{
@@ -19,12 +12,16 @@ use crate::{
     evaluator::{Estimate, Evaluation, Role, hardest_kind},
     level::ALL_KINDS,
     model::Student,
-    pipeline::{self, FitPlan},
-    registry::Policies,
-    report::{RunInfo, write_report},
-    trace::Trace,
+    pipeline::{
+        self, AnyScenario, ClosedLoopParams, Contender, EvaluateParams, ExplainParams, FitPlan, PipelineError,
+        RecordParams, Resampling, RunInfo, evaluate, explain, resampled,
+    },
+    recorder::RecordError,
+    report::write_report,
+    rng::Split,
+    trace::{Shard, Trace, TraceError},
 };
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
@@ -57,81 +54,91 @@ pub(super) struct DemoArgs {
     force: bool,
 }
 
-pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let start = Instant::now();
-    let teacher = args.teacher.as_deref().unwrap_or(S::TEACHER);
+    let scenario = common.scenario()?;
+    let teacher = args.teacher.as_deref().unwrap_or(scenario.teacher());
     let mut timings = serde_json::Map::new();
     let dir = &args.output;
     check_folder(dir)?;
     output.note(format!("teacher {teacher}, workload {}", args.workload));
 
-    let splits = [
-        (SplitArg::Train, args.episodes),
-        (SplitArg::Validation, args.episodes / 4),
-        (SplitArg::Test, args.episodes / 2),
-    ];
-    let mut traces = Vec::new();
-    for (split, episodes) in splits {
+    let record = |split: Split, episodes: u32| -> Result<Trace> {
         check_interrupt()?;
-        let which = EpisodeArgs { episodes, split };
-        let folder = dir.join("traces").join(crate::rng::Split::from(split).name());
-        record_trace::<S>(teacher, &args.workload, which, &folder, args.force, common, output)
-            .map_err(|e| hint_force(e, args.force))?;
-        traces.push(Trace::open(&folder)?);
-    }
-    let [train, validation, test] = traces.as_slice() else { bail!("three traces were recorded") };
+        let params = RecordParams {
+            policy: teacher.to_owned(),
+            workload: args.workload.clone(),
+            seed: common.seed,
+            split,
+            episodes,
+            shard: Shard::WHOLE,
+            force: args.force,
+            dir: dir.join("traces").join(split.name()),
+        };
+        scenario.record(&params, Watched::new(output).caller()).map_err(|e| hint_force(e, args.force))?;
+        Ok(Trace::open(&params.dir)?)
+    };
+    let train = record(Split::Train, args.episodes)?;
+    let validation = record(Split::Validation, args.episodes / 4)?;
+    let test = record(Split::Test, args.episodes / 2)?;
     lap(&mut timings, "record_s", start);
 
     let params = FitParams { max_leaf_nodes: args.max_leaves, ..FitParams::default() };
     let plan = FitPlan { params, size: None };
-    let student = pipeline::fit(train, Some(validation), &plan, Watched::new(output).caller())?.student;
+    let student = pipeline::fit(&train, Some(&validation), &plan, Watched::new(output).caller())?.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;
     lap(&mut timings, "fit_s", start);
 
-    output.note("measuring fidelity");
-    let measured = measure(&student, test, Some(train), true, common.seed)?;
-    let regions = disagreement(&student, test, &measured.samples, 8, common.seed, &mut Output::silent())?;
-    lap(&mut timings, "fidelity_s", start);
-    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?, Contender::student(&student_path)?];
-    for id in S::BASELINES.iter().filter(|&&id| id != teacher) {
-        contenders.push(Contender::open(id, Some(Role::Heuristic))?);
-    }
-    let which = EpisodeArgs { episodes: args.episodes / 2, split: SplitArg::Test };
-    let mut result = closed_loop(&contenders, &args.workload, which, common, output)?;
-    lap(&mut timings, "closed_loop_s", start);
-    // The first two schedules are the teacher's and the student's.
-    result.schedules.truncate(2);
-    let evaluation = Evaluation {
-        student: student.hash(),
-        fidelity: measured.fidelity,
-        leads: measured.leads,
-        budget: measured.budget,
-        disagreement: regions,
-        closed_loop: Some(result.comparison),
-        other_workloads: Vec::new(),
+    let baselines = scenario.baselines().iter();
+    let params = EvaluateParams {
+        trace: Some(&test),
+        selection: Some(&train),
+        regions: Some(8),
+        closed_loop: Some(ClosedLoopParams {
+            teacher: teacher.to_owned(),
+            student: format!("student:{}", student_path.display()),
+            others: baselines.map(|&id| Contender::Named { id: id.to_owned(), role: Some(Role::Heuristic) }).collect(),
+            workloads: vec![args.workload.clone()],
+            split: Split::Test,
+            episodes: args.episodes / 2,
+        }),
+        seed: common.seed,
     };
-    write_json(&dir.join("evaluation.json"), &evaluation)?;
-    write_json(&dir.join("schedules.json"), &result.schedules)?;
+    let mut measured = |part: &Evaluation| {
+        lap(&mut timings, if part.closed_loop.is_some() { "closed_loop_s" } else { "fidelity_s" }, start);
+    };
+    let found = evaluate(Some(scenario), &student, &params, &mut measured, Watched::new(output).caller())?;
+    write_json(&dir.join("evaluation.json"), &found.evaluation)?;
+    write_json(&dir.join("schedules.json"), &found.schedules)?;
+
     output.note("explaining");
-    let params =
-        ExplainParams { choices: 1500, decisions: 300, regime: Some(S::INFO.regime), rules: &[], seed: common.seed };
-    let (mut explanation, decisions) = explain::explain(&student, test, &params, output)?;
+    let params = ExplainParams {
+        scenario: Some(scenario.info()),
+        choices: 1500,
+        decisions: 300,
+        seed: common.seed,
+        ..ExplainParams::default()
+    };
+    let (mut explanation, decisions) = explain(&student, &test, &params, Watched::new(output).caller())?;
     lap(&mut timings, "explain_s", start);
     let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };
-    explanation.stability = resampled(&student, train, test, params, output)?;
-    explain::write(dir, &explanation, &decisions)?;
+    explanation.stability = resampled(&student, &train, &test, params, Watched::new(output).caller())?;
+    write_json(&dir.join("explanation.json"), &explanation)?;
+    write_json(&dir.join("decisions.json"), &decisions)?;
     lap(&mut timings, "stability_s", start);
-    write_json(&dir.join("run.json"), &run_info::<S>(args, teacher, common, &[train, validation, test])?)?;
+    let info = run_info(args, (scenario, teacher), common, &[train, validation, test])?;
+    write_json(&dir.join("run.json"), &info)?;
     let report = write_report(dir, &dir.join("report"))?;
     lap(&mut timings, "report_s", start);
     write_json(&dir.join("timings.json"), &timings)?;
 
-    summary::<S>(args, teacher, &student, &evaluation, output)?;
+    summary(args, (scenario, teacher), &student, &found.evaluation, output)?;
     output.text(format!("\nreport: {}", report.page.display()))?;
     output.json(
         "summary",
-        &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(), "trace": train.hash, "evaluation": evaluation}),
+        &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
+                "trace": student.provenance.trace_hash, "evaluation": found.evaluation}),
     )?;
     Ok(Verdict::Done)
 }
@@ -141,36 +148,43 @@ fn lap(timings: &mut serde_json::Map<String, serde_json::Value>, what: &str, sta
     timings.insert(what.to_owned(), json!(start.elapsed().as_secs_f64() - before));
 }
 
-fn hint_force(error: anyhow::Error, force: bool) -> anyhow::Error {
-    match error.downcast_ref::<crate::recorder::RecordError>() {
-        Some(crate::recorder::RecordError::Trace(crate::trace::TraceError::PlanDiffers { .. })) if !force => error
-            .context("the run directory holds another run; give --force to replace it, or -o for another directory"),
-        _ => error,
+fn hint_force(error: PipelineError, force: bool) -> anyhow::Error {
+    match error {
+        PipelineError::Record(RecordError::Trace(TraceError::PlanDiffers { .. })) if !force => {
+            anyhow::Error::from(error)
+                .context("the run directory holds another run; give --force to replace it, or -o for another directory")
+        }
+        _ => error.into(),
     }
 }
 
-fn run_info<S: Policies>(args: &DemoArgs, teacher: &str, common: &Common, traces: &[&Trace]) -> Result<RunInfo> {
+fn run_info(
+    args: &DemoArgs,
+    (scenario, teacher): (&dyn AnyScenario, &str),
+    common: &Common,
+    traces: &[Trace],
+) -> Result<RunInfo> {
     let command = format!(
         "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
-        S::INFO.name,
+        scenario.info().name,
         args.workload,
         args.episodes,
         args.max_leaves,
         common.seed,
         args.output.display()
     );
-    let mut info = run_dir::new(S::INFO.name, teacher, &args.workload, common.seed);
-    info.commands.push(command);
+    let mut info = RunInfo::new(Some(scenario), teacher, &args.workload, common.seed);
+    info.note(command);
     for trace in traces {
-        run_dir::describe(&mut info, trace)?;
+        info.describe(trace)?;
     }
     Ok(info)
 }
 
 /// Five lines that say what came out.
-fn summary<S: Policies>(
+fn summary(
     args: &DemoArgs,
-    teacher: &str,
+    (scenario, teacher): (&dyn AnyScenario, &str),
     student: &Student,
     evaluation: &Evaluation,
     output: &mut Output,
@@ -202,15 +216,15 @@ fn summary<S: Policies>(
             student.0
         ))?;
     }
-    let objective = S::INFO.objective();
+    let objective = scenario.info().objective();
     let against = |baseline: &str, called: &str| {
         let found = evaluation.closed_loop.as_ref().and_then(|closed_loop| closed_loop.student_to(baseline))?;
         let said = found.figure(&objective.name).map_or("stalled".to_owned(), |e| table::interval(e, 3));
         Some(format!("{} {said}", objective.against(called)))
     };
-    let yardstick = S::BASELINES[0];
+    let yardstick = scenario.baselines().first().copied();
     let said: Vec<String> =
-        [against(teacher, "teacher"), against(yardstick, yardstick)].into_iter().flatten().collect();
+        [against(teacher, "teacher"), yardstick.and_then(|id| against(id, id))].into_iter().flatten().collect();
     output.text(format!("schedule  {}", said.join(", ")))?;
     Ok(())
 }

@@ -1,22 +1,19 @@
 //! `distill diff`: how two students differ, in structure, in what they choose, and in how they schedule.
 
 use super::{
-    Common, STOP, Verdict,
-    compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
-    evaluate::whole_decisions,
+    Common, Verdict,
+    compare::{EpisodeArgs, closed_loops},
     output::Output,
-    scenario::with_scenario,
+    progress::Watched,
     table::{Table, interval},
 };
 use crate::{
-    augment::Arena,
-    evaluator::{AgreementRow, FidelityRow, Role, Scorer, agreement, fidelity},
+    evaluator::{AgreementRow, ClosedLoop, FidelityRow},
     model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
-    registry::Policies,
-    rng::Split,
+    pipeline::{AnyScenario, CompareParams, Contender, agreement_of, fidelity_change},
     trace::Trace,
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -50,32 +47,28 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
     let workload_id = args.workload.clone().unwrap_or_else(|| a.provenance.workload.clone());
-    let scenario = common.scenario_of(&a.feature_set)?;
-    with_scenario!(scenario, S => compared::<S>(args, [&a, &b], &workload_id, common, output))
+    compared(args, [&a, &b], workload_id, common, output)
 }
 
-fn compared<S: Policies>(
+fn compared(
     args: &DiffArgs,
     [a, b]: [&Student; 2],
-    workload_id: &str,
+    workload: String,
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let workload = open_workload::<S>(workload_id)?;
+    let scenario = common.scenario_of(&a.feature_set)?;
     let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
 
     let structure: Vec<LevelDifference> = a.levels.iter().filter_map(|l| difference(a, b, l)).collect();
     print_structure(a, b, &structure, output)?;
-    let rows = trace.as_ref().map(|t| agreement_rows(a, b, t, common.seed)).transpose()?.unwrap_or_default();
+    let rows = trace.as_ref().map(|t| agreement_of(a, b, t, common.seed)).transpose()?.unwrap_or_default();
     if !rows.is_empty() {
         print_agreement(&rows, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::<S>::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
-    let changed = arena.departures(a, &[b], Split::from(which.split), 0..which.episodes.min(10))?[0];
-    let contenders = [Contender::<S>::in_memory("A", a)?, Contender::in_memory("B", b)?];
-    let comparison = closed_loop(&contenders, workload_id, which, common, output)?.comparison;
-    print_closed_loop(&comparison, output)?;
+    let changed = departing(scenario, [a, b], &workload, which, common, output)?;
+    let comparison = side_by_side(scenario, [("A", a), ("B", b)], workload, which, common, output)?;
     output.text(format!("\nB decides {:.2} % of A's decisions differently", 100.0 * changed))?;
     output.json(
         "diff",
@@ -83,6 +76,42 @@ fn compared<S: Policies>(
                 "changed_decisions": changed, "closed_loop": comparison}),
     )?;
     Ok(Verdict::Done)
+}
+
+/// Episodes in which departing decisions are counted at most.
+const COUNTED: u32 = 10;
+
+/// The share of the first student's decisions that the second would take differently.
+pub(super) fn departing(
+    scenario: &dyn AnyScenario,
+    [student, other]: [&Student; 2],
+    workload: &str,
+    which: EpisodeArgs,
+    common: &Common,
+    output: &Output,
+) -> Result<f64> {
+    let episodes = (common.seed, which.split.into(), which.episodes.min(COUNTED));
+    Ok(scenario.departures(student, other, workload, episodes, Watched::new(output).caller())?)
+}
+
+/// Lets two students schedule the same episodes, and prints what comes out.
+pub(super) fn side_by_side(
+    scenario: &dyn AnyScenario,
+    students: [(&str, &Student); 2],
+    workload: String,
+    which: EpisodeArgs,
+    common: &Common,
+    output: &mut Output,
+) -> Result<ClosedLoop> {
+    let params = CompareParams {
+        contenders: students.map(|(id, student)| Contender::Student { id: id.to_owned(), student }).to_vec(),
+        workloads: vec![workload],
+        seed: common.seed,
+        split: which.split.into(),
+        episodes: which.episodes,
+    };
+    let compared = closed_loops(scenario, &params, output)?;
+    compared.into_iter().next().map(|one| one.closed_loop).context("one workload gives one comparison")
 }
 
 /// How two students' models of a level differ.
@@ -186,31 +215,6 @@ fn print_structure(a: &Student, b: &Student, levels: &[LevelDifference], output:
     output.text("")
 }
 
-fn agreement_rows(a: &Student, b: &Student, trace: &Trace, seed: u64) -> Result<Vec<AgreementRow>> {
-    check_features(a, trace)?;
-    let mut rows = Vec::new();
-    for level in &a.levels {
-        let Some(other) = b.level(&level.level) else { continue };
-        let table = trace.level(&level.level)?;
-        rows.extend(agreement(
-            &table,
-            &Scorer::student(a, level, Role::Student),
-            &Scorer::student(b, other, Role::Student),
-            seed,
-        ));
-    }
-    Ok(rows)
-}
-
-fn check_features(student: &Student, trace: &Trace) -> Result<()> {
-    match student.feature_set.difference(&trace.manifest.feature_set) {
-        None => Ok(()),
-        Some(difference) => {
-            bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display())
-        }
-    }
-}
-
 fn print_agreement(rows: &[AgreementRow], output: &mut Output) -> Result<()> {
     let mut table = Table::new(&["level, kind", "choices", "choose alike"]);
     for r in rows {
@@ -227,27 +231,15 @@ pub(super) fn print_fidelity_change(
     seed: u64,
     output: &mut Output,
 ) -> Result<()> {
-    check_features(before, trace)?;
+    let change = fidelity_change(before, after, trace, seed)?;
     let mut table = Table::new(&["level, kind", "top-1 before", "top-1 after", "regret before", "regret after"]);
-    for (b, a) in before.levels.iter().zip(&after.levels) {
-        let data = trace.level(&b.level)?;
-        let rows = |student, level| fidelity(&data, &[Scorer::student(student, level, Role::Student)], seed);
-        for (b, a) in rows(before, b).iter().zip(&rows(after, a)) {
-            let regret = |r: &FidelityRow| r.regret.map_or("-".to_owned(), |e| format!("{:.4}", e.value));
-            let label = format!("{}, {}", b.level, b.kind);
-            table.row([label, interval(&b.top1, 3), interval(&a.top1, 3), regret(b), regret(a)]);
-        }
+    for [b, a] in &change.levels {
+        let regret = |r: &FidelityRow| r.regret.map_or("-".to_owned(), |e| format!("{:.4}", e.value));
+        let label = format!("{}, {}", b.level, b.kind);
+        table.row([label, interval(&b.top1, 3), interval(&a.top1, 3), regret(b), regret(a)]);
     }
-    let executed = |student| -> Result<String> {
-        Ok(whole_decisions(student, trace, seed)?.map_or("-".to_owned(), |b| interval(&b.executed, 3)))
-    };
+    let [executed_before, executed_after] = change.executed.map(|e| e.map_or("-".to_owned(), |e| interval(&e, 3)));
     let none = || "-".to_owned();
-    table.row([
-        "all levels above the amount, executed".to_owned(),
-        executed(before)?,
-        executed(after)?,
-        none(),
-        none(),
-    ]);
+    table.row(["all levels above the amount, executed".to_owned(), executed_before, executed_after, none(), none()]);
     output.text(format!("{table}\n"))
 }

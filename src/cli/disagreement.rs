@@ -1,4 +1,4 @@
-//! `distill evaluate --disagreement`: where the student departs, level by level.
+//! Where a student departs from its teacher, as `distill evaluate --disagreement` shows it.
 
 use super::{
     output::Output,
@@ -6,48 +6,13 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Disagreement, Estimate, Instead, Role, Scorer},
-    explainer,
+    evaluator::{Disagreement, Estimate, Instead},
     level::ALL_KINDS,
-    model::Student,
-    trace::{LevelTable, Trace},
 };
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-/// Finds and prints the regions of every level in samples of its choices; levels without choices in two episodes are named in a note.
-pub(super) fn disagreement(
-    student: &Student,
-    trace: &Trace,
-    samples: &[LevelTable],
-    max_leaves: usize,
-    seed: u64,
-    output: &mut Output,
-) -> Result<Vec<Disagreement>> {
-    let mut found = Vec::new();
-    for (level, table) in student.levels.iter().zip(samples) {
-        let scorer = Scorer::student(student, level, Role::Student);
-        match explainer::disagreement(table, &scorer, max_leaves, seed)? {
-            Some(regions) => {
-                print(&regions, output)?;
-                found.push(regions);
-            }
-            None => output.note(format!(
-                "note: level {} has choices between candidates in fewer than two episodes: no regions can be found on one \
-                 half and measured on the other",
-                level.level
-            )),
-        }
-    }
-    if found.is_empty() {
-        bail!(
-            "--disagreement needs two episodes or more with choices between candidates: {} has none such at any level",
-            trace.dir.display()
-        );
-    }
-    Ok(found)
-}
-
-fn print(found: &Disagreement, output: &mut Output) -> Result<()> {
+/// The regions of a level.
+pub(super) fn print_regions(found: &Disagreement, output: &mut Output) -> Result<()> {
     let (level, choices, others) = (&found.level, found.choices, count(found.measured_on, "episode"));
     if found.disagree.value == 0.0 {
         return output.text(format!("\nlevel {level}: the student departs in none of {choices} choices of {others}"));

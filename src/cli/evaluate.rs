@@ -1,29 +1,23 @@
 //! `distill evaluate`: how faithful is a student, and how well does it schedule?
 
 use super::{
-    Common, Verdict, check_interrupt,
-    compare::{Contender, EpisodeArgs, SplitArg, WorkloadArgs, closed_loops},
-    disagreement::disagreement,
-    files::{check_output, files_of, write_json},
-    identify::known_rules,
+    Common, Verdict,
+    compare::{Shown, WorkloadArgs},
+    disagreement::print_regions,
+    files::{check_output, command, files_of, write_json},
     output::Output,
-    run_dir,
-    scenario::with_scenario,
+    progress::Watched,
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{
-        Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
-        best_single_features,
-    },
-    level::ALL_KINDS,
-    model::Student,
-    registry::Policies,
-    trace::{LevelTable, Sampler, Trace},
+    evaluator::{Budget, Evaluation, FidelityRow, Lead, Role},
+    pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, RunDir, evaluate},
+    rng::Split,
+    trace::Trace,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Measure a student's fidelity on a recorded trace, and its schedules against the teacher's
 #[derive(Args)]
@@ -91,180 +85,109 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         check_output(path, [&args.student].into_iter().chain(traces).chain(&files).map(PathBuf::as_path))?;
     }
     let student = common.student(&args.student)?;
-    let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
     let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
     let selection = args.selection.as_deref().map(|path| common.trace(path)).transpose()?;
-    if let Some(dir) = &args.run {
-        run_dir::enter(dir, &student, selection.iter().chain(&trace), common.seed)?;
+    let run = match &args.run {
+        Some(dir) => {
+            let visit_command = command();
+            let traces = selection.iter().chain(&trace);
+            Some(RunDir::enter(dir, &student, traces, common.visit(&student, &visit_command))?)
+        }
+        None => None,
+    };
+    if trace.as_ref().is_some_and(|trace| trace.hash == student.provenance.trace_hash) {
+        output.note("note: the student was fitted on this very trace; record another split for an honest figure");
     }
-    if let Some(trace) = &trace {
-        if trace.hash == student.provenance.trace_hash {
-            output.note("note: the student was fitted on this very trace; record another split for an honest figure");
+    let (scenario, closed_loop) = match &args.teacher {
+        Some(teacher) => {
+            let scenario = common.scenario_of(&student.feature_set)?;
+            (Some(scenario), Some(closed_loop(args, teacher, scenario)?))
         }
-        let measured = measure(&student, trace, selection.as_ref(), args.disagreement, common.seed)?;
-        (evaluation.fidelity, evaluation.leads) = (measured.fidelity, measured.leads);
-        output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, trace.dir.display()))?;
-        print_fidelity(&evaluation.fidelity, output)?;
-        if !evaluation.leads.is_empty() {
-            print_leads(&evaluation.leads, output)?;
-        }
-        evaluation.budget = measured.budget;
-        match &evaluation.budget {
-            Some(budget) => print_budget(budget, output)?,
-            None => output.note(
-                "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
-            ),
-        }
-        if args.disagreement {
-            evaluation.disagreement =
-                disagreement(&student, trace, &measured.samples, args.max_leaves as usize, common.seed, output)?;
-        }
-    }
-    if let Some(teacher) = &args.teacher {
-        if !evaluation.fidelity.is_empty() {
-            output.text("")?;
-        }
-        let scenario = common.scenario_of(&student.feature_set)?;
-        let (results, schedules) = with_scenario!(scenario, S => in_closed_loops::<S>(args, teacher, common, output))?;
-        let mut results = results.into_iter();
-        evaluation.closed_loop = results.next();
-        evaluation.other_workloads = results.collect();
-        if let Some(dir) = &args.run {
-            write_json(&dir.join("schedules.json"), &schedules)?;
-        }
-    }
-    if let Some(dir) = &args.run {
-        let path = dir.join("evaluation.json");
-        let known_as = student.known_as(&dir.join("student.json"))?;
-        write_json(&path, &joined(evaluation.clone(), &path, &known_as)?)?;
+        None => (common.known_scenario(&student.feature_set), None),
+    };
+    let params = EvaluateParams {
+        trace: trace.as_ref(),
+        selection: selection.as_ref(),
+        regions: args.disagreement.then_some(args.max_leaves as usize),
+        closed_loop,
+        seed: common.seed,
+    };
+    let watched = Watched::new(output);
+    let mut printed = Printed { trace: trace.as_ref(), shown: Shown::default(), failed: Ok(()) };
+    let found = evaluate(scenario, &student, &params, &mut |part| printed.next(part, output), watched.caller());
+    let Printed { shown, failed, .. } = printed;
+    failed?;
+    let found = found?;
+    drop(watched);
+    shown.end(output)?;
+    if let Some(run) = &run {
+        let path = run.write_evaluation(&found)?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     if let Some(path) = &args.output {
-        write_json(path, &evaluation)?;
+        write_json(path, &found.evaluation)?;
     }
-    output.json("evaluation", &evaluation)?;
-    gates(args, &evaluation, output)
+    output.json("evaluation", &found.evaluation)?;
+    let gates = Gates { fidelity: args.min_fidelity, objective: args.gate };
+    let missed = gates.missed(&found.evaluation);
+    missed.iter().try_for_each(|what| output.text(format!("gate failed: {what}")))?;
+    Ok(if missed.is_empty() { Verdict::Done } else { Verdict::GateFailed })
 }
 
-/// Lets teacher, student and other policies schedule.
-fn in_closed_loops<S: Policies>(
-    args: &EvaluateArgs,
-    teacher: &str,
-    common: &Common,
-    output: &mut Output,
-) -> Result<(Vec<ClosedLoop>, Vec<Schedule>)> {
-    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?, Contender::student(&args.student)?];
-    let usual = [S::BASELINES[0].to_owned()];
-    let others = if args.policies.is_empty() { &usual[..] } else { &args.policies };
-    for id in others.iter().filter(|&id| id != teacher) {
-        contenders.push(Contender::open(id, None)?);
-    }
-    let split = if args.closing { SplitArg::Final } else { SplitArg::Test };
-    let which = EpisodeArgs { episodes: args.episodes, split };
-    closed_loops(&contenders, &args.workloads.ids::<S>()?, which, common, output)
-}
-
-/// An evaluation with what an earlier one of the same student, which goes by these hashes, measured and this one did not, so that
-/// fidelity and closed loop may come from two commands.
-fn joined(mut now: Evaluation, path: &Path, known_as: &[String]) -> Result<Evaluation> {
-    let Ok(text) = std::fs::read(path) else { return Ok(now) };
-    let before: Evaluation =
-        serde_json::from_slice(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
-    if !known_as.contains(&before.student) {
-        return Ok(now);
-    }
-    if now.fidelity.is_empty() {
-        (now.fidelity, now.leads, now.budget) = (before.fidelity, before.leads, before.budget);
-    }
-    if now.disagreement.is_empty() {
-        now.disagreement = before.disagreement;
-    }
-    if now.closed_loop.is_none() {
-        (now.closed_loop, now.other_workloads) = (before.closed_loop, before.other_workloads);
-    }
-    Ok(now)
-}
-
-/// What a trace says of a student.
-pub(super) struct Measured {
-    pub(super) fidelity: Vec<FidelityRow>,
-    pub(super) leads: Vec<Lead>,
-    pub(super) budget: Option<Budget>,
-    /// Per level, choices to look for regions of disagreement in; empty unless asked for.
-    pub(super) samples: Vec<LevelTable>,
-}
-
-/// Choices per kind that rules and regions are chosen on at most.
-const SAMPLE: usize = 50_000;
-
-/// Fidelity of all models of a student on all levels of a trace, beside the named heuristics, random and, if there is a trace
-/// to choose them on, the best single-feature rules; how far the student is ahead of these; and where whole decisions depart.
-/// The trace is read once, piece by piece.
-pub(super) fn measure(
-    student: &Student,
-    trace: &Trace,
-    selection: Option<&Trace>,
-    sampled: bool,
-    seed: u64,
-) -> Result<Measured> {
-    if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
-        bail!("{}: the trace has other features than the student was fitted on: {difference}", trace.dir.display());
-    }
-    let known = known_rules(trace, &[])?;
-    let mut scorers: Vec<Vec<Scorer<'_>>> = Vec::new();
-    for level in &student.levels {
-        let mut of_level: Vec<Scorer<'_>> = level
-            .models
-            .iter()
-            .map(|m| match m.name == level.used {
-                true => Scorer::student(student, level, Role::Student),
-                false => Scorer::model(m, Role::Surrogate),
-            })
-            .collect();
-        if let Some(selection) = selection {
-            of_level.extend(best_single_features(&selection.sample(&level.level, SAMPLE, seed)?.weighted()));
-        }
-        if let Some(spec) = student.feature_set.level(&level.level) {
-            of_level.extend(known.iter().filter(|k| k.rule.level == level.level).map(|k| k.scorer(spec)));
-        }
-        of_level.push(Scorer::random());
-        scorers.push(of_level);
-    }
-    let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
-    let empty = names.iter().map(|n| Ok(trace.pieces(n)?.empty())).collect::<Result<Vec<_>>>()?;
-    let mut tallies: Vec<Tally<'_>> = empty.iter().zip(&scorers).map(|(t, s)| Tally::new(t, s)).collect();
-    let mut samplers: Vec<Sampler> =
-        empty.iter().filter(|_| sampled).map(|t| Sampler::new(t.clone(), SAMPLE, seed)).collect();
-    let mut budget = BudgetTally::new(student.structure);
-    let schedulers = schedulers(student);
-    for tables in trace.pieces_together(&names)? {
-        check_interrupt()?;
-        let tables = tables?;
-        tables.iter().zip(&mut tallies).for_each(|(table, tally)| tally.add(table));
-        tables.iter().zip(&mut samplers).for_each(|(table, sampler)| sampler.add(table));
-        budget.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
-    }
-    let mut leads = Vec::new();
-    for (tally, scorers) in tallies.iter().zip(&scorers) {
-        let places = |wanted: &dyn Fn(&Scorer<'_>) -> bool| {
-            scorers.iter().enumerate().filter(|(_, s)| wanted(s)).map(|(i, _)| i).collect::<Vec<usize>>()
-        };
-        let rules = places(&|s| s.role == Role::Baseline && s.name != "random");
-        for mine in places(&|s| s.role == Role::Student) {
-            leads.extend(tally.leads(mine, &rules, seed));
-        }
-    }
-    Ok(Measured {
-        fidelity: tallies.iter().flat_map(|t| t.rows(seed)).collect(),
-        leads,
-        budget: budget.budget(seed),
-        samples: samplers.into_iter().map(|s| s.finish().weighted()).collect(),
+/// In which company the student schedules.
+fn closed_loop(args: &EvaluateArgs, teacher: &str, scenario: &dyn AnyScenario) -> Result<ClosedLoopParams> {
+    let usual: Vec<String> = scenario.baselines().iter().take(1).map(|&id| id.to_owned()).collect();
+    let others = if args.policies.is_empty() { &usual } else { &args.policies };
+    Ok(ClosedLoopParams {
+        teacher: teacher.to_owned(),
+        student: format!("student:{}", args.student.display()),
+        others: others.iter().map(|id| Contender::named(id)).collect(),
+        workloads: args.workloads.ids(scenario.info())?,
+        split: if args.closing { Split::Final } else { Split::Test },
+        episodes: args.episodes,
     })
 }
 
-/// What schedules at each level.
-fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
-    student.levels.iter().map(|l| Scorer::student(student, l, Role::Student)).collect()
+/// Prints an evaluation as it comes.
+struct Printed<'a> {
+    trace: Option<&'a Trace>,
+    shown: Shown,
+    /// What went wrong with printing.
+    failed: Result<()>,
+}
+
+impl Printed<'_> {
+    fn next(&mut self, part: &Evaluation, output: &mut Output) {
+        if self.failed.is_err() {
+            return;
+        }
+        match (&part.closed_loop, self.trace) {
+            (Some(result), trace) => {
+                if trace.is_some() && self.shown.is_empty() {
+                    self.failed = output.text("");
+                }
+                self.shown.next(result, output);
+            }
+            (None, Some(trace)) => self.failed = print_on_trace(part, trace, output),
+            (None, None) => {}
+        }
+    }
+}
+
+/// What a trace says of the student.
+fn print_on_trace(found: &Evaluation, trace: &Trace, output: &mut Output) -> Result<()> {
+    output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, trace.dir.display()))?;
+    print_fidelity(&found.fidelity, output)?;
+    if !found.leads.is_empty() {
+        print_leads(&found.leads, output)?;
+    }
+    match &found.budget {
+        Some(budget) => print_budget(budget, output)?,
+        None => output.note(
+            "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
+        ),
+    }
+    found.disagreement.iter().try_for_each(|regions| print_regions(regions, output))
 }
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
@@ -282,16 +205,6 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
         ]);
     }
     output.text(table)
-}
-
-/// Where the student's decisions depart from the teacher's.
-pub(super) fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
-    let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
-    let (schedulers, mut budget) = (schedulers(student), BudgetTally::new(student.structure));
-    for tables in trace.pieces_together(&names)? {
-        budget.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
-    }
-    Ok(budget.budget(seed))
 }
 
 fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
@@ -357,35 +270,4 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
         ]);
     }
     output.text(table)
-}
-
-fn gates(args: &EvaluateArgs, evaluation: &Evaluation, output: &mut Output) -> Result<Verdict> {
-    let mut verdict = Verdict::Done;
-    if let Some(least) = args.min_fidelity {
-        let first = evaluation.fidelity.iter().find(|r| r.role == Role::Student && r.kind == ALL_KINDS);
-        let found = first.map_or(0.0, |r| r.top1.value);
-        if found.is_nan() || least.is_nan() || found < least {
-            output.text(format!("gate failed: fidelity {found:.3} is below {least}"))?;
-            verdict = Verdict::GateFailed;
-        }
-    }
-    for closed_loop in evaluation.closed_loop.iter().chain(&evaluation.other_workloads) {
-        let Some(limit) = args.gate else { break };
-        let objective = closed_loop.objective();
-        let pair = closed_loop.first(Role::Teacher).and_then(|teacher| closed_loop.student_to(&teacher.policy));
-        match pair.and_then(|pair| pair.figure(&objective.name)) {
-            Some(e) if objective.passes(e.value, limit) => {}
-            Some(e) => {
-                let (against, workload) = (objective.against("teacher"), &closed_loop.workload);
-                output
-                    .text(format!("gate failed: {against} is {:.3}, the limit is {limit}, on {workload}", e.value))?;
-                verdict = Verdict::GateFailed;
-            }
-            None => {
-                output.text(format!("gate failed: the student or the teacher stalled on {}", closed_loop.workload))?;
-                verdict = Verdict::GateFailed;
-            }
-        }
-    }
-    Ok(verdict)
 }

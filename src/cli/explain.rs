@@ -1,27 +1,23 @@
 //! `distill explain`: what does a student go by, why did it decide as it did, and what would have changed that?
 
 use super::{
-    Common, Verdict, check_interrupt,
-    files::{check_output, write_file, write_json},
+    Common, Verdict,
+    files::{check_output, command, write_file},
     gradients,
-    identify::{Known, exception_words, known_rules, terciles, usual_regime},
+    identify::exception_words,
     output::Output,
-    progress::StepBar,
-    run_dir,
-    stability::{self, Resampling},
+    progress::Watched,
+    stability,
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Role, Scorer},
-    explainer::{
-        ChoiceExplainer, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, KindAgreement, LevelExplanation,
-        RuleExceptions, Selection, exceptions, explain_level, likeness, select,
-    },
-    model::{LevelModels, Student},
+    explainer::{KindAgreement, LevelExplanation, RuleExceptions},
+    model::Student,
+    pipeline::{ExplainParams, OneChoice, Resampling, RunDir, explain, explain_choice, resampled},
     report::{DecisionView, decision_page},
-    trace::{LevelTable, Sample, Trace},
+    trace::Trace,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -83,9 +79,6 @@ pub(super) fn run(args: &ExplainArgs, common: &Common, output: &mut Output) -> R
     }
     let student = common.student(&args.student)?;
     let trace = common.trace(&args.trace)?;
-    if let Some(difference) = student.feature_set.difference(&trace.manifest.feature_set) {
-        bail!("{}: the trace has other features than the student was fitted on: {difference}", args.trace.display());
-    }
     match &args.choice {
         Some(id) => one_choice(args, id, &student, &trace, common, output),
         None => everything(args, &student, &trace, common, output),
@@ -100,23 +93,29 @@ fn everything(
     output: &mut Output,
 ) -> Result<Verdict> {
     let train = args.train.as_deref().map(|path| common.trace(path)).transpose()?;
-    if let Some(dir) = &args.run {
-        run_dir::enter(dir, student, train.iter().chain([trace]), common.seed)?;
-    }
+    let scenario = common.known_scenario(&student.feature_set).map(|scenario| scenario.info());
+    let run = match &args.run {
+        Some(dir) => {
+            let command = command();
+            Some(RunDir::enter(dir, student, train.iter().chain([trace]), common.visit(student, &command))?)
+        }
+        None => None,
+    };
     let params = ExplainParams {
+        scenario,
         choices: args.choices as usize,
         decisions: args.decisions,
-        regime: args.regime.as_deref().or(usual_regime(trace)),
+        regime: args.regime.as_deref(),
         rules: &args.rules,
         seed: common.seed,
     };
-    let (mut explanation, decisions) = explain(student, trace, &params, output)?;
+    let (mut explanation, decisions) = explain(student, trace, &params, Watched::new(output).caller())?;
     for level in &explanation.levels {
         print_level(level, output)?;
     }
     if let Some(train) = &train {
         let params = Resampling { resamples: args.resamples, choices: params.choices, seed: common.seed };
-        explanation.stability = stability::resampled(student, train, trace, params, output)?;
+        explanation.stability = resampled(student, train, trace, params, Watched::new(output).caller())?;
         stability::print(&explanation.stability, output)?;
     }
     if let Some(decisions) = args.gradients {
@@ -125,124 +124,19 @@ fn everything(
     if let Some(found) = &explanation.gradients {
         gradients::print(found, output)?;
     }
-    if let Some(dir) = &args.run
-        && let Some(before) = measured_before(dir, &explanation)
-    {
-        if train.is_none() {
-            explanation.stability = before.stability;
+    if let Some(run) = &run {
+        if let Some(before) = run.explained_before(&explanation) {
+            if train.is_none() {
+                explanation.stability = before.stability;
+            }
+            explanation.gradients = explanation.gradients.or(before.gradients);
         }
-        explanation.gradients = explanation.gradients.or(before.gradients);
-    }
-    if let Some(dir) = &args.run {
-        write(dir, &explanation, &decisions)?;
+        run.write_explanation(&explanation, &decisions)?;
+        let dir = args.run.as_deref().unwrap_or_else(|| Path::new(""));
         output.text(format!("\nwritten to {}: explanation.json, decisions.json", dir.display()))?;
     }
     output.json("explanation", &explanation)?;
     Ok(Verdict::Done)
-}
-
-/// An earlier explanation of the same student on the same trace, for what is not measured every time.
-fn measured_before(dir: &Path, now: &Explanation) -> Option<Explanation> {
-    let before = std::fs::read(dir.join("explanation.json")).ok();
-    let before: Option<Explanation> = before.and_then(|text| serde_json::from_slice(&text).ok());
-    before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace))
-}
-
-/// Writes both files into a run directory.
-pub(super) fn write(dir: &Path, explanation: &Explanation, decisions: &Decisions) -> Result<()> {
-    write_json(&dir.join("explanation.json"), explanation)?;
-    write_json(&dir.join("decisions.json"), decisions)
-}
-
-/// How a student is explained.
-pub(super) struct ExplainParams<'a> {
-    pub(super) choices: usize,
-    pub(super) decisions: usize,
-    pub(super) regime: Option<&'a str>,
-    pub(super) rules: &'a [String],
-    pub(super) seed: u64,
-}
-
-/// Explains all levels on samples of a trace, and some decisions one by one.
-pub(super) fn explain(
-    student: &Student,
-    trace: &Trace,
-    params: &ExplainParams<'_>,
-    output: &Output,
-) -> Result<(Explanation, Decisions)> {
-    let (manifest, seed) = (&trace.manifest, params.seed);
-    let bar = StepBar::new(student.levels.len(), output);
-    let known = known_rules(trace, params.rules)?;
-    let mut regimes = None;
-    let (mut levels, mut decision_levels, mut choices) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, level) in student.levels.iter().enumerate() {
-        check_interrupt()?;
-        bar.begin(format!("explaining level {}", level.level));
-        let sample = trace.sample(&level.level, params.choices, seed)?;
-        // Without heuristics there is nothing to divide.
-        if i == 0 && !known.is_empty() {
-            regimes = terciles(&sample.table, params.regime, output);
-        }
-        let scorer = Scorer::student(student, level, Role::Student);
-        let rules: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.level).collect();
-        let named: Vec<_> = rules.iter().map(|k| (&k.rule, &k.model, k.meaning.as_str())).collect();
-        let exceptions = exceptions(&sample, &named, seed)?;
-        let rules: Vec<_> = rules.iter().map(|k| (k.scorer(&sample.table.spec), k.meaning.as_str())).collect();
-        // Levels below the first have other choices, whose decisions need not be in the sample.
-        let of_level = regimes.as_ref().filter(|_| i == 0);
-        let likeness = likeness(&sample, &scorer, &rules, of_level, seed);
-        let explained = explain_level(student, level, &sample, likeness, seed)?;
-        levels.extend(explained.map(|level| LevelExplanation { exceptions, ..level }));
-        let most = params.decisions / student.levels.len();
-        let (of_level, explained) = some_decisions(student, level, &sample, (most, seed))?;
-        decision_levels.push(of_level);
-        choices.extend(explained);
-        bar.step();
-    }
-    if levels.is_empty() {
-        bail!("{}: there is no choice between two candidates at any level: nothing to explain", trace.dir.display());
-    }
-    let (hash, trace_hash) = (student.hash(), trace.hash.clone());
-    let decisions = Decisions {
-        format_version: EXPLANATION_FORMAT,
-        student: hash.clone(),
-        trace: trace_hash.clone(),
-        levels: decision_levels,
-        choices,
-    };
-    let explanation = Explanation {
-        format_version: EXPLANATION_FORMAT,
-        student: hash,
-        trace: trace_hash,
-        teacher: manifest.labeller.id.clone(),
-        workload: manifest.workload.id.clone(),
-        split: manifest.split.name().to_owned(),
-        seed,
-        levels,
-        stability: Vec::new(),
-        gradients: None,
-    };
-    Ok((explanation, decisions))
-}
-
-fn some_decisions(
-    student: &Student,
-    level: &LevelModels,
-    sample: &Sample,
-    (most, seed): (usize, u64),
-) -> Result<(crate::explainer::DecisionLevel, Vec<ExplainedChoice>)> {
-    use rayon::prelude::*;
-    let table = &sample.table;
-    let explainer = ChoiceExplainer::new(student, level, &table.spec, table)?;
-    let chosen = select(sample, &Scorer::student(student, level, Role::Student), most, seed);
-    let explained: Result<Vec<ExplainedChoice>, _> = chosen
-        .par_iter()
-        .map(|&(place, why)| {
-            let choice = table.choice(place);
-            explainer.explain(&choice, &table.kinds[choice.header.kind as usize], why, None)
-        })
-        .collect();
-    Ok((explainer.level(), explained?))
 }
 
 fn print_level(level: &LevelExplanation, output: &mut Output) -> Result<()> {
@@ -308,59 +202,18 @@ fn one_choice(
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let (level, number) = id.rsplit_once(':').map_or((student.levels[0].level.as_str(), id), |(level, n)| (level, n));
+    let (level, number) = id.rsplit_once(':').map_or((None, id), |(level, number)| (Some(level), number));
     let number: u64 =
         number.parse().with_context(|| format!("--choice {id}: expected a number, or LEVEL:NUMBER, e.g. job:12"))?;
-    let level = student.level(level).with_context(|| {
-        let known: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
-        format!("--choice {id}: the student has no level `{level}`, only {}", known.join(", "))
-    })?;
-    let table = find(trace, &level.level, number)?;
-    let choice = table.choice(0);
-    // The spread of features tells a small change from a large one.
-    let sample = trace.sample(&level.level, 500, common.seed)?;
-    let explainer = ChoiceExplainer::new(student, level, &table.spec, &sample.table)?;
-    let ask = args.why_not.map(|entity| candidate(&table, entity)).transpose()?;
-    let explained = explainer.explain(&choice, &table.kinds[choice.header.kind as usize], Selection::Asked, ask)?;
-    let view = DecisionView::new(&explained, &explainer.level(), &table.spec, &student.guards);
-    print_choice(&view, ask.is_some(), output)?;
+    let OneChoice { choice, level, spec } = explain_choice(student, trace, (level, number), args.why_not, common.seed)?;
+    let view = DecisionView::new(&choice, &level, &spec, &student.guards);
+    print_choice(&view, args.why_not.is_some(), output)?;
     if let Some(path) = &args.html {
         write_file(path, decision_page(&view)?.as_bytes())?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
-    output.json("decision", &explained)?;
+    output.json("decision", &choice)?;
     Ok(Verdict::Done)
-}
-
-/// The choice of that number as a table of its own.
-fn find(trace: &Trace, level: &str, number: u64) -> Result<LevelTable> {
-    let mut range: Option<(u64, u64)> = None;
-    for piece in trace.pieces(level)? {
-        let piece = piece?;
-        let found = piece.filter(|c| c.header.id == number);
-        if !found.choices.is_empty() {
-            return Ok(found);
-        }
-        for id in [piece.choices.first(), piece.choices.last()].into_iter().flatten().map(|c| c.id) {
-            range = Some(range.map_or((id, id), |(first, last)| (first.min(id), last.max(id))));
-        }
-    }
-    let (first, last) = range.unwrap_or_default();
-    bail!(
-        "{}: level {level} has no choice {number}; numbers run from {first} to {last}, with gaps (column `choice`)",
-        trace.dir.display()
-    )
-}
-
-/// The candidate whose last entity is that number.
-fn candidate(table: &LevelTable, entity: u32) -> Result<usize> {
-    let width = table.spec.entities.len();
-    let last: Vec<u32> = table.entity.chunks_exact(width.max(1)).filter_map(|e| e.last().copied()).collect();
-    let name = table.spec.entities.last().map_or("candidate", String::as_str);
-    last.iter().position(|&e| e == entity).with_context(|| {
-        let known: Vec<String> = last.iter().map(u32::to_string).collect();
-        format!("--why-not {entity}: no candidate of this choice is {name} {entity}, only {}", known.join(", "))
-    })
 }
 
 fn print_choice(view: &DecisionView, asked: bool, output: &mut Output) -> Result<()> {

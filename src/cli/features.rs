@@ -57,7 +57,7 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
     for level in wanted {
         check_interrupt()?;
         let table = trace.level(level)?;
-        let bar = StepBar::new(args.families + 1, output);
+        let bar = StepBar::new(args.families + 1, output.notes());
         let tick = |what: String| {
             bar.begin(what);
             bar.step();

@@ -1,6 +1,6 @@
 //! What commands write: known to be possible before the work begins, and never over what they read.
 
-use crate::{file, spec::Spec};
+use crate::{file, pipeline::command_line, spec::Spec};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -83,9 +83,9 @@ pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The words of the command at hand, likewise.
-pub(super) fn arguments() -> impl Iterator<Item = String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())
+/// The command at hand as one would type it, likewise.
+pub(super) fn command() -> String {
+    command_line(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// Files that policies and workloads name: `decima:model.pt`, `json:jobs.json,executors=10`.

@@ -3,25 +3,24 @@
 use super::{
     Common, Verdict,
     evaluate::print_fidelity,
-    files::{check_output, shown},
-    front::{FRONT_CHOICES, FRONT_LEARNERS, by, gate, size},
+    files::{check_output, command, shown},
+    front::{FRONT_CHOICES, FRONT_LEARNERS, gate, size},
     output::Output,
     progress::Watched,
-    run_dir,
     table::Table,
 };
 use crate::{
-    distiller::{By, Engine, FitParams, Gate, Learner, Target},
+    distiller::{By, FitParams, Gate, Learner},
     model::{ScoreCandidates, Structure},
-    pipeline::{FitPlan, Fitted, SizeChoice, fit},
+    pipeline::{FitPlan, Fitted, RunDir, SizeChoice, fit},
 };
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Fit a decision tree, a linear surrogate and other models per level of a trace
 #[derive(Args)]
@@ -51,9 +50,6 @@ pub(super) struct FitArgs {
     /// Fidelity on the validation choices that a level must reach, repeatable: the smallest models that do are taken
     #[arg(long, value_name = "LEVEL/KIND/FIGURE=X", value_delimiter = ',', value_parser = gate, conflicts_with = "used")]
     min_fidelity: Vec<Gate>,
-    /// The figure that sizes and learners are chosen by with --max-size and --min-fidelity
-    #[arg(long, value_name = "FIGURE", value_parser = by(), default_value = "top1")]
-    by: By,
     #[command(flatten)]
     options: FitOptions,
 }
@@ -61,30 +57,9 @@ pub(super) struct FitArgs {
 /// How a student is fitted, for every command that fits.
 #[derive(Args)]
 pub(super) struct FitOptions {
-    /// Largest number of leaves per level, of terms for spline-logit
-    #[arg(long, default_value_t = FitParams::default().max_leaf_nodes, value_name = "N")]
-    max_leaves: usize,
-    /// Fewest rows in a leaf
-    #[arg(long, default_value_t = FitParams::default().min_samples_leaf, value_name = "N")]
-    min_samples_leaf: usize,
-    /// What the tree is taught about each candidate
-    #[arg(long, value_enum, default_value_t = TargetArg::RelativeProbability)]
-    target: TargetArg,
-    /// Least share of a level's squared error that a split must take away
-    #[arg(long, default_value_t = FitParams::default().min_gain, value_name = "SHARE")]
-    min_gain: f64,
-    /// How trees look for splits: at every gap between values, or between 255 bins per feature
-    #[arg(long, value_enum, default_value_t = EngineArg::Exact)]
-    engine: EngineArg,
-    /// Keep thresholds in the middle between values instead of rounding them to short decimals
-    #[arg(long)]
-    no_rounding: bool,
-    /// Cost of a leaf for cost-complexity pruning, in units of the tree's squared error
-    #[arg(long, default_value_t = FitParams::default().ccp_alpha, value_name = "X")]
-    ccp_alpha: f64,
-    /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
-    #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
-    balance: f64,
+    /// Largest number of leaves per level, of terms for spline-logit [default: 64]
+    #[arg(long, value_name = "N")]
+    max_leaves: Option<usize>,
     /// Choices learnt from per level at most, drawn in proportion to their weights [default: all]
     #[arg(long, value_name = "N")]
     max_choices: Option<usize>,
@@ -95,32 +70,16 @@ pub(super) struct FitOptions {
     /// Which of the fitted models schedules [default: the first learner]
     #[arg(long = "use", value_name = "NAME")]
     used: Option<String>,
-    /// Penalty on the coefficients of logits, per unit of weight
-    #[arg(long, default_value_t = FitParams::default().ridge, value_name = "X")]
-    ridge: f64,
     /// Features that logits may use alone [default: all that differ within a choice]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     features: Vec<String>,
-    /// Products of two features for logits, repeatable: what is the same for all candidates counts as a factor
-    #[arg(long = "interact", value_delimiter = ',', value_name = "A*B", value_parser = interaction)]
-    interactions: Vec<Interaction>,
     /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as Decima
-    /// does (flat)
-    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), default_value = "hierarchical")]
-    structure: Structure,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TargetArg {
-    Probability,
-    RelativeProbability,
-    LogRatio,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineArg {
-    Exact,
-    Histogram,
+    /// does (flat) [default: hierarchical]
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure())]
+    structure: Option<Structure>,
+    /// JSON file with what studies vary besides: target, engine, min_gain, balance, ridge, interactions and others (docs/learner.md)
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
 }
 
 /// Parses the name of a learner.
@@ -137,78 +96,69 @@ pub(super) fn structure() -> impl TypedValueParser<Value = Structure> {
         .map(move |name| named(name).expect("the parser lets no other names through"))
 }
 
-/// Two features that are multiplied.
-#[derive(Clone)]
-struct Interaction([String; 2]);
-
-fn interaction(text: &str) -> Result<Interaction, String> {
-    match text.split('*').map(str::trim).collect::<Vec<_>>()[..] {
-        [a, b] if !a.is_empty() && !b.is_empty() => Ok(Interaction([a.to_owned(), b.to_owned()])),
-        _ => Err("expected two features with an asterisk between them".to_owned()),
-    }
-}
-
 impl FitArgs {
     /// Whether models are chosen by their size.
     fn chooses(&self) -> bool {
         self.max_size.is_some() || !self.min_fidelity.is_empty()
     }
 
-    fn plan(&self) -> FitPlan {
-        let params = self.options.params();
+    fn plan(&self) -> Result<FitPlan> {
+        let (params, names_learners) = self.options.params()?;
         if !self.chooses() {
-            return FitPlan { params, size: None };
+            return Ok(FitPlan { params, size: None });
         }
-        let learners = if self.options.learners.is_empty() { FRONT_LEARNERS.to_vec() } else { params.learners.clone() };
+        let learners = if names_learners { params.learners.clone() } else { FRONT_LEARNERS.to_vec() };
         let used = learners[0].name().to_owned();
         let max_choices = params.max_choices.or(Some(FRONT_CHOICES));
-        FitPlan {
+        Ok(FitPlan {
             params: FitParams { learners, used, max_choices, ..params },
-            size: Some(SizeChoice { most: self.max_size, by: self.by, gates: self.min_fidelity.clone() }),
-        }
+            size: Some(SizeChoice { most: self.max_size, by: By::Top1, gates: self.min_fidelity.clone() }),
+        })
     }
 }
 
 impl FitOptions {
-    pub(super) fn params(&self) -> FitParams {
-        let learners = match self.learners.is_empty() {
-            true => FitParams::default().learners,
-            false => self.learners.clone(),
-        };
-        FitParams {
-            max_leaf_nodes: self.max_leaves,
-            min_samples_leaf: self.min_samples_leaf,
-            target: match self.target {
-                TargetArg::Probability => Target::Probability,
-                TargetArg::RelativeProbability => Target::RelativeProbability,
-                TargetArg::LogRatio => Target::LogRatio,
-            },
-            engine: match self.engine {
-                EngineArg::Exact => Engine::Exact,
-                EngineArg::Histogram => Engine::Histogram { max_bins: 255 },
-            },
-            round_thresholds: !self.no_rounding,
-            ccp_alpha: self.ccp_alpha,
-            balance: self.balance,
-            max_choices: self.max_choices,
-            min_gain: self.min_gain,
-            learners: learners.clone(),
-            ridge: self.ridge,
-            features: self.features.clone(),
-            interactions: self.interactions.iter().map(|i| i.0.clone()).collect(),
-            used: self.used.clone().unwrap_or_else(|| learners[0].name().to_owned()),
-            structure: self.structure,
+    /// What the file says, or else the defaults, with the options above; and whether learners are named.
+    pub(super) fn params(&self) -> Result<(FitParams, bool)> {
+        let from_file = self.params.as_deref().map(from_file).transpose()?;
+        let (mut params, mut names_learners) = from_file.unwrap_or_default();
+        if !self.learners.is_empty() {
+            names_learners = true;
+            params.learners.clone_from(&self.learners);
+            params.used = self.learners[0].name().to_owned();
         }
+        if !self.features.is_empty() {
+            params.features.clone_from(&self.features);
+        }
+        params.max_leaf_nodes = self.max_leaves.unwrap_or(params.max_leaf_nodes);
+        params.max_choices = self.max_choices.or(params.max_choices);
+        params.structure = self.structure.unwrap_or(params.structure);
+        params.used = self.used.clone().unwrap_or(params.used);
+        Ok((params, names_learners))
+    }
+
+    /// Files that it reads.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.params.as_deref().into_iter()
     }
 }
 
+fn from_file(path: &Path) -> Result<(FitParams, bool)> {
+    let text = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let none = || format!("{}: not parameters of a fit (docs/learner.md)", path.display());
+    let value: serde_json::Value = serde_json::from_slice(&text).with_context(none)?;
+    let names_learners = value.get("learners").is_some();
+    Ok((serde_json::from_value(value).with_context(none)?, names_learners))
+}
+
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let plan = args.plan();
+    let plan = args.plan()?;
     plan.params.check()?;
     if let Some(path) = &args.output {
-        check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
+        let traces = [&*args.trace].into_iter().chain(args.validation.as_deref());
+        check_output(path, traces.chain(args.options.files()))?;
     }
-    args.run.as_deref().map_or(Ok(()), run_dir::check_free)?;
+    args.run.as_deref().map_or(Ok(()), RunDir::check_free)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
     let Fitted { student, fidelity, left_out } =
@@ -217,7 +167,8 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         student.save(path)?;
     }
     if let Some(dir) = &args.run {
-        run_dir::enter(dir, &student, [&trace].into_iter().chain(&validation_trace), common.seed)?;
+        let traces = [&trace].into_iter().chain(&validation_trace);
+        RunDir::enter(dir, &student, traces, common.visit(&student, &command()))?;
     }
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
     for level in &student.levels {

@@ -2,27 +2,21 @@
 
 use super::{
     Common, Verdict,
-    compare::{Contender, EpisodeArgs, SplitArg, closed_loop},
-    files::{check_folder, shown, write_json},
+    files::{check_folder, command, shown, write_json},
     fit::{learner, structure},
     output::Output,
     progress::Watched,
-    run_dir,
-    scenario::with_scenario,
     table::{Table, interval},
 };
 use crate::{
-    distiller::{
-        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, best_within, pareto,
-    },
-    evaluator::{Estimate, FidelityRow, Role},
+    distiller::{By, FitParams, FrontModel, Gate, Learner, pareto},
+    evaluator::FidelityRow,
     figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
-    model::{Structure, Student},
-    pipeline::{Front, MAX_SIZE},
-    registry::Policies,
+    model::Structure,
+    pipeline::{Front, FrontLoop, FrontParams, MAX_SIZE, RunDir, SizedStudent, front},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -106,16 +100,14 @@ pub(super) fn gate(text: &str) -> Result<Gate, String> {
     Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
 }
 
-/// A student of some total size.
-struct Total {
-    chosen: Vec<usize>,
-    student: Student,
-    path: PathBuf,
-    to_teacher: Option<Estimate>,
-}
-
 pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let params = FitParams {
+    let closed_loop = args.teacher.as_ref().map(|teacher| FrontLoop {
+        teacher: teacher.clone(),
+        workload: args.workload.clone(),
+        seed: common.seed,
+        episodes: args.episodes,
+    });
+    let fit = FitParams {
         learners: args.learners.clone(),
         used: args.learners[0].name().to_owned(),
         balance: args.balance,
@@ -123,73 +115,38 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         structure: args.structure,
         ..FitParams::default()
     };
+    let params = FrontParams { fit, most: args.max_size, by: args.by, closed_loop };
     check_folder(&args.output)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let front = Front::fit(&trace, validation.as_ref(), &params, args.max_size, Watched::new(output).caller())?;
-    let mut totals: Vec<Total> = Vec::new();
-    let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < args.max_size).chain([args.max_size]);
-    for most in ladder.filter(|&n| n >= front.levels.len()) {
-        let Some(chosen) = best_within(&front.named(), most, args.by, &[]) else { continue };
-        if totals.last().is_some_and(|last| last.chosen == chosen) {
-            continue;
-        }
-        let student = front.student(&trace, &chosen, &params);
-        let path = args.output.join(format!("size-{most}.json"));
-        totals.push(Total { chosen, student, path, to_teacher: None });
-    }
-    if totals.is_empty() {
-        bail!("no combination of models has the figure `{}`; choose another with --by", args.by.name());
-    }
-    if let Some(teacher) = &args.teacher {
-        let scenario = common.scenario_of(&trace.manifest.feature_set)?;
-        with_scenario!(scenario, S => schedule::<S>(&mut totals, teacher, args, common, output))?;
-    }
-    totals.iter().try_for_each(|total| total.student.save(&total.path))?;
+    let scenario = match args.teacher {
+        Some(_) => Some(common.scenario_of(&trace.manifest.feature_set)?),
+        None => None,
+    };
+    let watched = Watched::new(output);
+    let (front, sized) = front(scenario, &trace, validation.as_ref(), &params, watched.caller())?;
+    drop(watched);
+    let file = |sized: &SizedStudent| args.output.join(format!("size-{}.json", sized.most));
+    sized.iter().try_for_each(|s| s.student.save(&file(s)))?;
     let objective = trace.manifest.figures.first().unwrap_or(&COMPLETION_FIGURES[0]);
-    print(&front, &totals, objective, args, output)?;
-    let total = |t: &Total| FrontTotal {
-        size: t.student.size(),
-        student: shown(&t.path),
-        models: front.chosen(&t.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
-        to_teacher: t.to_teacher,
-    };
-    let whole = SizeFront {
-        trace: trace.hash.clone(),
-        by: args.by,
-        levels: front.levels.iter().map(|(level, models)| FrontLevel::new(level, models, args.by)).collect(),
-        totals: totals.iter().map(total).collect(),
-    };
+    print(&front, &sized, objective, args, output)?;
+    let whole = front.to_file(&trace, args.by, &sized, |s| shown(&file(s)));
     // As a value, so that fields come in the order of their names.
     let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
-    run_dir::note_command(&args.output)?;
+    RunDir::note_command(&args.output, &command())?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)
 }
 
-/// Lets the students of all sizes schedule, beside their teacher.
-fn schedule<S: Policies>(
-    totals: &mut [Total],
-    teacher: &str,
-    args: &FrontArgs,
-    common: &Common,
-    output: &Output,
-) -> Result<()> {
-    let mut contenders = vec![Contender::<S>::open(teacher, Some(Role::Teacher))?];
-    for total in totals.iter() {
-        contenders.push(Contender::in_memory(&shown(&total.path), &total.student)?);
-    }
-    let which = EpisodeArgs { episodes: args.episodes, split: SplitArg::Validation };
-    let found = closed_loop(&contenders, &args.workload, which, common, output)?.comparison;
-    for (total, contender) in totals.iter_mut().zip(&contenders[1..]) {
-        total.to_teacher = found.paired(&contender.id, &contenders[0].id);
-    }
-    Ok(())
-}
-
 /// The fronts of all levels, and the totals.
-fn print(front: &Front, totals: &[Total], objective: &Figure, args: &FrontArgs, output: &mut Output) -> Result<()> {
+fn print(
+    front: &Front,
+    totals: &[SizedStudent],
+    objective: &Figure,
+    args: &FrontArgs,
+    output: &mut Output,
+) -> Result<()> {
     let kinds = |models: &[FrontModel]| -> Vec<String> {
         models
             .first()
@@ -226,7 +183,7 @@ fn print(front: &Front, totals: &[Total], objective: &Figure, args: &FrontArgs, 
         if args.teacher.is_some() {
             row.push(total.to_teacher.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
         }
-        row.push(total.path.display().to_string());
+        row.push(args.output.join(format!("size-{}.json", total.most)).display().to_string());
         table.row(row);
     }
     output.text(format!("{} per level: mean over kinds of choice, on the validation choices", args.by.name()))?;

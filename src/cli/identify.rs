@@ -1,25 +1,22 @@
 //! `distill identify`: which known heuristic does the teacher act like, and where does it depart from it?
 
 use super::{
-    Common, Verdict, check_interrupt,
+    Common, Verdict,
     files::check_output,
     output::Output,
-    progress::StepBar,
     progress::Watched,
     table::{Table, interval},
 };
 use crate::{
-    distiller::{ExceptionParams, ExceptionStep, find_exceptions, student_of_rules},
-    evaluator::{Estimate, FidelityRow, Regimes, Role, Scorer, fidelity},
-    level::LevelSpec,
-    model::{Guard, NamedModel, Rule},
-    pipeline::{provenance, tables},
-    registry,
-    trace::{LevelTable, Trace},
+    distiller::ExceptionParams,
+    model::Guard,
+    pipeline::{
+        Identities, KnownRule, LevelRule, RulesWithExceptions, identify, known_rules, regime_of, with_exceptions,
+    },
+    trace::Trace,
 };
 use anyhow::{Result, bail};
 use clap::Args;
-use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -73,19 +70,6 @@ fn share(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
-/// A rule with its meaning and its model.
-pub(super) struct Known {
-    pub(super) rule: Rule,
-    pub(super) meaning: String,
-    pub(super) model: NamedModel,
-}
-
-impl Known {
-    pub(super) fn scorer<'a>(&'a self, spec: &LevelSpec) -> Scorer<'a> {
-        Scorer::heuristic(&self.model, &self.rule.guards, spec)
-    }
-}
-
 pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if let Some(path) = &args.output {
         check_output(path, [&*args.trace].into_iter().chain(args.validation.as_deref()))?;
@@ -94,144 +78,25 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
         true => common.trace(&args.trace)?,
         false => common.learning_trace(&args.trace)?,
     };
-    let known = known_rules(&trace, &args.rules)?;
+    let scenario = common.known_scenario(&trace.manifest.feature_set).map(|scenario| scenario.info());
+    let known = known_rules(&trace, scenario, &args.rules)?;
     if known.is_empty() {
         bail!("{}: the trace has the features of no known rule; give rules with --rule NAME=RULE", trace.dir.display());
     }
-    match args.exceptions.is_empty() {
-        true => identify(args, &trace, &known, common.seed, output),
-        false => with_exceptions(args, &trace, &known, common, output),
+    if !args.exceptions.is_empty() {
+        return exceptions(args, &trace, &known, common, output);
     }
-}
-
-/// The scenario's rules that the trace has the features for, and the user's.
-pub(super) fn known_rules(trace: &Trace, more: &[String]) -> Result<Vec<Known>> {
-    let set = &trace.manifest.feature_set;
-    let known = registry::find(&set.scenario).map(|info| info.catalogue.rules(set, trace.manifest.abstains));
-    let mut all: Vec<(Rule, String)> =
-        known.into_iter().flatten().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
-    for text in more {
-        let Some((name, rule)) = text.split_once('=').filter(|(name, _)| !name.contains(':')) else {
-            bail!("--rule `{text}`: expected NAME=RULE, e.g. mine='job: smallest remaining_work_rank'");
-        };
-        if name == "best" || all.iter().any(|(r, _)| r.name == name) {
-            bail!("--rule `{text}`: there is a rule `{name}` already; choose another name");
-        }
-        all.push((Rule::parse(name, rule, set)?, rule.trim().to_owned()));
-    }
-    let model = |(rule, meaning): (Rule, String)| {
-        // Rules are read against this very set, so their levels are in it.
-        let spec = set.level(&rule.level).ok_or_else(|| anyhow::anyhow!("no level `{}`", rule.level))?;
-        Ok(Known { model: rule.model(spec)?, rule, meaning })
-    };
-    all.into_iter().map(model).collect()
-}
-
-/// Regimes by a feature of the cluster, or a note that it is none.
-pub(super) fn terciles(table: &LevelTable, feature: Option<&str>, output: &Output) -> Option<Regimes> {
-    let feature = feature?;
-    let regimes = Regimes::terciles(table, feature);
-    if regimes.is_none() {
-        output.note(format!(
-            "note: no regimes: level `{}` has no feature `{feature}` that is the same for all candidates of a choice",
-            table.spec.name
-        ));
-    }
-    regimes
-}
-
-/// The feature by which decisions of a trace are divided where the user names none; `None` for a scenario that is not known.
-pub(super) fn usual_regime(trace: &Trace) -> Option<&'static str> {
-    registry::find(&trace.manifest.feature_set.scenario).map(|info| info.regime)
-}
-
-/// Agreement with one rule on the choices of one level and kind.
-#[derive(Serialize)]
-struct Identity {
-    level: String,
-    kind: String,
-    rule: String,
-    meaning: String,
-    /// Whether no rule agrees more.
-    best: bool,
-    choices: usize,
-    agreement: Estimate,
-    regret: Option<Estimate>,
-    regimes: Vec<InRegime>,
-}
-
-#[derive(Serialize)]
-struct InRegime {
-    regime: String,
-    choices: usize,
-    agreement: Estimate,
-}
-
-fn identify(args: &IdentifyArgs, trace: &Trace, known: &[Known], seed: u64, output: &mut Output) -> Result<Verdict> {
-    let levels = &trace.manifest.feature_set.levels;
-    let bar = StepBar::new(levels.len(), output);
-    let mut regimes = None;
-    let mut identities = Vec::new();
-    for (i, level) in levels.iter().enumerate() {
-        check_interrupt()?;
-        bar.begin(level.name.clone());
-        let mut table = trace.level(&level.name)?;
-        if i == 0 {
-            regimes = terciles(&table, args.regime.as_deref().or(usual_regime(trace)), output);
-        }
-        let of_level: Vec<&Known> = known.iter().filter(|k| k.rule.level == level.name).collect();
-        let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();
-        scorers.push(Scorer::random());
-        let whole = fidelity(&table, &scorers, seed);
-        let kinds = table.kinds.clone();
-        let parts = regimes.as_ref().map_or(Vec::new(), |regimes| {
-            regimes.divide(&mut table);
-            fidelity(&table, &scorers, seed)
-        });
-        for kind in &kinds {
-            let rows: Vec<&FidelityRow> = whole.iter().filter(|r| r.kind == *kind).collect();
-            let most = rows.iter().map(|r| r.top1.value).fold(0.0, f64::max);
-            let regimes = |r: &FidelityRow| {
-                let names = regimes.iter().flat_map(|r| &r.names);
-                let part = |regime: &String| {
-                    let name = format!("{kind}, {regime}");
-                    let part = parts.iter().find(|p| p.kind == name && p.scorer == r.scorer)?;
-                    Some(InRegime { regime: regime.clone(), choices: part.choices, agreement: part.top1 })
-                };
-                names.filter_map(part).collect()
-            };
-            let mut of_kind: Vec<Identity> = rows
-                .iter()
-                .map(|r| Identity {
-                    level: level.name.clone(),
-                    kind: kind.clone(),
-                    rule: r.scorer.clone(),
-                    meaning: of_level
-                        .iter()
-                        .find(|k| k.rule.name == r.scorer)
-                        .map_or("chance", |k| &k.meaning)
-                        .to_owned(),
-                    best: r.role == Role::Heuristic && r.top1.value >= most,
-                    choices: r.choices,
-                    agreement: r.top1,
-                    regret: r.regret,
-                    regimes: regimes(r),
-                })
-                .collect();
-            of_kind.sort_by(|a, b| b.agreement.value.total_cmp(&a.agreement.value));
-            identities.extend(of_kind);
-        }
-        bar.step();
-    }
-    drop(bar);
-    print_identities(&identities, regimes.as_ref(), trace, output)?;
-    output
-        .json("identity", &json!({"trace": trace.hash, "teacher": trace.manifest.labeller.id, "rows": identities}))?;
+    let regime = regime_of(args.regime.as_deref(), scenario);
+    let found = identify(&trace, &known, regime, common.seed, Watched::new(output).caller())?;
+    print_identities(&found, &trace, output)?;
+    let fields = json!({"trace": trace.hash, "teacher": trace.manifest.labeller.id, "rows": found.rows});
+    output.json("identity", &fields)?;
     Ok(Verdict::Done)
 }
 
-fn print_identities(rows: &[Identity], regimes: Option<&Regimes>, trace: &Trace, output: &mut Output) -> Result<()> {
-    let names: Vec<&str> = regimes.iter().flat_map(|r| r.names.iter().map(String::as_str)).collect();
+fn print_identities(found: &Identities, trace: &Trace, output: &mut Output) -> Result<()> {
+    let names: Vec<&str> = found.regimes.iter().map(String::as_str).collect();
+    let rows = &found.rows;
     for group in rows.chunk_by(|a, b| (&a.level, &a.kind) == (&b.level, &b.kind)) {
         let head = format!("{}, {} ({} choices)", group[0].level, group[0].kind, group[0].choices);
         let mut table = Table::new(&[&[head.as_str(), "agreement", "regret"], &names[..]].concat());
@@ -279,26 +144,13 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// A level's rule and its exceptions.
-#[derive(Serialize)]
-struct LevelRule {
-    level: String,
-    rule: String,
-    meaning: String,
-    steps: Vec<ExceptionStep>,
-}
-
-fn with_exceptions(
+fn exceptions(
     args: &IdentifyArgs,
     trace: &Trace,
-    known: &[Known],
+    known: &[KnownRule],
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let names: Vec<&str> = known.iter().map(|k| k.rule.name.as_str()).collect();
-    if let Some(unknown) = args.exceptions.iter().find(|e| *e != "best" && !names.contains(&e.as_str())) {
-        bail!("--exceptions: there is no rule `{unknown}` for this trace, only best, {}", names.join(", "));
-    }
     let kinds = &trace.manifest.kinds;
     let kind = match &args.kind {
         None => None,
@@ -316,41 +168,12 @@ fn with_exceptions(
         ..ExceptionParams::default()
     };
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let [train, validation] = tables(trace, validation.as_ref(), None, Watched::new(output).caller())?;
-    let bar = StepBar::new(train.len(), output);
-    let mut chosen: Vec<(&Known, Vec<ExceptionStep>)> = Vec::new();
-    for (train, validation) in train.iter().zip(&validation) {
-        check_interrupt()?;
-        bar.begin(format!("{}: exceptions", train.spec.name));
-        let of_level: Vec<&Known> = known.iter().filter(|k| k.rule.level == train.spec.name).collect();
-        let named: Vec<&Known> = of_level.iter().copied().filter(|k| args.exceptions.contains(&k.rule.name)).collect();
-        let (rule, search) = match named[..] {
-            [] => (best_rule(&of_level, train, kind)?, args.exceptions.iter().any(|e| e == "best")),
-            [rule] => (rule, true),
-            [a, b, ..] => {
-                bail!("--exceptions: `{}` and `{}` are both of level `{}`", a.rule.name, b.rule.name, a.rule.level)
-            }
-        };
-        let most = if search { params.max_exceptions } else { 0 };
-        let params = ExceptionParams { max_exceptions: most, ..params.clone() };
-        chosen.push((rule, find_exceptions(&rule.rule, train, validation, &params)?));
-        bar.step();
-    }
-    drop(bar);
-    let levels: Vec<LevelRule> = chosen
-        .iter()
-        .map(|(known, steps)| LevelRule {
-            level: known.rule.level.clone(),
-            rule: known.rule.name.clone(),
-            meaning: known.meaning.clone(),
-            steps: steps.clone(),
-        })
-        .collect();
+    let watched = Watched::new(output);
+    let of = &args.exceptions;
+    let RulesWithExceptions { levels, student } =
+        with_exceptions(trace, validation.as_ref(), known, of, &params, watched.caller())?;
+    drop(watched);
     print_exceptions(&levels, args.kind.as_deref(), output)?;
-    let rules: Vec<(&Rule, &[ExceptionStep])> = chosen.iter().map(|(k, steps)| (&k.rule, &steps[..])).collect();
-    let manifest = &trace.manifest;
-    let student =
-        student_of_rules(&manifest.feature_set, manifest.abstains, &rules, &params, &validation, provenance(trace))?;
     if let Some(path) = &args.output {
         student.save(path)?;
         output.text(format!("\nwritten to {}", path.display()))?;
@@ -358,27 +181,6 @@ fn with_exceptions(
     let whole = json!({"student": args.output, "hash": student.hash(), "size": student.size(), "levels": levels});
     output.json("exceptions", &whole)?;
     Ok(Verdict::Done)
-}
-
-/// The rule that agrees most, as the mean over the kinds of choice or on one kind.
-fn best_rule<'a>(rules: &[&'a Known], table: &LevelTable, kind: Option<u8>) -> Result<&'a Known> {
-    let kinds = &table.kinds;
-    let mean = |known: &&&Known| {
-        let rows = fidelity(table, &[known.scorer(&table.spec)], 0);
-        let counted: Vec<f64> = rows
-            .iter()
-            .filter(|r| {
-                kinds.iter().position(|k| *k == r.kind).is_some_and(|k| kind.is_none_or(|only| only as usize == k))
-            })
-            .map(|r| r.top1.value)
-            .collect();
-        counted.iter().sum::<f64>() / counted.len().max(1) as f64
-    };
-    let place = crate::level::first_max(rules.iter().map(|k| mean(&k)));
-    match rules.get(place) {
-        Some(rule) => Ok(rule),
-        None => bail!("no rule is known for level `{}`; give one with --rule NAME=RULE", table.spec.name),
-    }
 }
 
 /// `but age > 300000 first`.

@@ -1,11 +1,7 @@
 //! `distill list`: what there is.
 
-use super::{Common, Verdict, output::Output, scenario::with_scenario, table::Table};
-use crate::{
-    policy::PolicyInfo,
-    registry::{Policies as _, SCENARIOS},
-    scenario::ScenarioInfo,
-};
+use super::{Common, Verdict, output::Output, table::Table};
+use crate::{pipeline::Registry, policy::PolicyInfo, scenario::ScenarioInfo};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -28,21 +24,21 @@ enum What {
 }
 
 pub(super) fn run(args: &ListArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let scenario = common.scenario();
+    let scenario = common.scenario()?;
     let info = scenario.info();
     match args.what {
-        What::Policies => policies(&with_scenario!(scenario, S => S::policies()), output),
+        What::Policies => policies(&scenario.policies(), output),
         What::Workloads => workloads(info, output),
         What::Features => features(info, output),
         What::Guards => guards(info, output),
         What::Rules => rules(info, output),
-        What::Scenarios => scenarios(output),
+        What::Scenarios => scenarios(&common.registry, output),
     }?;
     Ok(Verdict::Done)
 }
 
-fn scenarios(output: &mut Output) -> Result<()> {
-    for s in &SCENARIOS {
+fn scenarios(registry: &Registry, output: &mut Output) -> Result<()> {
+    for s in registry.iter().map(|scenario| scenario.info()) {
         output.text(format!("{}\n    {}", s.name, s.meaning))?;
         output.json("scenario", &json!({"name": s.name, "meaning": s.meaning}))?;
     }

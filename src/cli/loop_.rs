@@ -1,21 +1,17 @@
 //! `distill loop`: fit, let the student drive, have the teacher label, fit again.
 
 use super::{
-    Common, Interrupted, STOP, Verdict,
-    compare::open_workload,
+    Common, Verdict,
     files::{check_folder, check_none_within, files_of, shown},
     fit::FitOptions,
     output::Output,
-    progress::EpisodeBar,
+    progress::Watched,
     table,
 };
 use crate::{
-    distiller::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
+    distiller::{IterationResult, LoopResult, Weighting},
     evaluator::FidelityRow,
-    policy::identity,
-    recorder::{LabelledRollouts, RecordError},
-    registry::Policies,
-    spec::Spec,
+    pipeline::{LoopParams, Watch as _},
     trace::WhatIf,
 };
 use anyhow::{Result, bail};
@@ -87,7 +83,7 @@ enum Weights {
     Regret,
 }
 
-pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let weighting = match (args.method, args.weights) {
         (Method::Dagger, None) => Weighting::Even,
         (Method::Dagger, Some(_)) => bail!("--weights is for viper; dagger counts all choices alike"),
@@ -96,36 +92,17 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
             Weighting::Regret(WhatIf { states: args.regret_states, horizon_ms: 1e3 * args.horizon })
         }
     };
-    let fit = args.fit.params();
+    let (fit, _) = args.fit.params()?;
     fit.check()?;
     if args.force {
-        check_none_within(&args.output, files_of([&args.teacher, &args.workload]).iter().map(PathBuf::as_path))?;
+        let files = files_of([&args.teacher, &args.workload]);
+        check_none_within(&args.output, files.iter().map(PathBuf::as_path).chain(args.fit.files()))?;
     }
     check_folder(&args.output)?;
-    let teacher = S::open(&args.teacher.parse::<Spec>()?)?;
-    if teacher.abstains() {
-        bail!("{}: abstains, and a loop needs a teacher that always names a stage", args.teacher);
-    }
-    let workload = open_workload::<S>(&args.workload)?;
-    // Training and validation episodes of every iteration, and those of the teacher.
-    let each = u64::from(args.episodes) + u64::from(args.validation_episodes);
-    let total = (u64::from(args.iterations) + 1) * each + u64::from(args.validation_episodes);
-    let bar = EpisodeBar::new(&format!("{:?}", args.method).to_lowercase(), total, output);
-    let teacher_id = identity(&args.teacher);
-    let rollouts = LabelledRollouts::<S> {
-        teacher_id: &teacher_id,
-        teacher: &*teacher,
-        workload_id: &args.workload,
-        workload: &*workload,
-        seed: common.seed,
-        progress: &bar,
-        stop: &STOP,
-    };
-    let (teacher, workload) = rollouts.sources()?;
-    let plan = LoopPlan {
-        format_version: 1,
-        teacher,
-        workload,
+    let scenario = common.scenario()?;
+    let params = LoopParams {
+        teacher: args.teacher.clone(),
+        workload: args.workload.clone(),
         seed: common.seed,
         iterations: args.iterations,
         episodes: args.episodes,
@@ -133,21 +110,22 @@ pub(super) fn run<S: Policies>(args: &LoopArgs, common: &Common, output: &mut Ou
         beta: args.beta,
         weighting,
         fit,
+        dir: args.output.clone(),
+        force: args.force,
     };
-    let against = S::INFO.objective().against("teacher");
+    let against = scenario.info().objective().against("teacher");
     let mut said = Ok(());
-    let result = run_loop(&args.output, &plan, &rollouts, args.force, &mut |iteration| {
+    let watched = Watched::new(output);
+    let mut each = |iteration: &IterationResult| {
         if said.is_ok() {
-            output.note(format!("iteration {}: {against} {}", iteration.iteration, to_teacher(iteration)));
+            watched.note(&format!("iteration {}: {against} {}", iteration.iteration, to_teacher(iteration)));
             said = output.json("iteration", iteration);
         }
-    });
-    bar.finish();
+    };
+    let result = scenario.run_loop(&params, &mut each, watched.caller());
+    drop(watched);
     said?;
-    let result = result.map_err(|e| match e {
-        LoopError::Rollouts(RecordError::Interrupted) => Interrupted.into(),
-        other => anyhow::Error::from(other),
-    })?;
+    let result = result?;
     print(&result, &against, output)?;
     let student = args.output.join("student.json");
     output.text(format!(

@@ -27,7 +27,6 @@ mod patch;
 mod progress;
 mod record;
 mod report;
-mod run_dir;
 mod scenario;
 mod simulate;
 mod stability;
@@ -35,12 +34,14 @@ mod table;
 #[cfg_attr(not(feature = "torch"), path = "no_train.rs")]
 mod train;
 
-use crate::pipeline::PipelineError;
-use clap::{Args, Parser, Subcommand};
+use crate::pipeline::{PipelineError, Registry};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 use interrupt::{Interrupted, STOP, check_interrupt};
 pub use memory::Allocator;
 use output::{Output, printable};
-use scenario::{ScenarioName, with_scenario};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -76,8 +77,11 @@ struct Common {
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Kind of cluster [default: that of the student, else dag]
-    #[arg(long, global = true, value_enum, value_name = "NAME")]
-    scenario: Option<ScenarioName>,
+    #[arg(long, global = true, value_name = "NAME")]
+    scenario: Option<String>,
+    /// What there is to choose from.
+    #[arg(skip)]
+    registry: Registry,
     /// More notes on stderr (-vv for even more)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -128,13 +132,21 @@ enum Verdict {
     GateFailed,
 }
 
-/// Runs the program.
+/// The command line of a program with these scenarios.
+fn command(registry: &Registry) -> clap::Command {
+    let value = |info: &crate::scenario::ScenarioInfo| PossibleValue::new(info.name).help(info.meaning);
+    let names: Vec<PossibleValue> = registry.iter().map(|scenario| value(scenario.info())).collect();
+    Cli::command().mut_arg("scenario", |arg| arg.value_parser(PossibleValuesParser::new(names)))
+}
+
+/// Runs the program with these scenarios.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main(registry: Registry) -> ExitCode {
     if let Some(ended) = decode::run_as_decoder() {
         return ended;
     }
-    let cli = Cli::parse();
+    let mut cli = Cli::from_arg_matches(&command(&registry).get_matches()).unwrap_or_else(|e| e.exit());
+    cli.common.registry = registry;
     decode::guard();
     memory::quiet_decoders();
     init_log(&cli.common);
@@ -155,28 +167,7 @@ pub fn main() -> ExitCode {
             "note: a path is not UTF-8; where it is shown or noted in JSON, � stands for each byte that is no text",
         );
     }
-    let scenario = cli.common.scenario();
-    let result = match cli.command {
-        Command::Demo(args) => with_scenario!(scenario, S => demo::run::<S>(&args, &cli.common, &mut output)),
-        Command::Simulate(args) => with_scenario!(scenario, S => simulate::run::<S>(&args, &cli.common, &mut output)),
-        Command::Record(args) => with_scenario!(scenario, S => record::run::<S>(&args, &cli.common, &mut output)),
-        Command::Fit(args) => fit::run(&args, &cli.common, &mut output),
-        Command::Features(args) => features::run(&args, &cli.common, &mut output),
-        Command::Front(args) => front::run(&args, &cli.common, &mut output),
-        Command::Loop(args) => with_scenario!(scenario, S => loop_::run::<S>(&args, &cli.common, &mut output)),
-        Command::Augment(args) => augment::run(&args, &cli.common, &mut output),
-        Command::Patch(args) => patch::run(&args, &cli.common, &mut output),
-        Command::Diff(args) => diff::run(&args, &cli.common, &mut output),
-        Command::Evaluate(args) => evaluate::run(&args, &cli.common, &mut output),
-        Command::Explain(args) => explain::run(&args, &cli.common, &mut output),
-        Command::Identify(args) => identify::run(&args, &cli.common, &mut output),
-        Command::Export(args) => export::run(&args, &cli.common, &mut output),
-        Command::Report(args) => report::run(&args, &mut output),
-        Command::Inspect(args) => inspect::run(&args, &cli.common, &mut output),
-        Command::Train(args) => train::run(&args, &cli.common, &mut output),
-        Command::CheckPolicy(args) => check_policy::run(&args, &cli.common, &mut output),
-        Command::List(args) => list::run(&args, &cli.common, &mut output),
-    };
+    let result = run(&cli.command, &cli.common, &mut output);
     match result {
         Ok(Verdict::Done) => ExitCode::SUCCESS,
         Ok(Verdict::GateFailed) => ExitCode::from(1),
@@ -186,6 +177,30 @@ pub fn main() -> ExitCode {
             eprintln!("error: {}", printable(&one_line(&e)));
             ExitCode::from(2)
         }
+    }
+}
+
+fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Result<Verdict> {
+    match command {
+        Command::Demo(args) => demo::run(args, common, output),
+        Command::Simulate(args) => simulate::run(args, common, output),
+        Command::Record(args) => record::run(args, common, output),
+        Command::Fit(args) => fit::run(args, common, output),
+        Command::Features(args) => features::run(args, common, output),
+        Command::Front(args) => front::run(args, common, output),
+        Command::Loop(args) => loop_::run(args, common, output),
+        Command::Augment(args) => augment::run(args, common, output),
+        Command::Patch(args) => patch::run(args, common, output),
+        Command::Diff(args) => diff::run(args, common, output),
+        Command::Evaluate(args) => evaluate::run(args, common, output),
+        Command::Explain(args) => explain::run(args, common, output),
+        Command::Identify(args) => identify::run(args, common, output),
+        Command::Export(args) => export::run(args, common, output),
+        Command::Report(args) => report::run(args, output),
+        Command::Inspect(args) => inspect::run(args, common, output),
+        Command::Train(args) => train::run(args, common, output),
+        Command::CheckPolicy(args) => check_policy::run(args, common, output),
+        Command::List(args) => list::run(args, common, output),
     }
 }
 
@@ -229,10 +244,9 @@ fn init_log(common: &Common) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command(&crate::registry::all()).debug_assert();
     }
 }

@@ -42,19 +42,23 @@ pub(super) struct Output {
     closed: bool,
 }
 
+/// Notes and progress on stderr, if they are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Notes {
+    pub(super) shown: bool,
+}
+
+impl Notes {
+    pub(super) fn note(self, text: impl std::fmt::Display) {
+        if self.shown {
+            eprintln!("{}", printable(&text.to_string()));
+        }
+    }
+}
+
 impl Output {
     pub(super) fn new(common: &Common) -> Self {
         Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet, closed: false }
-    }
-
-    /// One that says nothing.
-    pub(super) fn silent() -> Self {
-        Self { stdout: BufWriter::new(std::io::stdout()), json: false, quiet: true, closed: true }
-    }
-
-    /// Whether progress may be shown on stderr.
-    pub(super) fn shows_progress(&self) -> bool {
-        !self.json && !self.quiet
     }
 
     /// A line, or several, for people.
@@ -84,9 +88,12 @@ impl Output {
 
     /// A note on what is being done, on stderr.
     pub(super) fn note(&self, text: impl std::fmt::Display) {
-        if self.shows_progress() {
-            eprintln!("{}", printable(&text.to_string()));
-        }
+        self.notes().note(text);
+    }
+
+    /// What is said on stderr while the work goes on.
+    pub(super) fn notes(&self) -> Notes {
+        Notes { shown: !self.json && !self.quiet }
     }
 
     /// A note that changes what a result means, on stderr, also where results are for programs.

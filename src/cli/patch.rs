@@ -1,21 +1,15 @@
 //! `distill patch`: an operator's edit, priced before it is written.
 
 use super::{
-    Common, STOP, Verdict,
+    Common, Verdict,
     augment::print_edits,
-    compare::{Contender, EpisodeArgs, closed_loop, open_workload, print_closed_loop},
-    diff::print_fidelity_change,
+    compare::EpisodeArgs,
+    diff::{departing, print_fidelity_change, side_by_side},
     files::{check_output, shown},
     fit::structure,
     output::Output,
-    scenario::with_scenario,
 };
-use crate::{
-    augment::Arena,
-    model::{Guard, Structure, Student},
-    registry::Policies,
-    rng::Split,
-};
+use crate::model::{Guard, Structure, Student};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
@@ -74,30 +68,26 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     let before = common.student(&args.student)?;
     let after = edited(&before, args)?;
     let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
-    let scenario = common.scenario_of(&before.feature_set)?;
-    with_scenario!(scenario, S => priced::<S>(args, [&before, &after], &workload_id, common, output))
+    priced(args, [&before, &after], workload_id, common, output)
 }
 
 /// Says what an edit costs, and writes it unless it costs too much.
-fn priced<S: Policies>(
+fn priced(
     args: &PatchArgs,
     [before, after]: [&Student; 2],
-    workload_id: &str,
+    workload: String,
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let workload = open_workload::<S>(workload_id)?;
+    let scenario = common.scenario_of(&before.feature_set)?;
     let trace = args.trace.as_deref().map(|path| common.trace(path)).transpose()?;
     print_edits(after, output)?;
     if let Some(trace) = &trace {
         print_fidelity_change(before, after, trace, common.seed, output)?;
     }
     let which = args.episodes;
-    let arena = Arena::<S>::new(std::slice::from_ref(&workload), common.seed, &(), &STOP);
-    let changed = arena.departures(after, &[before], Split::from(which.split), 0..which.episodes.min(10))?[0];
-    let contenders = [Contender::<S>::in_memory("before", before)?, Contender::in_memory("after", after)?];
-    let comparison = closed_loop(&contenders, workload_id, which, common, output)?.comparison;
-    print_closed_loop(&comparison, output)?;
+    let changed = departing(scenario, [after, before], &workload, which, common, output)?;
+    let comparison = side_by_side(scenario, [("before", before), ("after", after)], workload, which, common, output)?;
     output.text(format!("\nthe edit changes {:.2} % of the decisions", 100.0 * changed))?;
     let objective = comparison.objective();
     let found = comparison.paired("after", "before");

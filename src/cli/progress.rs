@@ -2,7 +2,7 @@
 
 use super::{
     STOP,
-    output::{Output, printable},
+    output::{Notes, Output, printable},
 };
 use crate::{
     pipeline::{Caller, Watch},
@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Counts episodes and shows decisions per second and the time left.
-pub(super) struct EpisodeBar {
+struct EpisodeBar {
     bar: ProgressBar,
     decisions: AtomicU64,
     start: Instant,
@@ -28,9 +28,9 @@ pub(super) struct EpisodeBar {
 }
 
 impl EpisodeBar {
-    pub(super) fn new(label: &str, episodes: u64, output: &Output) -> Self {
+    fn new(label: &str, episodes: u64, notes: Notes) -> Self {
         let bar = ProgressBar::new(episodes);
-        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+        if !notes.shown || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template(
@@ -38,11 +38,11 @@ impl EpisodeBar {
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(label.to_owned());
-        Self { bar, decisions: AtomicU64::new(0), start: Instant::now(), notes: output.shows_progress() }
+        Self { bar, decisions: AtomicU64::new(0), start: Instant::now(), notes: notes.shown }
     }
 
     /// A line above the bar, or on stderr where there is no bar.
-    pub(super) fn note(&self, line: &str) {
+    fn note(&self, line: &str) {
         match self.bar.is_hidden() {
             true if self.notes => eprintln!("{}", printable(line)),
             true => {}
@@ -50,22 +50,31 @@ impl EpisodeBar {
         }
     }
 
-    /// Removes the bar; returns decisions so far and seconds taken.
-    pub(super) fn finish(self) -> (u64, f64) {
+    /// Removes the bar.
+    fn finish(self) {
         self.bar.finish_and_clear();
-        (self.decisions.into_inner(), self.start.elapsed().as_secs_f64())
+        let seconds = self.start.elapsed().as_secs_f64();
+        tracing::info!("{}: {} decisions in {seconds:.2} s", self.bar.prefix(), self.decisions.into_inner());
     }
 }
 
 /// Shows on stderr what a step of the pipeline does.
-pub(super) struct Watched<'a> {
-    output: &'a Output,
-    bar: Mutex<Option<(StepBar, bool)>>,
+pub(super) struct Watched {
+    notes: Notes,
+    bar: Mutex<Bar>,
 }
 
-impl<'a> Watched<'a> {
-    pub(super) fn new(output: &'a Output) -> Self {
-        Self { output, bar: Mutex::new(None) }
+/// What is shown.
+enum Bar {
+    None,
+    /// Steps, and whether one has begun.
+    Steps(StepBar, bool),
+    Episodes(EpisodeBar),
+}
+
+impl Watched {
+    pub(super) fn new(output: &Output) -> Self {
+        Self { notes: output.notes(), bar: Mutex::new(Bar::None) }
     }
 
     /// For the step: shown here, stopped as the program is.
@@ -74,21 +83,55 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl Watch for Watched<'_> {
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.show(Bar::None);
+    }
+}
+
+impl Watched {
+    /// Replaces what is shown; the bar that there was goes.
+    fn show(&self, bar: Bar) {
+        if let Bar::Episodes(bar) = std::mem::replace(&mut *lock(&self.bar), bar) {
+            bar.finish();
+        }
+    }
+}
+
+impl Watch for Watched {
     fn note(&self, line: &str) {
-        self.output.note(line);
+        match &*lock(&self.bar) {
+            Bar::Episodes(bar) => bar.note(line),
+            _ => self.notes.note(line),
+        }
     }
 
     fn steps(&self, count: usize) {
-        *lock(&self.bar) = Some((StepBar::new(count, self.output), false));
+        self.show(Bar::Steps(StepBar::new(count, self.notes), false));
     }
 
     fn step(&self, what: &str) {
-        if let Some((bar, begun)) = &mut *lock(&self.bar) {
+        if let Bar::Steps(bar, begun) = &mut *lock(&self.bar) {
             if std::mem::replace(begun, true) {
                 bar.step();
             }
             bar.begin(what.to_owned());
+        }
+    }
+
+    fn episodes(&self, what: &str, count: u64) {
+        self.show(Bar::Episodes(EpisodeBar::new(what, count, self.notes)));
+    }
+
+    fn done(&self) {
+        self.show(Bar::None);
+    }
+}
+
+impl Progress for Watched {
+    fn episode(&self, decisions: u64) {
+        if let Bar::Episodes(bar) = &*lock(&self.bar) {
+            bar.episode(decisions);
         }
     }
 }
@@ -102,9 +145,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct StepBar(ProgressBar);
 
 impl StepBar {
-    pub(super) fn new(steps: usize, output: &Output) -> Self {
+    pub(super) fn new(steps: usize, notes: Notes) -> Self {
         let bar = ProgressBar::new(steps as u64);
-        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+        if !notes.shown || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template("{msg:<32} {bar:24} {pos:>3}/{len}  {elapsed} elapsed");
@@ -135,9 +178,9 @@ pub(super) struct TrainingBar {
 
 #[cfg(feature = "torch")]
 impl TrainingBar {
-    pub(super) fn new(iterations: u64, limit: Option<std::time::Duration>, done_s: f64, output: &Output) -> Self {
+    pub(super) fn new(iterations: u64, limit: Option<std::time::Duration>, done_s: f64, notes: Notes) -> Self {
         let bar = ProgressBar::new(limit.map_or(iterations, |limit| limit.as_secs()));
-        if !output.shows_progress() || !std::io::stderr().is_terminal() {
+        if !notes.shown || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template("training {bar:24} {msg}  {elapsed} elapsed, {eta} left");

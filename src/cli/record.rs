@@ -1,24 +1,22 @@
 //! `distill record`: write down what a scheduler is asked and what it answers.
 
 use super::{
-    Common, Interrupted, STOP, Verdict,
-    compare::{EpisodeArgs, SplitArg, open_workload},
+    Common, Verdict,
+    compare::SplitArg,
     files::shown,
     output::Output,
     parts::{count, ranges},
-    progress::EpisodeBar,
+    progress::Watched,
 };
 use crate::{
-    policy::identity,
-    recorder::{RecordError, RecordRequest, Recording, record},
-    registry::Policies,
-    spec::Spec,
+    pipeline::RecordParams,
+    recorder::Recording,
     trace::{Manifest, Shard},
 };
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Record a policy's decisions as a trace
 #[derive(Args)]
@@ -54,18 +52,32 @@ pub(super) struct RecordArgs {
     force: bool,
 }
 
-pub(super) fn run<S: Policies>(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let recorded = match args.shard {
-        None => Some(whole::<S>(args, common, output)?),
-        Some(_) if args.force => bail!(
+pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if args.shard.is_some() && args.force {
+        bail!(
             "--force cannot be used with --shard: it would remove what the other shards have recorded; remove {} first, \
              or pass --force without --shard",
             args.output.display()
-        ),
-        Some(shard) => record_shard::<S>(args, shard, common, output)?,
+        );
+    }
+    let params = RecordParams {
+        policy: args.policy.clone(),
+        workload: args.workload.clone(),
+        seed: common.seed,
+        split: args.split.into(),
+        episodes: args.episodes,
+        shard: args.shard.unwrap_or(Shard::WHOLE),
+        force: args.force,
+        dir: args.output.clone(),
     };
-    if let Some(manifest) = recorded {
-        describe(&manifest, args, output)?;
+    let recording = common.scenario()?.record(&params, Watched::new(output).caller())?;
+    if let Some(shard) = args.shard {
+        describe_shard(args, shard, &recording, output)?;
+    } else if recording.manifest.is_none() {
+        bail!("{}: parts {} are missing", args.output.display(), ranges(&recording.missing));
+    }
+    if let Some(manifest) = &recording.manifest {
+        describe(manifest, args, output)?;
     }
     Ok(Verdict::Done)
 }
@@ -88,84 +100,20 @@ fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Resu
     output.json("trace", &json!({"dir": shown(&args.output), "hash": manifest.hash(), "manifest": manifest}))
 }
 
-/// Records a shard; the manifest of the trace if that completed it.
-fn record_shard<S: Policies>(
-    args: &RecordArgs,
-    shard: Shard,
-    common: &Common,
-    output: &mut Output,
-) -> Result<Option<Manifest>> {
-    let (Recording { parts, planned, missing, manifest }, episodes) = record_parts::<S>(args, common, output)?;
+/// Says what a shard has added to the trace.
+fn describe_shard(args: &RecordArgs, shard: Shard, recording: &Recording, output: &mut Output) -> Result<()> {
+    let Recording { parts, planned, missing, episodes, .. } = recording;
     let done = match parts[..] {
-        [] => format!("nothing to do, the trace has only {}", count(planned as usize, "part")),
-        _ => format!("parts {} done ({})", ranges(&parts), count(episodes as usize, "episode")),
+        [] => format!("nothing to do, the trace has only {}", count(*planned as usize, "part")),
+        _ => format!("parts {} done ({})", ranges(parts), count(*episodes as usize, "episode")),
     };
     let rest = match missing[..] {
         [] => "the trace is complete".to_owned(),
-        _ => format!("{} of {} are missing: {}", missing.len(), count(planned as usize, "part"), ranges(&missing)),
+        _ => format!("{} of {} are missing: {}", missing.len(), count(*planned as usize, "part"), ranges(missing)),
     };
     output.text(format!("shard {shard}: {done}; {rest}"))?;
     let (dir, shard) = (shown(&args.output), shard.to_string());
     let fields = json!({"dir": dir, "shard": shard, "parts": parts, "episodes": episodes, "planned": planned,
         "missing": missing});
-    output.json("shard", &fields)?;
-    Ok(manifest)
-}
-
-/// Records a whole trace with a progress bar.
-pub(super) fn record_trace<S: Policies>(
-    policy_id: &str,
-    workload_id: &str,
-    which: EpisodeArgs,
-    dir: &Path,
-    force: bool,
-    common: &Common,
-    output: &Output,
-) -> Result<Manifest> {
-    let args = RecordArgs {
-        policy: policy_id.to_owned(),
-        workload: workload_id.to_owned(),
-        output: dir.to_owned(),
-        episodes: which.episodes,
-        split: which.split,
-        shard: None,
-        force,
-    };
-    whole::<S>(&args, common, output)
-}
-
-fn whole<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Result<Manifest> {
-    let (recording, _) = record_parts::<S>(args, common, output)?;
-    match recording.manifest {
-        Some(manifest) => Ok(manifest),
-        None => bail!("{}: parts {} are missing", args.output.display(), ranges(&recording.missing)),
-    }
-}
-
-/// Records a shard with a progress bar; returns what is there then, and the number of episodes of the shard.
-fn record_parts<S: Policies>(args: &RecordArgs, common: &Common, output: &Output) -> Result<(Recording, u32)> {
-    let policy = S::open(&args.policy.parse::<Spec>()?)?;
-    let workload = open_workload::<S>(&args.workload)?;
-    let policy_id = identity(&args.policy);
-    let request = RecordRequest::<S> {
-        policy_id: &policy_id,
-        policy: &*policy,
-        workload_id: &args.workload,
-        workload: &*workload,
-        seed: common.seed,
-        split: args.split.into(),
-        episodes: args.episodes,
-        shard: args.shard.unwrap_or(Shard::WHOLE),
-        force: args.force,
-    };
-    let episodes = request.shard_episodes();
-    let bar = EpisodeBar::new(&format!("recording {}", request.split.name()), u64::from(episodes), output);
-    let result = record(&args.output, &request, &bar, &STOP);
-    let (decisions, seconds) = bar.finish();
-    tracing::info!("{decisions} decisions recorded in {seconds:.2} s");
-    match result {
-        Ok(recording) => Ok((recording, episodes)),
-        Err(RecordError::Interrupted) => Err(Interrupted.into()),
-        Err(other) => Err(other.into()),
-    }
+    output.json("shard", &fields)
 }

@@ -1,30 +1,24 @@
 //! Which kind of cluster a command is about.
 
 use super::{Common, memory};
-use crate::{level::FeatureSet, model::Student, registry::SCENARIOS, scenario::ScenarioInfo, trace::Trace};
-use anyhow::{Result, bail};
-use clap::ValueEnum;
+use crate::{
+    level::FeatureSet,
+    model::Student,
+    pipeline::{AnyScenario, PipelineError, Visit},
+    trace::Trace,
+};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
-
-/// Scenarios as values of `--scenario`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ScenarioName {
-    /// Jobs of stages on executors, as in Spark
-    Dag,
-    /// Deep-learning jobs with workers and parameter servers, as in DL2
-    Training,
-}
-
-impl ScenarioName {
-    pub(super) fn info(self) -> &'static ScenarioInfo {
-        &SCENARIOS[self as usize]
-    }
-}
 
 impl Common {
     /// The scenario that the user names, or the first one.
-    pub(super) fn scenario(&self) -> ScenarioName {
-        self.scenario.unwrap_or(ScenarioName::Dag)
+    ///
+    /// # Errors
+    ///
+    /// A program without scenarios.
+    pub(super) fn scenario(&self) -> Result<&'static dyn AnyScenario> {
+        let named = self.scenario.as_ref().and_then(|name| self.registry.find(name));
+        named.or_else(|| self.registry.iter().next()).context("no scenario is registered")
     }
 
     /// Refuses a scenario that is not the one of `what`.
@@ -34,9 +28,9 @@ impl Common {
     /// Another scenario that the user names.
     #[cfg(feature = "torch")]
     pub(super) fn require<S: crate::scenario::Scenario>(&self, what: &str) -> Result<()> {
-        match self.scenario.map(ScenarioName::info) {
-            Some(asked) if asked.name != S::INFO.name => {
-                bail!("--scenario {}: {what} is of the scenario `{}`", asked.name, S::INFO.name)
+        match &self.scenario {
+            Some(asked) if asked != S::INFO.name => {
+                bail!("--scenario {asked}: {what} is of the scenario `{}`", S::INFO.name)
             }
             _ => Ok(()),
         }
@@ -86,9 +80,9 @@ impl Common {
     ///
     /// Such a file, named.
     pub(super) fn allow(&self, path: &Path, set: &FeatureSet) -> Result<()> {
-        match self.scenario.map(ScenarioName::info) {
-            Some(asked) if asked.name != set.scenario => {
-                bail!("--scenario {}: {} is of the scenario `{}`", asked.name, path.display(), set.scenario)
+        match &self.scenario {
+            Some(asked) if *asked != set.scenario => {
+                bail!("--scenario {asked}: {} is of the scenario `{}`", path.display(), set.scenario)
             }
             _ => Ok(()),
         }
@@ -99,43 +93,17 @@ impl Common {
     /// # Errors
     ///
     /// One that this program does not have.
-    pub(super) fn scenario_of(&self, set: &FeatureSet) -> Result<ScenarioName> {
-        let found = &set.scenario;
-        let Some(&name) = ScenarioName::value_variants().iter().find(|name| name.info().name == found) else {
-            let known: Vec<&str> = SCENARIOS.iter().map(|info| info.name).collect();
-            bail!("the file is of the scenario `{found}`; this program has {}", known.join(" and "));
-        };
-        Ok(name)
+    pub(super) fn scenario_of(&self, set: &FeatureSet) -> Result<&'static dyn AnyScenario, PipelineError> {
+        self.registry.of(set)
     }
-}
 
-/// Evaluates an expression with the type `$scenario` standing for the scenario of a name.
-macro_rules! with_scenario {
-    ($name:expr, $scenario:ident => $call:expr) => {
-        match $name {
-            $crate::cli::scenario::ScenarioName::Dag => {
-                type $scenario = $crate::dag::Dag;
-                $call
-            }
-            $crate::cli::scenario::ScenarioName::Training => {
-                type $scenario = $crate::training::Training;
-                $call
-            }
-        }
-    };
-}
-pub(super) use with_scenario;
+    /// Who comes into the run directory of a student.
+    pub(super) fn visit<'a>(&self, student: &Student, command: &'a str) -> Visit<'a> {
+        Visit { scenario: self.known_scenario(&student.feature_set), seed: self.seed, command }
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_on_the_command_line_are_those_of_the_scenarios() {
-        let names: Vec<String> = ScenarioName::value_variants()
-            .iter()
-            .filter_map(|name| Some(name.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        assert!(names.iter().map(String::as_str).eq(SCENARIOS.iter().map(|info| info.name)));
+    /// The scenario of a student or trace, if this program has it: traces of others can be learned from.
+    pub(super) fn known_scenario(&self, set: &FeatureSet) -> Option<&'static dyn AnyScenario> {
+        self.registry.find(&set.scenario)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{
     Common, Verdict,
-    compare::{Contender, EpisodeArgs, WorkloadArgs, closed_loops},
+    compare::{EpisodeArgs, WorkloadArgs, closed_loops},
     output::Output,
 };
-use crate::registry::Policies;
+use crate::pipeline::{CompareParams, Contender};
 use anyhow::Result;
 use clap::Args;
 
@@ -27,11 +27,17 @@ pub(super) struct SimulateArgs {
     episodes: EpisodeArgs,
 }
 
-pub(super) fn run<S: Policies>(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let contenders: Vec<Contender<S>> =
-        args.policies.iter().map(|p| Contender::open(p, None)).collect::<Result<_>>()?;
-    for result in closed_loops(&contenders, &args.workloads.ids::<S>()?, args.episodes, common, output)?.0 {
-        output.json("closed_loop", &result)?;
+pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let scenario = common.scenario()?;
+    let params = CompareParams {
+        contenders: args.policies.iter().map(|id| Contender::named(id)).collect(),
+        workloads: args.workloads.ids(scenario.info())?,
+        seed: common.seed,
+        split: args.episodes.split.into(),
+        episodes: args.episodes.episodes,
+    };
+    for result in closed_loops(scenario, &params, output)? {
+        output.json("closed_loop", &result.closed_loop)?;
     }
     Ok(Verdict::Done)
 }

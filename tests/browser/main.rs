@@ -23,11 +23,7 @@ mod layout;
 mod page;
 
 use page::Page;
-use sched_distill::{
-    evaluator::Evaluation,
-    level::FeatureSet,
-    report::{RunInfo, write_report},
-};
+use sched_distill::{evaluator::Evaluation, level::FeatureSet, pipeline::RunInfo, report::write_report};
 use std::{error::Error, fs, path::Path, sync::OnceLock};
 use tempfile::TempDir;
 

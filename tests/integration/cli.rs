@@ -305,12 +305,18 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(dir, &fit(&["--learner", "bush"]), &["bush", "--learner"]);
     refused(dir, &fit(&["--learner", "tree,tree"]), &["without repetition"]);
     refused(dir, &fit(&["--use", "logit"]), &["`logit`", "not fitted", "tree, linear"]);
-    refused(dir, &fit(&["--learner", "logit", "--ridge=-1"]), &["ridge must be", "got -1"]);
+    for (name, params) in
+        [("below.json", r#"{"ridge": -1}"#), ("zero.json", r#"{"ridge": 0}"#), ("unknown.json", r#"{"rigde": 1}"#)]
+    {
+        fs::write(dir.join(name), params).unwrap();
+    }
+    refused(dir, &fit(&["--learner", "logit", "--params", "below.json"]), &["ridge must be", "got -1"]);
+    refused(dir, &fit(&["--params", "unknown.json"]), &["unknown.json", "`rigde`", "`ridge`"]);
+    refused(dir, &fit(&["--params", "none.json"]), &["none.json", "cannot read"]);
     refused(dir, &fit(&["--learner", "logit", "--features", "shoe_size"]), &["`shoe_size`", "distill list features"]);
-    refused(dir, &fit(&["--learner", "logit", "--interact", "shoe_size"]), &["--interact", "asterisk"]);
     let constant = fit(&["--learner", "logit", "--features", "remaining_work,jobs_in_system"]);
-    refused(dir, &constant, &["level `job`, logit", "`jobs_in_system` never differs", "--interact"]);
-    refused(dir, &fit(&["--learner", "logit", "--ridge", "0"]), &["`job`, logit", "a positive --ridge"]);
+    refused(dir, &constant, &["level `job`, logit", "`jobs_in_system` never differs", "`interactions`"]);
+    refused(dir, &fit(&["--learner", "logit", "--params", "zero.json"]), &["`job`, logit", "a positive `ridge`"]);
     refused(dir, &["simulate", "-p", "fiar"], &["did you mean `fair`"]);
     refused(dir, &["simulate", "-p", "fair", "-w", "bultin"], &["did you mean `builtin`"]);
     refused(dir, &["simulate", "-p", "srpt-fair,cup=1"], &["unknown parameter `cup`", "cap"]);

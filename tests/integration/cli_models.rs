@@ -39,7 +39,8 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     record(dir, "train", "8", "train");
     record(dir, "test", "4", "test");
     let names = "tree,linear,linear-tree,logit,pairwise-tree,linfa-trees";
-    let two = ["--interact", "remaining_work*jobs_in_system", "--use", "logit", "--max-leaves", "16"];
+    fs::write(dir.join("two.json"), r#"{"interactions": [["remaining_work", "jobs_in_system"]]}"#).unwrap();
+    let two = ["--params", "two.json", "--use", "logit", "--max-leaves", "16"];
     let args = ["fit", "train", "-o", "s.json", "--learner", names];
     let fitted = done(dir, &[&args[..], &two[..]].concat());
     let compared = done(dir, &["evaluate", "s.json", "test"]);
@@ -57,10 +58,15 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
     done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
     assert_eq!(fs::read(dir.join("s.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
-    let options = ["--engine", "histogram", "--no-rounding", "--ccp-alpha", "1e-4", "--max-leaves", "16"];
+    let params = r#"{"engine": {"histogram": {"max_bins": 255}}, "round_thresholds": false, "ccp_alpha": 1e-4, "max_leaf_nodes": 99}"#;
+    fs::write(dir.join("params.json"), params).unwrap();
+    let options = ["--params", "params.json", "--max-leaves", "16"];
     done(dir, &[&["fit", "train", "-o", "options.json"][..], &options].concat());
     done(dir, &["fit", "train", "-o", "plain.json", "--max-leaves", "16"]);
     assert_ne!(fs::read(dir.join("options.json")).unwrap(), fs::read(dir.join("plain.json")).unwrap());
+    // An option counts for more than the file.
+    let params = &Student::load(&dir.join("options.json")).unwrap().provenance.parameters;
+    assert_eq!((&params["max_leaf_nodes"], &params["ccp_alpha"]), (&16.into(), &1e-4.into()));
     let plain = Student::load(&dir.join("plain.json")).unwrap();
     for (level, more) in plain.levels.iter().zip(&student.levels) {
         assert_eq!(level.models, more.models[..2]);

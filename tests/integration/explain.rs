@@ -5,7 +5,7 @@ use sched_distill::{
     evaluator::{Evaluation, Role, Scorer},
     explainer::{ChoiceColumns, Decisions, Explanation},
     model::Student,
-    report::RunInfo,
+    pipeline::RunInfo,
     trace::Trace,
 };
 use serde::de::DeserializeOwned;

@@ -10,7 +10,7 @@ use sched_distill::{
     level::{FeatureSpec, LevelSpec, Scope, first_max},
     model::{LEAF, ScoreCandidates, Tree},
     recorder::{ChoiceLog, EpisodeId, run_episode},
-    registry::Policies as _,
+    registry::Registered as _,
     rng::{Split, Stream},
 };
 

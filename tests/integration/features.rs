@@ -5,7 +5,7 @@ use sched_distill::{
     level::{FLAG, Scope},
     policy::Policy,
     recorder::{ChoiceLog, EpisodeId, run_episode},
-    registry::Policies as _,
+    registry::Registered as _,
     rng::Split,
     simulation::Simulated,
     training::{Training, workload::TrainingWorkload},

@@ -23,7 +23,7 @@ mod torchscript_file;
 use sched_distill::{
     dag::{Dag, Probabilities, simulator::Simulator},
     policy::{Policy, PolicyError},
-    registry::Policies as _,
+    registry::Registered as _,
 };
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use sched_distill::{
         workload::{JsonWorkload, Workload},
     },
     policy::Policy,
-    registry::Policies as _,
+    registry::Registered as _,
 };
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use sched_distill::{
     dag::Dag,
     distiller::{FitParams, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
     recorder::{LabelledRollouts, Progress, RecordError},
-    registry::Policies as _,
+    registry::Registered as _,
     trace::{WhatIf, inspect},
 };
 use std::{

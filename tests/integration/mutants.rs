@@ -9,7 +9,7 @@ use flate2::{Compression, write::GzEncoder};
 use sched_distill::{
     dag::Dag,
     model::{Guard, Rule, Student},
-    registry::Policies as _,
+    registry::Registered as _,
     report,
     trace::{self, Trace},
 };

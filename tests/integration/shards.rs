@@ -11,7 +11,7 @@ use sched_distill::{
     dag::{Dag, workload::Workload},
     policy::Policy,
     recorder::{Progress, RecordError, RecordRequest, Recording, record},
-    registry::Policies as _,
+    registry::Registered as _,
     rng::Split,
     trace::{Shard, Trace, TraceError, inspect},
 };

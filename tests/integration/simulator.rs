@@ -2,7 +2,7 @@
 
 use sched_distill::{
     dag::{Dag, Decision, DecisionError, Probabilities, StageRef, simulator::Simulator, workload::Workload},
-    registry::Policies as _,
+    registry::Registered as _,
     simulation::{JobEnd, Outcome, Simulation},
     spec::Spec,
 };

@@ -7,7 +7,7 @@ use sched_distill::{
     model::{Guard, Provenance, Structure, Student},
     policy::{Policy, StudentPolicy},
     recorder::{ChoiceLog, EpisodeId, run_episode},
-    registry::Policies,
+    registry::Registered,
     rng::Split,
     simulation::{Simulated, Simulation},
     training::Training,
@@ -26,7 +26,7 @@ macro_rules! states {
 }
 
 /// Fits a student on `driver`'s decisions.
-fn student<S: Policies>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
+fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
     let tables = [Split::Train, Split::Validation].map(|split| {
         let mut log = ChoiceLog::<S>::new(driver.abstains());
         for episode in 0..3 {
@@ -45,7 +45,7 @@ fn student<S: Policies>(workload: &S::Workload, driver: &dyn Policy<S>, params: 
 }
 
 /// Students of both structures with guards, heuristics and the network that comes with the program.
-fn policies<S: Policies>(
+fn policies<S: Registered>(
     workload: &S::Workload,
     driver: &dyn Policy<S>,
     guard: &str,
@@ -63,7 +63,7 @@ fn policies<S: Policies>(
 }
 
 /// Plays episodes of `driver` and asks every policy twice, each time with a memory of its own.
-fn compare<S: Policies>(
+fn compare<S: Registered>(
     workload: &S::Workload,
     driver: &dyn Policy<S>,
     policies: &[Box<dyn Policy<S>>],
@@ -96,7 +96,7 @@ fn compare<S: Policies>(
 }
 
 /// What an episode leaves behind bears the names that the scenario declares, and costs add up to the objective.
-fn figures_are_those_declared<S: Policies>(workload: &str, policy: &str) {
+fn figures_are_those_declared<S: Registered>(workload: &str, policy: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut policy = S::open(&policy.parse().unwrap()).unwrap();
     let mut sim = S::start(&workload, S::jobs(&workload, 3), 3);

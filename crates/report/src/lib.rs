@@ -33,7 +33,6 @@ mod words;
 
 pub use decision::{CandidateView, DecisionView, decision_page};
 pub use learning_curve::{CurvePoint, LearningCurve, learning_curve};
-pub use run_dir::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo};
 
 use run_dir::RunDir;
 use sched_distill_core::model::StudentError;

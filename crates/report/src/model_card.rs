@@ -9,7 +9,10 @@ use super::{
     words::{count, interval, list, percent},
 };
 use sched_distill_core::{level::ALL_KINDS, model::ScoreCandidates};
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, FidelityRow, Role};
+use sched_distill_toolkit::{
+    evaluator::{ClosedLoop, Estimate, FidelityRow, Role},
+    pipeline::SplitInfo,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -123,7 +126,7 @@ fn making(run: &RunDir) -> Vec<String> {
         plain(&info.workload),
         info.seed
     )];
-    let split = |s: &super::SplitInfo| {
+    let split = |s: &SplitInfo| {
         format!("{} ({} episodes, {} decisions)", plain(&s.split), count(s.episodes), count(s.decisions))
     };
     if !info.splits.is_empty() {

@@ -4,13 +4,14 @@ use super::{
     Report, ReportError, augmented,
     decision::{self, DecisionView},
     departures, fidelity, holds_up, likeness, matters, model_card, rules,
-    run_dir::{RunDir, RunInfo},
+    run_dir::RunDir,
     size_front, summary,
     words::count,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use minijinja::{AutoEscape, Environment, syntax::SyntaxConfig, value::Serde};
 use sched_distill_core::model::Student;
+use sched_distill_toolkit::pipeline::RunInfo;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

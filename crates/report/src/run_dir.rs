@@ -1,91 +1,19 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
 use super::{ReportError, explanation_checks, run_checks};
-use sched_distill_core::{
-    figure::{COMPLETION_FIGURES, Figure},
-    model::Student,
-};
+use sched_distill_core::model::Student;
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
     evaluator::{Evaluation, Schedule},
     explainer::{Decisions, Explanation},
+    pipeline::{RUN_FORMAT, RunInfo},
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
 };
-
-/// Version of `run.json` that this build writes and reads.
-pub const RUN_FORMAT: u32 = 1;
-
-/// What was run, from which anybody can run it again (`run.json`). It holds no clock times, so equal runs have equal bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunInfo {
-    /// Always [`RUN_FORMAT`].
-    pub format_version: u32,
-    /// Heading of the report.
-    pub title: String,
-    /// Program and version that made the run, e.g. `sched-distill 0.1.0`.
-    pub created_by: String,
-    /// Commands that make this directory again, in order.
-    pub commands: Vec<String>,
-    /// The policy that was explained.
-    pub teacher: TeacherInfo,
-    /// Workload as named by the user.
-    pub workload: String,
-    /// What schedulers are judged by; left out where it is the mean completion time.
-    #[serde(default = "completion", skip_serializing_if = "is_completion")]
-    pub objective: Figure,
-    /// The user's seed.
-    pub seed: u64,
-    /// How much was recorded, split by split.
-    pub splits: Vec<SplitInfo>,
-    /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic form.".
-    pub notes: Vec<String>,
-}
-
-fn completion() -> Figure {
-    COMPLETION_FIGURES[0].clone()
-}
-
-fn is_completion(figure: &Figure) -> bool {
-    *figure == COMPLETION_FIGURES[0]
-}
-
-/// The policy that was explained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TeacherInfo {
-    /// Policy as named by the user.
-    pub id: String,
-    /// Files that the policy was read from; empty for built-in policies.
-    pub files: Vec<FileHash>,
-}
-
-/// A file and its content's hash.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FileHash {
-    /// Name of the file as the user gave it.
-    pub path: String,
-    /// SHA-256 of its bytes in lower-case hex.
-    pub sha256: String,
-}
-
-/// How much was recorded for one split.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SplitInfo {
-    /// `train`, `validation`, `test` or `final`.
-    pub split: String,
-    /// Episodes recorded.
-    pub episodes: u64,
-    /// Decisions recorded.
-    pub decisions: u64,
-}
 
 /// The files of a run directory that a report draws from.
 pub(super) struct RunDir {

@@ -2,8 +2,9 @@
 
 use super::{RunArgs, ramp, train};
 use crate::{
-    cli::{Common, Verdict, compare::open_workload, output::Output},
+    cli::{Common, Verdict, output::Output},
     dag::Dag,
+    registry::Registered as _,
     trainer::decima::{Algorithm, DecimaParams, DecimaTrainee, Returns, layout, random},
 };
 use anyhow::Result;
@@ -108,7 +109,7 @@ pub(super) fn run(args: &DecimaArgs, common: &Common, output: &mut Output) -> Re
     common.require::<Dag>("decima")?;
     let params = args.params(common.seed);
     params.check()?;
-    let workloads = args.run.workload.iter().map(|text| open_workload::<Dag>(text)).collect::<Result<Vec<_>>>()?;
+    let workloads = args.run.workload.iter().map(|text| Dag::entry().workload(text)).collect::<Result<Vec<_>, _>>()?;
     let lessons = args.run.lessons()?;
     let begin = args.run.init(layout(), || random(common.seed))?;
     let mut plan = args.run.plan::<Dag>("decima", &workloads, &begin)?;

@@ -2,7 +2,8 @@
 
 use super::{RunArgs, ramp, train};
 use crate::{
-    cli::{Common, Verdict, compare::open_workload, output::Output},
+    cli::{Common, Verdict, output::Output},
+    registry::Registered as _,
     trainer::dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
     training::{
         Training,
@@ -131,7 +132,8 @@ pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Resul
     common.require::<Training>("dl2")?;
     let params = args.params(common.seed);
     params.check()?;
-    let workloads = args.run.workload.iter().map(|text| open_workload::<Training>(text)).collect::<Result<Vec<_>>>()?;
+    let workloads =
+        args.run.workload.iter().map(|text| Training::entry().workload(text)).collect::<Result<Vec<_>, _>>()?;
     let shape = args.shape(workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1))?;
     let lessons = args.run.lessons()?;
     let begin = args.run.init(layout(shape), || random(shape, common.seed))?;

@@ -10,7 +10,7 @@ use crate::{
     network::Tensors,
     policy::Policy,
     recorder::{policy_source, workload_source},
-    registry::Policies,
+    registry::Registered,
     spec::Spec,
     trainer::{
         Checkpoint, Device, End, Judge, Layout, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
@@ -153,12 +153,12 @@ impl RunArgs {
         }
     }
 
-    fn reference<S: Policies>(&self) -> &str {
-        self.reference.as_deref().unwrap_or(S::BASELINES[0])
+    fn reference<S: Registered>(&self) -> &str {
+        self.reference.as_deref().unwrap_or(S::entry().baselines[0])
     }
 
     /// Opens what a warm start learns from: a folder is a trace, anything else a policy.
-    fn lessons<S: Policies>(&self) -> Result<Option<Lessons<S>>> {
+    fn lessons<S: Registered>(&self) -> Result<Option<Lessons<S>>> {
         let Some(text) = &self.warm_start else { return Ok(None) };
         Ok(Some(match Path::new(text).is_dir() {
             true => Lessons::Trace(RecordedLessons::open(Path::new(text))?),
@@ -175,7 +175,7 @@ impl RunArgs {
     }
 
     /// What makes this training this one, with the hashes of all files.
-    fn plan<S: Policies>(&self, network: &str, workloads: &[Box<S::Workload>], begin: &Weights) -> Result<Value> {
+    fn plan<S: Registered>(&self, network: &str, workloads: &[Box<S::Workload>], begin: &Weights) -> Result<Value> {
         let named = self.workload.iter().zip(workloads);
         let sources =
             named.map(|(text, workload)| workload_source::<S>(text, workload)).collect::<Result<Vec<_>, _>>()?;
@@ -212,7 +212,7 @@ fn train<L: Trainee>(
     output: &mut Output,
 ) -> Result<Verdict>
 where
-    L::Scenario: Policies,
+    L::Scenario: Registered,
 {
     let layout = begin.layout().clone();
     let checkpoint = prepare(args, &plan, &layout)?.unwrap_or_else(|| Checkpoint::new(begin));
@@ -221,7 +221,8 @@ where
     }
     let before: f64 = checkpoint.seconds.iter().sum();
     let schedule = trainee.schedule();
-    let bar = TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output);
+    let bar =
+        TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output.notes());
     let name = args.reference::<L::Scenario>();
     let reference: Box<dyn Policy<L::Scenario>> = L::Scenario::open(&name.parse::<Spec>()?)?;
     let stopped = |e: TrainError| match e {

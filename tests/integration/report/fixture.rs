@@ -9,7 +9,7 @@ use sched_distill::{
     },
     figure::COMPLETION_FIGURES,
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
-    report::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
+    pipeline::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
     rng::Stream,
 };
 use serde_json::{Value, json};

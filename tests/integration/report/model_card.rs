@@ -7,7 +7,8 @@ use super::{
 use sched_distill::{
     evaluator::{Evaluation, Role},
     model::Student,
-    report::{RunInfo, write_report},
+    pipeline::RunInfo,
+    report::write_report,
 };
 use serde_json::{Map, Value, json};
 use std::{error::Error, fs, path::Path};

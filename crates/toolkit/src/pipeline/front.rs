@@ -1,11 +1,15 @@
 //! How much fidelity a given size buys, and which models give it.
 
-use super::{Caller, PipelineError, SizeChoice, provenance, tables};
+use super::{AnyScenario, Caller, CompareParams, Contender, PipelineError, SizeChoice, provenance, tables};
 use crate::{
-    distiller::{FitParams, FrontModel, Gate, assemble, best_within, front_models, smallest_passing},
+    distiller::{
+        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, SizeFront, assemble, best_within,
+        front_models, smallest_passing,
+    },
+    evaluator::{Estimate, Role},
     trace::{LevelTable, Trace},
 };
-use sched_distill_core::model::Student;
+use sched_distill_core::{model::Student, rng::Split};
 
 /// Largest total size unless another one is asked for.
 pub const MAX_SIZE: usize = 64;
@@ -122,6 +126,131 @@ impl Front {
     pub fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
         let models: Vec<(&str, &FrontModel)> = self.chosen(chosen).collect();
         assemble((&trace.manifest).into(), &models, params, provenance(trace))
+    }
+}
+
+/// What is fitted and combined for a front.
+#[derive(Clone, Debug)]
+pub struct FrontParams {
+    /// How models are fitted; every learner is tried at many sizes.
+    pub fit: FitParams,
+    /// Largest size over all levels.
+    pub most: usize,
+    /// The figure that decides.
+    pub by: By,
+    /// Whether, and how, the students of all sizes schedule.
+    pub closed_loop: Option<FrontLoop>,
+}
+
+/// How the students of a front schedule, on validation seeds.
+#[derive(Clone, Debug)]
+pub struct FrontLoop {
+    /// The teacher that they are compared with, as a spec.
+    pub teacher: String,
+    /// The workload, as a spec.
+    pub workload: String,
+    /// Seed of the episodes.
+    pub seed: u64,
+    /// How many.
+    pub episodes: u32,
+}
+
+/// The best student of a total size.
+#[derive(Clone, Debug)]
+pub struct SizedStudent {
+    /// The size that it may have at most.
+    pub most: usize,
+    /// The place of each level's model in [`Front::levels`].
+    pub chosen: Vec<usize>,
+    /// The student.
+    pub student: Student,
+    /// Its objective against the teacher's; `None` if it stalled or did not run.
+    pub to_teacher: Option<Estimate>,
+}
+
+/// Fits models of many sizes and combines them into the best student of every total size that is a power of two, and of the largest.
+///
+/// # Errors
+///
+/// As of [`super::fit`] and [`super::compare`]; a figure that no combination has.
+pub fn front(
+    scenario: Option<&dyn AnyScenario>,
+    trace: &Trace,
+    validation: Option<&Trace>,
+    params: &FrontParams,
+    caller: Caller<'_>,
+) -> Result<(Front, Vec<SizedStudent>), PipelineError> {
+    let front = Front::fit(trace, validation, &params.fit, params.most, caller)?;
+    let mut sized: Vec<SizedStudent> = Vec::new();
+    let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < params.most).chain([params.most]);
+    for most in ladder.filter(|&n| n >= front.levels.len()) {
+        let Some(chosen) = best_within(&front.named(), most, params.by, &[]) else { continue };
+        if sized.last().is_none_or(|last| last.chosen != chosen) {
+            let student = front.student(trace, &chosen, &params.fit);
+            sized.push(SizedStudent { most, chosen, student, to_teacher: None });
+        }
+    }
+    if sized.is_empty() {
+        return Err(PipelineError::NoCombination(params.by.name()));
+    }
+    if let Some(closed_loop) = &params.closed_loop {
+        schedule(scenario, &mut sized, closed_loop, caller)?;
+    }
+    Ok((front, sized))
+}
+
+/// Lets the students of all sizes schedule, beside their teacher.
+fn schedule(
+    scenario: Option<&dyn AnyScenario>,
+    sized: &mut [SizedStudent],
+    closed_loop: &FrontLoop,
+    caller: Caller<'_>,
+) -> Result<(), PipelineError> {
+    let none = || PipelineError::UnknownScenario {
+        found: sized[0].student.feature_set.scenario.clone(),
+        known: "none".to_owned(),
+    };
+    let scenario = scenario.ok_or_else(none)?;
+    let name = |s: &SizedStudent| format!("size {}", s.most);
+    let teacher = Contender::Named { id: closed_loop.teacher.clone(), role: Some(Role::Teacher) };
+    let students = sized.iter().map(|s| Contender::Student { id: name(s), student: &s.student });
+    let params = CompareParams {
+        contenders: [teacher].into_iter().chain(students).collect(),
+        workloads: vec![closed_loop.workload.clone()],
+        seed: closed_loop.seed,
+        split: Split::Validation,
+        episodes: closed_loop.episodes,
+    };
+    let mut found = Vec::new();
+    scenario.compare(&params, &mut |result| found.push(result.clone()), caller)?;
+    for result in found {
+        sized.iter_mut().for_each(|s| s.to_teacher = result.paired(&name(s), &closed_loop.teacher));
+    }
+    Ok(())
+}
+
+impl Front {
+    /// The front as the file `front.json`; `file` says where a student stands.
+    #[must_use]
+    pub fn to_file(
+        &self,
+        trace: &Trace,
+        by: By,
+        sized: &[SizedStudent],
+        file: impl Fn(&SizedStudent) -> String,
+    ) -> SizeFront {
+        let total = |s: &SizedStudent| FrontTotal {
+            size: s.student.size(),
+            student: file(s),
+            models: self.chosen(&s.chosen).map(|(level, model)| FrontChoice::new(level, model)).collect(),
+            to_teacher: s.to_teacher,
+        };
+        SizeFront {
+            trace: trace.hash.clone(),
+            by,
+            levels: self.levels.iter().map(|(level, models)| FrontLevel::new(level, models, by)).collect(),
+            totals: sized.iter().map(total).collect(),
+        }
     }
 }
 

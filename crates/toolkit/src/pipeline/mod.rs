@@ -1,23 +1,52 @@
 //! The steps from a recording to a report as functions: plain parameters, typed results, one way to show progress and one to
 //! stop. The command line parses, calls them and prints.
 
+mod augment;
+mod compare;
+mod edit;
+mod entry;
+mod error;
+mod evaluate;
+mod exceptions;
+mod explain;
+mod files;
 mod fit;
 mod front;
+mod identify;
+mod loops;
+mod measure;
+mod record;
+mod registry;
+mod rules;
+mod run_dir;
+mod stability;
 mod tables;
 
+pub use augment::{AugmentRequest, Augmented, Hear, augment};
+pub use compare::{CompareParams, Comparison, Contender, compare, with_edge_cases};
+pub use edit::{FidelityChange, agreement_of, fidelity_change};
+pub use entry::{Entry, OpenPolicy};
+pub use error::PipelineError;
+pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, evaluate};
+pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};
+pub use explain::{ExplainParams, OneChoice, explain, explain_choice};
 pub use fit::{FitPlan, Fitted, SizeChoice, fit};
-pub use front::{Front, MAX_SIZE};
+pub use front::{Front, FrontLoop, FrontParams, MAX_SIZE, SizedStudent, front};
+pub use identify::{Identities, Identity, InRegime, identify, regime_of};
+pub use loops::{LoopParams, run_loop};
+pub use measure::{MeasureParams, Measured, measure, whole_decisions};
+pub use record::{RecordParams, record};
+pub use registry::{AnyScenario, Registry};
+pub use rules::{KnownRule, known_rules};
+pub use run_dir::{FileHash, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line};
+pub use stability::{Resampling, resampled};
 pub use tables::{provenance, tables};
 
-use crate::{distiller::FitError, trace::TraceError};
-use sched_distill_core::rng::Split;
-use std::{
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use crate::recorder::Progress;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Is told what goes on. Every method may do nothing, as those of `()` do.
-pub trait Watch: Sync {
+pub trait Watch: Progress {
     /// A line for people.
     fn note(&self, _line: &str) {}
 
@@ -26,6 +55,12 @@ pub trait Watch: Sync {
 
     /// One of the steps begins; the one before is done.
     fn step(&self, _what: &str) {}
+
+    /// So many episodes follow, each of which is told by [`Progress::episode`].
+    fn episodes(&self, _what: &str, _count: u64) {}
+
+    /// The steps or episodes are done.
+    fn done(&self) {}
 }
 
 impl Watch for () {}
@@ -51,85 +86,6 @@ impl Caller<'_> {
     }
 }
 
-/// Why a step has no result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PipelineError {
-    /// The caller wanted it to end.
-    #[error("interrupted")]
-    Interrupted,
-    /// A trace cannot be read.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// A parameter that no fit can have.
-    #[error(transparent)]
-    Params(FitError),
-    /// A fit failed.
-    #[error("{}: cannot fit", trace.display())]
-    Fit {
-        /// Directory of the trace.
-        trace: PathBuf,
-        /// The cause.
-        #[source]
-        source: FitError,
-    },
-    /// Traces that do not belong together.
-    #[error("the validation trace has other features than the training trace: {0}")]
-    OtherFeatures(String),
-    /// Models would be chosen on what they were fitted on.
-    #[error("the validation trace has the same episodes as the training trace; record another split ({} was recorded)", .0.name())]
-    SameEpisodes(Split),
-    /// Nothing is left to choose on.
-    #[error("one episode cannot be divided into training and validation; record more, or give a validation trace")]
-    OneEpisode,
-    /// Too little for one model per level.
-    #[error("a size of {most} is too small: {levels} levels need a size of at least 1 each")]
-    TooSmall {
-        /// The size that was allowed.
-        most: usize,
-        /// Number of levels.
-        levels: usize,
-    },
-    /// A level is left without a model.
-    #[error("level `{0}`: none of the learners found a model; add the learner `tree`")]
-    NoModel(String),
-    /// A demand on choices that there are none of.
-    #[error("no choices of level `{level}`, kind `{kind}`; levels are {levels}, kinds {kinds}")]
-    NoSuchChoices {
-        /// Level that was named.
-        level: String,
-        /// Kind that was named.
-        kind: String,
-        /// Levels that there are.
-        levels: String,
-        /// Kinds that there are.
-        kinds: String,
-    },
-    /// Models are to be chosen by a figure that none of them has.
-    #[error(
-        "no model of level `{level}` has the figure {figure}, which needs a teacher with probabilities; choose top1 or top3"
-    )]
-    NoFigure {
-        /// Level.
-        level: String,
-        /// The figure.
-        figure: &'static str,
-    },
-    /// A demand that no model meets.
-    #[error("{demand} is out of reach: the best of all sizes is {best}; lower it, or raise the size (--max-size)")]
-    OutOfReach {
-        /// The demand, e.g. `job/free/top1=0.9`.
-        demand: String,
-        /// What the best model comes to.
-        best: String,
-    },
-    /// Demands that can be met, but not within the size.
-    #[error(
-        "no models of total size {0} or less meet all demands and have a figure to go by; allow a larger size (--max-size)"
-    )]
-    NoneWithin(usize),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +94,7 @@ mod tests {
         recorder::{RecordRequest, record},
         trace::{Shard, Trace},
     };
+    use sched_distill_core::rng::Split;
     use sched_distill_dag::{policies, workload};
     use std::{path::Path, sync::Mutex};
 
@@ -165,6 +122,10 @@ mod tests {
         lines: Mutex<Vec<String>>,
         stop: AtomicBool,
         patience: usize,
+    }
+
+    impl Progress for Told {
+        fn episode(&self, _: u64) {}
     }
 
     impl Watch for Told {

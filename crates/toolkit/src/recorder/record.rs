@@ -68,6 +68,8 @@ impl<S: Simulated> RecordRequest<'_, S> {
 pub struct Recording {
     /// Numbers of the parts of the shard, all of them done.
     pub parts: Vec<u32>,
+    /// Number of episodes of the shard.
+    pub episodes: u32,
     /// Number of parts of the whole trace.
     pub planned: u32,
     /// Numbers of the parts that other shards have yet to record. Whether those that are there are sound is looked at only
@@ -189,7 +191,7 @@ pub(super) fn record_driven<S: Simulated>(
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(Recording { parts, planned, missing, manifest })
+    Ok(Recording { parts, episodes: request.shard_episodes(), planned, missing, manifest })
 }
 
 fn record_part<S: Simulated>(

@@ -194,17 +194,19 @@ impl LogitError {
                 let list: Vec<String> = terms.iter().map(|t| name(t)).collect();
                 let (never, it) = if list.len() == 1 { ("never differs", "it") } else { ("never differ", "them") };
                 let remedy = match terms.iter().all(|t| t.len() == 1) {
-                    true => format!("leave {it} out, or multiply {it} by a feature that differs (--interact A*B)"),
+                    true => format!(
+                        "leave {it} out, or multiply {it} by a feature that differs (`interactions` of the parameters)"
+                    ),
                     false => "multiply by a feature that differs".to_owned(),
                 };
                 format!("{} {never} within a choice and so cannot be judged: {remedy}", list.join(", "))
             }
             Self::Singular { term } => {
-                format!("{} is a combination of other features: leave it out, or give a positive --ridge", name(term))
+                format!("{} is a combination of other features: leave it out, or give a positive `ridge`", name(term))
             }
             Self::Separable => {
                 "no finite coefficients are best, because the features tell the teacher's choices perfectly: give a \
-                 positive --ridge"
+                 positive `ridge`"
                     .to_owned()
             }
             Self::NotFinite { row, column, value } => {

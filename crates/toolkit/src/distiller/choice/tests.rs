@@ -172,7 +172,7 @@ fn what_never_differs_within_a_choice_is_named_or_left_out_or_enters_by_a_produc
     let refused = fit_logit(&set.data(), &params).unwrap_err();
     assert_eq!(refused.to_string(), "feature 1 never differs within a choice and so cannot be judged");
     let words = refused.named(&["work", "load"]);
-    assert!(words.contains("`load`") && words.contains("--interact"), "{words}");
+    assert!(words.contains("`load`") && words.contains("`interactions`"), "{words}");
     let left_out = set.fit(&params.clone().constant(Constant::LeaveOut));
     assert_eq!((left_out.coefficient[1], left_out.sd[1]), (0.0, 0.0));
     let fit = set.fit(&params.clone().columns(vec![0]).interactions(vec![[0, 1]]));

@@ -1,0 +1,159 @@
+//! A search for a student that schedules better.
+
+use super::{
+    Caller, Contender, Entry, PipelineError,
+    compare::{Which, on_workload, ready},
+    files::{remove, write_json},
+};
+use crate::{
+    augment::{Arena, AugmentParams, Repertoire, Step, augment as search},
+    evaluator::ClosedLoop,
+};
+use sched_distill_core::{file, level::sha256_hex, model::Student, rng::Split, simulation::Simulated};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// How a better student is searched for, and what it is compared with in the end.
+#[derive(Clone, Debug)]
+pub struct AugmentRequest {
+    /// What the search may spend and try.
+    pub search: AugmentParams,
+    /// Workloads that its episodes go round, as specs. Naming one twice gives it more turns, and one comparison.
+    pub workloads: Vec<String>,
+    /// Policies of the comparison, ahead of the student before and after.
+    pub others: Vec<Contender<'static>>,
+    /// Test episodes of the comparison.
+    pub episodes: u32,
+    /// Seed of the episodes.
+    pub seed: u64,
+    /// Folder for the student, the steps and the journal.
+    pub dir: PathBuf,
+    /// Whether to begin anew where the folder holds another search.
+    pub force: bool,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Augmented {
+    /// The best student, with the evidence for each of its edits.
+    pub student: Student,
+    /// The steps that came to validation.
+    pub steps: Vec<Step>,
+    /// The comparison on test episodes, workload by workload.
+    pub closed_loops: Vec<ClosedLoop>,
+}
+
+/// What is heard of a search as it goes on.
+pub trait Hear {
+    /// A step came to validation.
+    fn step(&mut self, _step: &Step) {}
+
+    /// The search has ended; the comparison follows.
+    fn found(&mut self, _student: &Student) {}
+
+    /// Students and policies were compared on a workload.
+    fn compared(&mut self, _comparison: &ClosedLoop) {}
+}
+
+impl Hear for () {}
+
+/// Searches guards, patches and numbers that make a student schedule better, and compares what was found with what there was.
+/// What takes part in the end is opened first, so that a mistake does not show after the search. What was run is kept in the folder:
+/// the same call goes on from there.
+///
+/// # Errors
+///
+/// Parameters out of range, a policy or workload that cannot be opened, a folder that cannot be written or holds another search, a
+/// failing episode.
+pub fn augment<S: Simulated>(
+    scenario: &Entry<S>,
+    student: &Student,
+    request: &AugmentRequest,
+    hear: &mut dyn Hear,
+    caller: Caller<'_>,
+) -> Result<Augmented, PipelineError> {
+    request.search.check(student)?;
+    let mut contenders = ready(scenario, &request.others)?;
+    let ids = &request.workloads;
+    let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| scenario.workload(id)).collect::<Result<_, _>>()?;
+    prepare(&request.dir, &plan::<S>(student, &workloads, request)?, request.force)?;
+
+    let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
+    caller.watch.episodes("searching", request.search.budget);
+    let journal = request.dir.join("evaluations.jsonl");
+    let mut arena = Arena::<S>::new(&workloads, request.seed, caller.watch, caller.stop).with_journal(&journal)?;
+    let found = search(&mut arena, student, &repertoire, &request.search, &mut |step| hear.step(step))?;
+    arena.finish()?;
+    caller.watch.done();
+    let (augmented, steps) = found;
+    augmented.save(&request.dir.join("student.json"))?;
+    write_json(&request.dir.join("steps.json"), &steps)?;
+    hear.found(&augmented);
+
+    let named = |id: &str, student| Contender::Student { id: id.to_owned(), student };
+    contenders.extend(ready(scenario, &[named("before", student), named("augmented", &augmented)])?);
+    let which = Which { seed: request.seed, split: Split::Test, episodes: request.episodes };
+    let mut closed_loops = Vec::new();
+    for (i, (id, workload)) in ids.iter().zip(&workloads).enumerate() {
+        if !ids[..i].contains(id) {
+            let compared = on_workload(scenario, &contenders, (id, workload), which, caller)?.closed_loop;
+            hear.compared(&compared);
+            closed_loops.push(compared);
+        }
+    }
+    Ok(Augmented { student: augmented, steps, closed_loops })
+}
+
+/// What a search's results depend on.
+fn plan<S: Simulated>(
+    student: &Student,
+    workloads: &[Box<S::Workload>],
+    request: &AugmentRequest,
+) -> Result<Value, PipelineError> {
+    let hash = |path: PathBuf| {
+        let bytes = std::fs::read(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
+        Ok((path.display().to_string(), sha256_hex(&bytes)))
+    };
+    let files: BTreeMap<String, String> =
+        workloads.iter().flat_map(|w| S::workload_files(w)).map(hash).collect::<Result<_, PipelineError>>()?;
+    Ok(json!({
+        "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": request.workloads, "files": files,
+        "params": request.search, "seed": request.seed,
+    }))
+}
+
+/// Makes the folder ready: a journal belongs to one search.
+fn prepare(dir: &Path, plan: &Value, force: bool) -> Result<(), PipelineError> {
+    let path = dir.join("plan.json");
+    let text = format!("{plan:#}\n");
+    match std::fs::read_to_string(&path) {
+        Ok(found) if found == text && !force => return Ok(()),
+        Ok(_) if !force => return Err(PipelineError::OtherSearch(dir.to_owned())),
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            return Err(PipelineError::Read { path, source });
+        }
+        _ => {}
+    }
+    for old in ["evaluations.jsonl", "student.json", "steps.json"] {
+        remove(&dir.join(old))?;
+    }
+    file::write(&path, text.as_bytes()).map_err(|source| PipelineError::Write { path, source })
+}
+
+/// The share of a student's decisions on its own episodes that others would take differently, other by other.
+pub(super) fn departures<S: Simulated>(
+    scenario: &Entry<S>,
+    student: &Student,
+    other: &Student,
+    workload: &str,
+    (seed, split, episodes): (u64, Split, u32),
+    caller: Caller<'_>,
+) -> Result<f64, PipelineError> {
+    let workload = scenario.workload(workload)?;
+    let arena = Arena::<S>::new(std::slice::from_ref(&workload), seed, &(), caller.stop);
+    let shares = arena.departures(student, &[other], split, 0..episodes)?;
+    Ok(shares[0])
+}

@@ -1,0 +1,223 @@
+//! Policies that schedule the same episodes with the same luck.
+
+use super::{Caller, Entry, PipelineError};
+use crate::{
+    evaluator::{ClosedLoop, EpisodeFigures, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor},
+    recorder::{EpisodeRun, Episodes, rollouts},
+};
+use sched_distill_core::{
+    model::Student,
+    policy::{Policy, Sort, StudentPolicy},
+    rng::{Split, episode_seed},
+    scenario::ScenarioInfo,
+    simulation::Simulated,
+    spec::Spec,
+};
+
+/// A policy that takes part.
+#[derive(Clone, Debug)]
+pub enum Contender<'a> {
+    /// A policy by its spec. Without a role networks count as teachers, students as students, all others as heuristics.
+    Named {
+        /// The spec, under which it is listed.
+        id: String,
+        /// What it takes part as.
+        role: Option<Role>,
+    },
+    /// A student in memory.
+    Student {
+        /// What it is listed as.
+        id: String,
+        /// The student.
+        student: &'a Student,
+    },
+}
+
+impl Contender<'_> {
+    /// A policy by its spec, with the role that such policies have.
+    #[must_use]
+    pub fn named(id: &str) -> Self {
+        Self::Named { id: id.to_owned(), role: None }
+    }
+
+    /// What it is listed as.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Named { id, .. } | Self::Student { id, .. } => id,
+        }
+    }
+}
+
+/// Who schedules what.
+#[derive(Clone, Debug)]
+pub struct CompareParams<'a> {
+    /// The policies; all are compared with the first one, and with the scenario's first baseline if it takes part.
+    pub contenders: Vec<Contender<'a>>,
+    /// Workloads, as specs.
+    pub workloads: Vec<String>,
+    /// Seed of episodes and intervals.
+    pub seed: u64,
+    /// What the episodes are for.
+    pub split: Split,
+    /// How many, of every workload.
+    pub episodes: u32,
+}
+
+/// A comparison on one workload, and the schedules of its first episode, contender by contender.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Figures and how they compare.
+    pub closed_loop: ClosedLoop,
+    /// Schedules.
+    pub schedules: Vec<Schedule>,
+}
+
+/// A contender that is ready to schedule.
+pub(super) struct Ready<S: Simulated> {
+    id: String,
+    role: Role,
+    policy: Box<dyn Policy<S>>,
+}
+
+/// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison as soon as
+/// it is there.
+///
+/// # Errors
+///
+/// A policy or workload that cannot be opened or is named twice, a failing episode.
+pub fn compare<S: Simulated>(
+    scenario: &Entry<S>,
+    params: &CompareParams<'_>,
+    each: &mut dyn FnMut(&ClosedLoop),
+    caller: Caller<'_>,
+) -> Result<Vec<Comparison>, PipelineError> {
+    let contenders = ready(scenario, &params.contenders)?;
+    let workloads: Vec<Box<S::Workload>> =
+        params.workloads.iter().map(|id| scenario.workload(id)).collect::<Result<_, _>>()?;
+    let which = Which { seed: params.seed, split: params.split, episodes: params.episodes };
+    let mut compared = Vec::new();
+    for (id, workload) in params.workloads.iter().zip(&workloads) {
+        let comparison = on_workload(scenario, &contenders, (id, workload), which, caller)?;
+        each(&comparison.closed_loop);
+        compared.push(comparison);
+    }
+    Ok(compared)
+}
+
+/// Opens contenders, each of which may take part once.
+pub(super) fn ready<S: Simulated>(
+    scenario: &Entry<S>,
+    contenders: &[Contender<'_>],
+) -> Result<Vec<Ready<S>>, PipelineError> {
+    let mut names: Vec<&str> = contenders.iter().map(Contender::id).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|w| w[0] == w[1]) {
+        Some(twice) => Err(PipelineError::PolicyTwice(twice[0].to_owned())),
+        None => contenders.iter().map(|contender| open(scenario, contender)).collect(),
+    }
+}
+
+fn open<S: Simulated>(scenario: &Entry<S>, contender: &Contender<'_>) -> Result<Ready<S>, PipelineError> {
+    let id = contender.id().to_owned();
+    Ok(match contender {
+        Contender::Named { role, .. } => {
+            let spec: Spec = id.parse()?;
+            let usual = match scenario.sort_of(&spec.name) {
+                Some(Sort::Network) => Role::Teacher,
+                Some(Sort::Student) => Role::Student,
+                _ => Role::Heuristic,
+            };
+            Ready { id, role: role.unwrap_or(usual), policy: (scenario.open)(&spec)? }
+        }
+        Contender::Student { student, .. } => {
+            let policy = Box::new(StudentPolicy::new(student, id.as_ref(), None)?);
+            Ready { id, role: Role::Student, policy }
+        }
+    })
+}
+
+/// Which episodes.
+#[derive(Clone, Copy)]
+pub(super) struct Which {
+    pub(super) seed: u64,
+    pub(super) split: Split,
+    pub(super) episodes: u32,
+}
+
+/// Lets contenders schedule the same episodes of one workload.
+pub(super) fn on_workload<S: Simulated>(
+    scenario: &Entry<S>,
+    contenders: &[Ready<S>],
+    (workload_id, workload): (&str, &S::Workload),
+    Which { seed, split, episodes: count }: Which,
+    caller: Caller<'_>,
+) -> Result<Comparison, PipelineError> {
+    let mut policies: Vec<(String, Role, Vec<EpisodeFigures>)> = Vec::new();
+    let mut schedules = Vec::new();
+    for contender in contenders {
+        caller.watch.episodes(&contender.id, u64::from(count));
+        let episodes = Episodes { seed, split, count, timelines: 1 };
+        let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
+        caller.watch.done();
+        schedules.extend(runs.first().map(|run| schedule(contender, run)));
+        policies.push((contender.id.clone(), contender.role, runs.iter().map(EpisodeRun::figures).collect()));
+    }
+    let mut baselines: Vec<String> = contenders.first().map(|c| c.id.clone()).into_iter().collect();
+    let yardstick = scenario.baselines.first().copied().unwrap_or_default();
+    if contenders.iter().skip(1).any(|c| c.id == yardstick) {
+        baselines.push(yardstick.to_owned());
+    }
+    let runs = Runs { workload: workload_id, split: split.name(), figures: S::INFO.figures, policies: &policies };
+    let mut closed_loop = compare_runs(runs, &baselines, seed);
+    let seeds = (0..count).map(|episode| episode_seed(seed, split, u64::from(episode)));
+    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(workload, &S::jobs(workload, seed))).collect();
+    if let (Some(floors), Some(first)) = (floors, closed_loop.policies.first()) {
+        closed_loop.floor = floor(&floors, S::INFO.objective().compared, &first.episode_objective, seed);
+    }
+    Ok(Comparison { closed_loop, schedules })
+}
+
+fn schedule<S: Simulated>(contender: &Ready<S>, run: &EpisodeRun) -> Schedule {
+    let completion = run.outcome.jobs.iter().map(|end| end.completion_ms());
+    Schedule {
+        policy: contender.id.clone(),
+        role: contender.role,
+        episode: run.episode,
+        lanes: run.lanes,
+        lane: S::INFO.lane.to_owned(),
+        part: S::INFO.part.to_owned(),
+        parts: S::INFO.parts.iter().map(|&part| part.to_owned()).collect(),
+        runs: run
+            .timeline
+            .iter()
+            .map(|r| ScheduleRun { lane: r.lane, item: r.job, part: r.part, start_ms: r.start_ms, end_ms: r.end_ms })
+            .collect(),
+        items: run.arrivals_ms.iter().copied().zip(completion).collect(),
+    }
+}
+
+/// Workloads, each followed by its edge cases.
+///
+/// # Errors
+///
+/// A workload that has none, or is one.
+pub fn with_edge_cases(scenario: &ScenarioInfo, workloads: &[String]) -> Result<Vec<String>, PipelineError> {
+    let mut all = Vec::new();
+    for id in workloads {
+        let mut spec: Spec = id.parse()?;
+        let known: Vec<&str> = scenario.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+        if !known.contains(&spec.name.as_str()) || spec.params.contains_key("edge") {
+            return Err(PipelineError::Refused(match known[..] {
+                [] => format!("--edge-cases: the scenario {} has none", scenario.name),
+                _ => format!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
+            }));
+        }
+        all.push(id.clone());
+        for (case, _) in scenario.edge_cases {
+            spec.params.insert("edge".to_owned(), (*case).to_owned());
+            all.push(spec.to_string());
+        }
+    }
+    Ok(all)
+}

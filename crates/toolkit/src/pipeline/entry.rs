@@ -1,0 +1,49 @@
+//! A scenario as it is registered: with its policies by name.
+
+use super::PipelineError;
+use sched_distill_core::{
+    policy::{Policy, PolicyError, PolicyInfo, Sort},
+    simulation::Simulated,
+    spec::Spec,
+};
+
+/// A scenario with its policies by name: one entry of the [`Registry`](super::Registry).
+pub struct Entry<S: Simulated> {
+    /// The policy to explain where the user names none.
+    pub teacher: &'static str,
+    /// Heuristics to compare it with; the first is the one that all others are measured against.
+    pub baselines: &'static [&'static str],
+    /// All policies.
+    pub policies: fn() -> Vec<PolicyInfo>,
+    /// Opens the policy that a spec names, or says why it cannot.
+    pub open: OpenPolicy<S>,
+}
+
+/// Opens the policy that a spec names.
+pub type OpenPolicy<S> = fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>;
+
+impl<S: Simulated> Entry<S> {
+    /// Opens a policy by its spec as text.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn policy(&self, id: &str) -> Result<Box<dyn Policy<S>>, PipelineError> {
+        Ok((self.open)(&id.parse::<Spec>()?)?)
+    }
+
+    /// Opens a workload by its spec as text.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn workload(&self, id: &str) -> Result<Box<S::Workload>, PipelineError> {
+        Ok(S::open_workload(&id.parse::<Spec>()?)?)
+    }
+
+    /// The sort of the policies of that name; `None` if there are none.
+    #[must_use]
+    pub fn sort_of(&self, name: &str) -> Option<Sort> {
+        (self.policies)().iter().find(|p| p.name == name).map(|p| p.sort)
+    }
+}

@@ -1,0 +1,212 @@
+//! Which scenarios there are, as a value that the steps and the program take.
+
+use super::{
+    AugmentRequest, Augmented, Caller, CompareParams, Comparison, Entry, Hear, LoopParams, PipelineError, RecordParams,
+    augment, compare, record, run_loop,
+};
+use crate::{
+    distiller::{IterationResult, LoopResult},
+    evaluator::ClosedLoop,
+    recorder::Recording,
+};
+use sched_distill_core::{
+    level::FeatureSet,
+    model::Student,
+    policy::{PolicyInfo, Sort},
+    rng::Split,
+    scenario::ScenarioInfo,
+    simulation::Simulated,
+};
+
+/// A registered scenario, whatever its types: the steps that need a simulator. [`Entry`] is one.
+pub trait AnyScenario: Sync {
+    /// Names, levels, figures, and what there is for searches.
+    fn info(&self) -> &'static ScenarioInfo;
+
+    /// The policy to explain where the user names none.
+    fn teacher(&self) -> &'static str;
+
+    /// Heuristics to compare it with; the first is the one that all others are measured against.
+    fn baselines(&self) -> &'static [&'static str];
+
+    /// All policies.
+    fn policies(&self) -> Vec<PolicyInfo>;
+
+    /// The sort of the policies of that name; `None` if there are none.
+    fn sort_of(&self, name: &str) -> Option<Sort> {
+        self.policies().iter().find(|p| p.name == name).map(|p| p.sort)
+    }
+
+    /// See [`record`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn record(&self, params: &RecordParams, caller: Caller<'_>) -> Result<Recording, PipelineError>;
+
+    /// See [`run_loop`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn run_loop(
+        &self,
+        params: &LoopParams,
+        each: &mut dyn FnMut(&IterationResult),
+        caller: Caller<'_>,
+    ) -> Result<LoopResult, PipelineError>;
+
+    /// See [`compare`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn compare(
+        &self,
+        params: &CompareParams<'_>,
+        each: &mut dyn FnMut(&ClosedLoop),
+        caller: Caller<'_>,
+    ) -> Result<Vec<Comparison>, PipelineError>;
+
+    /// See [`augment`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn augment(
+        &self,
+        student: &Student,
+        request: &AugmentRequest,
+        hear: &mut dyn Hear,
+        caller: Caller<'_>,
+    ) -> Result<Augmented, PipelineError>;
+
+    /// The share of a student's decisions on the first `episodes` of a split that another one would take differently.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened, a failing episode.
+    fn departures(
+        &self,
+        student: &Student,
+        other: &Student,
+        workload: &str,
+        episodes: (u64, Split, u32),
+        caller: Caller<'_>,
+    ) -> Result<f64, PipelineError>;
+}
+
+impl<S: Simulated> AnyScenario for Entry<S> {
+    fn info(&self) -> &'static ScenarioInfo {
+        const { &S::INFO }
+    }
+
+    fn teacher(&self) -> &'static str {
+        self.teacher
+    }
+
+    fn baselines(&self) -> &'static [&'static str] {
+        self.baselines
+    }
+
+    fn policies(&self) -> Vec<PolicyInfo> {
+        (self.policies)()
+    }
+
+    fn record(&self, params: &RecordParams, caller: Caller<'_>) -> Result<Recording, PipelineError> {
+        record::record(self, params, caller)
+    }
+
+    fn run_loop(
+        &self,
+        params: &LoopParams,
+        each: &mut dyn FnMut(&IterationResult),
+        caller: Caller<'_>,
+    ) -> Result<LoopResult, PipelineError> {
+        run_loop(self, params, each, caller)
+    }
+
+    fn compare(
+        &self,
+        params: &CompareParams<'_>,
+        each: &mut dyn FnMut(&ClosedLoop),
+        caller: Caller<'_>,
+    ) -> Result<Vec<Comparison>, PipelineError> {
+        compare::compare(self, params, each, caller)
+    }
+
+    fn augment(
+        &self,
+        student: &Student,
+        request: &AugmentRequest,
+        hear: &mut dyn Hear,
+        caller: Caller<'_>,
+    ) -> Result<Augmented, PipelineError> {
+        augment::augment(self, student, request, hear, caller)
+    }
+
+    fn departures(
+        &self,
+        student: &Student,
+        other: &Student,
+        workload: &str,
+        episodes: (u64, Split, u32),
+        caller: Caller<'_>,
+    ) -> Result<f64, PipelineError> {
+        augment::departures(self, student, other, workload, episodes, caller)
+    }
+}
+
+/// The scenarios that a program has, the first of which is meant where none is named.
+#[derive(Clone, Default)]
+pub struct Registry(Vec<&'static dyn AnyScenario>);
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl Registry {
+    /// These scenarios.
+    #[must_use]
+    pub fn new(scenarios: &[&'static dyn AnyScenario]) -> Self {
+        Self(scenarios.to_vec())
+    }
+
+    /// The same and one more.
+    #[must_use]
+    pub fn with(mut self, scenario: &'static dyn AnyScenario) -> Self {
+        self.0.push(scenario);
+        self
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn AnyScenario> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Their names.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.iter().map(|scenario| scenario.info().name).collect()
+    }
+
+    /// The scenario of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&'static dyn AnyScenario> {
+        self.iter().find(|scenario| scenario.info().name == name)
+    }
+
+    /// The scenario of a student or trace.
+    ///
+    /// # Errors
+    ///
+    /// One that is not registered.
+    pub fn of(&self, set: &FeatureSet) -> Result<&'static dyn AnyScenario, PipelineError> {
+        self.find(&set.scenario).ok_or_else(|| PipelineError::UnknownScenario {
+            found: set.scenario.clone(),
+            known: self.names().join(" and "),
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Whether other training episodes would have given the same rules.
+
+use super::{Caller, PipelineError};
+use crate::{
+    distiller::{Refit, episodes},
+    explainer::{LevelStability, stability},
+    trace::Trace,
+};
+use rayon::prelude::*;
+use sched_distill_core::model::{NamedModel, Student};
+
+/// How often a student is fitted again, and what is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Resampling {
+    /// Fits.
+    pub resamples: u32,
+    /// Choices per level and kind.
+    pub choices: usize,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// Fits a student again on draws of the episodes of `train` and compares on `test`. Empty, with a note, if the student cannot be fitted
+/// again, or was fitted on another trace.
+///
+/// # Errors
+///
+/// A trace that cannot be read, a fit that fails.
+pub fn resampled(
+    student: &Student,
+    train: &Trace,
+    test: &Trace,
+    params: Resampling,
+    caller: Caller<'_>,
+) -> Result<Vec<LevelStability>, PipelineError> {
+    if train.hash != student.provenance.trace_hash {
+        caller.watch.note(&format!(
+            "note: {}: the student was not fitted on this trace, so its rules are not fitted again (its trace has SHA-256 {})",
+            train.dir.display(),
+            student.provenance.trace_hash
+        ));
+        return Ok(Vec::new());
+    }
+    let refit = match Refit::of(student) {
+        Ok(refit) => refit,
+        Err(why) => {
+            caller.watch.note(&format!("note: the student cannot be fitted again: {why}"));
+            return Ok(Vec::new());
+        }
+    };
+    let tables = student.levels.iter().map(|l| train.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
+    caller.watch.steps(params.resamples as usize);
+    let fit = |number: u32| {
+        caller.check()?;
+        caller.watch.step("fitting on other episodes");
+        let failed = |source| PipelineError::Refit { number: number + 1, source };
+        refit.resampled(&tables, params.seed, u64::from(number)).map_err(failed)
+    };
+    let fits = (0..params.resamples).into_par_iter().map(fit).collect::<Result<Vec<Vec<NamedModel>>, _>>()?;
+    caller.watch.done();
+    let episodes = episodes(&tables).len();
+    let mut found = Vec::new();
+    for (i, level) in student.levels.iter().enumerate() {
+        let sample = test.sample(&level.level, params.choices, params.seed)?;
+        let of_level: Vec<&NamedModel> = fits.iter().map(|fit| &fit[i]).collect();
+        found.extend(stability(student, level, &sample, &of_level, episodes));
+    }
+    Ok(found)
+}
