@@ -234,7 +234,7 @@ impl ChoiceLearner for PairwiseTree {
 /// A conditional logit whose terms are searched for.
 struct OwnSpline(FitParams);
 
-/// Choices that coefficients of spline logits are fitted on unless another number is asked for.
+/// Choices that coefficients of searched terms are fitted on unless another number is asked for.
 const SPLINE_CHOICES: usize = 30_000;
 
 impl ChoiceLearner for OwnSpline {
