@@ -14,7 +14,7 @@ use random_tree::{random_tree, rows};
 use sched_distill::{
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
-        LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Student, Tree,
+        Additive, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Student, Tree,
         export::{Target, export, parts},
     },
     rng::Stream,
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut s = Stream::new(7, "linear");
     let coefficient: Vec<f64> = (0..6).map(|_| s.normal()).collect();
-    let linear = Linear { coefficient, intercept: s.normal(), feature_sd: vec![1.0; 6] };
+    let linear = Additive { intercept: s.normal(), ..Additive::linear(&coefficient, &[1.0; 6]) };
     let x: Vec<f32> = (0..ROWS * 6).map(|_| s.normal() as f32).collect();
     let cases = [
         tree("score", 1, 60, 5, 1, 0.0),
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tree("eight", 4, 200, 24, 8, 0.0),
         tree("chain", 5, 301, 3, 3, 1.0),
         ("leaf", Model::Tree(Tree::leaf(-0.25, 0.0, 1, 1.0)), 2, vec![0.5; ROWS * 2]),
-        ("linear", Model::Linear(linear), 6, x),
+        ("linear", Model::Additive(linear), 6, x),
     ];
     let mut list = String::new();
     for (name, model, width, x) in &cases {

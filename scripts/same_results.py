@@ -99,6 +99,31 @@ def with_figures(line):
     return new
 
 
+def as_sum(value):
+    """Models of the kinds of earlier versions as the sums of terms that they are now, wherever they stand."""
+    if isinstance(value, list):
+        return [as_sum(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    if kind == "spline_logit":
+        return {"type": "additive", "terms": value["terms"]}
+    if kind not in ("linear", "choice_logit"):
+        return {key: as_sum(inner) for key, inner in value.items()}
+    products = value.get("interactions", [])
+    columns = [[column] for column in range(len(value["coefficient"]) - len(products))] + products
+    terms = []
+    for place, factors in enumerate(columns):
+        if value["coefficient"][place] == 0 and len(factors) == 1:
+            continue
+        term = {"coefficient": value["coefficient"][place], "factors": [{"feature": f, "shape": "linear"} for f in factors], "sd": value["feature_sd"][place]}
+        if "standard_error" in value:
+            term["standard_error"] = value["standard_error"][place]
+        terms.append(term)
+    intercept = {"intercept": value["intercept"]} if value.get("intercept") else {}
+    return {"type": "additive"} | intercept | {"terms": terms}
+
+
 def renamed(name):
     return RENAMED.get(name, name)
 
@@ -187,7 +212,7 @@ def scenario(report, name, plan, old, new, extra, folder):
         run(program, "record", *which, "-p", plan["teacher"], "-w", workload, "-n", str(episodes), "-o", traces[side])
         run(program, "fit", traces[side], "-o", students[side])
     compare_traces(report, f"{name}: record -p {plan['teacher']}", traces["old"], traces["new"])
-    models = [leaves(json.loads(students[side].read_text())["levels"]) for side in ("old", "new")]
+    models = [leaves(as_sum(json.loads(students[side].read_text())["levels"])) for side in ("old", "new")]
     report.compare(f"{name}: fit, the models", *models)
 
     for label, policy in students_of_every_kind(old, traces["old"], plan, folder / name):

@@ -8,8 +8,8 @@ use sched_distill::{
     foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
     level::{FeatureSet, LevelSpec},
     model::{
-        ChoiceLogit, CompiledTree, Factor, LEAF, LevelModels, Linear, Model, NamedModel, Pairwise, Provenance,
-        ScoreCandidates, Shape, SplineLogit, SplineTerm, Structure, Student, Tree,
+        Additive, CompiledTree, Factor, LEAF, LevelModels, Model, NamedModel, Pairwise, Provenance, Regime,
+        ScoreCandidates, Shape, Structure, Student, Term, Tree,
     },
     policy::{Policy, StudentPolicy},
     registry::Registered as _,
@@ -209,14 +209,7 @@ fn a_choice_log_allocates_nothing() {
 }
 
 /// Prefers large values of the first column, or small ones: `sign` is 1 or -1.
-fn models(width: usize, sign: f64) -> [Model; 4] {
-    let mut coefficient = vec![0.0; width];
-    coefficient[0] = sign;
-    let feature_sd = vec![0.0; width];
-    let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: feature_sd.clone() };
-    coefficient.push(1e-9);
-    let feature_sd = [feature_sd, vec![0.0]].concat();
-    let logit = ChoiceLogit { coefficient, standard_error: None, feature_sd, interactions: vec![[0, 1]] };
+fn models(width: usize, sign: f64) -> [Model; 3] {
     // The first difference decides.
     let tree = Tree {
         feature: vec![width as u32, 0, 0],
@@ -232,8 +225,10 @@ fn models(width: usize, sign: f64) -> [Model; 4] {
     };
     let factor = |shape, threshold| Factor { feature: 0, shape, threshold };
     let factors = vec![factor(Shape::Log, None), factor(Shape::Excess, Some(0.5))];
-    let spline = SplineLogit { terms: vec![SplineTerm { coefficient: sign, factors, sd: 1.0, standard_error: None }] };
-    [Model::Linear(linear), Model::ChoiceLogit(logit), Model::SplineLogit(spline), Model::Pairwise(Pairwise { tree })]
+    let bent = Term { factors, ..Term::linear(0, sign, 1.0) };
+    let additive = Model::Additive(Additive { intercept: 0.0, terms: vec![Term::linear(0, sign, 1.0), bent] });
+    let regime = Regime::split(0, 0.5, additive.clone(), additive.clone());
+    [additive, Model::Regime(regime), Model::Pairwise(Pairwise { tree })]
 }
 
 /// A student whose levels go by their first columns, with models of a kind.
@@ -249,7 +244,7 @@ fn student(features: &FeatureSet, signs: [f64; 3], kind: usize) -> Student {
 
 #[test]
 fn a_student_allocates_nothing() {
-    for kind in 0..4 {
+    for kind in 0..3 {
         // Amounts are the first column of their level.
         let mut student = student(sched_distill::dag::feature::feature_set(), [1.0; 3], kind);
         for structure in [Structure::Hierarchical, Structure::Flat] {
@@ -261,7 +256,7 @@ fn a_student_allocates_nothing() {
 
 #[test]
 fn a_student_of_training_jobs_allocates_nothing() {
-    for kind in 0..4 {
+    for kind in 0..3 {
         // The first column of the first level tells closing the slot from going on.
         let student = student(sched_distill::training::feature::feature_set(), [-1.0, 1.0, 1.0], kind);
         let policy = StudentPolicy::<Training>::new(&student, Path::new("student.json"), None).unwrap();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     distiller::{By, FitParams, Gate, Learner},
-    model::{Model, ScoreCandidates, Structure, Student},
+    model::{ScoreCandidates, Structure},
     pipeline::{FitPlan, Fitted, RunDir, SizeChoice, fit},
 };
 use anyhow::{Context, Result};
@@ -161,7 +161,8 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     args.run.as_deref().map_or(Ok(()), RunDir::check_free)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let Fitted { student, fidelity } = fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
+    let Fitted { student, fidelity, left_out } =
+        fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
     if let Some(path) = &args.output {
         student.save(path)?;
     }
@@ -181,7 +182,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         }
     }
     output.text(format!("{}\n", table))?;
-    note_left_out(&student, output);
+    note_left_out(&left_out, output);
     output.text("fidelity on the validation choices")?;
     print_fidelity(&fidelity, output)?;
     // One of the two is there.
@@ -195,24 +196,11 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
 }
 
 /// Says which features logits could not judge, and how they can have a say.
-fn note_left_out(student: &Student, output: &Output) {
-    for level in &student.levels {
-        let logit = level.models.iter().find_map(|m| match &m.model {
-            Model::ChoiceLogit(logit) => Some(logit),
-            _ => None,
-        });
-        let Some((logit, spec)) = logit.zip(student.feature_set.level(&level.level)) else { continue };
-        let names: Vec<&str> = (0..spec.features.len())
-            .filter(|&column| logit.feature_sd[column] == 0.0)
-            .filter(|&column| logit.interactions.iter().flatten().all(|&c| c as usize != column))
-            .map(|column| spec.features[column].name.as_str())
-            .collect();
-        if !names.is_empty() {
-            let names = names.join(", ");
-            output.note(format!(
-                "note: level {}: logits leave out what never differs within a choice: {names}; `interactions` in --params lets it in",
-                level.level
-            ));
-        }
+fn note_left_out(left_out: &[(String, Vec<String>)], output: &Output) {
+    for (level, names) in left_out.iter().filter(|(_, names)| !names.is_empty()) {
+        let names = names.join(", ");
+        output.note(format!(
+            "note: level {level}: logits leave out what never differs within a choice: {names}; --interact A*B lets it in"
+        ));
     }
 }

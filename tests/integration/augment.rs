@@ -3,10 +3,7 @@
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
     dag::{Dag, feature::feature_set, workload::Workload},
-    model::{
-        Factor, Guard, LevelModels, Linear, Model, NamedModel, Provenance, Shape, SplineLogit, SplineTerm, Student,
-        Tree,
-    },
+    model::{Additive, Guard, LevelModels, Model, NamedModel, Provenance, Student, Term, Tree},
     recorder::Progress,
     rng::Split,
     scenario::Scenario,
@@ -18,14 +15,12 @@ fn longest_first() -> Student {
     let set = feature_set();
     let job = set.level("job").unwrap();
     let column = job.features.iter().position(|f| f.name == "remaining_work_rank").unwrap();
-    let mut coefficient = vec![0.0; job.features.len()];
-    coefficient[column] = 1.0;
-    let linear = Linear { feature_sd: vec![1.0; coefficient.len()], coefficient, intercept: 0.0 };
+    let order = Additive { intercept: 0.0, terms: vec![Term::linear(column as u32, 1.0, 1.5)] };
     let level = |(level, model): (&str, Model)| {
         LevelModels::new(level, "rule", vec![NamedModel { name: "rule".to_owned(), temperature: 1.0, model }])
     };
     let leaf = || Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0));
-    let levels = [("job", Model::Linear(linear)), ("stage", leaf()), ("cluster", leaf())].into_iter().map(level);
+    let levels = [("job", Model::Additive(order)), ("stage", leaf()), ("cluster", leaf())].into_iter().map(level);
     Student::new(set.clone(), false, levels.collect(), Provenance::default())
 }
 
@@ -72,20 +67,15 @@ fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), B
 }
 
 #[test]
-fn a_spline_logit_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<dyn std::error::Error>> {
+fn a_sum_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<dyn std::error::Error>> {
     let set = feature_set();
-    let mut student = longest_first();
-    let Model::Linear(linear) = &student.levels[0].models[0].model else { unreachable!() };
-    let feature = linear.coefficient.iter().position(|c| *c != 0.0).unwrap() as u32;
-    let factors = vec![Factor { feature, shape: Shape::Linear, threshold: None }];
-    let terms = vec![SplineTerm { coefficient: 1.0, factors, sd: 1.5, standard_error: None }];
-    student.levels[0].models[0].model = Model::SplineLogit(SplineLogit { terms });
+    let student = longest_first();
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
     let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, ..PARAMS };
     let (augmented, _) = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
-    let Model::SplineLogit(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
+    let Model::Additive(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
     let words: Vec<String> = model.terms.iter().map(|t| t.words(set.level("job").unwrap())).collect();
     // The student has three coefficients and leaves, and so room for three terms.
     assert_eq!(words, ["remaining_work_rank", "ln(1 + remaining_work)", "work_share", "ln(1 + ready_tasks)"]);

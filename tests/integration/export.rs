@@ -4,8 +4,7 @@ use crate::random_tree::{random_tree, rows};
 use sched_distill::{
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
-        Factor, LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Shape, SplineLogit, SplineTerm,
-        Student, Tree,
+        Additive, Factor, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Shape, Student, Term, Tree,
         export::{Target, export, parts},
     },
     rng::Stream,
@@ -38,13 +37,13 @@ fn cases() -> Vec<Case> {
     }
     let mut s = Stream::new(3, "linear");
     let coefficient: Vec<f64> = (0..6).map(|i| if i == 2 { 0.0 } else { s.normal() }).collect();
-    let linear = Linear { coefficient, intercept: s.normal(), feature_sd: vec![1.0; 6] };
+    let linear = Additive { intercept: s.normal(), ..Additive::linear(&coefficient, &[1.0; 6]) };
     let x = (0..ROWS * 6).map(|_| (s.normal() * 10.0) as f32).collect();
     vec![
         tree("job", 1, 40, 5, 1, 0.0, false),
         tree("loop", 2, 60, 8, 8, 0.0, false),
         tree("two words", 3, 20, 3, 1, 0.3, true),
-        Case { level: "stage", model: Model::Linear(linear), width: 6, x },
+        Case { level: "stage", model: Model::Additive(linear), width: 6, x },
         Case { level: "leaf", model: Model::Tree(Tree::leaf(-0.25, 0.0, 3, 3.0)), width: 2, x: vec![0.5; ROWS * 2] },
         tree("chain", 4, 301, 3, 3, 1.0, false),
         tree("rare", 5, 30, 7, 2, 0.5, false),
@@ -61,12 +60,12 @@ fn spline() -> Case {
     let factor = |i: usize| Factor { feature: i as u32, shape: shapes[i].0, threshold: shapes[i].1 };
     let pairs =
         (0..4).flat_map(|i| (i..4).map(move |j| if i == j { vec![factor(i)] } else { vec![factor(i), factor(j)] }));
-    let terms = pairs.map(|factors| SplineTerm { coefficient: s.normal(), factors, sd: 1.0, standard_error: None });
+    let terms = pairs.map(|factors| Term { factors, ..Term::linear(0, s.normal(), 1.0) });
     let terms = terms.collect();
     let near = [1.5f32, 1.5f32.next_up(), -0.1, (-0.1f32).next_up(), 0.0, f32::NAN, f32::MAX];
     let value = |s: &mut Stream| if s.below(4) == 0 { near[s.below(near.len())] } else { (s.normal() * 5.0) as f32 };
     let x = (0..ROWS * 4).map(|_| value(&mut s)).collect();
-    Case { level: "spline", model: Model::SplineLogit(SplineLogit { terms }), width: 4, x }
+    Case { level: "spline", model: Model::Additive(Additive { intercept: -0.5, terms }), width: 4, x }
 }
 
 fn feature(i: usize) -> FeatureSpec {
@@ -313,7 +312,7 @@ fn lookup(row: &[f32]) -> impl Fn(&str) -> f32 {
 #[test]
 fn rules_say_what_the_model_says_and_exactly_one_holds() {
     let mut cases = cases();
-    cases.retain(|c| !matches!(c.model, Model::SplineLogit(_)));
+    cases.retain(|c| c.level != "spline");
     let text = text(&student(&cases), Target::Rules);
     let blocks: Vec<&str> = text.split("\n\n").skip(1).collect();
     assert_eq!(blocks.len(), cases.len());
@@ -321,7 +320,7 @@ fn rules_say_what_the_model_says_and_exactly_one_holds() {
         let lines: Vec<&str> = block.lines().skip(2).map(|l| l.split(" # ").next().unwrap()).collect();
         for row in case.x.chunks_exact(case.width) {
             let value = lookup(row);
-            if let Model::Linear(_) = case.model {
+            if let Model::Additive(_) = case.model {
                 let formula = lines.join(" ").replace("   ", " ").replace("score = ", "");
                 assert_same(&[sum(&formula, &value)], case, row);
                 continue;
@@ -405,7 +404,8 @@ fn what_a_format_cannot_say_is_refused_with_advice() {
         export(&student, &parts(&student, level, None).unwrap(), target).unwrap_err().to_string()
     };
     assert!(refused(Some("two words"), Target::Onnx).contains("level `two words`: a tree with linear leaves"));
-    assert!(refused(Some("stage"), Target::Dot).contains("a linear model cannot be written as dot; choose a tree"));
+    assert!(refused(Some("spline"), Target::Onnx).contains("level `spline`: a sum of more than features as they are"));
+    assert!(refused(Some("stage"), Target::Dot).contains("a sum of terms cannot be written as dot; choose a tree"));
     assert!(refused(None, Target::Onnx).contains("one model, not 10"));
     assert!(parts(&student, Some("task"), None).unwrap_err().to_string().contains("no level `task`; it has job, loop"));
     assert!(parts(&student, None, Some("bush")).unwrap_err().to_string().contains("no model `bush`"));

@@ -13,6 +13,7 @@ mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_training;
 mod common;
+mod compat;
 mod compiled_tree;
 mod decima_golden;
 mod dl2_golden;

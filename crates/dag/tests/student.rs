@@ -3,7 +3,8 @@
 use sched_distill_core::{
     level::{first_max, log_sum_exp},
     model::{
-        CompiledGuards, Guard, LevelModels, Linear, Model, NamedModel, Provenance, ScoreCandidates, Structure, Student,
+        Additive, CompiledGuards, Guard, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Structure,
+        Student,
     },
     policy::{Policy, StudentPolicy},
     rng::Stream,
@@ -27,10 +28,10 @@ fn student(seed: u64, abstains: bool) -> Student {
             set.level(name).unwrap().features[i].name.ends_with("_rank")
                 || set.level(name).unwrap().features[i].unit == "0/1"
         };
-        let coefficient = (0..width).map(|i| if named(i) { stream.normal() } else { 0.0 }).collect();
-        let linear = Linear { coefficient, intercept: 0.0, feature_sd: vec![0.0; width] };
+        let coefficient: Vec<f64> = (0..width).map(|i| if named(i) { stream.normal() } else { 0.0 }).collect();
+        let linear = Additive::linear(&coefficient, &vec![0.0; width]);
         let temperature = stream.uniform_in(0.2, 2.0);
-        let named = NamedModel { name: "linear".to_owned(), temperature, model: Model::Linear(linear) };
+        let named = NamedModel { name: "linear".to_owned(), temperature, model: Model::Additive(linear) };
         LevelModels::new(name, "linear", vec![named])
     };
     let levels = ["job", "stage", "cluster"].map(&mut level).to_vec();

@@ -13,9 +13,7 @@ use super::{
 use sched_distill_core::{
     figure::Figure,
     level::{FLAG, FeatureSpec, LevelSpec, Scope},
-    model::{
-        Action, Condition, Evidence, Guard, Linear, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student,
-    },
+    model::{Action, Condition, Evidence, Guard, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student},
 };
 use sched_distill_toolkit::evaluator::Estimate;
 use serde::Serialize;
@@ -140,16 +138,19 @@ fn model_words(model: &Model, spec: &LevelSpec) -> String {
     match model {
         Model::Tree(_) => of("tree of", "leaf", "leaves"),
         Model::Pairwise(_) => of("tree that compares two candidates, of", "leaf", "leaves"),
-        Model::Linear(linear) => order(linear, spec).unwrap_or_else(|| of("linear score of", "feature", "features")),
-        Model::ChoiceLogit(_) => of("choice model of", "coefficient", "coefficients"),
-        Model::SplineLogit(_) => of("choice model of", "term", "terms"),
+        Model::Additive(additive) => {
+            let order = additive.as_linear(spec.features.len()).map(|coefficient| {
+                order(&coefficient, spec).unwrap_or_else(|| of("linear score of", "feature", "features"))
+            });
+            order.unwrap_or_else(|| of("sum of", "term", "terms"))
+        }
         Model::Regime(_) => of("regime of size", "", ""),
     }
 }
 
 /// A linear score of one feature is an order.
-fn order(linear: &Linear, spec: &LevelSpec) -> Option<String> {
-    let mut used = linear.coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0);
+fn order(coefficient: &[f64], spec: &LevelSpec) -> Option<String> {
+    let mut used = coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0);
     let (Some((column, coefficient)), None) = (used.next(), used.next()) else { return None };
     let first = if *coefficient > 0.0 { "largest" } else { "smallest" };
     Some(format!("the {first} {} first", spec.features.get(column)?.name.replace('_', " ")))
@@ -267,7 +268,7 @@ fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::figure::COMPLETION_FIGURES;
+    use sched_distill_core::{figure::COMPLETION_FIGURES, model::Additive};
 
     fn spec() -> LevelSpec {
         let feature = |name: &str, unit: &str, scope| FeatureSpec {
@@ -310,9 +311,7 @@ mod tests {
 
     #[test]
     fn regimes_say_where_each_model_schedules() {
-        let linear = |coefficient: [f64; 3]| {
-            Model::Linear(Linear { coefficient: coefficient.into(), intercept: 0.0, feature_sd: vec![1.0; 3] })
-        };
+        let linear = |coefficient: [f64; 3]| Model::Additive(Additive::linear(&coefficient, &[1.0; 3]));
         let regime = Regime::split(0, 60e3, linear([0.0, 0.0, -1.0]), linear([1.0, 0.0, 2.0]));
         let found = places(&regime, &spec());
         let found: Vec<(&str, String)> =

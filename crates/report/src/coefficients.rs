@@ -1,9 +1,9 @@
-//! The coefficients of a linear score as a table.
+//! The coefficients of a sum of terms as a table.
 
 use super::words::{full_label, number, quantity};
 use sched_distill_core::{
     level::LevelSpec,
-    model::{ChoiceLogit, Factor, Linear, Model, NamedModel, Shape, SplineLogit, SplineTerm},
+    model::{Additive, Factor, Model, NamedModel, Shape, Term},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 /// A 95 % interval is this many standard errors to either side.
 const NORMAL_95: f64 = 1.96;
 
-/// A linear score, its features sorted by effect.
+/// A sum of terms, sorted by effect.
 #[derive(Debug, Serialize)]
 pub(super) struct Coefficients {
     /// File stem in `data/`.
@@ -42,92 +42,58 @@ struct Row {
 }
 
 impl Coefficients {
-    /// The table of a linear model; `None` of others.
+    /// The table of a sum of terms; `None` of other models.
     pub(super) fn new(named: &NamedModel, spec: &LevelSpec, slug: &str) -> Option<Self> {
-        // A spline's terms as the columns that they are.
-        let own: (Vec<f64>, Vec<f64>, Option<Vec<f64>>) = match &named.model {
-            Model::SplineLogit(SplineLogit { terms }) => (
-                terms.iter().map(|t| t.coefficient).collect(),
-                terms.iter().map(|t| t.sd).collect(),
-                terms.iter().map(|t| t.standard_error).collect(),
-            ),
-            _ => Default::default(),
+        let Model::Additive(Additive { terms, .. }) = &named.model else { return None };
+        let steps = !terms.iter().all(Term::is_linear);
+        let intervals = terms.iter().any(|t| t.standard_error.is_some());
+        let kind = match (steps, intervals) {
+            (true, _) => "sum of terms of a choice model",
+            (false, true) => "linear score of a choice model",
+            (false, false) => "linear score",
         };
-        let (coefficient, sd, errors, kind) = match &named.model {
-            Model::SplineLogit(_) => (&own.0, &own.1, own.2.as_ref(), "sum of terms of a choice model"),
-            Model::Linear(Linear { coefficient, feature_sd, .. }) => (coefficient, feature_sd, None, "linear score"),
-            Model::ChoiceLogit(ChoiceLogit { coefficient, feature_sd, standard_error, .. }) => {
-                (coefficient, feature_sd, standard_error.as_ref(), "linear score of a choice model")
-            }
-            Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => return None,
-        };
-        let columns = |term: usize| match &named.model {
-            Model::ChoiceLogit(logit) => logit.columns(term),
-            Model::SplineLogit(spline) => spline.terms[term].factors.iter().map(|f| f.feature as usize).collect(),
-            _ => vec![term],
-        };
-        let joined = |term: usize, what: fn(&LevelSpec, usize) -> &str| {
-            let parts: Vec<&str> = columns(term).into_iter().map(|c| what(spec, c)).collect();
-            parts.join(" × ")
-        };
-        let mut terms: Vec<(usize, f64, f64)> =
-            coefficient.iter().zip(sd).enumerate().map(|(i, (&c, sd))| (i, c, c * sd)).collect();
-        terms.retain(|term| term.1 != 0.0);
-        terms.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then(a.0.cmp(&b.0)));
-        let largest = terms.first().map_or(1.0, |t| t.2.abs()).max(f64::MIN_POSITIVE);
-        let name = |term: usize| match &named.model {
-            Model::SplineLogit(spline) => spline.terms[term].words(spec),
-            _ => joined(term, |spec, c| &spec.features[c].name),
-        };
-        let data = terms.iter().map(|&(i, c, e)| {
-            let mut row = json!({"feature": name(i), "coefficient": c, "effect_of_one_sd": e});
-            if let Some(errors) = errors {
-                row["standard_error"] = errors[i].into();
+        let effect = |t: &Term| t.coefficient * t.sd;
+        let mut terms: Vec<&Term> = terms.iter().filter(|t| t.coefficient != 0.0).collect();
+        terms.sort_by(|a, b| effect(b).abs().total_cmp(&effect(a).abs()));
+        let largest = terms.first().map_or(1.0, |t| effect(t).abs()).max(f64::MIN_POSITIVE);
+        let data = terms.iter().map(|t| {
+            let mut row =
+                json!({"feature": t.words(spec), "coefficient": t.coefficient, "effect_of_one_sd": effect(t)});
+            if let Some(error) = t.standard_error {
+                row["standard_error"] = error.into();
             }
             row
         });
         let data = data.collect();
-        let interval = |i: usize, c: f64| match errors {
-            None => String::new(),
-            Some(e) => format!("{} to {}", number(c - NORMAL_95 * e[i]), number(c + NORMAL_95 * e[i])),
+        let interval = |t: &Term| {
+            let reach = NORMAL_95 * t.standard_error?;
+            Some(format!("{} to {}", number(t.coefficient - reach), number(t.coefficient + reach)))
         };
-        let row = |&(i, c, e): &(usize, f64, f64)| Row {
-            feature: match &named.model {
-                Model::SplineLogit(spline) => in_words(&spline.terms[i], spec),
-                _ => name(i),
-            },
-            unit: match &named.model {
-                Model::SplineLogit(spline) => unit(&spline.terms[i], spec),
-                _ => joined(i, |spec, c| &spec.features[c].unit),
-            },
-            coefficient: number(c),
-            interval: interval(i, c),
-            effect: number(e),
-            length: format!("{:.1}", 100.0 * e.abs() / largest),
-            positive: e > 0.0,
+        let row = |t: &&Term| Row {
+            feature: in_words(t, spec, steps),
+            unit: t.unit(spec),
+            coefficient: number(t.coefficient),
+            interval: interval(t).unwrap_or_default(),
+            effect: number(effect(t)),
+            length: format!("{:.1}", 100.0 * effect(t).abs() / largest),
+            positive: effect(t) > 0.0,
         };
         let rows = terms.iter().map(row).collect();
         // A student's author may have called it anything.
         let plain: String =
             named.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
         let file = format!("{plain}-{slug}");
-        Some(Self {
-            file,
-            name: named.name.clone(),
-            kind,
-            intervals: errors.is_some(),
-            steps: matches!(named.model, Model::SplineLogit(_)),
-            rows,
-            data,
-        })
+        Some(Self { file, name: named.name.clone(), kind, intervals, steps, rows, data })
     }
 }
 
-/// A term for readers: thresholds have the units of their features.
-fn in_words(term: &SplineTerm, spec: &LevelSpec) -> String {
+/// A term for readers: thresholds have the units of their features. Where no term has steps, features have the names that places of
+/// edits have.
+fn in_words(term: &Term, spec: &LevelSpec, steps: bool) -> String {
     let factor = |f: &Factor| {
         let feature = &spec.features[f.feature as usize];
-        let (name, threshold) = (full_label(feature), f64::from(f.threshold.unwrap_or(0.0)));
+        let name = if steps { full_label(feature) } else { feature.name.clone() };
+        let threshold = f64::from(f.threshold.unwrap_or(0.0));
         match f.shape {
             Shape::Linear => name,
             Shape::Log => format!("ln(1 + {name})"),
@@ -141,13 +107,6 @@ fn in_words(term: &SplineTerm, spec: &LevelSpec) -> String {
     term.factors.iter().map(factor).collect::<Vec<_>>().join(" × ")
 }
 
-/// What a term's coefficient is per: steps and logarithms have no unit.
-fn unit(term: &SplineTerm, spec: &LevelSpec) -> String {
-    let with_unit = term.factors.iter().filter(|f| matches!(f.shape, Shape::Linear | Shape::Excess));
-    let units: Vec<&str> = with_unit.map(|f| spec.features[f.feature as usize].unit.as_str()).collect();
-    if units.is_empty() { "1".to_owned() } else { units.join(" × ") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,12 +117,11 @@ mod tests {
         let mut spec = feature_set().levels[0].clone();
         spec.features.truncate(2);
         spec.features[0].unit = "ms".to_owned();
-        let model = Model::ChoiceLogit(ChoiceLogit {
-            coefficient: vec![0.0, -2.0, 0.5],
-            standard_error: Some(vec![0.0, 1.0, 0.1]),
-            feature_sd: vec![0.0, 1.0, 10.0],
-            interactions: vec![[0, 1]],
-        });
+        let with_error = |error, term| Term { standard_error: Some(error), ..term };
+        let mut product = with_error(0.1, Term::linear(0, 0.5, 10.0));
+        product.factors.extend(Term::linear(1, 0.0, 0.0).factors);
+        let terms = vec![with_error(1.0, Term::linear(1, -2.0, 1.0)), product];
+        let model = Model::Additive(Additive { intercept: 0.0, terms });
         let named = NamedModel { name: "logit".to_owned(), temperature: 1.0, model };
         let table = Coefficients::new(&named, &spec, "job").unwrap();
         assert_eq!((table.file.as_str(), table.intervals, table.rows.len()), ("logit-job", true, 2));
@@ -172,15 +130,5 @@ mod tests {
         assert_eq!(table.rows[0].unit, format!("ms × {}", spec.features[1].unit));
         assert_eq!(table.rows[1].interval, "\u{2212}3.96 to \u{2212}0.04");
         assert_eq!(table.data[1]["standard_error"], 1.0);
-    }
-
-    #[test]
-    fn a_step_has_no_unit_and_an_excess_that_of_its_feature() {
-        let mut spec = feature_set().levels[0].clone();
-        spec.features[2].unit = "ms".to_owned();
-        let factor = |shape| Factor { feature: 2, shape, threshold: Some(5.0) };
-        let term = |factors| SplineTerm { factors, coefficient: 1.0, sd: 1.0, standard_error: None };
-        assert_eq!(unit(&term(vec![factor(Shape::Above)]), &spec), "1");
-        assert_eq!(unit(&term(vec![factor(Shape::Above), factor(Shape::Excess)]), &spec), "ms");
     }
 }

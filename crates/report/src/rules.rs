@@ -83,7 +83,7 @@ impl Part {
         match &self.named.model {
             Model::Tree(tree) => Some(tree),
             Model::Pairwise(pairwise) => Some(&pairwise.tree),
-            Model::Linear(_) | Model::ChoiceLogit(_) | Model::SplineLogit(_) | Model::Regime(_) => None,
+            Model::Additive(_) | Model::Regime(_) => None,
         }
     }
 

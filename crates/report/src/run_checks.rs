@@ -1,9 +1,6 @@
 //! Whether the figures of a run directory make sense: what is wrong, in words that name the place.
 
-use sched_distill_core::{
-    figure::{Compared, Figure},
-    model::Student,
-};
+use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
@@ -30,14 +27,14 @@ fn estimates(place: &str, figures: &[(&str, Option<&Estimate>)]) -> Result<(), S
     figures.iter().try_for_each(|(name, figure)| figure.map_or(Ok(()), |e| estimate(place, name, e)))
 }
 
-/// Checks an evaluation of the run's student.
+/// Checks an evaluation of the run's student, which goes by these hashes.
 ///
 /// # Errors
 ///
 /// The first figure that makes no sense.
-pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(), String> {
-    let hash = student.hash();
-    if !evaluation.student.is_empty() && evaluation.student != hash {
+pub(super) fn evaluation(evaluation: &Evaluation, known_as: &[String; 2]) -> Result<(), String> {
+    let [hash, _] = known_as;
+    if !evaluation.student.is_empty() && !known_as.contains(&evaluation.student) {
         return Err(format!(
             "it is about the student with SHA-256 {}, but student.json has {hash}; evaluate that one with `distill evaluate`",
             evaluation.student

@@ -47,15 +47,17 @@ impl RunDir {
             let reason = format!("format version {found} is not supported (this build reads {RUN_FORMAT})");
             return Err(ReportError::Invalid { path: dir.join("run.json"), reason });
         }
-        let student = dir.join("student.json");
+        let path = dir.join("student.json");
         const FIT: &str = "distill fit";
-        if !student.is_file() {
-            return Err(ReportError::Missing { path: student, command: FIT });
+        if !path.is_file() {
+            return Err(ReportError::Missing { path, command: FIT });
         }
-        let student = Student::load(&student).map_err(|source| ReportError::Student { source: Box::new(source) })?;
+        let broken = |source| ReportError::Student { source: Box::new(source) };
+        let student = Student::load(&path).map_err(broken)?;
+        let known_as = student.known_as(&path).map_err(broken)?;
 
         const EVALUATE: &str = "distill evaluate";
-        let check = |e: &Evaluation| run_checks::evaluation(e, &student);
+        let check = |e: &Evaluation| run_checks::evaluation(e, &known_as);
         let evaluation = optional(dir, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
 
         let schedules: Vec<Schedule> =
@@ -66,9 +68,9 @@ impl RunDir {
         let front = optional(dir, "front.json", "distill front", run_checks::front)?;
         let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
         const EXPLAIN: &str = "distill explain";
-        let check = |e: &Explanation| explanation_checks::explanation(e, &student);
+        let check = |e: &Explanation| explanation_checks::explanation(e, &student, &known_as);
         let explanation = optional(dir, "explanation.json", EXPLAIN, check)?;
-        let check = |d: &Decisions| explanation_checks::decisions(d, &student);
+        let check = |d: &Decisions| explanation_checks::decisions(d, &known_as);
         let decisions = optional(dir, "decisions.json", EXPLAIN, check)?;
         Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
     }

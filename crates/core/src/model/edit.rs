@@ -1,6 +1,6 @@
 //! Edits of a student by hand or by a search: every number that schedules has a name.
 
-use super::{Evidence, Model, Regime, Slot, Student};
+use super::{Additive, Evidence, Model, Regime, Slot, Student};
 use crate::{level::LevelSpec, model::guard::quantity};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// | `job.node[5].threshold` | what a node of a tree compares with |
 /// | `job.node[5].value` | a leaf's value, or its intercept |
 /// | `job.node[5].coefficient[age]` | a coefficient of a linear leaf |
-/// | `job.coefficient[age]` | a coefficient of a linear model; `[age*offered]` of a product |
-/// | `job.term[3].coefficient` | a coefficient of a spline logit, terms counted from 0 |
+/// | `job.coefficient[age]` | the coefficient of a feature in a sum of terms; `[age*offered]` of a product |
+/// | `job.term[3].coefficient` | the coefficient of any of its terms, counted from 0 |
 /// | `job.term[3].threshold` | where its first factor steps or bends; `job.term[3].threshold[1]` its second |
 /// | `job.regime[0].threshold` | where a regime passes from one model to another |
 /// | `guard[0].value` | what a guard compares with; `guard[0].value[1]` in its second condition |
@@ -115,16 +115,17 @@ impl Student {
     pub fn place_name(&self, place: &Place) -> String {
         match *place {
             Place::Model { level, slot } => {
-                let (name, model) = (&self.levels[level].level, &self.levels[level].scheduler().model);
-                let feature = |column: usize| self.column_name(level, model, column);
+                let name = &self.levels[level].level;
+                let feature = |column: usize| self.column_name(level, column);
                 match slot {
                     Slot::Threshold { node } => format!("{name}.node[{node}].threshold"),
                     Slot::Value { node } => format!("{name}.node[{node}].value"),
                     Slot::LeafTerm { node, column } => format!("{name}.node[{node}].coefficient[{}]", feature(column)),
-                    Slot::Term { term } if matches!(model, Model::SplineLogit(_)) => {
-                        format!("{name}.term[{term}].coefficient")
-                    }
-                    Slot::Term { term } => format!("{name}.coefficient[{}]", feature(term)),
+                    Slot::Feature { column } => format!("{name}.coefficient[{}]", feature(column)),
+                    Slot::Term { term } => match self.product_name(level, term) {
+                        Some(product) => format!("{name}.coefficient[{product}]"),
+                        None => format!("{name}.term[{term}].coefficient"),
+                    },
                     Slot::Border { node } => format!("{name}.regime[{node}].threshold"),
                     Slot::Knot { term, factor: 0 } => format!("{name}.term[{term}].threshold"),
                     Slot::Knot { term, factor } => format!("{name}.term[{term}].threshold[{factor}]"),
@@ -196,52 +197,56 @@ impl Student {
     pub fn revert_patch(&mut self, patch: usize) {
         let gone = self.patches.remove(patch);
         for change in gone.changes {
-            let later = self.patches[patch..].iter_mut().flat_map(|p| &mut p.changes);
-            match later.into_iter().find(|c| c.place == change.place) {
-                Some(next) => next.was = change.was,
-                // A student is checked when it is loaded, so that its patches name places that it has.
-                None => {
-                    if let Ok(place) = self.place(&change.place) {
-                        self.set_number(&place, change.was);
-                    }
-                }
+            // A student is checked when it is loaded, so that its patches name places that it has.
+            let Ok(place) = self.place(&change.place) else { continue };
+            match self.next_change(patch, &place) {
+                Some((patch, later)) => self.patches[patch].changes[later].was = change.was,
+                None => _ = self.set_number(&place, change.was),
             }
         }
     }
 
     /// Checks the record of patches: what is wrong, in words.
     pub fn check_patches(&self) -> Result<(), String> {
-        for (i, patch) in self.patches.iter().enumerate() {
-            for change in &patch.changes {
-                let place = self.place(&change.place).map_err(|e| format!("patch {i}, `{}`: {}", e.text, e.problem))?;
-                let later = self.patches[i + 1..].iter().flat_map(|p| &p.changes).find(|c| c.place == change.place);
-                let expected = later.map_or_else(|| self.number(&place), |next| Some(next.was));
-                if expected != Some(change.now) {
-                    return Err(format!(
-                        "patch {i} made `{}` {}, but another number stands there",
-                        change.place, change.now
-                    ));
-                }
+        let mut known: Vec<(usize, Place, &Change)> = Vec::new();
+        for (i, change) in self.patches.iter().enumerate().flat_map(|(i, p)| p.changes.iter().map(move |c| (i, c))) {
+            let place = self.place(&change.place).map_err(|e| format!("patch {i}, `{}`: {}", e.text, e.problem))?;
+            known.push((i, place, change));
+        }
+        for (i, place, change) in &known {
+            let later = known.iter().find(|(j, p, _)| j > i && p == place);
+            let expected = later.map_or_else(|| self.number(place), |(_, _, next)| Some(next.was));
+            if expected != Some(change.now) {
+                return Err(format!(
+                    "patch {i} made `{}` {}, but another number stands there",
+                    change.place, change.now
+                ));
             }
         }
         Ok(())
     }
 
-    fn column_name(&self, level: usize, model: &Model, column: usize) -> String {
+    /// The first change of a number, whatever its place is called, in the patches from number `from` on: the patch and the change.
+    fn next_change(&self, from: usize, place: &Place) -> Option<(usize, usize)> {
+        (from..self.patches.len()).find_map(|patch| {
+            let of_it = |c: &Change| self.parse_place(&c.place).is_ok_and(|p| p == *place);
+            Some((patch, self.patches[patch].changes.iter().position(of_it)?))
+        })
+    }
+
+    /// What stands in the brackets of a feature's coefficient.
+    fn column_name(&self, level: usize, column: usize) -> &str {
         let spec = self.feature_set.level(&self.levels[level].level);
-        let names: Vec<&str> = spec.iter().flat_map(|l| &l.features).map(|f| f.name.as_str()).collect();
-        let name = |column: usize| match (names.get(column), model) {
-            (Some(name), _) => (*name).to_owned(),
-            (None, Model::Pairwise(_)) => names.get(column - names.len()).map_or(String::new(), |n| format!("Δ{n}")),
-            _ => String::new(),
-        };
-        match model {
-            Model::ChoiceLogit(logit) => {
-                let columns: Vec<String> = logit.columns(column).into_iter().map(name).collect();
-                columns.join("*")
-            }
-            _ => name(column),
-        }
+        spec.and_then(|s| s.features.get(column)).map_or("", |f| f.name.as_str())
+    }
+
+    /// The same of a product of features, `None` of other terms and of a product that stood there before.
+    fn product_name(&self, level: usize, term: usize) -> Option<String> {
+        let Model::Additive(Additive { terms, .. }) = &self.levels[level].scheduler().model else { return None };
+        let factors = &terms.get(term).filter(|t| t.is_linear() && t.factors.len() > 1)?.factors;
+        let names = factors.iter().map(|f| self.column_name(level, f.feature as usize));
+        let known = terms[..term].iter().any(|t| t.factors == *factors);
+        (!known).then(|| names.collect::<Vec<_>>().join("*"))
     }
 
     /// The unit in which a place is written.
@@ -262,8 +267,8 @@ impl Student {
                 spec.zip(column).and_then(|(spec, column)| unit(spec, column))
             }
             Place::Model { level, slot: Slot::Knot { term, factor } } => match &self.levels[level].scheduler().model {
-                Model::SplineLogit(spline) => {
-                    let column = spline.terms[term].factors[factor].feature as usize;
+                Model::Additive(additive) => {
+                    let column = additive.terms[term].factors[factor].feature as usize;
                     self.feature_set.level(&self.levels[level].level).and_then(|spec| unit(spec, column))
                 }
                 _ => None,
@@ -298,22 +303,27 @@ impl Student {
                 let column = |feature: Option<&str>| {
                     let feature = feature.ok_or("a feature in brackets is missing")?;
                     let spec = self.feature_set.level(level);
-                    let mut columns = spec.map_or(0, |s| s.features.len());
-                    if let Model::ChoiceLogit(logit) = model {
-                        columns = logit.coefficient.len();
-                    }
-                    let found = (0..columns).find(|&c| self.column_name(at, model, c) == feature);
+                    let found = spec.and_then(|s| s.features.iter().position(|f| f.name == feature));
                     found.ok_or_else(|| format!("level `{level}` has no feature `{feature}`"))
                 };
+                let slot_of = |term: usize| match model {
+                    Model::Additive(additive) => additive.slot(term),
+                    _ => Slot::Term { term },
+                };
+                let terms = if let Model::Additive(additive) = model { additive.terms.len() } else { 0 };
+                let product = |name: &str| (0..terms).find(|&t| self.product_name(at, t).as_deref() == Some(name));
                 let slot = match *rest {
                     [("node", node), ("threshold", None)] => Slot::Threshold { node: number(node)? },
                     [("node", node), ("value", None)] => Slot::Value { node: number(node)? },
                     [("node", node), ("coefficient", feature)] => {
                         Slot::LeafTerm { node: number(node)?, column: column(feature)? }
                     }
-                    [("coefficient", feature)] => Slot::Term { term: column(feature)? },
+                    [("coefficient", feature)] => match feature.and_then(product) {
+                        Some(term) => Slot::Term { term },
+                        None => Slot::Feature { column: column(feature)? },
+                    },
                     [("regime", node), ("threshold", None)] => Slot::Border { node: number(node)? },
-                    [("term", term), ("coefficient", None)] => Slot::Term { term: number(term)? },
+                    [("term", term), ("coefficient", None)] => slot_of(number(term)?),
                     [("term", term), ("threshold", factor)] => {
                         let factor = if factor.is_some() { number(factor)? } else { 0 };
                         Slot::Knot { term: number(term)?, factor }
@@ -370,11 +380,11 @@ fn parts(name: &str) -> Result<Vec<(&str, Option<&str>)>, String> {
 mod tests {
     use super::*;
     use crate::{
-        model::{ChoiceLogit, Guard, LevelModels, NamedModel, Provenance, Tree},
+        model::{Factor, Guard, LevelModels, NamedModel, Provenance, Shape, Term, Tree},
         testing::feature_set,
     };
 
-    /// A stump at the job level, a logit with a product at the stage level, one leaf at the cluster level, a guard.
+    /// A stump at the job level, a sum with a product and a step at the stage level, one leaf at the cluster level, a guard.
     fn student() -> Student {
         let set = feature_set();
         let column =
@@ -385,13 +395,13 @@ mod tests {
         tree.push_test(0, 0.0, [crate::model::LEAF; 2], true);
         tree.value = vec![0.5, 0.25, 0.75];
         (tree.impurity, tree.n_samples, tree.weight) = (vec![0.0; 3], vec![1; 3], vec![1.0; 3]);
-        let width = set.level("stage").unwrap().features.len();
-        let mut coefficient = vec![0.0; width + 1];
-        coefficient[column("stage", "depth")] = 2.0;
-        coefficient[width] = 3.0;
-        let interactions = vec![[column("stage", "depth") as u32, column("stage", "offered") as u32]];
-        let logit = ChoiceLogit { feature_sd: vec![1.0; width + 1], coefficient, standard_error: None, interactions };
-        let models = [Model::Tree(tree), Model::ChoiceLogit(logit), Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0))];
+        let factor = |name, shape, threshold| Factor { feature: column("stage", name) as u32, shape, threshold };
+        let [depth, offered] = ["depth", "offered"].map(|name| factor(name, Shape::Linear, None));
+        let term = |coefficient, factors| Term { factors, ..Term::linear(0, coefficient, 1.0) };
+        let step = factor("depth", Shape::Above, Some(1.0));
+        let terms = vec![term(2.0, vec![depth]), term(3.0, vec![depth, offered]), term(0.5, vec![offered, step])];
+        let additive = Additive { intercept: 0.0, terms };
+        let models = [Model::Tree(tree), Model::Additive(additive), Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0))];
         let level = |(level, model): (&str, Model)| {
             LevelModels::new(level, "m", vec![NamedModel { name: "m".to_owned(), temperature: 1.0, model }])
         };
@@ -411,6 +421,8 @@ mod tests {
             "job.node[2].value",
             "stage.coefficient[depth]",
             "stage.coefficient[depth*offered]",
+            "stage.term[2].coefficient",
+            "stage.term[2].threshold[1]",
             "cluster.node[0].value",
             "guard[0].value",
             "guard[0].value[1]",
@@ -442,6 +454,40 @@ mod tests {
         broken.save(&path)?;
         let message = Student::load(&path).unwrap_err().to_string();
         assert!(message.contains("patch 1 made `job.node[0].threshold` 8000, but another number"), "{message}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_number_is_the_same_under_each_of_its_names() -> Result<(), EditError> {
+        let fitted = student();
+        let mut student = fitted.clone();
+        for (a, b) in
+            [("term[0].coefficient", "coefficient[depth]"), ("term[1].coefficient", "coefficient[depth*offered]")]
+        {
+            assert_eq!(student.place(&format!("stage.{a}"))?, student.place(&format!("stage.{b}"))?);
+        }
+        // Earlier versions wrote the numbers of terms.
+        student.edit("stage.coefficient[depth]=5", "")?;
+        student.patches[0].changes[0].place = "stage.term[0].coefficient".to_owned();
+        student.edit("stage.term[0].coefficient=7", "")?;
+        assert_eq!(student.patches[1].changes[0].place, "stage.coefficient[depth]");
+        assert_eq!(student.check_patches(), Ok(()));
+        student.revert_patch(0);
+        assert_eq!((student.patches[0].changes[0].was, student.check_patches()), (2.0, Ok(())));
+        student.revert_patch(0);
+        assert_eq!(student, fitted);
+        Ok(())
+    }
+
+    #[test]
+    fn a_feature_that_the_model_does_not_use_gets_a_coefficient() -> Result<(), EditError> {
+        let fitted = student();
+        let mut student = fitted.clone();
+        assert_eq!(student.edit("stage.coefficient[offered]=-0.25", "")?, 0.0);
+        assert_eq!((student.number(&student.place("stage.term[3].coefficient")?), student.size()), (Some(-0.25), 7));
+        assert_eq!(student.check_patches(), Ok(()));
+        student.revert_patch(0);
+        assert_eq!(student, fitted);
         Ok(())
     }
 

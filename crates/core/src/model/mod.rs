@@ -3,31 +3,28 @@
 //! A model sees the candidates of one choice and gives each a score; the best score wins, the first of equals. What is
 //! scored (jobs, stages, amounts) is none of its business.
 
-mod choice_logit;
+mod additive;
 mod compiled;
+mod earlier;
 mod edit;
 pub mod export;
 mod guard;
-mod linear;
 mod pairwise;
 mod regime;
 mod rule;
 mod slot;
-mod spline_logit;
 mod student;
 mod tree;
 
-pub use choice_logit::ChoiceLogit;
-pub use compiled::{CompiledModel, CompiledTree};
+pub use additive::{Additive, Factor, Shape, Term};
+pub use compiled::{CompiledAdditive, CompiledModel, CompiledTree};
 pub use edit::{Change, EditError, Patch, Place};
 pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, Operator};
-pub use linear::Linear;
 pub use pairwise::Pairwise;
 pub use pairwise::pair_column;
 pub use regime::Regime;
 pub use rule::{OrderKey, Rule, RuleError};
 pub use slot::Slot;
-pub use spline_logit::{Factor, Shape, SplineLogit, SplineTerm};
 pub use student::{LevelModels, NamedModel, Pick, Provenance, Structure, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 
@@ -39,22 +36,18 @@ pub trait ScoreCandidates {
     /// place per candidate. Higher is better. Allocates nothing.
     fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]);
 
-    /// Size for a reader: leaves of a tree, non-zero coefficients of a linear model.
+    /// Size for a reader: leaves of a tree, non-zero coefficients of a sum of terms.
     fn size(&self) -> usize;
 }
 
-/// Any model that a student file may hold.
+/// Any model that a student file may hold; those of earlier versions become what they are now when they are read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "earlier::Stored")]
 pub enum Model {
     /// A decision tree with one value per leaf.
     Tree(Tree),
-    /// A linear score.
-    Linear(Linear),
-    /// A linear score estimated as a choice model.
-    ChoiceLogit(ChoiceLogit),
-    /// A sum of terms with steps and kinks, estimated as a choice model.
-    SplineLogit(SplineLogit),
+    /// A sum of terms: a linear score, or one with steps, kinks and products.
+    Additive(Additive),
     /// A tree that compares two candidates.
     Pairwise(Pairwise),
     /// Different models for different states of the cluster.
@@ -65,18 +58,9 @@ impl Model {
     /// Marks the columns that it reads of a row; `read` has one place per feature of the level.
     pub fn mark_columns(&self, read: &mut [bool]) {
         let mut mark = |column: u32| read[column as usize] = true;
-        let not_0 = |coefficients: &[f64]| {
-            let columns = coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0);
-            columns.map(|(column, _)| column as u32).collect::<Vec<u32>>()
-        };
         match self {
             Model::Tree(m) => m.columns().for_each(mark),
-            Model::Linear(m) => not_0(&m.coefficient).into_iter().for_each(mark),
-            Model::ChoiceLogit(m) => {
-                let used = not_0(&m.coefficient).into_iter();
-                used.flat_map(|term| m.columns(term as usize)).for_each(|column| mark(column as u32));
-            }
-            Model::SplineLogit(m) => {
+            Model::Additive(m) => {
                 let used = m.terms.iter().filter(|t| t.coefficient != 0.0);
                 used.flat_map(|t| &t.factors).for_each(|f| mark(f.feature));
             }
@@ -96,9 +80,7 @@ impl Model {
     fn check(&self, width: usize) -> Result<(), String> {
         match self {
             Model::Tree(m) => m.check(width),
-            Model::Linear(m) => m.check(width),
-            Model::ChoiceLogit(m) => m.check(width),
-            Model::SplineLogit(m) => m.check(width),
+            Model::Additive(m) => m.check(width),
             Model::Pairwise(m) => m.check(width),
             Model::Regime(m) => m.check(width),
         }
@@ -109,9 +91,7 @@ impl ScoreCandidates for Model {
     fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
         match self {
             Model::Tree(m) => m.score_choice(x, width, scores),
-            Model::Linear(m) => m.score_choice(x, width, scores),
-            Model::ChoiceLogit(m) => m.score_choice(x, width, scores),
-            Model::SplineLogit(m) => m.score_choice(x, width, scores),
+            Model::Additive(m) => m.score_choice(x, width, scores),
             Model::Pairwise(m) => m.score_choice(x, width, scores),
             Model::Regime(m) => m.score_choice(x, width, scores),
         }
@@ -120,9 +100,7 @@ impl ScoreCandidates for Model {
     fn size(&self) -> usize {
         match self {
             Model::Tree(m) => m.size(),
-            Model::Linear(m) => m.size(),
-            Model::ChoiceLogit(m) => m.size(),
-            Model::SplineLogit(m) => m.size(),
+            Model::Additive(m) => m.size(),
             Model::Pairwise(m) => m.size(),
             Model::Regime(m) => m.size(),
         }

@@ -63,12 +63,12 @@ impl ScoreCandidates for Regime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Linear;
+    use crate::model::Additive;
 
     fn by(column: usize) -> Model {
         let mut coefficient = vec![0.0; 3];
         coefficient[column] = 1.0;
-        Model::Linear(Linear { coefficient, intercept: 0.0, feature_sd: vec![1.0; 3] })
+        Model::Additive(Additive::linear(&coefficient, &[1.0; 3]))
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         for (regime, width, expected) in [
             (beyond, 3, "names model 2, there are models 0 to 1"),
             (nested, 3, "model 0 of a regime is a regime itself"),
-            (good, 4, "model 0 of a regime: `coefficient` has 3 entries"),
+            (good, 2, "model 1 of a regime: term 0 uses feature 2, but there are 2"),
         ] {
             let problem = regime.check(width).unwrap_err();
             assert!(problem.contains(expected), "{problem}");

@@ -1,6 +1,6 @@
 //! Named rules: heuristics written as guards and an order by features.
 
-use super::{Guard, Linear, Model, NamedModel};
+use super::{Additive, Guard, Model, NamedModel};
 use crate::level::{FLAG, FeatureSet, LevelSpec, Scope};
 
 /// A heuristic of one level: its guards divide the candidates, then the features decide, the next one among equals of the
@@ -90,8 +90,7 @@ impl Rule {
     pub fn model(&self, spec: &LevelSpec) -> Result<NamedModel, RuleError> {
         let error = |problem| RuleError { text: self.name.clone(), problem };
         let coefficient = self.coefficients(spec).map_err(error)?;
-        let feature_sd = vec![0.0; coefficient.len()];
-        let model = Model::Linear(Linear { coefficient, intercept: 0.0, feature_sd });
+        let model = Model::Additive(Additive::linear(&coefficient, &vec![0.0; coefficient.len()]));
         Ok(NamedModel { name: self.name.clone(), temperature: 1.0, model })
     }
 

@@ -1,6 +1,6 @@
 //! The numbers of a model that may be changed one by one: thresholds, leaf values, coefficients.
 
-use super::{LinearLeaves, Model, Pairwise, SplineLogit, SplineTerm, Tree};
+use super::{Additive, LinearLeaves, Model, Pairwise, Term, Tree};
 
 /// Where a number of a model stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +22,12 @@ pub enum Slot {
         /// The feature's column.
         column: usize,
     },
-    /// Coefficient of a linear model: first one per feature, then one per interaction; of a spline logit, one per term.
+    /// Coefficient of a feature as it is, in a sum of terms.
+    Feature {
+        /// The feature's column.
+        column: usize,
+    },
+    /// Coefficient of another term of such a sum.
     Term {
         /// Its number.
         term: usize,
@@ -32,7 +37,7 @@ pub enum Slot {
         /// The inner node.
         node: usize,
     },
-    /// Where a factor of a spline logit steps or bends.
+    /// Where a factor of a term steps or bends.
     Knot {
         /// The term.
         term: usize,
@@ -42,16 +47,13 @@ pub enum Slot {
 }
 
 impl Model {
-    /// The numbers that the model uses: all thresholds and leaf values, and the coefficients that are not 0. Of a regime, its
-    /// own borders only.
+    /// The numbers of the model: all thresholds, leaf values and coefficients. Of a regime, its own borders only.
     #[must_use]
     pub fn slots(&self) -> Vec<Slot> {
         match self {
             Model::Tree(tree) => tree_slots(tree),
             Model::Pairwise(pairwise) => tree_slots(&pairwise.tree),
-            Model::Linear(m) => term_slots(&m.coefficient),
-            Model::ChoiceLogit(m) => term_slots(&m.coefficient),
-            Model::SplineLogit(m) => spline_slots(m),
+            Model::Additive(m) => additive_slots(m),
             Model::Regime(m) => {
                 let inner = (0..m.tree.nodes()).filter(|&node| !m.tree.is_leaf(node));
                 inner.map(|node| Slot::Border { node }).collect()
@@ -59,7 +61,7 @@ impl Model {
         }
     }
 
-    /// The number at a slot; `None` if the model has no such slot. A term that a leaf does not have is 0.
+    /// The number at a slot; `None` if the model has no such slot. A feature that a leaf or a sum does not have has the coefficient 0.
     #[must_use]
     pub fn number(&self, slot: Slot) -> Option<f64> {
         match (self, slot) {
@@ -67,10 +69,9 @@ impl Model {
             // The leaves of a pairwise tree are numbers.
             (Model::Pairwise(_), Slot::LeafTerm { .. }) => None,
             (Model::Pairwise(pairwise), slot) => tree_number(&pairwise.tree, slot),
-            (Model::Linear(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
-            (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient.get(term).copied(),
-            (Model::SplineLogit(m), Slot::Term { term }) => m.terms.get(term).map(|t| t.coefficient),
-            (Model::SplineLogit(m), Slot::Knot { term, factor }) => {
+            (Model::Additive(m), Slot::Feature { .. }) => Some(m.term_at(slot).map_or(0.0, |t| t.coefficient)),
+            (Model::Additive(m), Slot::Term { .. }) => m.term_at(slot).map(|t| t.coefficient),
+            (Model::Additive(m), Slot::Knot { term, factor }) => {
                 m.terms.get(term)?.factors.get(factor)?.threshold.map(f64::from)
             }
             (Model::Regime(m), Slot::Border { node }) => tree_number(&m.tree, Slot::Threshold { node }),
@@ -87,10 +88,9 @@ impl Model {
             (Model::Tree(tree), slot) => set_tree_number(tree, slot, value),
             (Model::Regime(m), Slot::Border { node }) => set_tree_number(&mut m.tree, Slot::Threshold { node }, value),
             (Model::Pairwise(Pairwise { tree }), slot) => set_tree_number(tree, slot, value),
-            (Model::Linear(m), Slot::Term { term }) => m.coefficient[term] = value,
-            (Model::ChoiceLogit(m), Slot::Term { term }) => m.coefficient[term] = value,
-            (Model::SplineLogit(m), Slot::Term { term }) => m.terms[term].coefficient = value,
-            (Model::SplineLogit(m), Slot::Knot { term, factor }) => {
+            (Model::Additive(m), Slot::Feature { column }) => m.set_feature(column, value),
+            (Model::Additive(m), Slot::Term { term }) => m.terms[term].coefficient = value,
+            (Model::Additive(m), Slot::Knot { term, factor }) => {
                 m.terms[term].factors[factor].threshold = Some(value as f32);
             }
             _ => {}
@@ -99,17 +99,52 @@ impl Model {
     }
 }
 
-fn term_slots(coefficient: &[f64]) -> Vec<Slot> {
-    (0..coefficient.len()).filter(|&term| coefficient[term] != 0.0).map(|term| Slot::Term { term }).collect()
+impl Additive {
+    /// The slot of a term's coefficient: its feature's where it is the term of a feature as it is.
+    pub(super) fn slot(&self, term: usize) -> Slot {
+        let column = self.terms.get(term).and_then(Term::feature).map(|feature| feature as usize);
+        match column.filter(|&column| self.feature_term(column) == Some(term)) {
+            Some(column) => Slot::Feature { column },
+            None => Slot::Term { term },
+        }
+    }
+
+    /// The term whose coefficient stands at a slot.
+    #[must_use]
+    pub fn term_at(&self, slot: Slot) -> Option<&Term> {
+        match slot {
+            Slot::Feature { column } => self.feature_term(column).map(|term| &self.terms[term]),
+            Slot::Term { term } => self.terms.get(term),
+            _ => None,
+        }
+    }
+
+    /// The first term that is this feature as it is.
+    fn feature_term(&self, column: usize) -> Option<usize> {
+        self.terms.iter().position(|t| t.feature() == Some(column as u32))
+    }
+
+    /// Sets the coefficient of a feature as it is. Nothing is known of the deviation of a term that comes in this way; it goes with its
+    /// coefficient if it is the last one, so that terms keep their numbers.
+    fn set_feature(&mut self, column: usize, value: f64) {
+        match self.feature_term(column) {
+            Some(term) if value == 0.0 && term + 1 == self.terms.len() && self.terms[term].sd == 0.0 => {
+                self.terms.pop();
+            }
+            Some(term) => self.terms[term].coefficient = value,
+            None if value != 0.0 => self.terms.push(Term::linear(column as u32, value, 0.0)),
+            None => {}
+        }
+    }
 }
 
-fn spline_slots(spline: &SplineLogit) -> Vec<Slot> {
-    let of_term = |(term, t): (usize, &SplineTerm)| {
+fn additive_slots(additive: &Additive) -> Vec<Slot> {
+    let of_term = |(term, t): (usize, &Term)| {
         let knots = (0..t.factors.len()).filter(|&factor| t.factors[factor].threshold.is_some());
         let knots = knots.map(|factor| Slot::Knot { term, factor }).collect::<Vec<_>>();
-        std::iter::once(Slot::Term { term }).chain(knots)
+        std::iter::once(additive.slot(term)).chain(knots)
     };
-    spline.terms.iter().enumerate().flat_map(of_term).collect()
+    additive.terms.iter().enumerate().flat_map(of_term).collect()
 }
 
 fn tree_slots(tree: &Tree) -> Vec<Slot> {
@@ -163,7 +198,7 @@ fn set_tree_number(tree: &mut Tree, slot: Slot, value: f64) {
             linear.set_term(node, column, value);
             tree.linear = Some(linear);
         }
-        Slot::Term { .. } | Slot::Knot { .. } | Slot::Border { .. } => {}
+        Slot::Feature { .. } | Slot::Term { .. } | Slot::Knot { .. } | Slot::Border { .. } => {}
     }
 }
 
@@ -193,7 +228,7 @@ impl LinearLeaves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Factor, LEAF, Linear, ScoreCandidates, Shape};
+    use crate::model::{Factor, LEAF, ScoreCandidates, Shape};
 
     /// x0 <= 1 ? 10 : 20
     fn stump() -> Tree {
@@ -237,16 +272,13 @@ mod tests {
     }
 
     #[test]
-    fn a_spline_logit_has_coefficients_and_knots() {
+    fn a_sum_of_terms_has_coefficients_and_knots() {
         let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
-        let term = |coefficient, factors| SplineTerm { coefficient, factors, sd: 1.0, standard_error: None };
-        let terms = vec![
-            term(2.0, vec![factor(0, Shape::Linear, None)]),
-            term(1.0, vec![factor(0, Shape::Linear, None), factor(1, Shape::Excess, Some(3.0))]),
-        ];
-        let mut model = Model::SplineLogit(SplineLogit { terms });
+        let factors = vec![factor(0, Shape::Linear, None), factor(1, Shape::Excess, Some(3.0))];
+        let terms = vec![Term::linear(0, 2.0, 1.0), Term { factors, ..Term::linear(0, 1.0, 1.0) }];
+        let mut model = Model::Additive(Additive { intercept: 0.0, terms });
         let knot = Slot::Knot { term: 1, factor: 1 };
-        assert_eq!(model.slots(), [Slot::Term { term: 0 }, Slot::Term { term: 1 }, knot]);
+        assert_eq!(model.slots(), [Slot::Feature { column: 0 }, Slot::Term { term: 1 }, knot]);
         assert_eq!(scores(&model), [1.0, 6.0]);
         assert!(model.set_number(knot, 2.0) && model.set_number(Slot::Term { term: 0 }, 0.0));
         assert_eq!((scores(&model), model.number(knot)), (vec![0.5, 4.0], Some(2.0)));
@@ -254,10 +286,16 @@ mod tests {
     }
 
     #[test]
-    fn coefficients_are_slots_too() {
-        let mut model = Model::Linear(Linear { coefficient: vec![0.0, 2.0], intercept: 0.0, feature_sd: vec![1.0; 2] });
-        assert_eq!(model.slots(), [Slot::Term { term: 1 }]);
-        assert!(model.set_number(Slot::Term { term: 0 }, 4.0) && !model.set_number(Slot::Term { term: 2 }, 4.0));
-        assert_eq!((scores(&model), model.number(Slot::Term { term: 0 })), (vec![8.0, 16.0], Some(4.0)));
+    fn a_feature_comes_and_goes_with_its_coefficient() {
+        let fitted = Model::Additive(Additive::linear(&[0.0, 2.0], &[1.0; 2]));
+        let (mut model, [new, old]) = (fitted.clone(), [0, 1].map(|column| Slot::Feature { column }));
+        assert_eq!((model.slots(), model.number(new)), (vec![old], Some(0.0)));
+        assert!(model.set_number(new, 4.0) && !model.set_number(Slot::Term { term: 2 }, 4.0));
+        assert_eq!((scores(&model), model.number(new), model.slots()), (vec![8.0, 16.0], Some(4.0), vec![old, new]));
+        assert!(model.set_number(new, 0.0));
+        assert_eq!(model, fitted);
+        // What the fit knows of a term is kept.
+        assert!(model.set_number(old, 0.0) && model.set_number(old, 2.0));
+        assert_eq!(model, fitted);
     }
 }

@@ -266,10 +266,21 @@ impl Student {
         serde_json::to_string_pretty(self).expect("a student serialises") + "\n"
     }
 
-    /// SHA-256 of the file's text.
+    /// SHA-256 of the text that [`save`](Self::save) writes.
     #[must_use]
     pub fn hash(&self) -> String {
         sha256_hex(self.to_json().as_bytes())
+    }
+
+    /// The hashes by which figures may name the student of a file: its own, and that of the file as it is. They differ where
+    /// the file holds models as earlier versions wrote them.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
+    pub fn known_as(&self, path: &Path) -> Result<[String; 2], StudentError> {
+        let io = |source| StudentError::Io { path: path.to_owned(), action: "read", source };
+        Ok([self.hash(), sha256_hex(&std::fs::read(path).map_err(io)?)])
     }
 
     fn check(&self) -> Result<(), String> {

@@ -83,7 +83,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
                 pairs = Pairwise::level(spec);
                 (&pairwise.tree, &pairs)
             }
-            Model::Linear(_) | Model::ChoiceLogit(_) | Model::SplineLogit(_) | Model::Regime(_) => continue,
+            Model::Additive(_) | Model::Regime(_) => continue,
         };
         let nodes = nodes(run, models);
         reached &= nodes.len() == tree.nodes();

@@ -213,7 +213,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         journal.write_all(line(key, split, episode, cost).as_bytes()).map_err(AugmentError::Write)
     }
 
-    /// Fills in the deviation within choices of some terms of spline logits (places of level and term), on the states that the
+    /// Fills in the deviation within choices of some terms (places of level and term), on the states that the
     /// student visits in `episodes`.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
                     questions.rows(seen, &path, false, &mut x);
                     let spec = &student.feature_set.levels[path.len()];
                     for (&(level, term), (n, square)) in terms.iter().zip(&mut sums) {
-                        let Model::SplineLogit(model) = &student.levels[level].scheduler().model else { continue };
+                        let Model::Additive(model) = &student.levels[level].scheduler().model else { continue };
                         // A student may have its levels in any order.
                         if student.levels[level].level != spec.name {
                             continue;
@@ -261,7 +261,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
             })?;
         }
         for (&(level, term), (n, square)) in terms.iter().zip(sums) {
-            if let Model::SplineLogit(model) = student.levels[level].scheduler_mut() {
+            if let Model::Additive(model) = student.levels[level].scheduler_mut() {
                 model.terms[term].sd = moves::round((square / f64::max(n, 1.0)).sqrt());
             }
         }

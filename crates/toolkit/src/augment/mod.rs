@@ -40,7 +40,7 @@ pub struct Repertoire {
     pub orders: Vec<Order>,
     /// Borders of regimes.
     pub borders: Vec<Border>,
-    /// Terms that spline logits may get before the direct search.
+    /// Terms that sums of terms may get before the direct search.
     pub terms: Vec<TermTemplate>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Border, Order};
 use sched_distill_core::{
-    model::{Evidence, Factor, Guard, Linear, Model, Place, Regime, Shape, Slot, SplineTerm, Student},
+    model::{Additive, Evidence, Factor, Guard, Model, Place, Regime, Shape, Slot, Student, Term},
     scenario::TermTemplate,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn without_guard(student: &Student) -> Vec<Move> {
 
 /// Each leaf of a tree with the next higher and the next lower value among its leaves (a step beyond at the ends), and with
 /// its candidates in each of `orders`; each guard's number a step up or down;
-/// each coefficient of a linear model halved and doubled.
+/// each coefficient of a sum of terms halved and doubled.
 pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
     let mut moves = Vec::new();
     let mut push = |place: &Place, value: f64, reason: &str| {
@@ -78,7 +78,7 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
                     }
                 }
             }
-            Place::Model { slot: Slot::Term { .. } | Slot::LeafTerm { .. }, .. } => {
+            Place::Model { slot: Slot::Feature { .. } | Slot::Term { .. } | Slot::LeafTerm { .. }, .. } => {
                 for (factor, reason) in [(0.5, "counts half"), (2.0, "counts twice"), (0.0, "does not count")] {
                     push(&place, round(number * factor), reason);
                 }
@@ -94,7 +94,7 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
     moves
 }
 
-/// Adds terms with coefficient 0 to the spline logits that schedule, those that are not there yet, up to `room` in all: the
+/// Adds terms with coefficient 0 to the sums of terms that schedule, those that are not there yet, up to `room` in all: the
 /// places of the new ones, level and term.
 pub(super) fn add_terms(student: &mut Student, terms: &[TermTemplate], room: usize) -> Vec<(usize, usize)> {
     let mut new = Vec::new();
@@ -106,12 +106,12 @@ pub(super) fn add_terms(student: &mut Student, terms: &[TermTemplate], room: usi
             Some(Factor { feature: column(name)? as u32, shape: *shape, threshold: None })
         };
         let Some(factors) = factors.iter().map(factor).collect::<Option<Vec<Factor>>>() else { continue };
-        if let Model::SplineLogit(m) = student.levels[at].scheduler_mut()
+        if let Model::Additive(m) = student.levels[at].scheduler_mut()
             && new.len() < room
             && m.terms.iter().all(|t| t.factors != factors)
         {
             new.push((at, m.terms.len()));
-            m.terms.push(SplineTerm { coefficient: 0.0, factors, sd: 0.0, standard_error: None });
+            m.terms.push(Term { coefficient: 0.0, factors, sd: 0.0, standard_error: None });
         }
     }
     new
@@ -132,11 +132,10 @@ pub(super) fn regimes(student: &Student, orders: &[Order], borders: &[Border]) -
         let mut alternatives: Vec<(String, Model)> = others.map(|m| (m.name.clone(), m.model.clone())).collect();
         for (_, feature, largest) in orders.iter().filter(|(level, _, _)| *level == models.level) {
             let Some(column) = column(feature) else { continue };
-            let mut coefficient = vec![0.0; spec.features.len()];
-            coefficient[column] = if *largest { 1.0 } else { -1.0 };
-            let linear = Linear { feature_sd: vec![1.0; coefficient.len()], coefficient, intercept: 0.0 };
+            let term = Term::linear(column as u32, if *largest { 1.0 } else { -1.0 }, 1.0);
+            let linear = Additive { intercept: 0.0, terms: vec![term] };
             let name = format!("{} {feature} first", if *largest { "largest" } else { "smallest" });
-            alternatives.push((name, Model::Linear(linear)));
+            alternatives.push((name, Model::Additive(linear)));
         }
         for (_, feature, values) in borders.iter().filter(|(level, _, _)| *level == models.level) {
             let Some(column) = column(feature) else { continue };
@@ -264,7 +263,7 @@ mod tests {
         for (m, heuristic) in moves.iter().zip([1, 0]) {
             let Model::Regime(regime) = &m.student.levels[0].scheduler().model else { unreachable!() };
             assert_eq!(regime.models[1 - heuristic], student.levels[0].scheduler().model);
-            assert!(matches!(regime.models[heuristic], Model::Linear(_)));
+            assert!(matches!(regime.models[heuristic], Model::Additive(_)));
             assert_eq!(regime.size(), 2 + 2 + 1);
             assert!(regimes(&m.student, &[("job", "arrival_order", false)], &[("job", "offered", &[1.0])]).is_empty());
         }

@@ -43,20 +43,16 @@ fn whole(student: &Student, place: &Place) -> Option<fn(f64) -> f64> {
 const SMALL_EFFECT: f64 = 0.3;
 
 /// The numbers under search, each with the scale on which it matters to the order of candidates: a coefficient with its
-/// effect, a leaf's value with the spread of all leaves, a tree's threshold or a guard's number with itself. Where the terms
-/// of a spline bend is left as it is, and so is a number that a regime hides: every number more makes the search slower.
+/// effect, a leaf's value with the spread of all leaves, a tree's threshold or a guard's number with itself. Where terms
+/// bend is left as it is, and so is a number that a regime hides: every number more makes the search slower.
 fn coordinates(student: &Student) -> Vec<Coordinate> {
     let scale = |place: &Place, number: f64| -> Option<f64> {
         let Place::Model { level, slot } = *place else { return Some(number.abs().max(1e-3)) };
         let NamedModel { model, temperature, .. } = student.levels[level].scheduler();
         match slot {
-            Slot::Term { term } => {
-                let sd = match model {
-                    Model::Linear(m) => m.feature_sd[term],
-                    Model::ChoiceLogit(m) => m.feature_sd[term],
-                    Model::SplineLogit(m) => m.terms[term].sd,
-                    Model::Tree(_) | Model::Pairwise(_) | Model::Regime(_) => 0.0,
-                };
+            Slot::Feature { .. } | Slot::Term { .. } => {
+                let Model::Additive(additive) = model else { return None };
+                let sd = additive.term_at(slot)?.sd;
                 (sd > 0.0).then(|| number.abs() + SMALL_EFFECT * temperature / sd)
             }
             Slot::Value { .. } => moves::spread(model),

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::evaluator::tiny;
     use sched_distill_core::{
-        model::{Linear, Model},
+        model::{Additive, Model},
         rng::Stream,
     };
 
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn a_teacher_that_draws_its_amounts_gets_a_student_that_takes_the_median() {
         let growth = 1.2_f64.ln();
-        let linear = Linear { coefficient: vec![growth, 0.0], intercept: 0.0, feature_sd: vec![1.0, 0.0] };
-        let model = NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) };
+        let linear = Model::Additive(Additive::linear(&[growth, 0.0], &[1.0, 0.0]));
+        let model = NamedModel { name: "linear".to_owned(), temperature: 1.0, model: linear };
         let share: Vec<f64> = (0..9).map(|i| (growth * f64::from(i)).exp()).collect();
         let mut stream = Stream::new(2, "amounts");
         let mut table = |draws: bool| {

@@ -15,7 +15,7 @@ use crate::trace::LevelTable;
 use linfa::ParamGuard;
 use sched_distill_core::{
     level::LevelSpec,
-    model::{ChoiceLogit, Model, NamedModel, Pairwise, Shape, SplineLogit, SplineTerm, Tree},
+    model::{Additive, Model, NamedModel, Pairwise, Shape, Term, Tree},
 };
 
 /// Turns the choices of a level into a model that scores candidates.
@@ -61,6 +61,21 @@ pub fn fit_level(
         models.push(NamedModel { name: learner.name().to_owned(), temperature, model });
     }
     Ok(models)
+}
+
+/// The features that a logit leaves out at a level because they never differ within a choice, and no product of the
+/// parameters lets them in.
+#[must_use]
+pub fn left_out(table: &LevelTable, params: &FitParams) -> Vec<String> {
+    let width = table.width();
+    let mut left: Vec<usize> = (0..width).collect();
+    for x in (0..table.choices.len()).map(|choice| table.choice(choice).x) {
+        left.retain(|&column| x.iter().skip(column).step_by(width).all(|v| *v == x[column]));
+    }
+    let names = left.into_iter().map(|column| &table.spec.features[column].name);
+    let known = |name: &String| table.spec.features.iter().any(|f| f.name == *name);
+    let factors: Vec<&String> = params.interactions.iter().filter(|pair| pair.iter().all(known)).flatten().collect();
+    names.filter(|name| !factors.contains(name)).cloned().collect()
 }
 
 impl Learner {
@@ -144,7 +159,7 @@ impl ChoiceLearner for OwnLinear {
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
         let rows = target::rows(table, Target::LogRatio, self.0.balance, self.0.max_choices)?;
-        fit_linear(&rows, table.width(), &table.spec.name).map(Model::Linear)
+        fit_linear(&rows, table.width(), &table.spec.name).map(Model::Additive)
     }
 }
 
@@ -159,31 +174,17 @@ impl ChoiceLearner for OwnLogit {
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
         let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
         let fitted = fit_logit(&choices.data(), &logit_params(&self.0, &table.spec));
-        fitted.map(Model::ChoiceLogit).map_err(|e| logit_error(&e, self.name(), &table.spec))
+        fitted.map(Model::Additive).map_err(|e| logit_error(&e, self.name(), &table.spec))
     }
 
     fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
         // The coefficients of a logit are read as the teacher's own, so its probabilities stay as they are.
         let linear =
             SplineParams { shapes: vec![Shape::Linear], products: false, sharpness: 1.0, ..SplineParams::default() };
-        let path = spline_models(self.name(), table, &self.0, sizes, linear)?;
-        Ok(path.iter().map(|m| Model::ChoiceLogit(as_logit(m, table.width()))).collect())
-    }
-}
-
-/// A sum of features as the conditional logit that it is.
-fn as_logit(spline: &SplineLogit, width: usize) -> ChoiceLogit {
-    let list = |of: fn(&SplineTerm) -> f64| {
-        let mut list = vec![0.0; width];
-        spline.terms.iter().for_each(|t| list[t.factors[0].feature as usize] = of(t));
-        list
-    };
-    let known = spline.terms.iter().all(|t| t.standard_error.is_some());
-    ChoiceLogit {
-        coefficient: list(|t| t.coefficient),
-        standard_error: known.then(|| list(|t| t.standard_error.unwrap_or(0.0))),
-        feature_sd: list(|t| t.sd),
-        interactions: Vec::new(),
+        let mut path = additive_models(self.name(), table, &self.0, sizes, linear)?;
+        // In the order of the features, as a logit of all of them.
+        path.iter_mut().for_each(|m| m.terms.sort_by_key(Term::feature));
+        Ok(path.into_iter().map(Model::Additive).collect())
     }
 }
 
@@ -233,7 +234,7 @@ impl ChoiceLearner for PairwiseTree {
 /// A conditional logit whose terms are searched for.
 struct OwnSpline(FitParams);
 
-/// Choices that coefficients of spline logits are fitted on unless another number is asked for.
+/// Choices that coefficients of searched terms are fitted on unless another number is asked for.
 const SPLINE_CHOICES: usize = 30_000;
 
 impl ChoiceLearner for OwnSpline {
@@ -242,24 +243,24 @@ impl ChoiceLearner for OwnSpline {
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let mut path = spline_models(self.name(), table, &self.0, &[self.0.max_leaf_nodes], SplineParams::default())?;
-        Ok(Model::SplineLogit(path.pop().unwrap_or(SplineLogit { terms: Vec::new() })))
+        let mut path = additive_models(self.name(), table, &self.0, &[self.0.max_leaf_nodes], SplineParams::default())?;
+        Ok(Model::Additive(path.pop().unwrap_or(Additive { intercept: 0.0, terms: Vec::new() })))
     }
 
     fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
-        let path = spline_models(self.name(), table, &self.0, sizes, SplineParams::default())?;
-        Ok(path.into_iter().map(Model::SplineLogit).collect())
+        let path = additive_models(self.name(), table, &self.0, sizes, SplineParams::default())?;
+        Ok(path.into_iter().map(Model::Additive).collect())
     }
 }
 
 /// Models of these numbers of terms.
-fn spline_models(
+fn additive_models(
     name: &str,
     table: &LevelTable,
     params: &FitParams,
     sizes: &[usize],
     recipe: SplineParams,
-) -> Result<Vec<SplineLogit>, FitError> {
+) -> Result<Vec<Additive>, FitError> {
     let most = params.max_choices.or(Some(SPLINE_CHOICES));
     let choices = target::choices(table, params.balance, most)?;
     let columns = logit_params(params, &table.spec).check_ref().ok().and_then(|p| p.columns().map(<[u32]>::to_vec));
@@ -363,10 +364,12 @@ mod tests {
                 assert!(top1 > least, "{} {top1}, probabilities {probabilities}", model.name);
             }
             let named = models.iter().find(|m| m.name == "logit").unwrap();
-            let Model::ChoiceLogit(logit) = &named.model else { panic!("{named:?}") };
-            assert_eq!(logit.coefficient[2], 0.0, "the load cannot be judged");
+            let Model::Additive(logit) = &named.model else { panic!("{named:?}") };
+            let features: Vec<_> = logit.terms.iter().map(Term::feature).collect();
+            assert_eq!(features, [Some(0), Some(1)], "the load cannot be judged");
+            assert_eq!(left_out(&train, &params), ["load"]);
             if probabilities {
-                assert!((logit.coefficient[0] - 2.0).abs() < 0.01 && (named.temperature - 1.0).abs() < 0.02);
+                assert!((logit.terms[0].coefficient - 2.0).abs() < 0.01 && (named.temperature - 1.0).abs() < 0.02);
             }
         }
     }
@@ -398,9 +401,11 @@ mod tests {
         let pair = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
         let interactions = vec![pair("a", "load"), pair("a", "elsewhere")];
         let params = FitParams { features: names(&["b", "elsewhere"]), interactions, ..FitParams::default() };
-        let Model::ChoiceLogit(logit) = Learner::Logit.with(&params).fit(&table).unwrap() else { panic!() };
-        assert_eq!((logit.interactions, logit.coefficient[0]), (vec![[0, 2]], 0.0));
-        assert!(logit.coefficient[3] > 1.0, "the product stands in for a");
+        let Model::Additive(logit) = Learner::Logit.with(&params).fit(&table).unwrap() else { panic!() };
+        let words: Vec<String> = logit.terms.iter().map(|t| t.words(&table.spec)).collect();
+        assert_eq!(words, ["b", "a * load"]);
+        assert!(left_out(&table, &params).is_empty(), "the product lets it in");
+        assert!(logit.terms[1].coefficient > 1.0, "the product stands in for a");
         let params = FitParams { features: names(&["load"]), ..FitParams::default() };
         let refused = Learner::Logit.with(&params).fit(&table).unwrap_err().to_string();
         assert!(refused.starts_with("level `job`, logit: `load` never differs"), "{refused}");

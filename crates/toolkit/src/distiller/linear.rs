@@ -12,7 +12,7 @@ use linfa::{Dataset, traits::Fit};
 use linfa_linear::LinearRegression;
 use ndarray::{Array1, Array2};
 use rayon::prelude::*;
-use sched_distill_core::model::Linear;
+use sched_distill_core::model::Additive;
 
 /// Penalty on standardised coefficients, relative to the number of rows. It only has to make equal columns solvable.
 const RIDGE: f64 = 1e-6;
@@ -73,7 +73,7 @@ impl Sums {
 }
 
 /// Fits a linear score to `rows.y`, which should be log-ratios.
-pub(super) fn fit_linear(rows: &Rows, width: usize, level: &str) -> Result<Linear, FitError> {
+pub(super) fn fit_linear(rows: &Rows, width: usize, level: &str) -> Result<Additive, FitError> {
     let blocks: Vec<Sums> = rows
         .bounds
         .par_windows(2)
@@ -91,7 +91,7 @@ pub(super) fn fit_linear(rows: &Rows, width: usize, level: &str) -> Result<Linea
     let mut coefficient = vec![0.0; width];
     let k = used.len();
     if k == 0 {
-        return Ok(Linear { coefficient, intercept: 0.0, feature_sd: sd });
+        return Ok(Additive::linear(&coefficient, &sd));
     }
     // The normal equations are small: the solver gets their square root, with the penalty in it.
     let mut gram = vec![0.0; k * k];
@@ -112,7 +112,7 @@ pub(super) fn fit_linear(rows: &Rows, width: usize, level: &str) -> Result<Linea
     for (&column, c) in used.iter().zip(fitted.params()) {
         coefficient[column] = c / sd[column];
     }
-    Ok(Linear { coefficient, intercept: 0.0, feature_sd: sd })
+    Ok(Additive::linear(&coefficient, &sd))
 }
 
 #[cfg(test)]
@@ -134,8 +134,9 @@ mod tests {
             rows.bounds.push(rows.y.len());
         }
         let linear = fit_linear(&rows, 4, "job").unwrap();
-        assert!((linear.coefficient[0] - 2.0).abs() < 1e-4, "{:?}", linear.coefficient);
-        assert!((linear.coefficient[1] + linear.coefficient[3] + 0.03).abs() < 1e-4);
-        assert_eq!(linear.coefficient[2], 0.0);
+        let coefficient = linear.as_linear(4).unwrap();
+        assert!((coefficient[0] - 2.0).abs() < 1e-4, "{coefficient:?}");
+        assert!((coefficient[1] + coefficient[3] + 0.03).abs() < 1e-4);
+        assert!(linear.terms.iter().all(|t| t.feature() != Some(2) && t.sd > 0.0), "{linear:?}");
     }
 }

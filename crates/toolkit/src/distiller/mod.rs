@@ -50,7 +50,7 @@ pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of,
 pub use fit::{Subject, assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
-pub use learner::{ChoiceLearner, fit_level};
+pub use learner::{ChoiceLearner, fit_level, left_out};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
 pub use params::{FitError, FitParams, Learner, Target};
 pub use refit::{NoRefit, Refit, episodes};

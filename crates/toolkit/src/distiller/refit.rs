@@ -3,7 +3,7 @@
 use super::{FitError, FitParams, Learner};
 use crate::trace::LevelTable;
 use sched_distill_core::{
-    model::{LevelModels, Model, NamedModel, ScoreCandidates, Student},
+    model::{LevelModels, NamedModel, ScoreCandidates, Student},
     rng::{Stream, hash},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ impl Refit {
             let size = named.model.size();
             let chosen = named.name != params.used
                 || level.models.len() != params.learners.len()
-                || (searched(&named.model) && size > params.max_leaf_nodes);
+                || (learner.is_some_and(searched) && size > params.max_leaf_nodes);
             let learner = learner.ok_or_else(missing)?;
             let params = FitParams { learners: vec![learner], used: learner.name().to_owned(), ..params.clone() };
             Ok(Recipe { learner, params, size: chosen.then_some(size), temperature: named.temperature })
@@ -85,9 +85,9 @@ impl Refit {
     }
 }
 
-/// Whether the fit of a model stops at the largest number of leaves or terms.
-fn searched(model: &Model) -> bool {
-    matches!(model, Model::Tree(_) | Model::Pairwise(_) | Model::SplineLogit(_))
+/// Whether a learner stops at the largest number of leaves or terms.
+fn searched(learner: Learner) -> bool {
+    !matches!(learner, Learner::Linear | Learner::Logit)
 }
 
 impl Recipe {
@@ -136,7 +136,7 @@ mod tests {
     };
     use sched_distill_core::{
         level::{FeatureSet, LevelSpec},
-        model::Provenance,
+        model::{Model, Provenance},
     };
 
     /// Choices whose first feature decides; the second is noise.

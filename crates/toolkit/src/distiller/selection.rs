@@ -194,7 +194,7 @@ fn fold(split: &Split, columns: &[u32], ridge: f64) -> Fold {
     let recipe = LogitParams::default().ridge(ridge).columns(columns.to_vec()).constant(Constant::LeaveOut);
     let train = split.train.data();
     let fitted = recipe.check_ref().ok().and_then(|p| fit_from(&train, p, None, Effort::Search).ok());
-    let coefficient = fitted.map_or_else(|| vec![0.0; train.width], |f| f.logit.coefficient);
+    let coefficient = fitted.map_or_else(|| vec![0.0; train.width], |f| f.coefficient);
     let (test, mut sums, mut total) = (split.test.data(), [0.0; 3], 0.0);
     let mut scores = Vec::new();
     for c in 0..test.choices() {

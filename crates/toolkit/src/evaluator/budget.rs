@@ -293,13 +293,13 @@ mod tests {
     use crate::evaluator::{Role, tiny};
     use sched_distill_core::{
         level::{first_max, log_sum_exp},
-        model::{Linear, Model, NamedModel},
+        model::{Additive, Model, NamedModel},
         rng::Stream,
     };
 
     fn smallest_a() -> NamedModel {
-        let linear = Linear { coefficient: vec![-1.0, 0.0], intercept: 0.0, feature_sd: vec![0.0; 2] };
-        NamedModel { name: "r".to_owned(), temperature: 1.0, model: Model::Linear(linear) }
+        let model = Model::Additive(Additive::linear(&[-1.0, 0.0], &[0.0; 2]));
+        NamedModel { name: "r".to_owned(), temperature: 1.0, model }
     }
 
     #[test]
@@ -396,8 +396,8 @@ mod tests {
                 push(&mut stages, 1 + (step as usize + job) % 3, Some(job as u32));
             }
         }
-        let linear = Linear { coefficient: vec![1.0, 0.0], intercept: 0.0, feature_sd: vec![0.0; 2] };
-        let named = |temperature| NamedModel { name: String::new(), temperature, model: Model::Linear(linear.clone()) };
+        let model = Model::Additive(Additive::linear(&[1.0, 0.0], &[0.0; 2]));
+        let named = |temperature| NamedModel { name: String::new(), temperature, model: model.clone() };
         let (of_jobs, of_stages) = (named(2.0), named(0.5));
         let scorers = [&of_jobs, &of_stages].map(|m| Scorer::model(m, Role::Student));
         let found = budget(&[(&jobs, &scorers[0]), (&stages, &scorers[1])], Structure::Flat, 1).unwrap();

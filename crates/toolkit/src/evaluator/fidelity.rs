@@ -299,7 +299,7 @@ mod tests {
     };
     use sched_distill_core::{
         level::LevelSpec,
-        model::{Linear, Model, NamedModel},
+        model::{Additive, Model, NamedModel},
         rng::Stream,
     };
 
@@ -336,8 +336,8 @@ mod tests {
                 table.x.extend(row);
             }
         }
-        let linear = Linear { coefficient: vec![2.0, -1.0], intercept: 3.0, feature_sd: vec![1.0; 2] };
-        (table, NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) })
+        let linear = Additive { intercept: 3.0, ..Additive::linear(&[2.0, -1.0], &[1.0; 2]) };
+        (table, NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Additive(linear) })
     }
 
     #[test]
@@ -389,8 +389,8 @@ mod tests {
     #[test]
     fn a_lead_is_the_difference_on_the_same_choices() {
         let (table, teacher) = table(20);
-        let off = Linear { coefficient: vec![2.0, 1.0], intercept: 0.0, feature_sd: vec![1.0; 2] };
-        let student = NamedModel { model: Model::Linear(off), ..teacher };
+        let off = Additive::linear(&[2.0, 1.0], &[1.0; 2]);
+        let student = NamedModel { model: Model::Additive(off), ..teacher };
         let (scorer, rules) = (Scorer::model(&student, Role::Student), best_single_features(&table));
         let found = leads(&table, &scorer, &rules, 1);
         let (mine, theirs) = (fidelity(&table, std::slice::from_ref(&scorer), 1), fidelity(&table, &rules, 1));

@@ -2,7 +2,7 @@
 
 use sched_distill_core::{
     level::LevelSpec,
-    model::{ChoiceLogit, Linear, Model, Pairwise, Regime, SplineLogit, Tree},
+    model::{Additive, Model, Pairwise, Regime, Tree},
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +15,13 @@ pub struct Importance {
     pub share: f64,
 }
 
-/// What a model goes by: [`tree_importance`], [`linear_importance`], [`logit_importance`] or [`spline_importance`]. A pairwise tree goes by features
-/// of one candidate and by differences between two ([`Pairwise::level`]).
+/// What a model goes by: [`tree_importance`] or [`additive_importance`]. A pairwise tree goes by features of one candidate and by
+/// differences between two ([`Pairwise::level`]).
 #[must_use]
 pub fn importance(model: &Model, level: &LevelSpec) -> Vec<Importance> {
     match model {
         Model::Tree(tree) => tree_importance(tree, level),
-        Model::Linear(linear) => linear_importance(linear, level),
-        Model::ChoiceLogit(logit) => logit_importance(logit, level),
-        Model::SplineLogit(spline) => spline_importance(spline, level),
+        Model::Additive(additive) => additive_importance(additive, level),
         Model::Pairwise(pairwise) => tree_importance(&pairwise.tree, &Pairwise::level(level)),
         Model::Regime(regime) => regime_importance(regime, level),
     }
@@ -56,31 +54,12 @@ pub fn tree_importance(tree: &Tree, level: &LevelSpec) -> Vec<Importance> {
     shares(&gain, level)
 }
 
-/// Importance of a linear model's features, largest first: |coefficient| × the feature's deviation within a choice.
-#[must_use]
-pub fn linear_importance(linear: &Linear, level: &LevelSpec) -> Vec<Importance> {
-    let moved: Vec<f64> = linear.coefficient.iter().zip(&linear.feature_sd).map(|(c, sd)| (c * sd).abs()).collect();
-    shares(&moved, level)
-}
-
-/// Importance of a choice model's features, largest first: |coefficient| × the deviation within a choice. An interaction
-/// counts half for each of its features.
-#[must_use]
-pub fn logit_importance(logit: &ChoiceLogit, level: &LevelSpec) -> Vec<Importance> {
-    let mut moved = vec![0.0; level.features.len()];
-    for (term, (c, sd)) in logit.coefficient.iter().zip(&logit.feature_sd).enumerate() {
-        let columns = logit.columns(term);
-        columns.iter().for_each(|&column| moved[column] += (c * sd).abs() / columns.len() as f64);
-    }
-    shares(&moved, level)
-}
-
-/// Importance of a spline logit's features, largest first: |coefficient| × the term's deviation within a choice, in equal
+/// Importance of the features of a sum of terms, largest first: |coefficient| × the term's deviation within a choice, in equal
 /// parts for a term's factors.
 #[must_use]
-pub fn spline_importance(spline: &SplineLogit, level: &LevelSpec) -> Vec<Importance> {
+pub fn additive_importance(additive: &Additive, level: &LevelSpec) -> Vec<Importance> {
     let mut moved = vec![0.0; level.features.len()];
-    for term in &spline.terms {
+    for term in &additive.terms {
         let part = (term.coefficient * term.sd).abs() / term.factors.len() as f64;
         term.factors.iter().for_each(|f| moved[f.feature as usize] += part);
     }
@@ -101,19 +80,17 @@ fn shares(amount: &[f64], level: &LevelSpec) -> Vec<Importance> {
 mod tests {
     use super::*;
     use crate::distiller::{Targets, TreeData, TreeParams, fit_tree};
+    use sched_distill_core::model::Term;
     use sched_distill_dag::feature::feature_set;
 
     #[test]
-    fn an_interaction_counts_half_for_each_of_its_features() {
+    fn a_product_counts_half_for_each_of_its_features() {
         let mut level = feature_set().levels[2].clone();
         level.features.truncate(3);
-        let logit = ChoiceLogit {
-            coefficient: vec![-1.0, 0.0, 0.0, 2.0],
-            standard_error: None,
-            feature_sd: vec![2.0, 0.0, 9.0, 1.0],
-            interactions: vec![[0, 1]],
-        };
-        let found: Vec<f64> = logit_importance(&logit, &level).iter().map(|i| i.share).collect();
+        let mut product = Term::linear(0, 2.0, 1.0);
+        product.factors.extend(Term::linear(1, 0.0, 0.0).factors);
+        let additive = Additive { intercept: 0.0, terms: vec![Term::linear(0, -1.0, 2.0), product] };
+        let found: Vec<f64> = additive_importance(&additive, &level).iter().map(|i| i.share).collect();
         assert_eq!(found, [0.75, 0.25, 0.0]);
     }
 

@@ -52,7 +52,7 @@ pub use explanation::{
 };
 pub use family::{Family, families};
 pub use gradients::{InputGradient, QuestionGradients, TeacherGradients};
-pub use importance::{Importance, importance, linear_importance, logit_importance, spline_importance, tree_importance};
+pub use importance::{Importance, additive_importance, importance, tree_importance};
 pub use level::explain_level;
 pub use likeness::likeness;
 pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};

@@ -11,7 +11,7 @@ use super::{
     path,
     shap::TreeShap,
 };
-use sched_distill_core::model::{ChoiceLogit, Linear, Model, Pairwise, Regime, SplineLogit, Tree, pair_column};
+use sched_distill_core::model::{Additive, Model, Pairwise, Regime, Tree, pair_column};
 
 /// Explains the preferences of a model; made once, used for any number of choices.
 ///
@@ -21,12 +21,12 @@ use sched_distill_core::model::{ChoiceLogit, Linear, Model, Pairwise, Regime, Sp
 ///
 /// ```
 /// use sched_distill_toolkit::explainer::Preference;
-/// use sched_distill_core::model::{Linear, Model};
+/// use sched_distill_core::model::{Additive, Model};
 ///
-/// let model = Model::Linear(Linear { coefficient: vec![2.0, -1.0], intercept: 5.0, feature_sd: vec![1.0; 2] });
+/// let model = Model::Additive(Additive::linear(&[2.0, -1.0], &[1.0; 2]));
 /// let choice = [1.0, 4.0, 0.0, 1.0]; // two candidates of two features
 /// let preference = Preference::new(&model, 2)?;
-/// assert_eq!(preference.between(&choice, 0, 1)?, [2.0, -3.0]); // the scores are 3 and 4
+/// assert_eq!(preference.between(&choice, 0, 1)?, [2.0, -3.0]); // the scores are −2 and −1
 /// assert_eq!(preference.within(&choice)?, [1.0, -1.5, -1.0, 1.5]);
 /// # Ok::<(), sched_distill_toolkit::explainer::ExplainError>(())
 /// ```
@@ -39,9 +39,7 @@ pub struct Preference<'a> {
 #[derive(Debug)]
 enum Game<'a> {
     Tree(&'a Tree),
-    Linear(&'a Linear),
-    ChoiceLogit(&'a ChoiceLogit),
-    SplineLogit(&'a SplineLogit),
+    Additive(&'a Additive),
     Pairwise(Box<TreeShap>),
     Regime(&'a Regime, Vec<Preference<'a>>),
 }
@@ -58,9 +56,7 @@ impl<'a> Preference<'a> {
                 path::check_columns(tree, width)?;
                 Game::Tree(tree)
             }
-            Model::Linear(linear) => Game::Linear(linear),
-            Model::ChoiceLogit(logit) => Game::ChoiceLogit(logit),
-            Model::SplineLogit(spline) => Game::SplineLogit(spline),
+            Model::Additive(additive) => Game::Additive(additive),
             Model::Pairwise(Pairwise { tree }) => Game::Pairwise(Box::new(TreeShap::path_dependent(tree, 2 * width)?)),
             Model::Regime(regime) => {
                 let models = regime.models.iter().map(|m| Self::new(m, width)).collect::<Result<_, _>>()?;
@@ -124,26 +120,8 @@ impl<'a> Preference<'a> {
         let (ours, theirs) = (row(a), row(b));
         match &self.game {
             Game::Tree(tree) => Walk { tree, ours, theirs, weight, shares, from: Vec::new() }.descend(0),
-            Game::Linear(linear) => {
-                for (column, c) in linear.coefficient.iter().enumerate() {
-                    shares[column] += weight * c * (f64::from(ours[column]) - f64::from(theirs[column]));
-                }
-            }
-            Game::ChoiceLogit(logit) => {
-                for (term, c) in logit.coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                    let value = |row: &[f32], column: usize| f64::from(row[column]);
-                    match logit.columns(term)[..] {
-                        [f] => shares[f] += weight * c * (value(ours, f) - value(theirs, f)),
-                        [f, g] => {
-                            let [of_f, of_g] = [f, g].map(|column| [value(ours, column), value(theirs, column)]);
-                            product([f, g], of_f, of_g, weight * c, shares);
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            Game::SplineLogit(spline) => {
-                for term in &spline.terms {
+            Game::Additive(additive) => {
+                for term in &additive.terms {
                     let both = |i: usize| {
                         let factor = &term.factors[i];
                         let column = factor.feature as usize;
@@ -297,7 +275,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
     use sched_distill_core::{
-        model::{Factor, LEAF, LinearLeaves, ScoreCandidates, Shape, SplineTerm},
+        model::{Factor, LEAF, LinearLeaves, ScoreCandidates, Shape, Term},
         rng::Stream,
     };
 
@@ -360,34 +338,22 @@ mod tests {
             coefficient: terms.iter().map(|t| t.1).collect(),
         });
         let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
-        let term = |coefficient, factors: &[Factor]| SplineTerm {
-            coefficient,
-            factors: factors.to_vec(),
-            sd: 1.0,
-            standard_error: None,
-        };
-        let spline = SplineLogit {
+        let term =
+            |coefficient, factors: &[Factor]| Term { factors: factors.to_vec(), ..Term::linear(0, coefficient, 1.0) };
+        let linear = |feature| factor(feature, Shape::Linear, None);
+        let additive = Additive {
+            intercept: 1.0,
             terms: vec![
+                term(1.0, &[linear(0)]),
+                term(0.75, &[linear(1), linear(3)]),
                 term(2.0, &[factor(0, Shape::Log, None)]),
                 term(-3.0, &[factor(0, Shape::Above, Some(1.0)), factor(1, Shape::Excess, Some(0.5))]),
-                term(0.25, &[factor(2, Shape::Linear, None), factor(2, Shape::Above, Some(2.0))]),
+                term(0.25, &[linear(2), factor(2, Shape::Above, Some(2.0))]),
             ],
         };
-        let logit = ChoiceLogit {
-            coefficient: vec![1.0, 0.0, -2.0, 0.5, 0.75],
-            standard_error: None,
-            feature_sd: vec![1.0; 5],
-            interactions: vec![[1, 3]],
-        };
         let plain = Model::Tree(tree(&mut s));
-        let regime = Regime::split(3, 1.5, plain.clone(), Model::SplineLogit(spline.clone()));
-        vec![
-            plain,
-            Model::Tree(with_leaves),
-            Model::SplineLogit(spline),
-            Model::ChoiceLogit(logit),
-            Model::Regime(regime),
-        ]
+        let regime = Regime::split(3, 1.5, plain.clone(), Model::Additive(additive.clone()));
+        vec![plain, Model::Tree(with_leaves), Model::Additive(additive), Model::Regime(regime)]
     }
 
     #[test]

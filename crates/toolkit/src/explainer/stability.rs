@@ -135,12 +135,12 @@ mod tests {
     };
     use sched_distill_core::{
         level::FeatureSet,
-        model::{Linear, Provenance},
+        model::{Additive, Provenance},
     };
 
     fn linear(a: f64, b: f64) -> NamedModel {
-        let linear = Linear { coefficient: vec![a, b], intercept: 0.0, feature_sd: vec![1.0, 1.0] };
-        NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) }
+        let model = Model::Additive(Additive::linear(&[a, b], &[1.0; 2]));
+        NamedModel { name: "linear".to_owned(), temperature: 1.0, model }
     }
 
     /// The student takes the largest a; one fit does too, one takes the smallest, one goes by b, which says the same as a

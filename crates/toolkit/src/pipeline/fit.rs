@@ -2,7 +2,7 @@
 
 use super::{Caller, Front, MAX_SIZE, PipelineError, provenance, tables};
 use crate::{
-    distiller::{By, FitParams, Gate, fit_student},
+    distiller::{By, FitParams, Gate, Learner, fit_student, left_out},
     evaluator::{FidelityRow, Role, Scorer, fidelity},
     trace::Trace,
 };
@@ -35,6 +35,8 @@ pub struct Fitted {
     pub student: Student,
     /// Fidelity of all its models on the validation choices.
     pub fidelity: Vec<FidelityRow>,
+    /// By level, the features that a logit left out, where one was fitted with all that it could use.
+    pub left_out: Vec<(String, Vec<String>)>,
 }
 
 /// Fits a student to a trace, and measures it on the choices of `validation`, or of the last fifth of the episodes.
@@ -49,6 +51,7 @@ pub fn fit(
     caller: Caller<'_>,
 ) -> Result<Fitted, PipelineError> {
     plan.params.check().map_err(PipelineError::Params)?;
+    let mut not_judged = Vec::new();
     let (student, validation) = match &plan.size {
         Some(size) => {
             let front = Front::fit(trace, validation, &plan.params, size.most.unwrap_or(MAX_SIZE), caller)?;
@@ -59,6 +62,9 @@ pub fn fit(
             let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
             let from = (&trace.manifest).into();
             let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
+            if plan.params.learners.contains(&Learner::Logit) {
+                not_judged.extend(train.iter().map(|table| (table.spec.name.clone(), left_out(table, &plan.params))));
+            }
             let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
             (student.map_err(failed)?, validation)
         }
@@ -68,5 +74,5 @@ pub fn fit(
         let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
         rows.extend(fidelity(table, &scorers, 0));
     }
-    Ok(Fitted { student, fidelity: rows })
+    Ok(Fitted { student, fidelity: rows, left_out: not_judged })
 }

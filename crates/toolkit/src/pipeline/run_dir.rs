@@ -87,7 +87,11 @@ pub struct SplitInfo {
 
 /// A run directory.
 #[derive(Clone, Debug)]
-pub struct RunDir(PathBuf);
+pub struct RunDir {
+    dir: PathBuf,
+    /// Hashes that the student goes by in earlier files.
+    known_as: [String; 2],
+}
 
 /// Who comes into a run directory.
 #[derive(Clone, Copy)]
@@ -148,7 +152,7 @@ impl RunDir {
         if !is_there {
             student.save(&student_path)?;
         }
-        Ok(Self(dir.to_owned()))
+        Ok(Self { dir: dir.to_owned(), known_as: student.known_as(&student_path)? })
     }
 
     /// Notes the command at hand if the directory is that of a run.
@@ -170,9 +174,10 @@ impl RunDir {
     ///
     /// An earlier file that is no evaluation, or a file that cannot be written.
     pub fn write_evaluation(&self, found: &Evaluated) -> Result<PathBuf, PipelineError> {
-        let path = self.0.join("evaluation.json");
+        let path = self.dir.join("evaluation.json");
         let mut now = found.evaluation.clone();
-        if let Some(before) = read::<Evaluation>(&path, "an evaluation")?.filter(|b| b.student == now.student) {
+        if let Some(before) = read::<Evaluation>(&path, "an evaluation")?.filter(|b| self.known_as.contains(&b.student))
+        {
             if now.fidelity.is_empty() {
                 (now.fidelity, now.leads, now.budget) = (before.fidelity, before.leads, before.budget);
             }
@@ -184,7 +189,7 @@ impl RunDir {
             }
         }
         if found.evaluation.closed_loop.is_some() {
-            write_json(&self.0.join("schedules.json"), &found.schedules)?;
+            write_json(&self.dir.join("schedules.json"), &found.schedules)?;
         }
         write_json(&path, &now)?;
         Ok(path)
@@ -193,8 +198,8 @@ impl RunDir {
     /// An earlier explanation of the same student on the same trace, for what is not measured every time.
     #[must_use]
     pub fn explained_before(&self, now: &Explanation) -> Option<Explanation> {
-        let before: Option<Explanation> = read(&self.0.join("explanation.json"), "an explanation").ok().flatten();
-        before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace))
+        let before: Option<Explanation> = read(&self.dir.join("explanation.json"), "an explanation").ok().flatten();
+        before.filter(|b| self.known_as.contains(&b.student) && b.trace == now.trace)
     }
 
     /// Writes what a student goes by, and its decisions one by one.
@@ -203,8 +208,8 @@ impl RunDir {
     ///
     /// A file that cannot be written.
     pub fn write_explanation(&self, explanation: &Explanation, decisions: &Decisions) -> Result<(), PipelineError> {
-        write_json(&self.0.join("explanation.json"), explanation)?;
-        write_json(&self.0.join("decisions.json"), decisions)
+        write_json(&self.dir.join("explanation.json"), explanation)?;
+        write_json(&self.dir.join("decisions.json"), decisions)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Factor, Linear, Shape, SplineLogit, Student};
+use crate::model::{Additive, Factor, Shape, Student};
 
 /// What every exported tree uses.
 const STEP: &str = "
@@ -30,13 +30,18 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     let mut preface = source::preface(student);
     preface.extend(
         "
-Needs C99, 32-bit IEEE 754 floats and 64-bit doubles. With linear scores compile with -ffp-contract=off for the very bits
-of the model."
+Needs C99, 32-bit IEEE 754 floats and 64-bit doubles. With linear leaves and sums of terms compile with -ffp-contract=off for
+the very bits of the model."
             .lines()
             .map(str::to_owned),
     );
     let mut text = comment(&preface) + "#include <stdint.h>\n#include <string.h>\n";
-    if pieces.iter().any(|p| matches!(p.form, Form::Spline(_))) {
+    let with_functions = |p: &Piece<'_>| {
+        let Form::Additive(additive) = p.form else { return false };
+        let mut factors = additive.terms.iter().flat_map(|t| &t.factors);
+        factors.any(|f| matches!(f.shape, Shape::Log | Shape::Excess))
+    };
+    if pieces.iter().any(with_functions) {
         text += "#include <math.h>\n";
     }
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
@@ -47,18 +52,16 @@ of the model."
         let (mut about, features) = source::about(piece);
         about.extend(features.iter().map(|line| format!("  {line}")));
         let about = comment(&about);
-        let width = piece.spec.features.len();
         text += &match &piece.form {
             Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, &about),
-            Form::Linear(linear) => linear_function(linear, &name, width, &about),
-            Form::Spline(spline) => spline_function(spline, &name, &about),
+            Form::Additive(additive) => sum(additive, &name, &about),
         };
     }
     text
 }
 
 /// One line per term.
-fn spline_function(spline: &SplineLogit, name: &str, about: &str) -> String {
+fn sum(additive: &Additive, name: &str, about: &str) -> String {
     let factor = |f: &Factor| {
         let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
         match f.shape {
@@ -68,8 +71,8 @@ fn spline_function(spline: &SplineLogit, name: &str, about: &str) -> String {
             Shape::Excess => format!("fmax((double){x} - {}, 0.0)", double(&f64::from(threshold))),
         }
     };
-    let body = source::spline_terms(spline, factor, "  ");
-    format!("{about}double {name}(const float *x) {{\n  double sum = -0.0;\n{body}  return sum;\n}}\n")
+    let (body, intercept) = (source::terms(additive, factor, "  "), double(&additive.intercept));
+    format!("{about}double {name}(const float *x) {{\n  double sum = -0.0;\n{body}  return {intercept} + sum;\n}}\n")
 }
 
 /// The tables are the function's own, so that their names cannot meet those of other functions.
@@ -133,19 +136,6 @@ fn function(tables: &Tables, name: &str, about: &str) -> String {
   }}
   leaf = tests[node].low;
 {result}}}\n"
-    )
-}
-
-fn linear_function(linear: &Linear, name: &str, features: usize, about: &str) -> String {
-    let array = array("coefficient", "double", &words(&linear.coefficient, double));
-    let intercept = double(&linear.intercept);
-    format!(
-        "{about}double {name}(const float *x) {{
-{array}  double sum = -0.0;
-  for (int i = 0; i < {features}; ++i)
-    sum += (double)x[i] * coefficient[i];
-  return {intercept} + sum;
-}}\n"
     )
 }
 

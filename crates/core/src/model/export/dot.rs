@@ -15,10 +15,10 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, 
     for piece in pieces {
         match &piece.form {
             Form::Tree(tree) => draw(tree, piece, &mut text),
-            Form::Linear(_) | Form::Spline(_) => {
+            Form::Additive(_) => {
                 return Err(ExportError::Unsupported {
                     level: piece.spec.name.clone(),
-                    what: "a linear model",
+                    what: "a sum of terms",
                     target: "dot",
                     instead: "choose a tree, or `rules`",
                 });

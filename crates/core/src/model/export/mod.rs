@@ -11,7 +11,7 @@ mod rules;
 mod rust;
 mod source;
 
-use super::{Linear, Model, NamedModel, Pairwise, Pick, SplineLogit, Structure, Student, StudentError, Tree};
+use super::{Additive, Model, NamedModel, Pairwise, Pick, Structure, Student, StudentError, Tree};
 use crate::level::LevelSpec;
 use std::borrow::Cow;
 
@@ -100,8 +100,7 @@ struct Piece<'a> {
 
 enum Form<'a> {
     Tree(&'a Tree),
-    Linear(Cow<'a, Linear>),
-    Spline(&'a SplineLogit),
+    Additive(&'a Additive),
 }
 
 /// How a tree over pairs gives scores.
@@ -118,8 +117,7 @@ impl<'a> Piece<'a> {
         let pairs = matches!(named.model, Model::Pairwise(_));
         let form = match &named.model {
             Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
-            Model::Linear(linear) => Form::Linear(Cow::Borrowed(linear)),
-            Model::SplineLogit(spline) => Form::Spline(spline),
+            Model::Additive(additive) => Form::Additive(additive),
             Model::Regime(_) => {
                 return Err(ExportError::Unsupported {
                     level: spec.name.clone(),
@@ -128,17 +126,6 @@ impl<'a> Piece<'a> {
                     instead: "choose another model, or `json`",
                 });
             }
-            Model::ChoiceLogit(logit) => match logit.as_linear() {
-                Some(linear) => Form::Linear(Cow::Owned(linear)),
-                None => {
-                    return Err(ExportError::Unsupported {
-                        level: spec.name.clone(),
-                        what: "a logit with interactions",
-                        target: target.extension(),
-                        instead: "fit it without them, choose another model, or `json`",
-                    });
-                }
-            },
         };
         let spec = if pairs { Cow::Owned(Pairwise::level(spec)) } else { Cow::Borrowed(spec) };
         Ok(Self { spec, name: &named.name, temperature: named.temperature, form, taken, pairs })
@@ -300,6 +287,14 @@ fn rows(n: u32) -> String {
     format!("{n} {}", if n == 1 { "row" } else { "rows" })
 }
 
+/// What a sum of terms is, in words.
+fn kind(additive: &Additive, spec: &LevelSpec) -> String {
+    match additive.as_linear(spec.features.len()) {
+        Some(_) => "linear score".to_owned(),
+        None => format!("sum of {} terms", additive.terms.len()),
+    }
+}
+
 /// A linear function in words: `0.5 + 2 * a - 3 * b`.
 fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSpec) -> String {
     let mut text = number(intercept);
@@ -314,7 +309,7 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
 mod tests {
     use super::*;
     use crate::{
-        model::{ChoiceLogit, Guard, LEAF, LevelModels, Provenance},
+        model::{Guard, LEAF, LevelModels, Provenance},
         testing::feature_set,
     };
 
@@ -353,22 +348,6 @@ mod tests {
 
     fn width() -> usize {
         feature_set().level("job").unwrap().features.len()
-    }
-
-    #[test]
-    fn a_logit_is_written_as_the_linear_score_that_it_is() {
-        let coefficient: Vec<f64> = (0..width()).map(|i| i as f64 - 3.0).collect();
-        let linear = Linear { coefficient: coefficient.clone(), intercept: 0.0, feature_sd: vec![1.0; width()] };
-        let logit =
-            ChoiceLogit { coefficient, standard_error: None, feature_sd: vec![1.0; width()], interactions: Vec::new() };
-        for target in [Target::Rules, Target::Rust, Target::C, Target::Onnx] {
-            let as_logit = exported(Model::ChoiceLogit(logit.clone()), target).unwrap();
-            assert_eq!(as_logit, exported(Model::Linear(linear.clone()), target).unwrap());
-        }
-        let mut crossed = logit;
-        crossed.interactions = vec![[0, 1]];
-        let error = exported(Model::ChoiceLogit(crossed), Target::C).unwrap_err().to_string();
-        assert!(error.contains("a logit with interactions cannot be written as c"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Numbers of fields and of the enums' values are those of `onnx.proto3`.
 
 use super::{ExportError, Form, Piece, origin, protobuf::Message, version};
-use crate::model::{Linear, Student, Tree};
+use crate::model::{Student, Tree};
 
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;
@@ -23,15 +23,17 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
             });
         }
         Form::Tree(tree) => (tree_regressor(tree), tree.outputs),
-        Form::Linear(linear) => (linear_regressor(linear), 1),
-        Form::Spline(_) => {
-            return Err(ExportError::Unsupported {
-                level: spec.name.clone(),
-                what: "a spline logit",
-                target: "onnx",
-                instead: "choose another model, or `rust`, `c` or `rules`",
-            });
-        }
+        Form::Additive(additive) => match additive.as_linear(spec.features.len()) {
+            Some(coefficient) => (linear_regressor(&coefficient, additive.intercept), 1),
+            None => {
+                return Err(ExportError::Unsupported {
+                    level: spec.name.clone(),
+                    what: "a sum of more than features as they are",
+                    target: "onnx",
+                    instead: "choose another model, or `rust`, `c` or `rules`",
+                });
+            }
+        },
     };
     let mut graph = Message::default().bytes(1, operator);
     if outputs > 1 {
@@ -149,9 +151,9 @@ fn arg_max() -> Message {
     attributes.into_iter().fold(operator("ArgMax", "", name(2), "class"), |node, a| node.bytes(5, a))
 }
 
-fn linear_regressor(linear: &Linear) -> Message {
-    let coefficients = floats("coefficients", linear.coefficient.iter().map(|&c| c as f32));
-    let intercepts = floats("intercepts", [linear.intercept as f32]);
+fn linear_regressor(coefficient: &[f64], intercept: f64) -> Message {
+    let coefficients = floats("coefficients", coefficient.iter().map(|&c| c as f32));
+    let intercepts = floats("intercepts", [intercept as f32]);
     [coefficients, intercepts, int("targets", 1), string("post_transform", "NONE")]
         .into_iter()
         .fold(operator("LinearRegressor", "ai.onnx.ml", "x", name(1)), |node, a| node.bytes(5, a))

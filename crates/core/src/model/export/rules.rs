@@ -1,9 +1,9 @@
 //! Rules as text: one line per leaf, the tests on a feature merged into one interval.
 
-use super::{Form, Piece, number, number32, origin, percent, plain, rows, sum};
+use super::{Form, Piece, kind, number, number32, origin, percent, plain, rows, sum};
 use crate::{
     level::{LevelSpec, first_max},
-    model::{Linear, SplineLogit, Student, Tree},
+    model::{Additive, Student, Term, Tree},
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -30,19 +30,13 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                 text += &format!("model {}: tree of {} leaves; {kind}\n", word(name), tree.leaves());
                 leaves(tree, spec, &mut text);
             }
-            Form::Linear(linear) => {
-                text +=
-                    &format!("model {}: linear score per candidate, {taken}; temperature {temperature}\n", word(name));
-                terms(linear, spec, &mut text);
-            }
-            Form::Spline(spline) => {
+            Form::Additive(additive) => {
                 text += &format!(
-                    "model {}: sum of {} terms per candidate, {taken}; temperature {temperature}\n\
-                     # [a > b] is 1 where that holds, else 0; (a - b)+ is a - b where that is positive, else 0\n",
+                    "model {}: {} per candidate, {taken}; temperature {temperature}\n",
                     word(name),
-                    spline.terms.len()
+                    kind(additive, spec)
                 );
-                spline_terms(spline, spec, &mut text);
+                terms(additive, spec, &mut text);
             }
         }
     }
@@ -114,26 +108,17 @@ pub(super) fn outcome(tree: &Tree, leaf: usize, spec: &LevelSpec) -> String {
     }
 }
 
-fn terms(linear: &Linear, spec: &LevelSpec, text: &mut String) {
-    *text += &format!("score = {}\n", number(linear.intercept));
-    let terms = spec.features.iter().zip(&linear.coefficient).zip(&linear.feature_sd);
-    for ((feature, &c), &sd) in terms.filter(|((_, c), _)| **c != 0.0) {
-        let (sign, name) = (if c < 0.0 { '-' } else { '+' }, word(&feature.name));
-        let unit = plain(&feature.unit);
-        *text += &format!(
-            "  {sign} {} * {name} # {unit}; one deviation moves the score by {:.3e}\n",
-            number(c.abs()),
-            c * sd
-        );
+fn terms(additive: &Additive, spec: &LevelSpec, text: &mut String) {
+    if !additive.terms.iter().all(Term::is_linear) {
+        *text += "# [a > b] is 1 where that holds, else 0; (a - b)+ is a - b where that is positive, else 0\n";
     }
-}
-
-fn spline_terms(spline: &SplineLogit, spec: &LevelSpec, text: &mut String) {
-    *text += "score = 0\n";
-    for term in &spline.terms {
+    *text += &format!("score = {}\n", number(additive.intercept));
+    for term in &additive.terms {
         let (sign, size) = (if term.coefficient < 0.0 { '-' } else { '+' }, number(term.coefficient.abs()));
-        let (words, moved) = (plain(&term.words(spec)), term.coefficient * term.sd);
-        *text += &format!("  {sign} {size} * {words} # one deviation moves the score by {moved:.3e}\n");
+        let words = term.factors.iter().map(|f| f.words(&word(&spec.features[f.feature as usize].name)));
+        let (words, unit) = (words.collect::<Vec<_>>().join(" * "), plain(&term.unit(spec)));
+        let moved = term.coefficient * term.sd;
+        *text += &format!("  {sign} {size} * {words} # {unit}; one deviation moves the score by {moved:.3e}\n");
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Form, Piece,
     source::{self, Tables, double, list},
 };
-use crate::model::{Factor, Linear, Shape, SplineLogit, Student};
+use crate::model::{Additive, Factor, Shape, Student};
 
 /// What every exported tree uses.
 const WALK: &str = "
@@ -63,8 +63,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
         let width = piece.spec.features.len();
         text += &match &piece.form {
             Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, width),
-            Form::Linear(linear) => linear_function(linear, &name, width),
-            Form::Spline(spline) => spline_function(spline, &name, width),
+            Form::Additive(additive) => sum(additive, &name, width),
         };
     }
     text
@@ -114,22 +113,8 @@ fn function(tables: &Tables, name: &str, features: usize) -> String {
     format!("pub fn {name}({signature} {{\n{body}}}\n")
 }
 
-fn linear_function(linear: &Linear, name: &str, features: usize) -> String {
-    let array = array("COEFFICIENT", "f64", &linear.coefficient, double);
-    let intercept = double(&linear.intercept);
-    format!(
-        "pub fn {name}(x: &[f32; {features}]) -> f64 {{
-{array}    let mut sum = -0.0;
-    for (value, coefficient) in x.iter().zip(&COEFFICIENT) {{
-        sum += *value as f64 * coefficient;
-    }}
-    {intercept} + sum
-}}\n"
-    )
-}
-
 /// One line per term.
-fn spline_function(spline: &SplineLogit, name: &str, features: usize) -> String {
+fn sum(additive: &Additive, name: &str, features: usize) -> String {
     let factor = |f: &Factor| {
         let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
         match f.shape {
@@ -139,8 +124,10 @@ fn spline_function(spline: &SplineLogit, name: &str, features: usize) -> String 
             Shape::Excess => format!("(f64::from({x}) - {}).max(0.0)", double(&f64::from(threshold))),
         }
     };
-    let body = source::spline_terms(spline, factor, "    ");
-    format!("pub fn {name}(x: &[f32; {features}]) -> f64 {{\n    let mut sum = -0.0;\n{body}    sum\n}}\n")
+    let (body, intercept) = (source::terms(additive, factor, "    "), double(&additive.intercept));
+    format!(
+        "pub fn {name}(x: &[f32; {features}]) -> f64 {{\n    let mut sum = -0.0;\n{body}    {intercept} + sum\n}}\n"
+    )
 }
 
 fn array<T>(name: &str, kind: &str, items: &[T], word: impl Fn(&T) -> String) -> String {

@@ -1,9 +1,9 @@
 //! What exported Rust and C have in common: the words at the top, and a compiled tree as tables.
 
-use super::{Form, Piece, number, number32, origin, plain};
+use super::{Form, Piece, kind, number, number32, origin, plain};
 use crate::{
     level::{FeatureSpec, LevelSpec},
-    model::{CompiledTree, Factor, SplineLogit, Student, Tree, compiled::order},
+    model::{Additive, CompiledTree, Factor, Student, Term, Tree, compiled::order},
 };
 use std::fmt::Display;
 
@@ -122,14 +122,10 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
             tree.leaves(),
             tree.depth()
         ),
-        Form::Spline(spline) => format!(
-            "Model `{model}`: sum of {} terms. Returns the candidate's score; {taken}. \
+        Form::Additive(additive) => format!(
+            "Model `{model}`: {}. Returns the candidate's score; {taken}. \
              Softmax(score / {temperature}) gives probabilities.",
-            spline.terms.len()
-        ),
-        Form::Linear(_) => format!(
-            "Model `{model}`: linear. Returns the candidate's score; {taken}. \
-             Softmax(score / {temperature}) gives probabilities."
+            kind(additive, spec)
         ),
     });
     lines.extend([String::new(), format!("{} features: name, unit, meaning.", spec.features.len())]);
@@ -138,13 +134,13 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
     (lines, spec.features.iter().enumerate().map(feature).collect())
 }
 
-/// One statement per term of a spline, `factor` being a factor's words.
-pub(super) fn spline_terms(spline: &SplineLogit, factor: impl Fn(&Factor) -> String, margin: &str) -> String {
-    let term = |t: &crate::model::SplineTerm| {
+/// One statement per term of a sum, `factor` being a factor's words.
+pub(super) fn terms(additive: &Additive, factor: impl Fn(&Factor) -> String, margin: &str) -> String {
+    let term = |t: &Term| {
         let factors: Vec<String> = t.factors.iter().map(&factor).collect();
         format!("{margin}sum += {} * ({});\n", double(&t.coefficient), factors.join(" * "))
     };
-    spline.terms.iter().map(term).collect()
+    additive.terms.iter().map(term).collect()
 }
 
 /// Function names of the parts: `score_LEVEL`, `classify_LEVEL` for several outputs, `beats_LEVEL` for pairs. No two levels of

@@ -7,7 +7,7 @@ use linfa::{
     traits::{Fit, PredictInplace},
 };
 use ndarray::{Array1, ArrayBase, Data, Ix2};
-use sched_distill_core::model::ChoiceLogit;
+use sched_distill_core::model::Additive;
 
 /// The target of one candidate in a linfa data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct ChoiceTarget {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogitScorer(
     /// The logit.
-    pub ChoiceLogit,
+    pub Additive,
 );
 
 /// Rows are candidates. A choice weighs as much as its rows on average; linfa's weights are 32-bit, and summed up in 64.
@@ -92,9 +92,9 @@ where
 {
     fn predict_inplace(&self, x: &ArrayBase<D, Ix2>, y: &mut Array1<f64>) {
         for (row, y) in x.rows().into_iter().zip(y) {
-            let terms = self.0.coefficient.iter().enumerate().map(|(term, c)| {
-                let product = self.0.columns(term).into_iter().map(|column| row[column].into()).product::<f64>();
-                c * product
+            let terms = self.0.terms.iter().map(|term| {
+                let factors = term.factors.iter().map(|f| row[f.feature as usize].into());
+                term.coefficient * factors.product::<f64>()
             });
             *y = terms.sum();
         }

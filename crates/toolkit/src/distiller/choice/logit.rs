@@ -17,7 +17,7 @@ use super::{
 use crate::distiller::cholesky;
 use linfa::ParamGuard;
 use rayon::prelude::*;
-use sched_distill_core::model::ChoiceLogit;
+use sched_distill_core::model::{Additive, Factor, Shape, Term};
 use std::collections::BTreeMap;
 
 /// Newton's steps are given up after this number; seven or so are usual.
@@ -41,7 +41,8 @@ const LEAST_PIVOT: f64 = 1e-11;
 /// Without a penalty, less curvature than this everywhere means that the coefficients run away.
 const LEAST_CURVATURE: f64 = 1e-9;
 
-/// Fits a conditional or a pairwise logit; coefficients are in score per unit of each feature.
+/// Fits a conditional logit; coefficients are in score per unit of each feature. It has a term for every feature that is used, in
+/// order, then one for every product.
 ///
 /// The result does not depend on the number of threads.
 ///
@@ -57,21 +58,29 @@ const LEAST_CURVATURE: f64 = 1e-9;
 ///     x: &[0.0f32, 2.0], width: 1, bounds: &[0, 2], probability: &[0.2, 0.8], weight: &[1.0], cluster: &[0],
 /// };
 /// let logit = fit_logit(&data, &LogitParams::default().ridge(0.0))?;
-/// assert!((logit.coefficient[0] - 4f64.ln() / 2.0).abs() < 1e-9);
+/// assert!((logit.terms[0].coefficient - 4f64.ln() / 2.0).abs() < 1e-9);
 /// # Ok::<(), sched_distill_toolkit::distiller::LogitError>(())
 /// ```
 pub fn fit_logit<T: Copy + Into<f64> + Sync>(
     data: &ChoiceData<'_, T>,
     params: &LogitParams,
-) -> Result<ChoiceLogit, LogitError> {
+) -> Result<Additive, LogitError> {
     fit_valid(data, params.check_ref()?)
 }
 
 pub(super) fn fit_valid<T: Copy + Into<f64> + Sync>(
     data: &ChoiceData<'_, T>,
     params: &ValidLogitParams,
-) -> Result<ChoiceLogit, LogitError> {
-    fit_from(data, params, None, Effort::Full).map(|fitted| fitted.logit)
+) -> Result<Additive, LogitError> {
+    let fitted = fit_from(data, params, None, Effort::Full)?;
+    let linear = |column: &usize| Factor { feature: *column as u32, shape: Shape::Linear, threshold: None };
+    let term = |(term, columns): &(usize, Vec<usize>)| Term {
+        coefficient: fitted.coefficient[*term],
+        factors: columns.iter().map(linear).collect(),
+        sd: fitted.sd[*term],
+        standard_error: fitted.standard_error.as_ref().map(|list| list[*term]),
+    };
+    Ok(Additive { intercept: 0.0, terms: fitted.used.iter().map(term).collect() })
 }
 
 /// How well a logit is fitted.
@@ -83,9 +92,17 @@ pub(in crate::distiller) enum Effort {
     Full,
 }
 
-/// A logit with what a search for its terms needs.
+/// A logit with what a search for its terms needs. The lists have one entry per feature, then one per product.
+#[derive(Debug, PartialEq)]
 pub(in crate::distiller) struct Fitted {
-    pub(in crate::distiller) logit: ChoiceLogit,
+    /// In score per unit; 0 where a term is not used.
+    pub(in crate::distiller) coefficient: Vec<f64>,
+    /// `None` for a single cluster, and in a search.
+    pub(in crate::distiller) standard_error: Option<Vec<f64>>,
+    /// Deviations within choices.
+    pub(in crate::distiller) sd: Vec<f64>,
+    /// The terms that are used, with their columns.
+    used: Vec<(usize, Vec<usize>)>,
     /// By used term, in order: about how much the objective grows without it, β² / 2 (H⁻¹)ⱼⱼ.
     pub(in crate::distiller) loss_without: Vec<f64>,
     /// The objective: mean loss and penalty.
@@ -152,13 +169,14 @@ pub(in crate::distiller) fn fit_from<T: Copy + Into<f64> + Sync>(
         design.used.iter().zip(scaled).for_each(|(&term, v)| list[term] = v / design.sd[term]);
         list
     };
-    let logit = ChoiceLogit {
+    Ok(Fitted {
         coefficient: natural(beta),
         standard_error: errors.map(natural),
-        feature_sd: design.sd.clone(),
-        interactions: params.interactions.clone(),
-    };
-    Ok(Fitted { logit, loss_without, value: at.value })
+        sd: design.sd.clone(),
+        used: design.used.iter().map(|&term| (term, design.term(term))).collect(),
+        loss_without,
+        value: at.value,
+    })
 }
 
 struct Problem<'a, T> {

@@ -1,16 +1,16 @@
 //! Logits and pairs against closed forms, brute force and simulation.
 
-use super::{data::Choices, objective::loss, pairs::shares, *};
+use super::{data::Choices, logit::Fitted, objective::loss, pairs::shares, *};
 use ::linfa::{
-    Dataset,
+    Dataset, ParamGuard,
     traits::{Fit, Predict},
 };
 use ndarray::{Array1, Array2};
-use sched_distill_core::{model::ChoiceLogit, rng::Stream};
+use sched_distill_core::{model::Term, rng::Stream};
 
 impl Choices {
-    fn fit(&self, params: &LogitParams) -> ChoiceLogit {
-        fit_logit(&self.data(), params).unwrap()
+    fn fit(&self, params: &LogitParams) -> Fitted {
+        fit_from(&self.data(), params.check_ref().unwrap(), None, Effort::Full).unwrap()
     }
 }
 
@@ -86,7 +86,7 @@ fn the_fit_is_where_the_definition_is_flat_and_lower_than_around() {
 
     for ridge in [0.0, 0.3] {
         let fit = set.fit(&LogitParams::default().ridge(ridge));
-        let at = |beta: &[f64]| brute(&set, beta, &fit.feature_sd, ridge);
+        let at = |beta: &[f64]| brute(&set, beta, &fit.sd, ridge);
         let best = at(&fit.coefficient);
         for i in 0..3 {
             let moved = |by: f64| {
@@ -107,7 +107,7 @@ fn one_feature_has_the_optimum_of_a_fine_grid() {
     set.push(&[1.0, 0.0], [0.9, 0.1], 1.0, 1);
 
     let fit = set.fit(&LogitParams::default().ridge(0.1));
-    let at = |beta: f64| brute(&set, &[beta], &fit.feature_sd, 0.1);
+    let at = |beta: f64| brute(&set, &[beta], &fit.sd, 0.1);
     let grid = (0..200_000).map(|i| f64::from(i) / 1e5);
     let best = grid.min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap();
     assert!((fit.coefficient[0] - best).abs() < 2e-5, "{} and {best}", fit.coefficient[0]);
@@ -154,7 +154,7 @@ fn coefficients_are_in_natural_units() {
     close_to(a.coefficient[0], 1024.0 * b.coefficient[0]);
     close_to(a.coefficient[1], b.coefficient[1]);
     close_to(a.standard_error.unwrap()[0], 1024.0 * b.standard_error.unwrap()[0]);
-    close_to(a.feature_sd[0], b.feature_sd[0] / 1024.0);
+    close_to(a.sd[0], b.sd[0] / 1024.0);
 }
 
 #[test]
@@ -174,9 +174,14 @@ fn what_never_differs_within_a_choice_is_named_or_left_out_or_enters_by_a_produc
     let words = refused.named(&["work", "load"]);
     assert!(words.contains("`load`") && words.contains("`interactions`"), "{words}");
     let left_out = set.fit(&params.clone().constant(Constant::LeaveOut));
-    assert_eq!((left_out.coefficient[1], left_out.feature_sd[1]), (0.0, 0.0));
+    assert_eq!((left_out.coefficient[1], left_out.sd[1]), (0.0, 0.0));
     let fit = set.fit(&params.clone().columns(vec![0]).interactions(vec![[0, 1]]));
     close(&fit.coefficient, &[0.5, 0.0, 2.0], 1e-5);
+    let model = fit_logit(&set.data(), &params.clone().columns(vec![0]).interactions(vec![[0, 1]])).unwrap();
+    let columns = |t: &Term| t.factors.iter().map(|f| f.feature).collect::<Vec<_>>();
+    assert_eq!(model.terms.iter().map(columns).collect::<Vec<_>>(), [vec![0], vec![0, 1]]);
+    let values = model.terms.iter().map(|t| (t.coefficient, t.sd)).collect::<Vec<_>>();
+    assert_eq!(values, [0, 2].map(|i| (fit.coefficient[i], fit.sd[i])));
     let refused = fit_logit(&set.data(), &params.clone().columns(vec![0]).interactions(vec![[1, 1]])).unwrap_err();
     assert!(refused.named(&["work", "load"]).contains("`load*load` never differs"));
     let refused = fit_logit(&set.data(), &params.columns(vec![7])).unwrap_err();
@@ -333,7 +338,7 @@ fn linfas_data_sets_give_the_same_logit() {
     let weights = Array1::from_shape_fn(rows, |row| set.weight[row_choice[row]] as f32);
     let x = Array2::from_shape_fn((rows, 2), |(i, j)| set.x[i * 2 + j]);
     let params = LogitParams::default().ridge(0.01);
-    let expected = set.fit(&params);
+    let expected = fit_logit(&set.data(), &params).unwrap();
     let data = Dataset::new(x.clone(), y.clone()).with_weights(weights.clone());
     assert_eq!(params.fit(&data).unwrap().0, expected);
     // Columns one behind the other, views, numbers of 64 bits.

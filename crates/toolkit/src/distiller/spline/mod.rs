@@ -22,7 +22,7 @@ mod search;
 use super::choice::{ChoiceData, Choices, Effort, LogitError, LogitParams, fit_from};
 use bins::Bins;
 use linfa::ParamGuard;
-use sched_distill_core::model::{Factor, Shape, SplineLogit, SplineTerm};
+use sched_distill_core::model::{Additive, Factor, Shape, Term};
 use std::collections::BTreeMap;
 
 /// What a spline logit may consist of.
@@ -89,7 +89,7 @@ pub fn spline_path(
     data: &ChoiceData<'_, f32>,
     params: &SplineParams,
     sizes: &[usize],
-) -> Result<Vec<SplineLogit>, LogitError> {
+) -> Result<Vec<Additive>, LogitError> {
     data.check()?;
     let probability = sharpened(data, params.sharpness);
     let data = &ChoiceData { probability: &probability, ..*data };
@@ -174,27 +174,26 @@ fn refit(data: &ChoiceData<'_, f32>, params: &SplineParams, now: &mut Candidate)
     let recipe = recipe(params);
     let fitted =
         fit_from(&wide(data, &x, now.terms.len()), recipe.check_ref()?, Some(&now.coefficient), Effort::Search)?;
-    now.coefficient = fitted.logit.coefficient;
+    now.coefficient = fitted.coefficient;
     now.value = fitted.value;
     // A term that became constant has left the fit; it is missed least of all.
     let mut without = fitted.loss_without.into_iter();
-    Ok(fitted.logit.feature_sd.iter().map(|&sd| if sd > 0.0 { without.next().unwrap_or(0.0) } else { 0.0 }).collect())
+    Ok(fitted.sd.iter().map(|&sd| if sd > 0.0 { without.next().unwrap_or(0.0) } else { 0.0 }).collect())
 }
 
 /// The model of some terms, with standard errors.
-fn fit_terms(data: &ChoiceData<'_, f32>, params: &SplineParams, found: &Candidate) -> Result<SplineLogit, LogitError> {
+fn fit_terms(data: &ChoiceData<'_, f32>, params: &SplineParams, found: &Candidate) -> Result<Additive, LogitError> {
     let x = columns(data, &found.terms);
     let recipe = recipe(params);
     let logit =
-        fit_from(&wide(data, &x, found.terms.len()), recipe.check_ref()?, Some(&found.coefficient), Effort::Full)?
-            .logit;
-    let term = |(i, factors): (usize, &Factors)| SplineTerm {
+        fit_from(&wide(data, &x, found.terms.len()), recipe.check_ref()?, Some(&found.coefficient), Effort::Full)?;
+    let term = |(i, factors): (usize, &Factors)| Term {
         coefficient: logit.coefficient[i],
         factors: factors.clone(),
-        sd: logit.feature_sd[i],
+        sd: logit.sd[i],
         standard_error: logit.standard_error.as_ref().map(|e| e[i]),
     };
-    Ok(SplineLogit { terms: found.terms.iter().enumerate().map(term).collect() })
+    Ok(Additive { intercept: 0.0, terms: found.terms.iter().enumerate().map(term).collect() })
 }
 
 fn recipe(params: &SplineParams) -> LogitParams {

@@ -34,7 +34,7 @@ fn the_terms_of_a_teacher_are_found_and_more_are_better() {
     let sizes: Vec<usize> = path.iter().map(|m| m.terms.len()).collect();
     assert_eq!(sizes, [1, 3, 6], "the largest stands for what lies beyond, once");
     // What the teacher itself leaves undecided is no loss of the model's.
-    let loss = |model: &SplineLogit| {
+    let loss = |model: &Additive| {
         let (data, mut sum, mut weight) = (choices.data(), 0.0, 0.0);
         for c in 0..data.choices() {
             let choice = data.choice(c);
@@ -49,7 +49,7 @@ fn the_terms_of_a_teacher_are_found_and_more_are_better() {
     let losses: Vec<f64> = path.iter().map(loss).collect();
     assert!(losses[0] > losses[1] && losses[1] > losses[2], "{losses:?}");
     assert!(losses[1] < 0.01 && losses[2] < 0.002, "{losses:?}");
-    let used = |m: &SplineLogit, feature| m.terms.iter().flat_map(|t| &t.factors).any(|f| f.feature == feature);
+    let used = |m: &Additive, feature| m.terms.iter().flat_map(|t| &t.factors).any(|f| f.feature == feature);
     assert!((0..3).all(|f| used(&path[1], f)) && !used(&path[1], 3), "{:?}", path[1]);
     assert!(path[1].terms.iter().all(|t| t.standard_error.is_some_and(|e| e > 0.0)));
 }
@@ -67,8 +67,8 @@ fn without_shapes_and_products_it_is_a_logit_of_few_features() {
         &LogitParams::default().columns(vec![0u32, 1, 3]).constant(crate::distiller::Constant::LeaveOut),
     );
     for term in &path[1].terms {
-        let expected = logit.as_ref().unwrap().coefficient[term.factors[0].feature as usize];
-        assert!((term.coefficient - expected).abs() < 1e-6, "{} against {expected}", term.coefficient);
+        let expected = logit.as_ref().unwrap().terms.iter().find(|t| t.factors == term.factors).unwrap();
+        assert!((term.coefficient - expected.coefficient).abs() < 1e-6, "{term:?} against {expected:?}");
     }
 }
 

@@ -85,9 +85,8 @@ impl<'a> Decider<'a> {
     fn learn(&mut self, model: &Model) {
         match model {
             Model::Tree(tree) => self.learn_tree(tree),
-            Model::Linear(_) | Model::ChoiceLogit(_) => self.smooth = true,
-            Model::SplineLogit(spline) => {
-                for factor in spline.terms.iter().flat_map(|t| &t.factors) {
+            Model::Additive(additive) => {
+                for factor in additive.terms.iter().flat_map(|t| &t.factors) {
                     self.breaks[factor.feature as usize].extend(factor.threshold);
                     self.smooth |= factor.shape != Shape::Above;
                 }

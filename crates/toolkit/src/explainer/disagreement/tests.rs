@@ -2,14 +2,14 @@ use super::*;
 use crate::evaluator::{Role, tiny};
 use sched_distill_core::{
     level::NONE_FLAG,
-    model::{Linear, Model, NamedModel},
+    model::{Additive, Model, NamedModel},
     rng::Stream,
 };
 
 /// Takes the candidate with the largest `a`.
 fn largest_a() -> NamedModel {
-    let linear = Linear { coefficient: vec![1.0, 0.0], intercept: 0.0, feature_sd: vec![0.0; 2] };
-    NamedModel { name: "linear".to_owned(), temperature: 1.0, model: Model::Linear(linear) }
+    let model = Model::Additive(Additive::linear(&[1.0, 0.0], &[0.0; 2]));
+    NamedModel { name: "linear".to_owned(), temperature: 1.0, model }
 }
 
 /// The teacher takes the largest `a` too, but the smallest in choices of kind `y` with `b`, which candidates share, above 5.
