@@ -35,7 +35,7 @@ pub struct ValidLogitParams {
 /// let target = |choice, probability| ChoiceTarget { choice, cluster: choice, probability };
 /// let y = Array1::from(vec![target(0, 0.25), target(0, 0.75), target(1, 0.75), target(1, 0.25)]);
 /// let logit = LogitParams::default().ridge(0.0).fit(&Dataset::new(x.clone(), y))?;
-/// assert!((logit.0.coefficient[0] - 3f64.ln()).abs() < 1e-9);
+/// assert!((logit.0.terms[0].coefficient - 3f64.ln()).abs() < 1e-9);
 /// let scores: Array1<f64> = logit.predict(&x);
 /// assert!(scores[1] > scores[0]);
 /// # Ok::<(), sched_distill_toolkit::distiller::LogitError>(())
