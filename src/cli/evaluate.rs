@@ -135,7 +135,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     }
     if let Some(dir) = &args.run {
         let path = dir.join("evaluation.json");
-        write_json(&path, &joined(evaluation.clone(), &path)?)?;
+        write_json(&path, &joined(evaluation.clone(), &student, &path)?)?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     if let Some(path) = &args.output {
@@ -165,11 +165,11 @@ fn in_closed_loops<S: Policies>(
 
 /// An evaluation with what an earlier one of the same student measured and this one did not, so that fidelity and closed loop
 /// may come from two commands.
-fn joined(mut now: Evaluation, path: &Path) -> Result<Evaluation> {
+fn joined(mut now: Evaluation, student: &Student, path: &Path) -> Result<Evaluation> {
     let Ok(text) = std::fs::read(path) else { return Ok(now) };
     let before: Evaluation =
         serde_json::from_slice(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
-    if before.student != now.student {
+    if !student.has_hash(&before.student) {
         return Ok(now);
     }
     if now.fidelity.is_empty() {

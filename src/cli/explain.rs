@@ -126,7 +126,7 @@ fn everything(
         gradients::print(found, output)?;
     }
     if let Some(dir) = &args.run
-        && let Some(before) = measured_before(dir, &explanation)
+        && let Some(before) = measured_before(dir, student, &explanation)
     {
         if train.is_none() {
             explanation.stability = before.stability;
@@ -142,10 +142,10 @@ fn everything(
 }
 
 /// An earlier explanation of the same student on the same trace, for what is not measured every time.
-fn measured_before(dir: &Path, now: &Explanation) -> Option<Explanation> {
+fn measured_before(dir: &Path, student: &Student, now: &Explanation) -> Option<Explanation> {
     let before = std::fs::read(dir.join("explanation.json")).ok();
     let before: Option<Explanation> = before.and_then(|text| serde_json::from_slice(&text).ok());
-    before.filter(|b| (&b.student, &b.trace) == (&now.student, &now.trace))
+    before.filter(|b| student.has_hash(&b.student) && b.trace == now.trace)
 }
 
 /// Writes both files into a run directory.

@@ -11,11 +11,11 @@ fn check_origin(format_version: u32, about: &str, student: &Student) -> Result<(
             "format version {format_version} is not supported (this build reads {EXPLANATION_FORMAT})"
         ));
     }
-    let hash = student.hash();
-    match about == hash {
+    match student.has_hash(about) {
         true => Ok(()),
         false => Err(format!(
-            "it is about the student with SHA-256 {about}, but student.json has {hash}; explain that one with `distill explain`"
+            "it is about the student with SHA-256 {about}, but student.json has {}; explain that one with `distill explain`",
+            student.file_hash()
         )),
     }
 }

@@ -36,11 +36,11 @@ fn estimates(place: &str, figures: &[(&str, Option<&Estimate>)]) -> Result<(), S
 ///
 /// The first figure that makes no sense.
 pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(), String> {
-    let hash = student.hash();
-    if !evaluation.student.is_empty() && evaluation.student != hash {
+    if !evaluation.student.is_empty() && !student.has_hash(&evaluation.student) {
         return Err(format!(
-            "it is about the student with SHA-256 {}, but student.json has {hash}; evaluate that one with `distill evaluate`",
-            evaluation.student
+            "it is about the student with SHA-256 {}, but student.json has {}; evaluate that one with `distill evaluate`",
+            evaluation.student,
+            student.file_hash()
         ));
     }
     evaluation.fidelity.iter().try_for_each(fidelity)?;

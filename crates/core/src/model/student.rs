@@ -179,6 +179,16 @@ pub struct Provenance {
     pub fidelity: BTreeMap<String, f64>,
 }
 
+/// A file that a student was read from and would not be written as again: one of an earlier version, or one laid out by
+/// another program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherFile {
+    /// SHA-256 of the file.
+    sha256: String,
+    /// [`Student::hash`] of the student as it was read.
+    student: String,
+}
+
 /// A distilled policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -206,6 +216,9 @@ pub struct Student {
     pub patches: Vec<Patch>,
     /// Where it comes from.
     pub provenance: Provenance,
+    /// The file that it was read from, where that has another hash than the student's own.
+    #[serde(skip)]
+    pub read_from: Option<OtherFile>,
 }
 
 impl Student {
@@ -223,6 +236,7 @@ impl Student {
             guards: Vec::new(),
             patches: Vec::new(),
             provenance,
+            read_from: None,
         }
     }
 
@@ -244,8 +258,10 @@ impl Student {
             }
             Some(_) => {}
         }
-        let student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        let mut student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
         student.check().map_err(invalid)?;
+        let (sha256, own) = (sha256_hex(&bytes), student.hash());
+        student.read_from = (sha256 != own).then_some(OtherFile { sha256, student: own });
         Ok(student)
     }
 
@@ -266,10 +282,27 @@ impl Student {
         serde_json::to_string_pretty(self).expect("a student serialises") + "\n"
     }
 
-    /// SHA-256 of the file's text.
+    /// SHA-256 of the text that [`Student::save`] writes.
     #[must_use]
     pub fn hash(&self) -> String {
         sha256_hex(self.to_json().as_bytes())
+    }
+
+    /// SHA-256 of the file that it was read from; of a student that was made or changed since, [`Student::hash`].
+    #[must_use]
+    pub fn file_hash(&self) -> String {
+        let own = self.hash();
+        match &self.read_from {
+            Some(file) if file.student == own => file.sha256.clone(),
+            _ => own,
+        }
+    }
+
+    /// Whether a hash that a file names is this student's: what an earlier version measured of it names the hash of the file as
+    /// it was then.
+    #[must_use]
+    pub fn has_hash(&self, hash: &str) -> bool {
+        hash == self.hash() || hash == self.file_hash()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -392,6 +425,25 @@ mod tests {
         let back = Student::load(&path)?;
         assert_eq!(back, student());
         assert_eq!(back.to_json(), std::fs::read_to_string(&path)?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_student_is_known_by_the_hash_of_its_file_until_it_is_changed() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("student.json");
+        let text = serde_json::to_string(&student())?;
+        std::fs::write(&path, &text)?;
+        let (file, own) = (sha256_hex(text.as_bytes()), student().hash());
+        let mut read = Student::load(&path)?;
+        assert_eq!((read.file_hash(), read.hash()), (file.clone(), own.clone()));
+        assert!(read.has_hash(&file) && read.has_hash(&own) && file != own);
+        read.abstains = true;
+        assert!(!read.has_hash(&file) && !read.has_hash(&own) && read.has_hash(&read.hash()));
+        read.abstains = false;
+        read.save(&path)?;
+        let again = Student::load(&path)?;
+        assert!(again.read_from.is_none() && again.has_hash(&own) && !again.has_hash(&file));
         Ok(())
     }
 
