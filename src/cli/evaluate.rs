@@ -168,7 +168,7 @@ fn in_closed_loops<S: Policies>(
 fn joined(mut now: Evaluation, student: &Student, path: &Path) -> Result<Evaluation> {
     let Ok(text) = std::fs::read(path) else { return Ok(now) };
     let before: Evaluation =
-        serde_json::from_slice(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
+        student.feature_set.read(&text).with_context(|| format!("{}: not an evaluation", path.display()))?;
     if !student.has_hash(&before.student) {
         return Ok(now);
     }

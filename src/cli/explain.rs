@@ -144,7 +144,7 @@ fn everything(
 /// An earlier explanation of the same student on the same trace, for what is not measured every time.
 fn measured_before(dir: &Path, student: &Student, now: &Explanation) -> Option<Explanation> {
     let before = std::fs::read(dir.join("explanation.json")).ok();
-    let before: Option<Explanation> = before.and_then(|text| serde_json::from_slice(&text).ok());
+    let before: Option<Explanation> = before.and_then(|text| student.feature_set.read(&text).ok());
     before.filter(|b| student.has_hash(&b.student) && b.trace == now.trace)
 }
 

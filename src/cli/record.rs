@@ -13,7 +13,7 @@ use crate::{
     recorder::{RecordError, RecordRequest, Recording, record},
     registry::Policies,
     spec::Spec,
-    trace::{Manifest, Shard},
+    trace::{Manifest, Shard, Trace},
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -72,12 +72,8 @@ pub(super) fn run<S: Policies>(args: &RecordArgs, common: &Common, output: &mut 
 
 /// Says what the trace holds.
 fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Result<()> {
-    let rows = |level: &str| -> usize {
-        let of_level = |path: &str| path.starts_with(&format!("{level}/")) || path == format!("{level}.parquet");
-        manifest.tables.iter().filter(|t| of_level(&t.path)).map(|t| t.rows).sum()
-    };
     let levels: Vec<String> =
-        manifest.feature_set.levels.iter().map(|l| format!("{} {}", rows(&l.name), l.name)).collect();
+        manifest.feature_set.levels.iter().map(|l| format!("{} {}", manifest.rows_of(&l.name), l.name)).collect();
     output.text(format!(
         "{}: {} episodes of {}, rows by level: {}",
         args.output.display(),
@@ -85,7 +81,10 @@ fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Resu
         args.policy,
         levels.join(", ")
     ))?;
-    output.json("trace", &json!({"dir": shown(&args.output), "hash": manifest.hash(), "manifest": manifest}))
+    output.json(
+        "trace",
+        &json!({"dir": shown(&args.output), "hash": Trace::open(&args.output)?.hash, "manifest": manifest}),
+    )
 }
 
 /// Records a shard; the manifest of the trace if that completed it.

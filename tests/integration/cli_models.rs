@@ -92,8 +92,7 @@ fn sizes_are_chosen_from_the_front_and_features_selected() {
     assert_eq!(levels("small.json"), levels(last), "both take the best of size 12");
     done(
         dir,
-        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,cluster/all/top1=0.1"]]
-            .concat(),
+        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,amount/all/top1=0.1"]].concat(),
     );
     let gate = |gate: &'static str| [&fit[..], &learners, &["--min-fidelity", gate]].concat();
     refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise the size (--max-size)"]);
@@ -202,7 +201,7 @@ fn a_student_is_fitted_again_on_other_draws_of_its_episodes() {
     let read =
         || -> Explanation { serde_json::from_slice(&fs::read(dir.join("run/explanation.json")).unwrap()).unwrap() };
     let found = read().stability;
-    assert_eq!(found.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["job", "stage", "cluster"]);
+    assert_eq!(found.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["job", "stage", "amount"]);
     for level in &found {
         assert_eq!((level.model.as_str(), level.episodes, level.sizes.len()), ("tree", 8, 3));
         let all = level.agreement.last().unwrap();

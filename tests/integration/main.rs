@@ -13,6 +13,8 @@ mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_training;
 mod common;
+#[cfg(feature = "cli")]
+mod compat;
 mod compiled_tree;
 mod decima_golden;
 mod dl2_golden;

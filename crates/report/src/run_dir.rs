@@ -3,6 +3,7 @@
 use super::{ReportError, explanation_checks, run_checks};
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
+    level::FeatureSet,
     model::Student,
 };
 use sched_distill_toolkit::{
@@ -113,7 +114,7 @@ impl RunDir {
     /// [`ReportError::Io`], each naming the file.
     pub(super) fn load(dir: &Path) -> Result<Self, ReportError> {
         const DEMO: &str = "distill demo";
-        let info: RunInfo = json(&dir.join("run.json"), DEMO)?;
+        let info: RunInfo = json(&dir.join("run.json"), DEMO, |text| serde_json::from_slice(text))?;
         if info.format_version != RUN_FORMAT {
             let found = info.format_version;
             let reason = format!("format version {found} is not supported (this build reads {RUN_FORMAT})");
@@ -125,23 +126,24 @@ impl RunDir {
             return Err(ReportError::Missing { path: student, command: FIT });
         }
         let student = Student::load(&student).map_err(|source| ReportError::Student { source: Box::new(source) })?;
+        let set = &student.feature_set;
 
         const EVALUATE: &str = "distill evaluate";
         let check = |e: &Evaluation| run_checks::evaluation(e, &student);
-        let evaluation = optional(dir, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
+        let evaluation = optional(dir, set, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
 
         let schedules: Vec<Schedule> =
-            optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
+            optional(dir, set, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
                 .unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
-        let front = optional(dir, "front.json", "distill front", run_checks::front)?;
-        let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
+        let front = optional(dir, set, "front.json", "distill front", run_checks::front)?;
+        let steps = optional(dir, set, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);
-        let explanation = optional(dir, "explanation.json", EXPLAIN, check)?;
+        let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
         let check = |d: &Decisions| explanation_checks::decisions(d, &student);
-        let decisions = optional(dir, "decisions.json", EXPLAIN, check)?;
+        let decisions = optional(dir, set, "decisions.json", EXPLAIN, check)?;
         Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
     }
 }
@@ -168,15 +170,16 @@ fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
     evaluation
 }
 
-/// Reads and checks a file that need not be there.
+/// Reads and checks a file about levels of `set`, which need not be there.
 fn optional<T: DeserializeOwned>(
     dir: &Path,
+    set: &FeatureSet,
     name: &str,
     command: &'static str,
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<Option<T>, ReportError> {
     let path = dir.join(name);
-    let found: T = match json(&path, command) {
+    let found: T = match json(&path, command, |text| set.read(text)) {
         Err(ReportError::Missing { .. }) => return Ok(None),
         other => other?,
     };
@@ -184,12 +187,16 @@ fn optional<T: DeserializeOwned>(
     Ok(Some(found))
 }
 
-fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, ReportError> {
+fn json<T>(
+    path: &Path,
+    command: &'static str,
+    parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<T, ReportError> {
     let path = PathBuf::from(path);
     let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => return Err(ReportError::Missing { path, command }),
         Err(source) => return Err(ReportError::Io { path, source }),
     };
-    serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
+    parse(&text).map_err(|source| ReportError::Malformed { path, command, source })
 }

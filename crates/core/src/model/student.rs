@@ -259,6 +259,7 @@ impl Student {
             Some(_) => {}
         }
         let mut student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        student.rename_levels();
         student.check().map_err(invalid)?;
         let (sha256, own) = (sha256_hex(&bytes), student.hash());
         student.read_from = (sha256 != own).then_some(OtherFile { sha256, student: own });
@@ -305,9 +306,19 @@ impl Student {
         hash == self.hash() || hash == self.file_hash()
     }
 
+    /// Gives levels that a file names as an earlier version called them their present names, as its features have them.
+    fn rename_levels(&mut self) {
+        let set = &self.feature_set;
+        let levels = self.levels.iter_mut().map(|l| &mut l.level).chain(self.guards.iter_mut().map(|g| &mut g.level));
+        levels.for_each(|level| _ = set.rename(level));
+        self.patches.iter_mut().flat_map(|p| &mut p.changes).for_each(|c| c.place = set.place_of(&c.place));
+        let fidelity = std::mem::take(&mut self.provenance.fidelity);
+        self.provenance.fidelity = fidelity.into_iter().map(|(figure, v)| (set.place_of(&figure), v)).collect();
+    }
+
     fn check(&self) -> Result<(), String> {
-        let expected = self.feature_set.hash();
-        if self.feature_set_hash != expected {
+        if !self.feature_set.has_hash(&self.feature_set_hash) {
+            let expected = self.feature_set.hash();
             return Err(format!("feature_set_hash is {}, but the features give {expected}", self.feature_set_hash));
         }
         if self.scenario != self.feature_set.scenario {
@@ -341,6 +352,7 @@ impl Student {
     /// The models of a level.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<&LevelModels> {
+        let name = self.feature_set.name_of(name);
         self.levels.iter().find(|l| l.level == name)
     }
 
@@ -413,7 +425,7 @@ mod tests {
             let model = Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0));
             LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 0.1, model }])
         };
-        let levels = ["job", "stage", "cluster"].map(models).to_vec();
+        let levels = ["job", "stage", "amount"].map(models).to_vec();
         Student::new(features.clone(), false, levels, Provenance::default())
     }
 

@@ -35,7 +35,7 @@ fn describe() -> FeatureSet {
         levels: vec![
             level("job", "Which job gets executors?", &["job"], &Columns::new(job::BASE)),
             level("stage", "Which stage of that job?", &["job", "stage"], &Columns::new(stage::BASE)),
-            level("cluster", "How many executors?", &["job", "stage", "amount"], &Columns::new(amount::BASE)),
+            level("amount", "How many executors?", &["job", "stage", "amount"], &Columns::new(amount::BASE)),
         ],
     }
 }

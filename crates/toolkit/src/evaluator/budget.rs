@@ -354,7 +354,7 @@ mod tests {
             table
         };
         let (jobs, mut stages) = (table("job", "job"), table("stage", "stage"));
-        let amounts = table("cluster", "amount");
+        let amounts = table("amount", "amount");
         for (choice, job) in stages.choices.iter_mut().zip(jobs.iter()) {
             choice.parent = Some(job.target() as u32);
         }
