@@ -364,7 +364,7 @@ fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
     record(dir, "trace", "4", "train");
     done(dir, &["fit", "trace", "-o", "student.json", "--max-leaves", "4"]);
     let c = done(dir, &["export", "student.json", "--to", "c"]);
-    for name in ["double score_job(", "double score_stage(", "double score_cluster("] {
+    for name in ["double score_job(", "double score_stage(", "double score_amount("] {
         assert!(c.contains(name), "{name}");
     }
     assert!(c.contains("remaining_work [ms] Tasks"), "features are named, with their units");
