@@ -106,7 +106,7 @@ pub(super) fn run<S: Policies>(args: &DemoArgs, common: &Common, output: &mut Ou
         student: student.hash(),
         fidelity: measured.fidelity,
         leads: measured.leads,
-        budget: measured.budget,
+        departures: measured.departures,
         disagreement: regions,
         closed_loop: Some(result.comparison),
         other_workloads: Vec::new(),

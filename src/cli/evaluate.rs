@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     evaluator::{
-        Budget, BudgetTally, ClosedLoop, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
+        ClosedLoop, Departures, DeparturesTally, Evaluation, FidelityRow, Lead, Role, Schedule, Scorer, Tally,
         best_single_features,
     },
     level::ALL_KINDS,
@@ -108,9 +108,9 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         if !evaluation.leads.is_empty() {
             print_leads(&evaluation.leads, output)?;
         }
-        evaluation.budget = measured.budget;
-        match &evaluation.budget {
-            Some(budget) => print_budget(budget, output)?,
+        evaluation.departures = measured.departures;
+        match &evaluation.departures {
+            Some(departures) => print_departures(departures, output)?,
             None => output.note(
                 "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
             ),
@@ -173,7 +173,7 @@ fn joined(mut now: Evaluation, student: &Student, path: &Path) -> Result<Evaluat
         return Ok(now);
     }
     if now.fidelity.is_empty() {
-        (now.fidelity, now.leads, now.budget) = (before.fidelity, before.leads, before.budget);
+        (now.fidelity, now.leads, now.departures) = (before.fidelity, before.leads, before.departures);
     }
     if now.disagreement.is_empty() {
         now.disagreement = before.disagreement;
@@ -188,7 +188,7 @@ fn joined(mut now: Evaluation, student: &Student, path: &Path) -> Result<Evaluat
 pub(super) struct Measured {
     pub(super) fidelity: Vec<FidelityRow>,
     pub(super) leads: Vec<Lead>,
-    pub(super) budget: Option<Budget>,
+    pub(super) departures: Option<Departures>,
     /// Per level, choices to look for regions of disagreement in; empty unless asked for.
     pub(super) samples: Vec<LevelTable>,
 }
@@ -234,14 +234,14 @@ pub(super) fn measure(
     let mut tallies: Vec<Tally<'_>> = empty.iter().zip(&scorers).map(|(t, s)| Tally::new(t, s)).collect();
     let mut samplers: Vec<Sampler> =
         empty.iter().filter(|_| sampled).map(|t| Sampler::new(t.clone(), SAMPLE, seed)).collect();
-    let mut budget = BudgetTally::new(student.structure);
+    let mut departures = DeparturesTally::new(student.structure);
     let schedulers = schedulers(student);
     for tables in trace.pieces_together(&names)? {
         check_interrupt()?;
         let tables = tables?;
         tables.iter().zip(&mut tallies).for_each(|(table, tally)| tally.add(table));
         tables.iter().zip(&mut samplers).for_each(|(table, sampler)| sampler.add(table));
-        budget.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
+        departures.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
     }
     let mut leads = Vec::new();
     for (tally, scorers) in tallies.iter().zip(&scorers) {
@@ -256,7 +256,7 @@ pub(super) fn measure(
     Ok(Measured {
         fidelity: tallies.iter().flat_map(|t| t.rows(seed)).collect(),
         leads,
-        budget: budget.budget(seed),
+        departures: departures.departures(seed),
         samples: samplers.into_iter().map(|s| s.finish().weighted()).collect(),
     })
 }
@@ -284,31 +284,31 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
 }
 
 /// Where the student's decisions depart from the teacher's.
-pub(super) fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>> {
+pub(super) fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Departures>> {
     let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
-    let (schedulers, mut budget) = (schedulers(student), BudgetTally::new(student.structure));
+    let (schedulers, mut departures) = (schedulers(student), DeparturesTally::new(student.structure));
     for tables in trace.pieces_together(&names)? {
-        budget.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
+        departures.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
     }
-    Ok(budget.budget(seed))
+    Ok(departures.departures(seed))
 }
 
-fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
-    let disagreement = 1.0 - budget.joint.value;
-    output.text(format!("\n{} decisions, {}", budget.decisions, budget.structure.name()))?;
-    output.text(format!("  {} take what was executed, amounts aside", interval(&budget.executed, 3)))?;
+fn print_departures(departures: &Departures, output: &mut Output) -> Result<()> {
+    let departing = 1.0 - departures.joint.value;
+    output.text(format!("\n{} decisions, {}", departures.decisions, departures.structure.name()))?;
+    output.text(format!("  {} take what was executed, amounts aside", interval(&departures.executed, 3)))?;
     output.text(format!(
         "  {} agree with the teacher's most probable decision at all levels; where the others depart first",
-        interval(&budget.joint, 3)
+        interval(&departures.joint, 3)
     ))?;
-    let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of the disagreement"]);
-    for r in &budget.rows {
+    let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of all departures"]);
+    for r in &departures.rows {
         table.row([
             format!("{}, {}", r.level, r.kind),
             r.decisions.to_string(),
             r.departures.to_string(),
             interval(&r.share, 3),
-            format!("{:.0} %", 100.0 * r.share.value / disagreement.max(f64::MIN_POSITIVE)),
+            format!("{:.0} %", 100.0 * r.share.value / departing.max(f64::MIN_POSITIVE)),
         ]);
     }
     output.text(table)

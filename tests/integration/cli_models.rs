@@ -24,7 +24,7 @@ fn a_teacher_is_identified_and_its_exceptions_schedule() {
     done(dir, &[&search[..], &["-o", "again.json", "-j", "2"]].concat());
     assert_eq!(fs::read(dir.join("rules.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
     let said = done(dir, &["evaluate", "rules.json", "validation"]);
-    assert!(said.contains("of the disagreement"), "{said}");
+    assert!(said.contains("of all departures"), "{said}");
     done(dir, &["simulate", "-p", "student:rules.json", "-w", TINY, "-n", "2"]);
     assert!(done(dir, &["list", "rules"]).contains("shortest-job"));
     refused(dir, &["identify", "train", "--exceptions", "sjf"], &["no rule `sjf`", "shortest-job"]);
@@ -163,10 +163,10 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
         let said = done(dir, &["evaluate", name, "test", "-o", "e.json"]);
         assert!(said.contains(&format!("decisions, {structure}")) && said.contains("take what was executed"), "{said}");
         let evaluation: Evaluation = serde_json::from_str(&file("e.json")).unwrap();
-        let budget = evaluation.budget.unwrap();
-        assert_eq!(budget.structure.name(), structure);
-        let departed: f64 = budget.rows.iter().map(|r| r.share.value).sum();
-        assert!((budget.joint.value + departed - 1.0).abs() < 1e-9);
+        let departures = evaluation.departures.unwrap();
+        assert_eq!(departures.structure.name(), structure);
+        let departed: f64 = departures.rows.iter().map(|r| r.share.value).sum();
+        assert!((departures.joint.value + departed - 1.0).abs() < 1e-9);
     }
     assert!(
         done(dir, &["diff", "s.json", "flat.json", "-w", TINY, "-n", "2"]).contains("A is hierarchical, B is flat")
@@ -185,7 +185,7 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     // A teacher without probabilities tells nothing of the jobs that it does not choose.
     done(dir, &["record", "-p", "sjf", "-w", TINY, "-n", "2", "-o", "plain"]);
     let said = done(dir, &["--json", "evaluate", "flat.json", "plain"]);
-    assert!(!said.contains("\"budget\""), "{said}");
+    assert!(!said.contains("\"departures\""), "{said}");
 }
 
 #[test]

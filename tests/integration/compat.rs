@@ -156,7 +156,9 @@ fn a_report_is_drawn_and_a_run_goes_on() {
     let dir = earlier();
     let dir = dir.path();
     done(dir, &["report", "run", "-o", "page"]);
-    assert!(dir.join("page/charts/tree-amount.png").exists() && dir.join("page/charts/fidelity-amount.png").exists());
+    for chart in ["tree-amount", "fidelity-amount", "departures"] {
+        assert!(dir.join(format!("page/charts/{chart}.png")).exists(), "{chart}");
+    }
     let page = fs::read_to_string(dir.join("page/report.html")).unwrap();
     assert!(!page.contains(">cluster<") && !page.contains("cluster:"));
     let read = |name: &str| -> Value { serde_json::from_slice(&fs::read(dir.join(name)).unwrap()).unwrap() };
@@ -170,5 +172,7 @@ fn a_report_is_drawn_and_a_run_goes_on() {
     let after = read("run/evaluation.json");
     assert_eq!(after["fidelity"].as_array().unwrap().len(), before["fidelity"].as_array().unwrap().len());
     assert!(!after.to_string().contains(r#""level":"cluster""#));
+    assert_eq!(after["departures"]["joint"], before["budget"]["joint"]);
+    assert!(after["departures"]["rows"].to_string().contains(r#""level":"amount""#) && after.get("budget").is_none());
     done(dir, &["report", "run", "-o", "page"]);
 }

@@ -7,7 +7,7 @@ use sched_distill_core::{
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
-    evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
+    evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
 };
 
 /// Beyond this, differences of figures overflow or lose all digits.
@@ -45,7 +45,7 @@ pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(
     }
     evaluation.fidelity.iter().try_for_each(fidelity)?;
     evaluation.leads.iter().try_for_each(lead)?;
-    evaluation.budget.iter().try_for_each(budget)?;
+    evaluation.departures.iter().try_for_each(departures)?;
     evaluation.disagreement.iter().try_for_each(disagreement)?;
     evaluation.closed_loop.iter().chain(&evaluation.other_workloads).try_for_each(closed_loop)
 }
@@ -70,10 +70,10 @@ fn lead(r: &Lead) -> Result<(), String> {
     estimates(&place, &[("top1", Some(&r.top1)), ("top3", Some(&r.top3)), ("regret", r.regret.as_ref())])
 }
 
-fn budget(b: &Budget) -> Result<(), String> {
-    estimates("budget", &[("joint", Some(&b.joint)), ("executed", Some(&b.executed))])?;
-    b.rows.iter().try_for_each(|r| {
-        let place = format!("budget of level `{}`, kind `{}`", r.level, r.kind);
+fn departures(d: &Departures) -> Result<(), String> {
+    estimates("departures", &[("joint", Some(&d.joint)), ("executed", Some(&d.executed))])?;
+    d.rows.iter().try_for_each(|r| {
+        let place = format!("departures at level `{}`, kind `{}`", r.level, r.kind);
         estimates(&place, &[("share", Some(&r.share))])
     })
 }
