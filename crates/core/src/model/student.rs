@@ -299,8 +299,8 @@ impl Student {
         }
     }
 
-    /// Whether a hash that a file names is this student's: what an earlier version measured of it names the hash of the file as
-    /// it was then.
+    /// Whether a hash that a file names is this student's: what an earlier version measured of it names the hash of
+    /// the file as it was then.
     #[must_use]
     pub fn has_hash(&self, hash: &str) -> bool {
         hash == self.hash() || hash == self.file_hash()
