@@ -10,7 +10,7 @@ choices with two or more candidates, each with its weight, those of weight below
 
 Target: ln(p / best p) of each candidate, not below -6. The job level is fitted on free choices alone.
 
-With --cluster also the cross-entropy of amounts, for a trace of a teacher that draws them: of one distribution over shares of the
+With --amount also the cross-entropy of amounts, for a trace of a teacher that draws them: of one distribution over shares of the
 cap for all choices, and of gradient boosting of the choice's softmax.
 """
 
@@ -126,14 +126,14 @@ def boost_softmax(train, test, args):
 
 
 def amounts(args):
-    train = Choices(args.train, "cluster", False).thin(args.choices // 5, args.seed)
-    test = Choices(args.test, "cluster", False)
+    train = Choices(args.train, "amount", False).thin(args.choices // 5, args.seed)
+    test = Choices(args.test, "amount", False)
     scores = {"one distribution of shares": constant_share(train, test), "boosting": boost_softmax(train, test, args)}
     kinds = {"free": test.free, "affinity": ~test.free, "all": np.ones(len(test.free), bool)}
     for kind, where in kinds.items():
         for model, values in scores.items():
             figure = cross_entropy(values, test, where)
-            print(f"{'cluster':8}{kind:9} {model:28} cross-entropy {figure:.3f}  {int(where.sum())} test choices")
+            print(f"{'amount':8}{kind:9} {model:28} cross-entropy {figure:.3f}  {int(where.sum())} test choices")
 
 
 def main():
@@ -144,10 +144,10 @@ def main():
     parser.add_argument("--choices", type=int, default=100_000, help="training choices of each kind at most")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cluster", action="store_true", help="cross-entropy of amounts instead of the other levels")
+    parser.add_argument("--amount", action="store_true", help="cross-entropy of amounts instead of the other levels")
     parser.add_argument("--json", help="write the figures to this file")
     args = parser.parse_args()
-    if args.cluster:
+    if args.amount:
         return amounts(args)
     rows = []
     for level in ("job", "stage"):

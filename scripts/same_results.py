@@ -24,8 +24,8 @@ import tempfile
 
 import polars as pl
 
-# Names of OLD and what NEW calls them: levels, columns, keys of JSON.
-RENAMED: dict[str, str] = {}
+# By scenario, names of OLD and what NEW calls them: levels, columns, keys of JSON.
+RENAMED: dict[str, dict[str, str]] = {"dag": {"cluster": "amount"}, "training": {}}
 
 ROWS = 100_000
 
@@ -47,7 +47,7 @@ SCENARIOS = {
         "guards": [
             "job: held_of_fair_share >= 1.4 last",
             "stage: unfinished_parents > 0 last",
-            "cluster: executors_given > 4 never",
+            "cluster: executors_given > 4 never",  # as OLD calls it
         ],
     },
     "training": {
@@ -124,20 +124,16 @@ def as_sum(value):
     return {"type": "additive"} | intercept | {"terms": terms}
 
 
-def renamed(name):
-    return RENAMED.get(name, name)
-
-
-def leaves(value, path=()):
+def leaves(value, names, path=()):
     """Every scalar of a JSON value by its path, with the names of NEW."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from leaves(inner, (*path, renamed(key)))
+            yield from leaves(inner, names, (*path, names.get(key, key)))
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            yield from leaves(inner, (*path, place))
+            yield from leaves(inner, names, (*path, place))
     else:
-        yield path, renamed(value) if isinstance(value, str) else value
+        yield path, names.get(value, value) if isinstance(value, str) else value
 
 
 def same(a, b):
@@ -167,19 +163,19 @@ class Report:
         self.different += bool(wrong) or not count
 
 
-def tables(trace):
+def tables(trace, known):
     """The columns of a trace: (table, column) and its cells."""
     manifest = json.loads((trace / "manifest.json").read_text())
     names = sorted({pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") for table in manifest["tables"]})
     for name in names:
         paths = [trace / table["path"] for table in manifest["tables"] if pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") == name]
         for column in pl.concat([pl.read_parquet(path) for path in paths]):
-            yield (renamed(name), renamed(column.name)), column
+            yield (known.get(name, name), known.get(column.name, column.name)), column
 
 
-def compare_traces(report, what, old, new):
-    new, count, wrong = dict(tables(new)), 0, []
-    for place, column in tables(old):
+def compare_traces(report, what, old, new, names):
+    new, count, wrong = dict(tables(new, names)), 0, []
+    for place, column in tables(old, names):
         count += len(column)
         other = new.get(place)
         if other is None or len(other) != len(column):
@@ -198,11 +194,11 @@ def rows_of(trace):
 
 
 def scenario(report, name, plan, old, new, extra, folder):
-    which = ["--scenario", name]
+    which, names = ["--scenario", name], RENAMED[name]
     for workload in plan["workloads"] + extra:
         policies = [word for policy in plan["policies"] for word in ("-p", policy)]
         printed = [run(p, "simulate", *which, "-w", workload, *policies, "-n", "6", "--json") for p in (old, new)]
-        figures = [leaves([with_figures(json.loads(line)) for line in text.splitlines()]) for text in printed]
+        figures = [leaves([with_figures(json.loads(line)) for line in text.splitlines()], names) for text in printed]
         report.compare(f"{name}: simulate -w {workload}", *figures)
 
     traces, students = {}, {}
@@ -211,8 +207,8 @@ def scenario(report, name, plan, old, new, extra, folder):
         traces[side], students[side] = folder / f"{name}-{side}", folder / f"{name}-{side}.json"
         run(program, "record", *which, "-p", plan["teacher"], "-w", workload, "-n", str(episodes), "-o", traces[side])
         run(program, "fit", traces[side], "-o", students[side])
-    compare_traces(report, f"{name}: record -p {plan['teacher']}", traces["old"], traces["new"])
-    models = [leaves(as_sum(json.loads(students[side].read_text())["levels"])) for side in ("old", "new")]
+    compare_traces(report, f"{name}: record -p {plan['teacher']}", traces["old"], traces["new"], names)
+    models = [leaves(as_sum(json.loads(students[side].read_text())["levels"]), names) for side in ("old", "new")]
     report.compare(f"{name}: fit, the models", *models)
 
     for label, policy in students_of_every_kind(old, traces["old"], plan, folder / name):
@@ -226,7 +222,7 @@ def scenario(report, name, plan, old, new, extra, folder):
             if rows_of(driven["old"]) >= ROWS:
                 break
             needed *= 4
-        compare_traces(report, f"{name}: decisions of a student, {label}", driven["old"], driven["new"])
+        compare_traces(report, f"{name}: decisions of a student, {label}", driven["old"], driven["new"], names)
 
 
 def students_of_every_kind(program, trace, plan, start):

@@ -48,7 +48,7 @@ fn recording(c: &mut Criterion) {
         manifest.tables.iter().filter(|t| t.path.starts_with(table)).map(|t| t.rows as u64).sum()
     };
     let mut group = c.benchmark_group("recording/8 episodes, 10 executors, 50 jobs");
-    let rows = ["job", "stage", "cluster"].map(rows).iter().sum();
+    let rows = ["job", "stage", "amount"].map(rows).iter().sum();
     for (unit, number) in [("decisions", decisions.0.into_inner()), ("rows", rows)] {
         group.throughput(Throughput::Elements(number));
         group.bench_function(unit, |b| b.iter_batched(folder, |dir| run(&dir, &()), BatchSize::PerIteration));

@@ -10,7 +10,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Budget, Evaluation, FidelityRow, Lead, Role},
+    evaluator::{Departures, Evaluation, FidelityRow, Lead, Role},
     pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, RunDir, evaluate},
     rng::Split,
     trace::Trace,
@@ -181,8 +181,8 @@ fn print_on_trace(found: &Evaluation, trace: &Trace, output: &mut Output) -> Res
     if !found.leads.is_empty() {
         print_leads(&found.leads, output)?;
     }
-    match &found.budget {
-        Some(budget) => print_budget(budget, output)?,
+    match &found.departures {
+        Some(departures) => print_departures(departures, output)?,
         None => output.note(
             "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
         ),
@@ -207,22 +207,22 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
     output.text(table)
 }
 
-fn print_budget(budget: &Budget, output: &mut Output) -> Result<()> {
-    let disagreement = 1.0 - budget.joint.value;
-    output.text(format!("\n{} decisions, {}", budget.decisions, budget.structure.name()))?;
-    output.text(format!("  {} take what was executed, amounts aside", interval(&budget.executed, 3)))?;
+fn print_departures(departures: &Departures, output: &mut Output) -> Result<()> {
+    let departing = 1.0 - departures.joint.value;
+    output.text(format!("\n{} decisions, {}", departures.decisions, departures.structure.name()))?;
+    output.text(format!("  {} take what was executed, amounts aside", interval(&departures.executed, 3)))?;
     output.text(format!(
         "  {} agree with the teacher's most probable decision at all levels; where the others depart first",
-        interval(&budget.joint, 3)
+        interval(&departures.joint, 3)
     ))?;
-    let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of the disagreement"]);
-    for r in &budget.rows {
+    let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of all departures"]);
+    for r in &departures.rows {
         table.row([
             format!("{}, {}", r.level, r.kind),
             r.decisions.to_string(),
             r.departures.to_string(),
             interval(&r.share, 3),
-            format!("{:.0} %", 100.0 * r.share.value / disagreement.max(f64::MIN_POSITIVE)),
+            format!("{:.0} %", 100.0 * r.share.value / departing.max(f64::MIN_POSITIVE)),
         ]);
     }
     output.text(table)

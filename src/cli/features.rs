@@ -39,7 +39,8 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
     let trace = common.learning_trace(&args.trace)?;
     let set = &trace.manifest.feature_set;
     let known: Vec<&str> = set.levels.iter().map(|l| l.name.as_str()).collect();
-    if let Some(level) = args.levels.iter().find(|l| !known.contains(&l.as_str())) {
+    let asked: Vec<&str> = args.levels.iter().map(|level| set.name_of(level)).collect();
+    if let Some(level) = asked.iter().find(|level| !known.contains(level)) {
         bail!("{}: no level `{level}`; it has {}", args.trace.display(), known.join(", "));
     }
     if trace.manifest.episodes < args.folds {
@@ -53,7 +54,7 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
     if args.max_choices == 0 {
         bail!("--max-choices must be at least 1, got 0");
     }
-    let wanted = known.iter().filter(|&&l| args.levels.is_empty() || args.levels.iter().any(|a| a == l));
+    let wanted = known.iter().filter(|&&l| asked.is_empty() || asked.contains(&l));
     for level in wanted {
         check_interrupt()?;
         let table = trace.level(level)?;

@@ -32,8 +32,9 @@ pub(super) struct InspectArgs {
 pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if args.seal {
         let manifest = trace::seal(&args.path)?;
-        output.text(format!("sealed: {} files, trace {}", manifest.tables.len(), manifest.hash()))?;
-        output.json("sealed", &json!({"hash": manifest.hash(), "files": manifest.tables.len()}))?;
+        let hash = trace::Trace::open(&args.path)?.hash;
+        output.text(format!("sealed: {} files, trace {hash}", manifest.tables.len()))?;
+        output.json("sealed", &json!({"hash": hash, "files": manifest.tables.len()}))?;
         return Ok(Verdict::Done);
     }
     if !args.path.exists() {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     pipeline::RecordParams,
     recorder::Recording,
-    trace::{Manifest, Shard},
+    trace::{Manifest, Shard, Trace},
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -84,12 +84,8 @@ pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Re
 
 /// Says what the trace holds.
 fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Result<()> {
-    let rows = |level: &str| -> usize {
-        let of_level = |path: &str| path.starts_with(&format!("{level}/")) || path == format!("{level}.parquet");
-        manifest.tables.iter().filter(|t| of_level(&t.path)).map(|t| t.rows).sum()
-    };
     let levels: Vec<String> =
-        manifest.feature_set.levels.iter().map(|l| format!("{} {}", rows(&l.name), l.name)).collect();
+        manifest.feature_set.levels.iter().map(|l| format!("{} {}", manifest.rows_of(&l.name), l.name)).collect();
     output.text(format!(
         "{}: {} episodes of {}, rows by level: {}",
         args.output.display(),
@@ -97,7 +93,10 @@ fn describe(manifest: &Manifest, args: &RecordArgs, output: &mut Output) -> Resu
         args.policy,
         levels.join(", ")
     ))?;
-    output.json("trace", &json!({"dir": shown(&args.output), "hash": manifest.hash(), "manifest": manifest}))
+    output.json(
+        "trace",
+        &json!({"dir": shown(&args.output), "hash": Trace::open(&args.output)?.hash, "manifest": manifest}),
+    )
 }
 
 /// Says what a shard has added to the trace.

@@ -20,7 +20,7 @@ fn longest_first() -> Student {
         LevelModels::new(level, "rule", vec![NamedModel { name: "rule".to_owned(), temperature: 1.0, model }])
     };
     let leaf = || Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0));
-    let levels = [("job", Model::Additive(order)), ("stage", leaf()), ("cluster", leaf())].into_iter().map(level);
+    let levels = [("job", Model::Additive(order)), ("stage", leaf()), ("amount", leaf())].into_iter().map(level);
     Student::new(set.clone(), false, levels.collect(), Provenance::default())
 }
 

@@ -335,7 +335,7 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(
         dir,
         &["export", "student.json", "--to", "c", "--level", "task"],
-        &["no level `task`", "job, stage, cluster"],
+        &["no level `task`", "job, stage, amount"],
     );
     refused(dir, &["export", "student.json", "--to", "c", "--model", "bush"], &["no model `bush`", "tree, linear"]);
     refused(dir, &["export", "student.json", "--to", "dot", "--model", "linear"], &["level `job`", "choose a tree"]);
@@ -370,7 +370,7 @@ fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
     record(dir, "trace", "4", "train");
     done(dir, &["fit", "trace", "-o", "student.json", "--max-leaves", "4"]);
     let c = done(dir, &["export", "student.json", "--to", "c"]);
-    for name in ["double score_job(", "double score_stage(", "double score_cluster("] {
+    for name in ["double score_job(", "double score_stage(", "double score_amount("] {
         assert!(c.contains(name), "{name}");
     }
     assert!(c.contains("remaining_work [ms] Tasks"), "features are named, with their units");
@@ -378,7 +378,7 @@ fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
     assert_eq!(fs::read_to_string(dir.join("student.c")).unwrap(), c, "a file holds what stdout shows");
     assert_eq!(
         done(dir, &["export", "student.json", "--to", "onnx", "-o", "models"]),
-        "models/job.onnx\nmodels/stage.onnx\nmodels/cluster.onnx\n"
+        "models/job.onnx\nmodels/stage.onnx\nmodels/amount.onnx\n"
     );
     let rules = done(dir, &["export", "student.json", "--to", "rules", "--level", "stage", "--model", "linear"]);
     assert!(rules.contains("level stage: Which stage of that job?\nmodel linear: linear score per candidate"));

@@ -24,7 +24,7 @@ fn a_teacher_is_identified_and_its_exceptions_schedule() {
     done(dir, &[&search[..], &["-o", "again.json", "-j", "2"]].concat());
     assert_eq!(fs::read(dir.join("rules.json")).unwrap(), fs::read(dir.join("again.json")).unwrap());
     let said = done(dir, &["evaluate", "rules.json", "validation"]);
-    assert!(said.contains("of the disagreement"), "{said}");
+    assert!(said.contains("of all departures"), "{said}");
     done(dir, &["simulate", "-p", "student:rules.json", "-w", TINY, "-n", "2"]);
     assert!(done(dir, &["list", "rules"]).contains("shortest-job"));
     refused(dir, &["identify", "train", "--exceptions", "sjf"], &["no rule `sjf`", "shortest-job"]);
@@ -105,8 +105,7 @@ fn sizes_are_chosen_from_the_front_and_features_selected() {
     assert_eq!(levels("small.json"), levels(last), "both take the best of size 12");
     done(
         dir,
-        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,cluster/all/top1=0.1"]]
-            .concat(),
+        &[&fit[..], &learners, &["--min-fidelity", "job/all/top1=0.1,stage/all/top1=0.1,amount/all/top1=0.1"]].concat(),
     );
     let gate = |gate: &'static str| [&fit[..], &learners, &["--min-fidelity", gate]].concat();
     refused(dir, &gate("job/all/top1=1.1"), &["job/all/top1=1.1 is out of reach", "raise the size (--max-size)"]);
@@ -177,10 +176,10 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
         let said = done(dir, &["evaluate", name, "test", "-o", "e.json"]);
         assert!(said.contains(&format!("decisions, {structure}")) && said.contains("take what was executed"), "{said}");
         let evaluation: Evaluation = serde_json::from_str(&file("e.json")).unwrap();
-        let budget = evaluation.budget.unwrap();
-        assert_eq!(budget.structure.name(), structure);
-        let departed: f64 = budget.rows.iter().map(|r| r.share.value).sum();
-        assert!((budget.joint.value + departed - 1.0).abs() < 1e-9);
+        let departures = evaluation.departures.unwrap();
+        assert_eq!(departures.structure.name(), structure);
+        let departed: f64 = departures.rows.iter().map(|r| r.share.value).sum();
+        assert!((departures.joint.value + departed - 1.0).abs() < 1e-9);
     }
     assert!(
         done(dir, &["diff", "s.json", "flat.json", "-w", TINY, "-n", "2"]).contains("A is hierarchical, B is flat")
@@ -199,7 +198,7 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     // A teacher without probabilities tells nothing of the jobs that it does not choose.
     done(dir, &["record", "-p", "sjf", "-w", TINY, "-n", "2", "-o", "plain"]);
     let said = done(dir, &["--json", "evaluate", "flat.json", "plain"]);
-    assert!(!said.contains("\"budget\""), "{said}");
+    assert!(!said.contains("\"departures\""), "{said}");
 }
 
 #[test]
@@ -215,7 +214,7 @@ fn a_student_is_fitted_again_on_other_draws_of_its_episodes() {
     let read =
         || -> Explanation { serde_json::from_slice(&fs::read(dir.join("run/explanation.json")).unwrap()).unwrap() };
     let found = read().stability;
-    assert_eq!(found.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["job", "stage", "cluster"]);
+    assert_eq!(found.iter().map(|l| l.level.as_str()).collect::<Vec<_>>(), ["job", "stage", "amount"]);
     for level in &found {
         assert_eq!((level.model.as_str(), level.episodes, level.sizes.len()), ("tree", 8, 3));
         let all = level.agreement.last().unwrap();

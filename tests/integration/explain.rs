@@ -160,7 +160,7 @@ fn one_decision_is_told_in_words() {
     assert!(fs::read_to_string(dir.path().join("one.html")).unwrap().contains("decisions-data"));
     let explain = |more: &[&'static str]| [&["explain", "student.json", "test"], more].concat();
     refused(dir.path(), &explain(&["--choice", "99"]), &["has no choice 99", "numbers run from"]);
-    refused(dir.path(), &explain(&["--choice", "colour:1"]), &["no level `colour`", "job, stage, cluster"]);
+    refused(dir.path(), &explain(&["--choice", "colour:1"]), &["no level `colour`", "job, stage, amount"]);
     refused(dir.path(), &explain(&["--choice", "job:x"]), &["expected a number, or LEVEL:NUMBER"]);
     let ask = ["explain", "student.json", "test", "--choice", &id, "--why-not", "4000"];
     refused(dir.path(), &ask, &["no candidate of this choice is job 4000"]);
@@ -179,14 +179,14 @@ fn pieces_are_the_level_whatever_their_length() {
     record(dir.path(), "train", "9", "train");
     let trace = Trace::open(&dir.path().join("train")).unwrap();
     let mut together: Vec<Vec<u32>> = Vec::new();
-    for level in ["job", "stage", "cluster"] {
+    for level in ["job", "stage", "amount"] {
         let whole = trace.level(level).unwrap();
         let pieces: Vec<_> = trace.pieces(level).unwrap().collect::<Result<_, _>>().unwrap();
         let mut joined = trace.pieces(level).unwrap().empty();
         pieces.into_iter().for_each(|p| joined.append(p));
         assert_eq!(joined, whole);
     }
-    for tables in trace.pieces_together(&["job", "stage", "cluster"]).unwrap() {
+    for tables in trace.pieces_together(&["job", "stage", "amount"]).unwrap() {
         for table in tables.unwrap() {
             let mut episodes: Vec<u32> = table.choices.iter().map(|c| c.episode).collect();
             episodes.dedup();

@@ -279,7 +279,7 @@ proptest! {
         let Question { tree, columns, x, candidate, goal } = Question::new(&mut s, &level, rows);
         let mut c = Constraints::for_level(&level);
         c.integer[0] = false;
-        let search = ChoiceSearch { pairs: false, budget: 0 };
+        let search = ChoiceSearch { pairs: false, tries: 0 };
         let found = choice_counterfactual(&Decider::tree(&tree, columns.width()).unwrap(), &columns, &x, candidate, goal, &c, search).unwrap();
         let nearest = found.as_ref().map_or(f64::INFINITY, |f| f.distance);
         let turned = |feature: usize, value: f32| {

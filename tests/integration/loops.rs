@@ -94,7 +94,7 @@ fn threads_and_interruptions_do_not_change_a_loop() -> Outcome {
         assert_eq!(whole.iterations.iter().map(|r| r.teacher_episodes).collect::<Vec<_>>(), [6, 3, 1]);
         let last = &whole.iterations[2];
         assert_eq!(last.differing.is_some(), matches!(weighting, Weighting::Regret(_)));
-        assert!(last.to_teacher.is_some() && last.on_own_states.iter().any(|r| r.level == "cluster"));
+        assert!(last.to_teacher.is_some() && last.on_own_states.iter().any(|r| r.level == "amount"));
         for trace in ["teacher-validation", "iteration-0/train", "iteration-2/train", "iteration-1/validation"] {
             assert_eq!(inspect(&one.join(trace)).problem_count, 0, "{trace}");
         }

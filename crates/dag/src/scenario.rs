@@ -247,7 +247,7 @@ fn stage_choice(
     }
 }
 
-/// The cluster level: amounts `1..=cap` for the executed stage. `amount_log_prob` may be longer than that (the rest is
+/// The amount: candidates `1..=cap` for the executed stage. `amount_log_prob` may be longer than that (the rest is
 /// added to the last) or shorter (the rest is ruled out).
 fn amount_choice(seen: &View<'_>, stage: StageRef, executors: u32, amount_log_prob: &[f64], out: &mut ChoiceRows) {
     out.clear();
@@ -366,7 +366,7 @@ mod tests {
             }
             let (before, stage) = (x.len(), seen.schedulable()[0]);
             extractor.amount_rows(seen, stage, &mut x);
-            assert_eq!(x.len() - before, Extractor::amount_cap(seen, stage) as usize * width("cluster"));
+            assert_eq!(x.len() - before, Extractor::amount_cap(seen, stage) as usize * width("amount"));
             assert!(x.iter().all(|v| v.is_finite()));
         });
     }

@@ -34,7 +34,7 @@ fn student(seed: u64, abstains: bool) -> Student {
         let named = NamedModel { name: "linear".to_owned(), temperature, model: Model::Additive(linear) };
         LevelModels::new(name, "linear", vec![named])
     };
-    let levels = ["job", "stage", "cluster"].map(&mut level).to_vec();
+    let levels = ["job", "stage", "amount"].map(&mut level).to_vec();
     Student { structure: Structure::Flat, ..Student::new(set, abstains, levels, Provenance::default()) }
 }
 

@@ -11,7 +11,7 @@ use sched_distill_core::{
     model::Structure,
 };
 use sched_distill_toolkit::evaluator::{
-    Budget, BudgetRow, Condition, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
+    Condition, DepartureRow, Departures, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +22,7 @@ const TEACHER: &str = "teacher.";
 /// Everything that the section shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
-    budget: Option<BudgetView>,
+    whole: Option<WholeDecisions>,
     leads: Vec<LeadRow>,
     levels: Vec<LevelView>,
     /// Numbers behind the tables, by file stem.
@@ -32,7 +32,7 @@ pub(super) struct Section {
 
 /// Whole decisions.
 #[derive(Debug, Serialize)]
-struct BudgetView {
+struct WholeDecisions {
     decisions: String,
     joint: String,
     executed: String,
@@ -97,7 +97,7 @@ pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<
         tables.push(("disagreement".to_owned(), super::to_data("disagreement", &evaluation.disagreement)?));
     }
     Ok(Section {
-        budget: evaluation.budget.as_ref().map(budget).transpose()?,
+        whole: evaluation.departures.as_ref().map(whole_decisions).transpose()?,
         leads: evaluation.leads.iter().map(lead).collect(),
         levels: evaluation.disagreement.iter().map(|d| level(d, features)).collect(),
         tables,
@@ -107,7 +107,7 @@ pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<
 impl Section {
     /// The chart, if there is one, and the numbers behind the tables.
     pub(super) fn into_parts(self) -> (Option<Chart>, Vec<(String, Value)>) {
-        (self.budget.and_then(|b| b.chart), self.tables)
+        (self.whole.and_then(|whole| whole.chart), self.tables)
     }
 }
 
@@ -116,10 +116,10 @@ fn shown(e: &Estimate, write: fn(f64) -> String) -> (String, String) {
     (write(e.value), format!("{} to {}", write(e.low), write(e.high)))
 }
 
-fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
-    let disagreement = 1.0 - found.joint.value;
-    let row = |r: &BudgetRow| {
-        let of_all = if disagreement > 0.0 { percent(r.share.value / disagreement) } else { "–".to_owned() };
+fn whole_decisions(found: &Departures) -> Result<WholeDecisions, ReportError> {
+    let departing = 1.0 - found.joint.value;
+    let row = |r: &DepartureRow| {
+        let of_all = if departing > 0.0 { percent(r.share.value / departing) } else { "–".to_owned() };
         [
             format!("{}, {}", r.level, r.kind),
             count(r.decisions as u64),
@@ -128,20 +128,20 @@ fn budget(found: &Budget) -> Result<BudgetView, ReportError> {
             of_all,
         ]
     };
-    Ok(BudgetView {
+    Ok(WholeDecisions {
         decisions: count(found.decisions as u64),
         joint: interval(&found.joint, percent),
         executed: interval(&found.executed, percent),
         flat: found.structure == Structure::Flat,
         rows: found.rows.iter().map(row).collect(),
-        chart: budget_chart(found)?,
+        chart: chart(found)?,
     })
 }
 
 /// The first departures; `None` if there are none.
-fn budget_chart(found: &Budget) -> Result<Option<Chart>, ReportError> {
+fn chart(found: &Departures) -> Result<Option<Chart>, ReportError> {
     let rows = || found.rows.iter().filter(|r| r.departures > 0);
-    let line = |r: &BudgetRow| Row::Item {
+    let line = |r: &DepartureRow| Row::Item {
         label: format!("{}, {}", r.level, r.kind),
         colour: ORANGE,
         cells: vec![Cell::Dot(r.share)],
@@ -161,8 +161,8 @@ fn budget_chart(found: &Budget) -> Result<Option<Chart>, ReportError> {
     let title = "Where whole decisions depart from the teacher's".to_owned();
     let each = rows().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
     let description = format!("Agree at all levels: {}. {}", percent(found.joint.value), each.collect::<String>());
-    let (svg, width) = draw("budget", &title, &description, &[panel], &lines)?;
-    Ok(Some(Chart { name: "budget".into(), title, svg, width, data: super::to_data("budget", found)? }))
+    let (svg, width) = draw("departures", &title, &description, &[panel], &lines)?;
+    Ok(Some(Chart { name: "departures".into(), title, svg, width, data: super::to_data("departures", found)? }))
 }
 
 fn lead(row: &Lead) -> LeadRow {

@@ -4,25 +4,25 @@ use super::run_checks::{HUGE, estimate as check_estimate};
 use sched_distill_core::model::{Model, Student};
 use sched_distill_toolkit::explainer::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability};
 
-/// It must be of this version and about the run's student, which goes by these hashes.
-fn check_origin(format_version: u32, about: &String, known_as: &[String; 2]) -> Result<(), String> {
+/// It must be of this version and about the run's student.
+fn check_origin(format_version: u32, about: &str, student: &Student) -> Result<(), String> {
     if format_version != EXPLANATION_FORMAT {
         return Err(format!(
             "format version {format_version} is not supported (this build reads {EXPLANATION_FORMAT})"
         ));
     }
-    let [hash, _] = known_as;
-    match known_as.contains(about) {
+    match student.has_hash(about) {
         true => Ok(()),
         false => Err(format!(
-            "it is about the student with SHA-256 {about}, but student.json has {hash}; explain that one with `distill explain`"
+            "it is about the student with SHA-256 {about}, but student.json has {}; explain that one with `distill explain`",
+            student.file_hash()
         )),
     }
 }
 
 /// The lists of an explanation must fit each other and the student, and its numbers must be finite.
-pub(super) fn explanation(e: &Explanation, student: &Student, known_as: &[String; 2]) -> Result<(), String> {
-    check_origin(e.format_version, &e.student, known_as)?;
+pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), String> {
+    check_origin(e.format_version, &e.student, student)?;
     for level in &e.levels {
         let place = format!("level `{}`", level.level);
         let Some(models) = student.level(&level.level) else {
@@ -97,8 +97,8 @@ fn stability(level: &LevelStability, student: &Student) -> Result<(), String> {
 }
 
 /// Places in the list of candidates must exist, and every candidate has one value and one share per feature.
-pub(super) fn decisions(d: &Decisions, known_as: &[String; 2]) -> Result<(), String> {
-    check_origin(d.format_version, &d.student, known_as)?;
+pub(super) fn decisions(d: &Decisions, student: &Student) -> Result<(), String> {
+    check_origin(d.format_version, &d.student, student)?;
     for choice in &d.choices {
         let place = format!("choice {} of level `{}`", choice.choice, choice.level);
         let Some(level) = d.levels.iter().find(|l| l.level == choice.level) else {

@@ -24,7 +24,6 @@ mod page;
 mod rules;
 mod run_checks;
 mod run_dir;
-mod search;
 mod size_front;
 mod summary;
 mod svg;

@@ -49,7 +49,7 @@ fn front_matter(run: &RunDir) -> Value {
         "workload": info.workload,
         "scenario": student.scenario,
         "seed": info.seed,
-        "student_sha256": student.hash(),
+        "student_sha256": student.file_hash(),
         "size": student.size(),
         "structure": student.structure.name(),
         "levels": levels.collect::<Vec<Value>>(),

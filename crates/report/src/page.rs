@@ -121,7 +121,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
     let card = model_card::card(run, &page.what_was_run, &page.summary, &holds_up.support.sentence);
 
-    let (budget, departures) = departures.into_parts();
+    let (first_departures, departures) = departures.into_parts();
     let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.table.file.clone(), l.table.data.clone()));
     let tables = departures.into_iter().chain(linear);
     let tables = tables.chain([holds_up.table()]);
@@ -130,7 +130,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         .into_iter()
         .map(|f| f.chart)
         .chain(front.into_iter().flat_map(size_front::Section::into_charts))
-        .chain(budget)
+        .chain(first_departures)
         .chain(levels.into_iter().flat_map(|l| l.trees).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
         .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
         .chain(gradients.map(|g| g.chart))

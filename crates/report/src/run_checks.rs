@@ -1,10 +1,13 @@
 //! Whether the figures of a run directory make sense: what is wrong, in words that name the place.
 
-use sched_distill_core::figure::{Compared, Figure};
+use sched_distill_core::{
+    figure::{Compared, Figure},
+    model::Student,
+};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
-    evaluator::{Budget, ClosedLoop, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
+    evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
 };
 
 /// Beyond this, differences of figures overflow or lose all digits.
@@ -27,22 +30,22 @@ fn estimates(place: &str, figures: &[(&str, Option<&Estimate>)]) -> Result<(), S
     figures.iter().try_for_each(|(name, figure)| figure.map_or(Ok(()), |e| estimate(place, name, e)))
 }
 
-/// Checks an evaluation of the run's student, which goes by these hashes.
+/// Checks an evaluation of the run's student.
 ///
 /// # Errors
 ///
 /// The first figure that makes no sense.
-pub(super) fn evaluation(evaluation: &Evaluation, known_as: &[String; 2]) -> Result<(), String> {
-    let [hash, _] = known_as;
-    if !evaluation.student.is_empty() && !known_as.contains(&evaluation.student) {
+pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(), String> {
+    if !evaluation.student.is_empty() && !student.has_hash(&evaluation.student) {
         return Err(format!(
-            "it is about the student with SHA-256 {}, but student.json has {hash}; evaluate that one with `distill evaluate`",
-            evaluation.student
+            "it is about the student with SHA-256 {}, but student.json has {}; evaluate that one with `distill evaluate`",
+            evaluation.student,
+            student.file_hash()
         ));
     }
     evaluation.fidelity.iter().try_for_each(fidelity)?;
     evaluation.leads.iter().try_for_each(lead)?;
-    evaluation.budget.iter().try_for_each(budget)?;
+    evaluation.departures.iter().try_for_each(departures)?;
     evaluation.disagreement.iter().try_for_each(disagreement)?;
     evaluation.closed_loop.iter().chain(&evaluation.other_workloads).try_for_each(closed_loop)
 }
@@ -67,10 +70,10 @@ fn lead(r: &Lead) -> Result<(), String> {
     estimates(&place, &[("top1", Some(&r.top1)), ("top3", Some(&r.top3)), ("regret", r.regret.as_ref())])
 }
 
-fn budget(b: &Budget) -> Result<(), String> {
-    estimates("budget", &[("joint", Some(&b.joint)), ("executed", Some(&b.executed))])?;
-    b.rows.iter().try_for_each(|r| {
-        let place = format!("budget of level `{}`, kind `{}`", r.level, r.kind);
+fn departures(d: &Departures) -> Result<(), String> {
+    estimates("departures", &[("joint", Some(&d.joint)), ("executed", Some(&d.executed))])?;
+    d.rows.iter().try_for_each(|r| {
+        let place = format!("departures at level `{}`, kind `{}`", r.level, r.kind);
         estimates(&place, &[("share", Some(&r.share))])
     })
 }

@@ -1,7 +1,7 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
 use super::{ReportError, explanation_checks, run_checks};
-use sched_distill_core::model::Student;
+use sched_distill_core::{level::FeatureSet, model::Student};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
@@ -41,7 +41,7 @@ impl RunDir {
     /// [`ReportError::Io`], each naming the file.
     pub(super) fn load(dir: &Path) -> Result<Self, ReportError> {
         const DEMO: &str = "distill demo";
-        let info: RunInfo = json(&dir.join("run.json"), DEMO)?;
+        let info: RunInfo = json(&dir.join("run.json"), DEMO, |text| serde_json::from_slice(text))?;
         if info.format_version != RUN_FORMAT {
             let found = info.format_version;
             let reason = format!("format version {found} is not supported (this build reads {RUN_FORMAT})");
@@ -52,26 +52,25 @@ impl RunDir {
         if !path.is_file() {
             return Err(ReportError::Missing { path, command: FIT });
         }
-        let broken = |source| ReportError::Student { source: Box::new(source) };
-        let student = Student::load(&path).map_err(broken)?;
-        let known_as = student.known_as(&path).map_err(broken)?;
+        let student = Student::load(&path).map_err(|source| ReportError::Student { source: Box::new(source) })?;
+        let set = &student.feature_set;
 
         const EVALUATE: &str = "distill evaluate";
-        let check = |e: &Evaluation| run_checks::evaluation(e, &known_as);
-        let evaluation = optional(dir, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
+        let check = |e: &Evaluation| run_checks::evaluation(e, &student);
+        let evaluation = optional(dir, set, "evaluation.json", EVALUATE, check)?.unwrap_or_default();
 
         let schedules: Vec<Schedule> =
-            optional(dir, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
+            optional(dir, set, "schedules.json", EVALUATE, |s: &Vec<Schedule>| run_checks::schedules(s))?
                 .unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
-        let front = optional(dir, "front.json", "distill front", run_checks::front)?;
-        let steps = optional(dir, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
+        let front = optional(dir, set, "front.json", "distill front", run_checks::front)?;
+        let steps = optional(dir, set, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
         const EXPLAIN: &str = "distill explain";
-        let check = |e: &Explanation| explanation_checks::explanation(e, &student, &known_as);
-        let explanation = optional(dir, "explanation.json", EXPLAIN, check)?;
-        let check = |d: &Decisions| explanation_checks::decisions(d, &known_as);
-        let decisions = optional(dir, "decisions.json", EXPLAIN, check)?;
+        let check = |e: &Explanation| explanation_checks::explanation(e, &student);
+        let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
+        let check = |d: &Decisions| explanation_checks::decisions(d, &student);
+        let decisions = optional(dir, set, "decisions.json", EXPLAIN, check)?;
         Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
     }
 }
@@ -98,15 +97,16 @@ fn with_brief_names(mut evaluation: Evaluation) -> Evaluation {
     evaluation
 }
 
-/// Reads and checks a file that need not be there.
+/// Reads and checks a file about levels of `set`, which need not be there.
 fn optional<T: DeserializeOwned>(
     dir: &Path,
+    set: &FeatureSet,
     name: &str,
     command: &'static str,
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<Option<T>, ReportError> {
     let path = dir.join(name);
-    let found: T = match json(&path, command) {
+    let found: T = match json(&path, command, |text| set.read(text)) {
         Err(ReportError::Missing { .. }) => return Ok(None),
         other => other?,
     };
@@ -114,12 +114,16 @@ fn optional<T: DeserializeOwned>(
     Ok(Some(found))
 }
 
-fn json<T: DeserializeOwned>(path: &Path, command: &'static str) -> Result<T, ReportError> {
+fn json<T>(
+    path: &Path,
+    command: &'static str,
+    parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<T, ReportError> {
     let path = PathBuf::from(path);
     let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => return Err(ReportError::Missing { path, command }),
         Err(source) => return Err(ReportError::Io { path, source }),
     };
-    serde_json::from_slice(&text).map_err(|source| ReportError::Malformed { path, command, source })
+    parse(&text).map_err(|source| ReportError::Malformed { path, command, source })
 }

@@ -153,9 +153,9 @@ fn likeness(level: &LevelExplanation, rows: &[FidelityRow]) -> Option<String> {
 /// What is lost where the student departs, and where most of it is.
 fn wrong(run: &RunDir) -> Option<String> {
     let mut said = Vec::new();
-    if let Some(budget) = &run.evaluation.budget {
-        let worst = budget.rows.iter().max_by(|a, b| a.share.value.total_cmp(&b.share.value));
-        let mut text = format!("{} of whole decisions come out as the teacher's", interval(&budget.joint, percent));
+    if let Some(departures) = &run.evaluation.departures {
+        let worst = departures.rows.iter().max_by(|a, b| a.share.value.total_cmp(&b.share.value));
+        let mut text = format!("{} of whole decisions come out as the teacher's", interval(&departures.joint, percent));
         if let Some(worst) = worst.filter(|w| w.share.value > 0.0) {
             text += &format!(
                 "; most departures begin at level {} ({} choices): {} of all decisions",

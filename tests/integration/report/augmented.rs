@@ -14,7 +14,7 @@ fn stump(feature: u32, threshold: f32, values: [f64; 2]) -> Value {
     })
 }
 
-/// Gives the run's student two guards, two patches, and a regime at the cluster level.
+/// Gives the run's student two guards, two patches, and a regime at the level of amounts.
 fn edit_student(dir: &Path) -> Outcome {
     let path = dir.join("student.json");
     let mut student: Value = serde_json::from_slice(&fs::read(&path)?)?;
@@ -31,7 +31,7 @@ fn edit_student(dir: &Path) -> Outcome {
     student["guards"] = json!([
         {"level": "job", "when": when("age", ">", 300_000.0), "action": "first",
          "evidence": {"reason": "starvation: <old> jobs come first", "gain": 0.0128, "firing_rate": 0.0349}},
-        {"level": "cluster", "when": when("amount", ">=", 6.0), "action": "never"},
+        {"level": "amount", "when": when("amount", ">=", 6.0), "action": "never"},
     ]);
     let (mut above, mut regime) =
         (json!({"type": "linear", "coefficient": [0.0, -1.0, 0.0], "intercept": 0.0}), json!({"type": "regime"}));
@@ -83,7 +83,7 @@ fn edits_are_put_in_words_with_their_evidence() -> Outcome {
     }
     let expected = json!([
         {"edit": "guard 1, job", "gain": 0.0128, "firing_rate": 0.0349},
-        {"edit": "guard 2, cluster", "gain": null, "firing_rate": null},
+        {"edit": "guard 2, amount", "gain": null, "firing_rate": null},
         {"edit": "patch 1, 1 number", "gain": -0.0021, "firing_rate": 0.1437},
         {"edit": "patch 2, 2 numbers", "gain": null, "firing_rate": null},
     ]);

@@ -84,7 +84,7 @@ fn features() -> FeatureSet {
                 ],
             ),
             level(
-                "cluster",
+                "amount",
                 "How many executors?",
                 &["job", "stage", "amount"],
                 vec![
@@ -190,13 +190,13 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
         ("random", Role::Baseline, -0.25),
     ];
     let mut rows = Vec::new();
-    for (level, ease) in [("job", 0.0), ("stage", 0.03), ("cluster", -0.05)] {
+    for (level, ease) in [("job", 0.0), ("stage", 0.03), ("amount", -0.05)] {
         for (kind, choices, base) in [("all", 14_403, 0.72), ("affinity", 12_601, 0.75), ("free", 1_802, 0.56)] {
             for (scorer, role, gain) in scorers {
                 let top1 = base + gain * (1.0 - base + 0.4) + ease;
                 let half = if kind == "free" { 0.031 } else { 0.012 };
                 // A level whose teacher gives no probabilities has no regret.
-                let known = |e: Estimate| (level != "cluster").then_some(e);
+                let known = |e: Estimate| (level != "amount").then_some(e);
                 rows.push(FidelityRow {
                     level: level.into(),
                     kind: kind.into(),
@@ -211,7 +211,7 @@ pub(super) fn fidelity() -> Vec<FidelityRow> {
                     cross_entropy: if scorer == "random" { None } else { known(estimate(1.6 - top1, half)) },
                     kendall: known(estimate(top1 - 0.3, half)),
                     executed: Some(estimate(top1 - 0.11, half)),
-                    amount_error: (level == "cluster").then(|| estimate(0.4, half)),
+                    amount_error: (level == "amount").then(|| estimate(0.4, half)),
                 });
             }
         }

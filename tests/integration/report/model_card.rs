@@ -60,7 +60,7 @@ fn the_card_has_the_runs_figures() -> Outcome {
     })?;
     let student = Student::load(&dir.path().join("student.json"))?;
     let matter = front_matter(&card)?;
-    assert_eq!(matter["student_sha256"], student.hash());
+    assert_eq!(matter["student_sha256"], student.file_hash());
     assert_eq!(matter["training_trace_sha256"], "77".repeat(32));
     assert_eq!(matter["teacher"], "decima:model.pt,mode=sample");
     assert_eq!(matter["teacher_files"], json!([{"path": "model.pt", "sha256": "3f".repeat(32)}]));

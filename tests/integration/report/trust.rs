@@ -7,7 +7,7 @@ use super::{
 };
 use sched_distill::{
     distiller::{By, FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront},
-    evaluator::{Budget, BudgetRow, Condition, Disagreement, Evaluation, FidelityRow, Instead, Lead, Region},
+    evaluator::{Condition, DepartureRow, Departures, Disagreement, Evaluation, FidelityRow, Instead, Lead, Region},
     model::Structure,
     report::write_report,
 };
@@ -56,14 +56,14 @@ fn front() -> SizeFront {
 }
 
 fn departures(evaluation: &mut Evaluation) {
-    let row = |level: &str, kind: &str, departures, share| BudgetRow {
+    let row = |level: &str, kind: &str, departures, share| DepartureRow {
         level: level.into(),
         kind: kind.into(),
         decisions: 1000,
         departures,
         share: estimate(share, 0.01),
     };
-    evaluation.budget = Some(Budget {
+    evaluation.departures = Some(Departures {
         structure: Structure::Hierarchical,
         decisions: 14_403,
         joint: estimate(0.7, 0.02),
@@ -111,7 +111,7 @@ fn departures(evaluation: &mut Evaluation) {
 fn departures_are_told_in_words_and_figures() -> Outcome {
     let dir = tempfile::tempdir()?;
     write_run(dir.path(), |_, _, evaluation| departures(evaluation))?;
-    let (html, numbers) = report(dir.path(), "budget")?;
+    let (html, numbers) = report(dir.path(), "departures")?;
     assert_eq!(numbers["rows"].as_array().map(Vec::len), Some(3));
     for words in [
         "Of 14,403 decisions, 70.0\u{a0}% [68.0, 72.0] agree",
@@ -137,7 +137,7 @@ fn hostile_names_of_levels_kinds_and_learners_stay_text() -> Outcome {
     let evil = "<script>alert(1)</script>\"'\u{0}";
     write_run(dir.path(), |_, _, evaluation| {
         departures(evaluation);
-        evaluation.budget.iter_mut().flat_map(|b| &mut b.rows).for_each(|r| r.kind = evil.into());
+        evaluation.departures.iter_mut().flat_map(|b| &mut b.rows).for_each(|r| r.kind = evil.into());
         evaluation.leads[0].over = evil.into();
         let region = &mut evaluation.disagreement[0].regions[0];
         region.conditions.iter_mut().for_each(|c| c.column = format!("kind={evil}"));

@@ -296,6 +296,7 @@ impl Student {
                 Ok(Place::Guard { guard: number(guard)?, condition })
             }
             [(level, None), ref rest @ ..] => {
+                let level = self.feature_set.name_of(level);
                 let known: Vec<&str> = self.levels.iter().map(|l| l.level.as_str()).collect();
                 let at = known.iter().position(|l| *l == level);
                 let at = at.ok_or_else(|| format!("there is no level `{level}`, only {}", known.join(", ")))?;
@@ -384,7 +385,7 @@ mod tests {
         testing::feature_set,
     };
 
-    /// A stump at the job level, a sum with a product and a step at the stage level, one leaf at the cluster level, a guard.
+    /// A stump at the job level, a sum with a product and a step at the stage level, one leaf at the level of amounts, a guard.
     fn student() -> Student {
         let set = feature_set();
         let column =
@@ -405,7 +406,7 @@ mod tests {
         let level = |(level, model): (&str, Model)| {
             LevelModels::new(level, "m", vec![NamedModel { name: "m".to_owned(), temperature: 1.0, model }])
         };
-        let levels = ["job", "stage", "cluster"].into_iter().zip(models).map(level).collect();
+        let levels = ["job", "stage", "amount"].into_iter().zip(models).map(level).collect();
         let mut student = Student::new(set.clone(), false, levels, Provenance::default());
         student.guards.push(Guard::parse("age > 60s and offered > 1 first", set).unwrap());
         student
@@ -423,7 +424,7 @@ mod tests {
             "stage.coefficient[depth*offered]",
             "stage.term[2].coefficient",
             "stage.term[2].threshold[1]",
-            "cluster.node[0].value",
+            "amount.node[0].value",
             "guard[0].value",
             "guard[0].value[1]",
         ];
@@ -519,7 +520,7 @@ mod tests {
             ("job.node[1].threshold=3", "which has no such number; it has 3 of them, e.g. job.node[0].threshold"),
             ("job.node.value=3", "a number in brackets is missing"),
             ("job.leaf[1]=3", "expected LEVEL.node[I].threshold"),
-            ("node.node[1].value=3", "there is no level `node`, only job, stage, cluster"),
+            ("node.node[1].value=3", "there is no level `node`, only job, stage, amount"),
             ("stage.coefficient[colour]=3", "level `stage` has no feature `colour`"),
             ("job.coefficient[age]=3", "which has no such number"),
             ("guard[3].value=3", "the student has guards 0..=0"),

@@ -394,7 +394,7 @@ mod tests {
         for (text, expected) in [
             ("age>300s first", "job: age > 300000 first"),
             ("is_source first", "job: is_source > 0.5 first"),
-            ("cluster: offered >= 3 and stage_demand<2 last", "cluster: offered >= 3 and stage_demand < 2 last"),
+            ("amount: offered >= 3 and stage_demand<2 last", "amount: offered >= 3 and stage_demand < 2 last"),
             ("held_of_cluster > 50% never", "job: held_of_cluster > 0.5 never"),
             ("  job :  room <= 2 executors never ", "job: room <= 2 never"),
         ] {
@@ -416,9 +416,9 @@ mod tests {
             ("age first", "`age` is compared with nothing"),
             ("> 3 first", "has no feature before `3`"),
             ("colour > 3 first", "no level has colour"),
-            ("offered > 3 first", "levels job and stage and cluster have such a feature; begin with `job:`"),
+            ("offered > 3 first", "levels job and stage and amount have such a feature; begin with `job:`"),
             ("stage: age > 3 first", "level `stage` has no feature `age`"),
-            ("node: age > 3 first", "there is no level `node`, only job, stage, cluster"),
+            ("node: age > 3 first", "there is no level `node`, only job, stage, amount"),
             ("age > 1e38h first", "not a finite number"),
         ] {
             let message = Guard::parse(text, set).unwrap_err().to_string();

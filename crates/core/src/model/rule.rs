@@ -77,7 +77,7 @@ impl Rule {
                 }
             }
         }
-        let rule = Self { name: name.to_owned(), level: level.to_owned(), guards, order };
+        let rule = Self { name: name.to_owned(), level: spec.name.clone(), guards, order };
         rule.coefficients(spec).map_err(error)?;
         Ok(rule)
     }

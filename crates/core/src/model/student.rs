@@ -179,6 +179,16 @@ pub struct Provenance {
     pub fidelity: BTreeMap<String, f64>,
 }
 
+/// A file that a student was read from and would not be written as again: one of an earlier version, or one laid out by
+/// another program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherFile {
+    /// SHA-256 of the file.
+    sha256: String,
+    /// [`Student::hash`] of the student as it was read.
+    student: String,
+}
+
 /// A distilled policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -206,6 +216,9 @@ pub struct Student {
     pub patches: Vec<Patch>,
     /// Where it comes from.
     pub provenance: Provenance,
+    /// The file that it was read from, where that has another hash than the student's own.
+    #[serde(skip)]
+    pub read_from: Option<OtherFile>,
 }
 
 impl Student {
@@ -223,6 +236,7 @@ impl Student {
             guards: Vec::new(),
             patches: Vec::new(),
             provenance,
+            read_from: None,
         }
     }
 
@@ -244,8 +258,11 @@ impl Student {
             }
             Some(_) => {}
         }
-        let student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        let mut student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        student.rename_levels();
         student.check().map_err(invalid)?;
+        let (sha256, own) = (sha256_hex(&bytes), student.hash());
+        student.read_from = (sha256 != own).then_some(OtherFile { sha256, student: own });
         Ok(student)
     }
 
@@ -266,26 +283,42 @@ impl Student {
         serde_json::to_string_pretty(self).expect("a student serialises") + "\n"
     }
 
-    /// SHA-256 of the text that [`save`](Self::save) writes.
+    /// SHA-256 of the text that [`Student::save`] writes.
     #[must_use]
     pub fn hash(&self) -> String {
         sha256_hex(self.to_json().as_bytes())
     }
 
-    /// The hashes by which figures may name the student of a file: its own, and that of the file as it is. They differ where
-    /// the file holds models as earlier versions wrote them.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be read.
-    pub fn known_as(&self, path: &Path) -> Result<[String; 2], StudentError> {
-        let io = |source| StudentError::Io { path: path.to_owned(), action: "read", source };
-        Ok([self.hash(), sha256_hex(&std::fs::read(path).map_err(io)?)])
+    /// SHA-256 of the file that it was read from; of a student that was made or changed since, [`Student::hash`].
+    #[must_use]
+    pub fn file_hash(&self) -> String {
+        let own = self.hash();
+        match &self.read_from {
+            Some(file) if file.student == own => file.sha256.clone(),
+            _ => own,
+        }
+    }
+
+    /// Whether a hash that a file names is this student's: what an earlier version measured of it names the hash of
+    /// the file as it was then.
+    #[must_use]
+    pub fn has_hash(&self, hash: &str) -> bool {
+        hash == self.hash() || hash == self.file_hash()
+    }
+
+    /// Gives levels that a file names as an earlier version called them their present names, as its features have them.
+    fn rename_levels(&mut self) {
+        let set = &self.feature_set;
+        let levels = self.levels.iter_mut().map(|l| &mut l.level).chain(self.guards.iter_mut().map(|g| &mut g.level));
+        levels.for_each(|level| _ = set.rename(level));
+        self.patches.iter_mut().flat_map(|p| &mut p.changes).for_each(|c| c.place = set.place_of(&c.place));
+        let fidelity = std::mem::take(&mut self.provenance.fidelity);
+        self.provenance.fidelity = fidelity.into_iter().map(|(figure, v)| (set.place_of(&figure), v)).collect();
     }
 
     fn check(&self) -> Result<(), String> {
-        let expected = self.feature_set.hash();
-        if self.feature_set_hash != expected {
+        if !self.feature_set.has_hash(&self.feature_set_hash) {
+            let expected = self.feature_set.hash();
             return Err(format!("feature_set_hash is {}, but the features give {expected}", self.feature_set_hash));
         }
         if self.scenario != self.feature_set.scenario {
@@ -319,6 +352,7 @@ impl Student {
     /// The models of a level.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<&LevelModels> {
+        let name = self.feature_set.name_of(name);
         self.levels.iter().find(|l| l.level == name)
     }
 
@@ -391,7 +425,7 @@ mod tests {
             let model = Model::Tree(Tree::leaf(0.1 + 0.2, 1e-300, 3, 3.0));
             LevelModels::new(level, "tree", vec![NamedModel { name: "tree".to_owned(), temperature: 0.1, model }])
         };
-        let levels = ["job", "stage", "cluster"].map(models).to_vec();
+        let levels = ["job", "stage", "amount"].map(models).to_vec();
         Student::new(features.clone(), false, levels, Provenance::default())
     }
 
@@ -403,6 +437,25 @@ mod tests {
         let back = Student::load(&path)?;
         assert_eq!(back, student());
         assert_eq!(back.to_json(), std::fs::read_to_string(&path)?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_student_is_known_by_the_hash_of_its_file_until_it_is_changed() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("student.json");
+        let text = serde_json::to_string(&student())?;
+        std::fs::write(&path, &text)?;
+        let (file, own) = (sha256_hex(text.as_bytes()), student().hash());
+        let mut read = Student::load(&path)?;
+        assert_eq!((read.file_hash(), read.hash()), (file.clone(), own.clone()));
+        assert!(read.has_hash(&file) && read.has_hash(&own) && file != own);
+        read.abstains = true;
+        assert!(!read.has_hash(&file) && !read.has_hash(&own) && read.has_hash(&read.hash()));
+        read.abstains = false;
+        read.save(&path)?;
+        let again = Student::load(&path)?;
+        assert!(again.read_from.is_none() && again.has_hash(&own) && !again.has_hash(&file));
         Ok(())
     }
 

@@ -14,7 +14,7 @@ pub(super) const GUARDS: [GuardTemplate; 14] = [
     },
     GuardTemplate {
         name: "fair-cap",
-        text: "cluster: held_after_of_fair_share > {} never",
+        text: "amount: held_after_of_fair_share > {} never",
         values: SHARES,
         meaning: "no grant lifts a job above so many times its fair share",
     },
@@ -74,19 +74,19 @@ pub(super) const GUARDS: [GuardTemplate; 14] = [
     },
     GuardTemplate {
         name: "task-cap",
-        text: "cluster: amount_of_tasks > {} never",
+        text: "amount: amount_of_tasks > {} never",
         values: &[0.05, 0.1, 0.2, 0.5, 1.0],
         meaning: "no job gets more executors than this share of its tasks left",
     },
     GuardTemplate {
         name: "demand-cap",
-        text: "cluster: amount_of_demand > {} never",
+        text: "amount: amount_of_demand > {} never",
         values: &[0.1, 0.2, 0.3, 0.5, 0.7],
         meaning: "no stage gets more than this share of the executors that it wants",
     },
     GuardTemplate {
         name: "step",
-        text: "cluster: executors_given > {} never",
+        text: "amount: executors_given > {} never",
         values: &[1.0, 2.0, 4.0, 8.0, 16.0],
         meaning: "no more executors than this are given at a time",
     },
@@ -100,7 +100,7 @@ pub(super) const ORDERS: [(&str, &str, bool); 7] = [
     ("stage", "critical_path_rank", true),
     ("stage", "remaining_work_rank", false),
     ("stage", "children_unlocked_rank", true),
-    ("cluster", "executors_given", true),
+    ("amount", "executors_given", true),
 ];
 
 /// Where a search may pass from one model to another: level, a feature that all candidates of a choice share, and values.
@@ -109,5 +109,5 @@ pub(super) const BORDERS: [(&str, &str, &[f32]); 5] = [
     ("job", "offered", &[1.0, 4.0]),
     ("stage", "offered", &[1.0, 4.0]),
     ("stage", "job_is_source", &[0.5]),
-    ("cluster", "jobs_in_system", &[2.0, 4.0, 8.0]),
+    ("amount", "jobs_in_system", &[2.0, 4.0, 8.0]),
 ];

@@ -70,11 +70,11 @@ pub(super) const RULES: [RuleTemplate; 23] = [
     rule("largest-stage", "stage: largest remaining_work_rank", "the stage with most remaining work"),
     rule("most-unlocked", "stage: largest children_unlocked_rank", "the stage that most others wait for alone"),
     rule("fewest-descendants", "stage: smallest descendants_rank", "the stage that fewest others wait for"),
-    rule("all", "cluster: largest executors_given", "as many executors as allowed"),
-    rule("one", "cluster: smallest executors_given", "one executor"),
+    rule("all", "amount: largest executors_given", "as many executors as allowed"),
+    rule("one", "amount: smallest executors_given", "one executor"),
     rule(
         "fair-cap",
-        "cluster: held_after_of_fair_share > 1 never, largest executors_given",
+        "amount: held_after_of_fair_share > 1 never, largest executors_given",
         "as many executors as lift the job to its fair share",
     ),
 ];

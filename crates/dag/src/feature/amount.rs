@@ -38,7 +38,7 @@ pub(super) fn cap(seen: &View<'_>, stage: StageRef) -> u32 {
 }
 
 impl Extractor {
-    /// Largest amount that the cluster level may give to a stage; its candidates are `1..=cap`.
+    /// Largest amount that the level may give to a stage; its candidates are `1..=cap`.
     #[must_use]
     pub fn amount_cap(seen: &View<'_>, stage: StageRef) -> u32 {
         cap(seen, stage)

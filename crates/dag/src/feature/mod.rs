@@ -7,10 +7,7 @@ mod stage;
 
 pub use snapshot::Snapshot;
 
-use sched_distill_core::{
-    feature::Columns,
-    level::{FeatureSet, LevelSpec},
-};
+use sched_distill_core::{feature::Columns, level::FeatureSet};
 use std::sync::LazyLock;
 
 /// Marks the candidate "give nothing" among the jobs.
@@ -24,18 +21,12 @@ pub fn feature_set() -> &'static FeatureSet {
 }
 
 fn describe() -> FeatureSet {
-    let level = |name: &str, question: &str, entities: &[&str], columns: &Columns| LevelSpec {
-        name: name.to_owned(),
-        question: question.to_owned(),
-        entities: entities.iter().map(|&e| e.to_owned()).collect(),
-        features: columns.specs(),
-    };
     FeatureSet {
         scenario: "dag".to_owned(),
         levels: vec![
-            level("job", "Which job gets executors?", &["job"], &Columns::new(job::BASE)),
-            level("stage", "Which stage of that job?", &["job", "stage"], &Columns::new(stage::BASE)),
-            level("cluster", "How many executors?", &["job", "stage", "amount"], &Columns::new(amount::BASE)),
+            Columns::new(job::BASE).level("job", "Which job gets executors?", &["job"]),
+            Columns::new(stage::BASE).level("stage", "Which stage of that job?", &["job", "stage"]),
+            Columns::new(amount::BASE).level("amount", "How many executors?", &["job", "stage", "amount"]),
         ],
     }
 }

@@ -133,7 +133,7 @@ mod tests {
                 false => 8,
             };
             let choices: Vec<_> = (0..400).map(|i| (i / 40, 0, rows.clone(), amount())).collect();
-            let mut table = tiny::table("cluster", &choices);
+            let mut table = tiny::table("amount", &choices);
             table.spec.entities = vec!["amount".to_owned()];
             table
         };

@@ -12,7 +12,7 @@ use super::{
 use crate::trace::LevelTable;
 use linfa::ParamGuard;
 use rayon::prelude::*;
-use sched_distill_core::level::first_max;
+use sched_distill_core::level::{first_max, log_sum_exp};
 use serde::Serialize;
 
 /// A mean over folds with its standard error.
@@ -205,7 +205,7 @@ fn fold(split: &Split, columns: &[u32], ridge: f64) -> Fold {
         scores.clear();
         scores.extend(choice.x.chunks_exact(test.width).map(|row| -> f64 { score(row) }));
         let (best, target) = (first_max(scores.iter().copied()), first_max(choice.probability.iter().copied()));
-        let log_sum = scores[best] + scores.iter().map(|s| (s - scores[best]).exp()).sum::<f64>().ln();
+        let log_sum = log_sum_exp(&scores);
         let p = |i: usize| choice.probability[i] / whole;
         let same = scores.iter().all(|&s| s == scores[0]);
         let (hit, taken) = if same { (1.0 / n, 1.0 / n) } else { (f64::from(u8::from(best == target)), p(best)) };

@@ -1,8 +1,8 @@
 //! How good is a student? Fidelity to the teacher on recorded choices, and paired comparisons in closed loop.
 
 mod agreement;
-mod budget;
 mod closed_loop;
+mod departures;
 mod disagreement;
 mod fidelity;
 mod interval;
@@ -14,8 +14,8 @@ mod scorer;
 pub(crate) mod tiny;
 
 pub use agreement::{AgreementRow, agreement};
-pub use budget::{Budget, BudgetRow, BudgetTally, FORCED, budget};
 pub use closed_loop::{EpisodeFigures, Runs, compare, floor};
+pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};

@@ -1,6 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
-use super::{Budget, Disagreement};
+use super::{Departures, Disagreement};
 use sched_distill_core::figure::Figure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -272,8 +272,8 @@ pub struct Evaluation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leads: Vec<Lead>,
     /// Where whole decisions depart from the teacher's; `None` if no trace was evaluated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
+    #[serde(default, alias = "budget", skip_serializing_if = "Option::is_none")]
+    pub departures: Option<Departures>,
     /// Regions of choices by how far the student departs from the teacher, one entry per level; empty if not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disagreement: Vec<Disagreement>,

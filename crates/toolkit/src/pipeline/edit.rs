@@ -52,6 +52,6 @@ pub fn fidelity_change(
         levels.extend(rows(before, b).into_iter().zip(rows(after, a)).map(|(before, after)| [before, after]));
     }
     let executed =
-        |student| Ok::<_, PipelineError>(whole_decisions(student, trace, seed)?.map(|budget| budget.executed));
+        |student| Ok::<_, PipelineError>(whole_decisions(student, trace, seed)?.map(|departures| departures.executed));
     Ok(FidelityChange { levels, executed: [executed(before)?, executed(after)?] })
 }

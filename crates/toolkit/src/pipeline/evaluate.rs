@@ -73,7 +73,7 @@ pub fn evaluate(
         };
         let measured = measure(student, trace, measuring, caller)?;
         evaluation.fidelity = measured.fidelity;
-        (evaluation.leads, evaluation.budget) = (measured.leads, measured.budget);
+        (evaluation.leads, evaluation.departures) = (measured.leads, measured.departures);
         if let Some(most) = params.regions {
             evaluation.disagreement = regions(student, trace, &measured.samples, (most, params.seed), caller)?;
         }

@@ -28,6 +28,15 @@ pub struct SizeChoice {
     pub gates: Vec<Gate>,
 }
 
+impl SizeChoice {
+    /// The same with the names that levels have in a trace.
+    fn for_levels_of(&self, trace: &Trace) -> Self {
+        let mut choice = self.clone();
+        choice.gates.iter_mut().for_each(|gate| _ = trace.manifest.feature_set.rename(&mut gate.level));
+        choice
+    }
+}
+
 /// A student, and how faithful it is.
 #[derive(Clone, Debug)]
 pub struct Fitted {
@@ -55,7 +64,7 @@ pub fn fit(
     let (student, validation) = match &plan.size {
         Some(size) => {
             let front = Front::fit(trace, validation, &plan.params, size.most.unwrap_or(MAX_SIZE), caller)?;
-            let chosen = front.choose(size)?;
+            let chosen = front.choose(&size.for_levels_of(trace))?;
             (front.student(trace, &chosen, &plan.params), front.validation)
         }
         None => {

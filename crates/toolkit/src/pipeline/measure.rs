@@ -2,7 +2,7 @@
 
 use super::{Caller, KnownRule, PipelineError, known_rules};
 use crate::{
-    evaluator::{Budget, BudgetTally, FidelityRow, Lead, Role, Scorer, Tally, best_single_features},
+    evaluator::{Departures, DeparturesTally, FidelityRow, Lead, Role, Scorer, Tally, best_single_features},
     trace::{LevelTable, Sampler, Trace},
 };
 use sched_distill_core::{model::Student, scenario::ScenarioInfo};
@@ -15,7 +15,7 @@ pub struct Measured {
     /// How far the student is ahead of the best single-feature rule.
     pub leads: Vec<Lead>,
     /// Where whole decisions depart; `None` for a flat student and a teacher without probabilities.
-    pub budget: Option<Budget>,
+    pub departures: Option<Departures>,
     /// Per level, choices to look for regions of disagreement in; empty unless asked for.
     pub samples: Vec<LevelTable>,
 }
@@ -64,14 +64,14 @@ pub fn measure(
     let mut tallies: Vec<Tally<'_>> = empty.iter().zip(&scorers).map(|(t, s)| Tally::new(t, s)).collect();
     let mut samplers: Vec<Sampler> =
         empty.iter().filter(|_| sampled).map(|t| Sampler::new(t.clone(), SAMPLE, seed)).collect();
-    let mut budget = BudgetTally::new(student.structure);
+    let mut departures = DeparturesTally::new(student.structure);
     let schedulers = schedulers(student);
     for tables in trace.pieces_together(&names)? {
         caller.check()?;
         let tables = tables?;
         tables.iter().zip(&mut tallies).for_each(|(table, tally)| tally.add(table));
         tables.iter().zip(&mut samplers).for_each(|(table, sampler)| sampler.add(table));
-        budget.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
+        departures.add(&tables.iter().zip(&schedulers).collect::<Vec<_>>());
     }
     let mut leads = Vec::new();
     for (tally, scorers) in tallies.iter().zip(&scorers) {
@@ -86,7 +86,7 @@ pub fn measure(
     Ok(Measured {
         fidelity: tallies.iter().flat_map(|t| t.rows(seed)).collect(),
         leads,
-        budget: budget.budget(seed),
+        departures: departures.departures(seed),
         samples: samplers.into_iter().map(|s| s.finish().weighted()).collect(),
     })
 }
@@ -130,11 +130,11 @@ fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
 /// # Errors
 ///
 /// A trace that cannot be read.
-pub fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Budget>, PipelineError> {
+pub fn whole_decisions(student: &Student, trace: &Trace, seed: u64) -> Result<Option<Departures>, PipelineError> {
     let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
-    let (schedulers, mut budget) = (schedulers(student), BudgetTally::new(student.structure));
+    let (schedulers, mut departures) = (schedulers(student), DeparturesTally::new(student.structure));
     for tables in trace.pieces_together(&names)? {
-        budget.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
+        departures.add(&tables?.iter().zip(&schedulers).collect::<Vec<_>>());
     }
-    Ok(budget.budget(seed))
+    Ok(departures.departures(seed))
 }

@@ -152,7 +152,7 @@ mod tests {
         let fitted = fit(&trace, None, &plan, Caller { watch: &all, stop: &all.stop })?;
         assert!((3..=12).contains(&fitted.student.size()), "{}", fitted.student.size());
         assert!(fitted.fidelity.iter().any(|row| row.level == "job" && row.choices > 0));
-        assert_eq!(all.lines.into_inner()?, ["3 steps", "job: tree", "stage: tree", "cluster: tree"]);
+        assert_eq!(all.lines.into_inner()?, ["3 steps", "job: tree", "stage: tree", "amount: tree"]);
         let some = told(1);
         let ended = fit(&trace, None, &plan, Caller { watch: &some, stop: &some.stop });
         assert!(matches!(ended, Err(PipelineError::Interrupted)), "{ended:?}");

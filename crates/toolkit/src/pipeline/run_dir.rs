@@ -89,8 +89,8 @@ pub struct SplitInfo {
 #[derive(Clone, Debug)]
 pub struct RunDir {
     dir: PathBuf,
-    /// Hashes that the student goes by in earlier files.
-    known_as: [String; 2],
+    /// Whom the files are about.
+    student: Student,
 }
 
 /// Who comes into a run directory.
@@ -138,7 +138,7 @@ impl RunDir {
         }
         let path = dir.join("run.json");
         let Provenance { teacher, workload, .. } = &student.provenance;
-        let found: Option<RunInfo> = read(&path, "a run's description")?;
+        let found: Option<RunInfo> = read_info(&path)?;
         let mut info = found.unwrap_or_else(|| RunInfo::new(visit.scenario, teacher, workload, visit.seed));
         for trace in traces {
             // What is known already was made by a command that is known.
@@ -152,7 +152,7 @@ impl RunDir {
         if !is_there {
             student.save(&student_path)?;
         }
-        Ok(Self { dir: dir.to_owned(), known_as: student.known_as(&student_path)? })
+        Ok(Self { dir: dir.to_owned(), student: student.clone() })
     }
 
     /// Notes the command at hand if the directory is that of a run.
@@ -162,7 +162,7 @@ impl RunDir {
     /// If the description is damaged or cannot be written.
     pub fn note_command(dir: &Path, command: &str) -> Result<(), PipelineError> {
         let path = dir.join("run.json");
-        let Some(mut info) = read::<RunInfo>(&path, "a run's description")? else { return Ok(()) };
+        let Some(mut info) = read_info(&path)? else { return Ok(()) };
         info.note(command.to_owned());
         write_json(&path, &info)
     }
@@ -176,10 +176,10 @@ impl RunDir {
     pub fn write_evaluation(&self, found: &Evaluated) -> Result<PathBuf, PipelineError> {
         let path = self.dir.join("evaluation.json");
         let mut now = found.evaluation.clone();
-        if let Some(before) = read::<Evaluation>(&path, "an evaluation")?.filter(|b| self.known_as.contains(&b.student))
-        {
+        let before: Option<Evaluation> = self.read("evaluation.json", "an evaluation")?;
+        if let Some(before) = before.filter(|b| self.student.has_hash(&b.student)) {
             if now.fidelity.is_empty() {
-                (now.fidelity, now.leads, now.budget) = (before.fidelity, before.leads, before.budget);
+                (now.fidelity, now.leads, now.departures) = (before.fidelity, before.leads, before.departures);
             }
             if now.disagreement.is_empty() {
                 now.disagreement = before.disagreement;
@@ -198,8 +198,13 @@ impl RunDir {
     /// An earlier explanation of the same student on the same trace, for what is not measured every time.
     #[must_use]
     pub fn explained_before(&self, now: &Explanation) -> Option<Explanation> {
-        let before: Option<Explanation> = read(&self.dir.join("explanation.json"), "an explanation").ok().flatten();
-        before.filter(|b| self.known_as.contains(&b.student) && b.trace == now.trace)
+        let before: Option<Explanation> = self.read("explanation.json", "an explanation").ok().flatten();
+        before.filter(|b| self.student.has_hash(&b.student) && b.trace == now.trace)
+    }
+
+    /// A file about the student's levels that need not be there.
+    fn read<T: DeserializeOwned>(&self, name: &str, expected: &'static str) -> Result<Option<T>, PipelineError> {
+        read(&self.dir.join(name), expected, |text| self.student.feature_set.read(text))
     }
 
     /// Writes what a student goes by, and its decisions one by one.
@@ -213,15 +218,23 @@ impl RunDir {
     }
 }
 
+fn read_info(path: &Path) -> Result<Option<RunInfo>, PipelineError> {
+    read(path, "a run's description", |text| serde_json::from_slice(text))
+}
+
 /// A file of a run directory that need not be there.
-fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<Option<T>, PipelineError> {
+fn read<T>(
+    path: &Path,
+    expected: &'static str,
+    parse: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<Option<T>, PipelineError> {
     let text = match std::fs::read(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(PipelineError::Read { path: path.to_owned(), source }),
     };
     let malformed = |source| PipelineError::Malformed { path: path.to_owned(), expected, source };
-    serde_json::from_slice(&text).map(Some).map_err(malformed)
+    parse(&text).map(Some).map_err(malformed)
 }
 
 /// The command that makes a trace again; `None` if this build's `distill record` did not make it at once.

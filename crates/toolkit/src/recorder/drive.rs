@@ -112,7 +112,7 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
     fn driver(&self, drive: &Drive<'_>) -> Result<Source, RecordError> {
         let (mut teacher, _) = self.sources()?;
         let Some((id, student)) = drive.student else { return Ok(teacher) };
-        let file = (id.strip_prefix("student:").unwrap_or(id).to_owned(), student.hash());
+        let file = (id.strip_prefix("student:").unwrap_or(id).to_owned(), student.file_hash());
         match drive.teacher_episodes() {
             0 => Ok(Source { id: id.to_owned(), files: [file].into() }),
             n => {

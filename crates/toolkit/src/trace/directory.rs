@@ -6,14 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     error::TraceError,
-    manifest::{MANIFEST, PARTS, PLAN, SIDE_TABLES, is_plain, table_of},
+    manifest::{MANIFEST, Manifest, PARTS, PLAN, SIDE_TABLES, is_plain, table_of},
     parts::entries,
 };
-use sched_distill_core::file::{name_to_be, remove_if_abandoned};
+use sched_distill_core::{
+    file::{name_to_be, remove_if_abandoned},
+    level::FeatureSet,
+};
 
 /// A trace found in a directory, complete or not, whatever its version.
 #[derive(Debug, PartialEq)]
@@ -76,8 +80,8 @@ impl FoundTrace {
 
 /// Removes the temporary files of killed recorders from a complete trace. What another recorder writes at the moment, which
 /// can only be what is there already, stays.
-pub(super) fn remove_leftovers<'a>(dir: &Path, tables: impl Iterator<Item = &'a str>) -> Result<(), TraceError> {
-    for table in tables {
+pub(super) fn remove_leftovers(dir: &Path, manifest: &Manifest) -> Result<(), TraceError> {
+    for table in manifest.table_names().flat_map(|table| manifest.feature_set.names_of(table)) {
         let is_part = |name: &str| table_of(&format!("{table}/{name}")).is_some();
         remove_abandoned(&dir.join(table), |name| name_to_be(name).is_some_and(is_part))?;
     }
@@ -117,8 +121,17 @@ fn probe(path: &Path) -> Option<Value> {
 /// Names of the levels, if the value looks like a manifest of any version.
 fn levels(manifest: &Value) -> Option<Vec<String>> {
     manifest.get("format_version")?.as_u64()?;
-    let levels = manifest.get("feature_set")?.get("levels")?.as_array()?;
-    Some(levels.iter().filter_map(|level| Some(level.get("name")?.as_str()?.to_owned())).collect())
+    let set = manifest.get("feature_set")?;
+    let levels = set.get("levels")?.as_array()?;
+    let names = levels.iter().filter_map(|level| Some(level.get("name")?.as_str()?.to_owned()));
+    // An earlier version may have begun what this one went on with.
+    let names = match FeatureSet::deserialize(set) {
+        Ok(set) => {
+            names.flat_map(|name| set.names_of(set.name_of(&name)).map(str::to_owned).collect::<Vec<_>>()).collect()
+        }
+        Err(_) => names.collect(),
+    };
+    Some(names)
 }
 
 fn remove_file(path: &PathBuf) -> Result<(), TraceError> {

@@ -179,7 +179,18 @@ impl Manifest {
 
     /// The files of one table, in order.
     pub(super) fn files<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a TableFile> {
-        self.tables.iter().filter(move |f| table_of(&f.path) == Some(table))
+        self.tables.iter().filter(move |f| self.table_of(&f.path) == Some(table))
+    }
+
+    /// The table that a path belongs to. A table keeps the file name that its level gave it in an earlier version.
+    pub(super) fn table_of<'a>(&self, path: &'a str) -> Option<&'a str> {
+        table_of(path).map(|table| self.feature_set.name_of(table))
+    }
+
+    /// Rows of a level, or of another table.
+    #[must_use]
+    pub fn rows_of(&self, table: &str) -> usize {
+        self.files(table).map(|file| file.rows).sum()
     }
 
     /// Reports what is wrong with the description itself: names, scenario, hash where given, paths of tables.
@@ -192,7 +203,7 @@ impl Manifest {
             ));
         }
         let hash = self.feature_set.hash();
-        if !self.feature_set_hash.is_empty() && self.feature_set_hash != hash {
+        if !self.feature_set_hash.is_empty() && !self.feature_set.has_hash(&self.feature_set_hash) {
             problem(format_args!(
                 "`feature_set_hash` is {}, expected {hash}; leave it empty and run `distill inspect --seal`",
                 self.feature_set_hash
@@ -232,7 +243,7 @@ impl Manifest {
             }
         }
         for file in &self.tables {
-            if !table_of(&file.path).is_some_and(|table| self.table_names().any(|name| name == table)) {
+            if !self.table_of(&file.path).is_some_and(|table| self.table_names().any(|name| name == table)) {
                 problem(format_args!(
                     "table `{}` belongs to no level; expected NAME.parquet or NAME/part-*.parquet with NAME among {}",
                     file.path,

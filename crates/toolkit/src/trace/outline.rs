@@ -36,7 +36,7 @@ impl Trace {
     pub fn outlines(&self, level: &str) -> Result<Vec<Outline>, TraceError> {
         let mut outlines = Vec::new();
         let pieces = self.pieces(level)?;
-        for file in self.manifest.files(level) {
+        for file in self.manifest.files(self.manifest.feature_set.name_of(level)) {
             let mut problems = Problems::default();
             if let Some(mut reader) = pieces.open(file, &COLUMNS, &mut problems) {
                 while let Some(frame) = reader.next(ROWS, &mut problems) {

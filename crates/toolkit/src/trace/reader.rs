@@ -62,7 +62,7 @@ impl Trace {
         let index = self.level_index(name)?;
         let spec = self.manifest.feature_set.levels[index].clone();
         let mut all = LevelTable::new(spec, self.manifest.kinds.clone());
-        for file in self.manifest.files(name) {
+        for file in self.manifest.files(&self.manifest.feature_set.levels[index].name) {
             let mut problems = Problems::default();
             let context = context(&self.manifest, index, all.choices.last().map(|c| (c.id, c.step)));
             let part = read_level_file(&self.dir, file, &context, &mut problems);
@@ -75,15 +75,15 @@ impl Trace {
     /// Rows of a level, as the manifest has them.
     #[must_use]
     pub fn rows_of(&self, level: &str) -> usize {
-        self.manifest.files(level).map(|file| file.rows).sum()
+        self.manifest.rows_of(level)
     }
 
     pub(super) fn level_index(&self, name: &str) -> Result<usize, TraceError> {
-        let levels = &self.manifest.feature_set.levels;
-        levels.iter().position(|l| l.name == name).ok_or_else(|| TraceError::UnknownLevel {
+        let set = &self.manifest.feature_set;
+        set.levels.iter().position(|l| l.name == set.name_of(name)).ok_or_else(|| TraceError::UnknownLevel {
             dir: self.dir.clone(),
             level: name.to_owned(),
-            known: levels.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", "),
+            known: set.levels.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }
 

@@ -99,6 +99,8 @@ impl TraceWriter {
     fn resume(&mut self, plan_path: &Path) -> Result<(), TraceError> {
         let bytes = fs::read(plan_path).map_err(TraceError::io(plan_path, "read"))?;
         let theirs: Value = parse_json(plan_path, &bytes)?;
+        // With the names of this version, where it is a plan that this version understands.
+        let theirs = RecordPlan::deserialize(&theirs).map_or(theirs, |plan| to_value(&plan));
         if let Some(difference) = difference("", &theirs, &to_value(&self.plan)) {
             return Err(self.differs(difference));
         }
@@ -183,7 +185,7 @@ impl TraceWriter {
         file::sync(&tables).map_err(|(path, e)| TraceError::io(&path, "written")(e))?;
         let path = self.dir.join(MANIFEST);
         file::write(&path, &manifest.to_bytes()).map_err(TraceError::io(&path, "written"))?;
-        remove_leftovers(&self.dir, manifest.table_names())?;
+        remove_leftovers(&self.dir, &manifest)?;
         Ok(manifest)
     }
 

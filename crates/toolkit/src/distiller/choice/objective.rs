@@ -1,5 +1,7 @@
 //! The loss of one choice as a function of its scores: value, slope and curvature.
 
+use sched_distill_core::level::log_sum_exp;
+
 /// Loss of one choice and, in the callers' buffers, its derivatives.
 ///
 /// `p` are the probabilities, `s` the scores, `z` the columns, shape `(candidates, width)`. Fills `slope` with ∂loss/∂sᵢ and
@@ -8,8 +10,7 @@
 pub(super) fn loss(p: &[f64], s: &[f64], z: &[f64], slope: &mut [f64], bent: &mut [f64]) -> f64 {
     let total: f64 = p.iter().sum();
     let width = z.len() / s.len();
-    let best = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let log_sum = best + s.iter().map(|s| (s - best).exp()).sum::<f64>().ln();
+    let log_sum = log_sum_exp(s);
     let q = |i: usize| (s[i] - log_sum).exp();
     let mut value = 0.0;
     for (i, slope) in slope.iter_mut().enumerate() {

@@ -291,7 +291,10 @@ pub fn run_loop<R: Rollouts>(
                 on_own_states: fidelity_of(&fitted, &tables(&own)?, plan.seed),
             })
         };
-        let result = store.read_or(&format!("{folder}/result.json"), judge)?;
+        let mut result: IterationResult = store.read_or(&format!("{folder}/result.json"), judge)?;
+        // An earlier version may have written it.
+        let rows = result.on_teacher_states.iter_mut().chain(&mut result.on_own_states);
+        rows.for_each(|row| _ = trace.manifest.feature_set.rename(&mut row.level));
         on_iteration(&result);
         results.push(result);
         student = Some((id, fitted));

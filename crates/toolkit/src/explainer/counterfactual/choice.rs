@@ -29,13 +29,13 @@ pub struct ChoiceSearch {
     /// Whether two quantities may change at once (groups of equal ones count as one).
     pub pairs: bool,
     /// Number of changed choices that may be scored in the search for pairs.
-    pub budget: usize,
+    pub tries: usize,
 }
 
 impl Default for ChoiceSearch {
     /// Pairs too, up to 100,000 changed choices.
     fn default() -> Self {
-        Self { pairs: true, budget: 100_000 }
+        Self { pairs: true, tries: 100_000 }
     }
 }
 
@@ -71,7 +71,7 @@ pub struct ChoiceCounterfactual {
 ///
 /// What is exact where decisions only change at tests ([`Decider::is_smooth`] is false): among all changes of one quantity (or group of equal ones) to an f32 value that the constraints allow, the
 /// result has the smallest distance. With `search.pairs` the same holds among all changes of at most two, if the result is
-/// `exhaustive`; it holds too if the answer is `None` and the budget was not used up. Changes of three or more quantities at
+/// `exhaustive`; it holds too if the answer is `None` and the tries were not used up. Changes of three or more quantities at
 /// once are not looked at. Elsewhere a quantity is moved along a grid besides, and the place between its last two values at
 /// which the outcome changes is found by bisection; an outcome that comes and goes within one step of the grid is
 /// overlooked, and no result is `exhaustive`. Every result was put to the decider as it stands.
@@ -122,7 +122,7 @@ pub fn choice_counterfactual(
     let mut best = nearest_single(&mut choice, &variables, &movable);
     let mut exhaustive = !decider.is_smooth();
     if search.pairs {
-        exhaustive &= nearest_pair(&mut choice, &variables, &movable, search.budget, &mut best);
+        exhaustive &= nearest_pair(&mut choice, &variables, &movable, search.tries, &mut best);
     }
     Ok(best.map(|(cost, changes)| {
         choice.holds(&changes, &variables);
@@ -167,7 +167,7 @@ fn nearest_pair(
     choice: &mut Choice<'_>,
     variables: &Variables,
     movable: &[(usize, Vec<f32>)],
-    mut budget: usize,
+    mut tries: usize,
     best: &mut Option<Changes>,
 ) -> bool {
     for (i, &(a, ref of_a)) in movable.iter().enumerate() {
@@ -195,10 +195,10 @@ fn nearest_pair(
                     if !ties_hold(variables, &pair) {
                         continue;
                     }
-                    if budget == 0 {
+                    if tries == 0 {
                         return false;
                     }
-                    budget -= 1;
+                    tries -= 1;
                     if choice.holds(&pair, variables) {
                         *best = Some((cost, pair.to_vec()));
                         break;

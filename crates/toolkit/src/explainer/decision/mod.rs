@@ -337,7 +337,7 @@ impl<'a> ChoiceExplainer<'a> {
             return Ok(None);
         };
         let constraints = self.scales.clone().with_common_fixed(choice.x);
-        let search = ChoiceSearch { pairs: !self.decider.is_smooth(), budget: 2_000 };
+        let search = ChoiceSearch { pairs: !self.decider.is_smooth(), tries: 2_000 };
         let found = choice_counterfactual(
             &self.decider,
             columns,

@@ -15,7 +15,7 @@ use sched_distill_core::model::Tree;
 const BLOCK: usize = 16;
 
 /// Numbers that the tables of one explainer may hold together (32 MiB); leaves with the smallest tables come first.
-const TABLE_BUDGET: usize = 4 << 20;
+const TABLE_ROOM: usize = 4 << 20;
 
 /// An edge of the tree as the walk sees it.
 #[derive(Clone, Copy, Debug)]
@@ -109,11 +109,11 @@ impl<G: Game> LeafSum<G> {
         let bits = |leaf: usize| self.paths.sides(leaf).len();
         let mut order: Vec<usize> = (0..self.leaves.len()).filter(|&l| bits(l) <= self.game.table_bits()).collect();
         order.sort_by_key(|&leaf| bits(leaf));
-        let mut budget = TABLE_BUDGET;
+        let mut room = TABLE_ROOM;
         let fits = |&leaf: &usize| {
             let size = self.leaves[leaf].targets.len() << bits(leaf);
-            let fits = size <= budget;
-            budget = budget.saturating_sub(size);
+            let fits = size <= room;
+            room = room.saturating_sub(size);
             fits
         };
         let mut has_table = vec![false; self.leaves.len()];

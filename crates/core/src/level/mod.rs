@@ -4,6 +4,8 @@
 //! are described by *features*. This module holds their description as plain data, so that traces, students, fits and
 //! reports never need to know what kind of cluster they are about.
 
+mod earlier;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -70,7 +72,7 @@ impl From<StoredFeature> for FeatureSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LevelSpec {
-    /// `job`, `stage`, `cluster`, ...
+    /// `job`, `stage`, `amount`, ...
     pub name: String,
     /// The question in words, e.g. "Which job gets the executors?".
     pub question: String,
@@ -90,7 +92,7 @@ impl LevelSpec {
 
 /// The full description of what a scenario's trace holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "StoredFeatureSet")]
 pub struct FeatureSet {
     /// Name of the scenario, e.g. `dag`.
     pub scenario: String,
@@ -98,24 +100,50 @@ pub struct FeatureSet {
     pub levels: Vec<LevelSpec>,
 }
 
+/// A feature set in a file, whose levels may have the names that they had in an earlier version.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredFeatureSet {
+    scenario: String,
+    levels: Vec<LevelSpec>,
+}
+
+impl From<StoredFeatureSet> for FeatureSet {
+    fn from(stored: StoredFeatureSet) -> Self {
+        let StoredFeatureSet { scenario, levels } = stored;
+        Self { scenario, levels }.with_present_names()
+    }
+}
+
 impl FeatureSet {
     /// SHA-256 (hex) of the canonical JSON of (scenario, level, name, unit, scope, version) in order; prose is left out,
-    /// so rewording a meaning does not make old students unusable.
+    /// so rewording a meaning does not make old students unusable. Levels count under the first name that they had.
     #[must_use]
     pub fn hash(&self) -> String {
+        self.hash_by(|level| self.names_of(level).last().unwrap_or(level))
+    }
+
+    /// Whether a hash that a file names is this set's; that of another program may be of the names as they stand.
+    #[must_use]
+    pub fn has_hash(&self, hash: &str) -> bool {
+        hash == self.hash() || hash == self.hash_by(|level| level)
+    }
+
+    fn hash_by<'a>(&'a self, name: impl Fn(&'a str) -> &'a str) -> String {
         let mut rows = Vec::new();
         for level in &self.levels {
             for f in &level.features {
-                rows.push((&self.scenario, &level.name, &f.name, &f.unit, f.scope, f.version));
+                rows.push((&self.scenario, name(&level.name), &f.name, &f.unit, f.scope, f.version));
             }
         }
         // Serialising strings and integers to memory cannot fail.
         sha256_hex(&serde_json::to_vec(&rows).expect("plain data serialises"))
     }
 
-    /// The level of that name.
+    /// The level of that name, or of the one that it had in an earlier version.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<&LevelSpec> {
+        let name = self.name_of(name);
         self.levels.iter().find(|l| l.name == name)
     }
 

@@ -1,4 +1,4 @@
-//! The fidelity budget: at which level decisions depart from the teacher's first.
+//! At which level whole decisions depart from the teacher's first.
 
 use super::{Estimate, Scorer, interval::bootstrap};
 use crate::trace::{Choice, LevelTable};
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// Name of the row for choices with a single candidate.
 pub const FORCED: &str = "forced";
 
-/// What one level and kind contribute to the disagreement of whole decisions.
+/// How many decisions depart first at one level, in choices of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BudgetRow {
+pub struct DepartureRow {
     /// Level, e.g. `job`.
     pub level: String,
     /// Kind of choice at that level, or `forced` for those with a single candidate.
@@ -22,14 +22,14 @@ pub struct BudgetRow {
     pub decisions: usize,
     /// Those in which this level departs.
     pub departures: usize,
-    /// Share of all decisions whose first departure is here; over all rows this adds up to the joint disagreement.
+    /// Share of all decisions whose first departure is here; over all rows this adds up to the share of decisions that depart.
     pub share: Estimate,
 }
 
 /// Where whole decisions depart from the teacher's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Budget {
+pub struct Departures {
     /// How both are read: one level after the other, or the levels above the amount at once.
     pub structure: Structure,
     /// Decisions counted.
@@ -39,7 +39,7 @@ pub struct Budget {
     /// Share of decisions in which the student takes what was executed at all levels above the amount.
     pub executed: Estimate,
     /// One row per level and kind.
-    pub rows: Vec<BudgetRow>,
+    pub rows: Vec<DepartureRow>,
 }
 
 /// Compares every decision with the teacher's and walks it along the teacher's candidates, from the first level down, to the
@@ -51,14 +51,14 @@ pub struct Budget {
 /// `None` without levels, and for a flat reading of a teacher without probabilities: its traces hold the choices on the
 /// executed path only.
 #[must_use]
-pub fn budget(levels: &[(&LevelTable, &Scorer<'_>)], structure: Structure, seed: u64) -> Option<Budget> {
-    let mut tally = BudgetTally::new(structure);
+pub fn departures(levels: &[(&LevelTable, &Scorer<'_>)], structure: Structure, seed: u64) -> Option<Departures> {
+    let mut tally = DeparturesTally::new(structure);
     tally.add(levels);
-    tally.budget(seed)
+    tally.departures(seed)
 }
 
-/// A budget added up episode by episode, so that the choices need not be in memory all at once.
-pub struct BudgetTally {
+/// Departures added up episode by episode, so that the choices need not be in memory all at once.
+pub struct DeparturesTally {
     structure: Structure,
     /// Names of the levels, and of the kinds.
     levels: Vec<String>,
@@ -70,7 +70,7 @@ pub struct BudgetTally {
     unknown: bool,
 }
 
-impl BudgetTally {
+impl DeparturesTally {
     /// Of no decision yet.
     #[must_use]
     pub fn new(structure: Structure) -> Self {
@@ -105,9 +105,9 @@ impl BudgetTally {
         self.kinds.len() + 1
     }
 
-    /// As [`budget`](fn@budget) gives it.
+    /// As [`departures`](fn@departures) gives them.
     #[must_use]
-    pub fn budget(&self, seed: u64) -> Option<Budget> {
+    pub fn departures(&self, seed: u64) -> Option<Departures> {
         if self.unknown || self.levels.is_empty() {
             return None;
         }
@@ -122,7 +122,7 @@ impl BudgetTally {
         };
         let row = |r: usize| {
             let sum = |of: fn(&(usize, usize)) -> usize| sums.iter().map(|s| of(&s.rows[r])).sum::<usize>();
-            BudgetRow {
+            DepartureRow {
                 level: self.levels[r / width].clone(),
                 kind: self.kinds.get(r % width).map_or(FORCED, String::as_str).to_owned(),
                 decisions: sum(|s| s.0),
@@ -130,7 +130,7 @@ impl BudgetTally {
                 share: share(&|e| sums[e].rows[r].1),
             }
         };
-        Some(Budget {
+        Some(Departures {
             structure: self.structure,
             decisions: count.iter().sum(),
             joint: share(&|e| count[e] - sums[e].rows.iter().map(|s| s.1).sum::<usize>()),
@@ -326,7 +326,7 @@ mod tests {
         let model = smallest_a();
         let scorer = Scorer::model(&model, Role::Student);
         let levels = [(&jobs, &scorer), (&stages, &scorer)];
-        let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
+        let found = departures(&levels, Structure::Hierarchical, 1).unwrap();
         let rows: Vec<_> =
             found.rows.iter().map(|r| (r.level.as_str(), r.kind.as_str(), r.decisions, r.departures)).collect();
         assert_eq!(rows, [("job", "x", 1, 0), ("job", "y", 2, 1), ("stage", "x", 1, 1), ("stage", FORCED, 1, 0)]);
@@ -334,13 +334,13 @@ mod tests {
         assert!((found.joint.value - 1.0 / 3.0).abs() < 1e-12);
         // The first decision departs at the stage, the second one at the job; the third one takes what was executed.
         assert_eq!(found.executed.value, found.joint.value);
-        assert_eq!(budget(&[], Structure::Hierarchical, 1), None);
-        assert_eq!(budget(&levels, Structure::Flat, 1), None, "a teacher without probabilities");
+        assert_eq!(departures(&[], Structure::Hierarchical, 1), None);
+        assert_eq!(departures(&levels, Structure::Flat, 1), None, "a teacher without probabilities");
     }
 
     #[test]
     fn shares_and_joint_agreement_add_up_to_one() {
-        let mut s = Stream::new(3, "budget");
+        let mut s = Stream::new(3, "departures");
         let mut table = |level: &str, entity: &str| {
             let choices: Vec<_> = (0..200)
                 .map(|i| {
@@ -354,7 +354,7 @@ mod tests {
             table
         };
         let (jobs, mut stages) = (table("job", "job"), table("stage", "stage"));
-        let amounts = table("cluster", "amount");
+        let amounts = table("amount", "amount");
         for (choice, job) in stages.choices.iter_mut().zip(jobs.iter()) {
             choice.parent = Some(job.target() as u32);
         }
@@ -362,7 +362,7 @@ mod tests {
         let scorer = Scorer::model(&model, Role::Student);
         let tables = [&jobs, &stages, &amounts];
         let levels = tables.map(|t| (t, &scorer));
-        let found = budget(&levels, Structure::Hierarchical, 1).unwrap();
+        let found = departures(&levels, Structure::Hierarchical, 1).unwrap();
         let sum: f64 = found.rows.iter().map(|r| r.share.value).sum();
         assert!((sum + found.joint.value - 1.0).abs() < 1e-12);
         // By brute force: all three levels agree.
@@ -400,7 +400,7 @@ mod tests {
         let named = |temperature| NamedModel { name: String::new(), temperature, model: model.clone() };
         let (of_jobs, of_stages) = (named(2.0), named(0.5));
         let scorers = [&of_jobs, &of_stages].map(|m| Scorer::model(m, Role::Student));
-        let found = budget(&[(&jobs, &scorers[0]), (&stages, &scorers[1])], Structure::Flat, 1).unwrap();
+        let found = departures(&[(&jobs, &scorers[0]), (&stages, &scorers[1])], Structure::Flat, 1).unwrap();
         let (mut joint, mut of_job, mut executed, mut not_hierarchical) = (0, 0, 0, 0);
         for job in jobs.iter() {
             let of_student = |choice: &Choice<'_>, temperature: f64| -> Vec<f64> {

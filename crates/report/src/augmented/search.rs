@@ -1,6 +1,6 @@
 //! How an augmented student was found: the search step by step.
 
-use super::{
+use crate::{
     ReportError, goal,
     line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
     svg::{self, BLUE, Chart, GREY, ORANGE, frame},

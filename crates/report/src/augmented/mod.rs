@@ -1,11 +1,12 @@
 //! The augmented policy: guards, patches and regimes in words, and what each brings.
 
+mod search;
+
 use super::{
     ReportError,
     dot_chart::{self, Cell, Panel, Row},
     goal,
     run_dir::RunDir,
-    search,
     svg::{BLUE, Chart},
     tree::children,
     words::{self, list, number, percent},
