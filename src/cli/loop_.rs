@@ -11,6 +11,7 @@ use super::{
 use crate::{
     distiller::{IterationResult, LoopResult, Weighting},
     evaluator::FidelityRow,
+    figure::Figure,
     pipeline::{LoopParams, Watch as _},
     trace::WhatIf,
 };
@@ -113,7 +114,8 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
         dir: args.output.clone(),
         force: args.force,
     };
-    let against = scenario.info().objective().against("teacher");
+    let objective = scenario.info().objective();
+    let against = objective.against("teacher");
     let mut said = Ok(());
     let watched = Watched::new(output);
     let mut each = |iteration: &IterationResult| {
@@ -126,7 +128,7 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
     drop(watched);
     said?;
     let result = result?;
-    print(&result, &against, output)?;
+    print(&result, objective, output)?;
     let student = args.output.join("student.json");
     output.text(format!(
         "\n{}: the student of iteration {}, chosen on these very episodes",
@@ -142,9 +144,10 @@ fn to_teacher(r: &IterationResult) -> String {
 }
 
 /// One line per iteration, then fidelity on the states of teacher and student.
-fn print(result: &LoopResult, against: &str, output: &mut Output) -> Result<()> {
+fn print(result: &LoopResult, objective: &Figure, output: &mut Output) -> Result<()> {
+    let against = objective.against("teacher");
     let mut summary =
-        table::Table::new(&["iteration", "driven by teacher", "decisions", "differing", "regret", "size", against]);
+        table::Table::new(&["iteration", "driven by teacher", "decisions", "differing", "regret", "size", &against]);
     for r in &result.iterations {
         let best = if r.iteration == result.best { " best" } else { "" };
         summary.row([
@@ -152,7 +155,10 @@ fn print(result: &LoopResult, against: &str, output: &mut Output) -> Result<()> 
             format!("{} of {}", r.teacher_episodes, r.episodes),
             r.decisions.to_string(),
             r.differing.map_or("-".to_owned(), |n| n.to_string()),
-            r.mean_regret_ms.map_or("-".to_owned(), |ms| format!("{:.2} s", ms / 1e3)),
+            r.mean_regret.map_or("-".to_owned(), |cost| match objective.unit.as_ref() {
+                "ms" => format!("{:.2} s", cost / 1e3),
+                _ => format!("{cost:.3}"),
+            }),
             r.size.to_string(),
             to_teacher(r),
         ]);

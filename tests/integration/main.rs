@@ -48,6 +48,7 @@ mod mutants;
 #[cfg(feature = "cli")]
 #[path = "../support/mutate.rs"]
 mod mutate;
+mod new_scenario;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
 #[cfg(feature = "report")]

@@ -1,6 +1,6 @@
 //! From base quantities to columns: ranks and ratios within a choice.
 
-use crate::level::{FLAG, FeatureSpec, Scope};
+use crate::level::{FLAG, FeatureSpec, LevelSpec, Scope};
 
 /// How a base quantity's ratio to the choice's minimum is formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +120,17 @@ impl Columns {
             }
         }
         specs
+    }
+
+    /// A level with these columns.
+    #[must_use]
+    pub fn level(&self, name: &str, question: &str, entities: &[&str]) -> LevelSpec {
+        LevelSpec {
+            name: name.to_owned(),
+            question: question.to_owned(),
+            entities: entities.iter().map(|&entity| entity.to_owned()).collect(),
+            features: self.specs(),
+        }
     }
 
     /// Forgets the candidates.

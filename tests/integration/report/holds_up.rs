@@ -25,7 +25,7 @@ fn the_distribution_has_the_quantiles_of_at_most_six_policies() -> Outcome {
             policies.push(more);
         }
     })?;
-    let (html, numbers) = report(dir.path(), "jct-distribution")?;
+    let (html, numbers) = report(dir.path(), "completion-times")?;
     let policies = numbers["policies"].as_array().ok_or("a list")?;
     let names: Vec<&str> = policies.iter().filter_map(|p| p["policy"].as_str()).collect();
     let expected =
@@ -140,7 +140,7 @@ fn odd_figures_draw_what_there_is() -> Outcome {
             p.completion_quantiles_ms = vec![5.0; 101];
         }
     })?;
-    assert!(has(&one, "paired-episodes") && has(&one, "jct-distribution"));
+    assert!(has(&one, "paired-episodes") && has(&one, "completion-times"));
     // Jobs that take no time, and ratios far apart.
     let far = drawn(|e| {
         let policies = &mut e.closed_loop.as_mut().expect("the fixture has one").policies;
@@ -148,7 +148,7 @@ fn odd_figures_draw_what_there_is() -> Outcome {
         policies[1].completion_quantiles_ms = (0..=100).map(|i| f64::from(i) * 1e12).collect();
         policies[1].episode_objective = (0..20).map(|i| Some(10f64.powi(i - 5))).collect();
     })?;
-    assert!(has(&far, "paired-episodes") && has(&far, "jct-distribution"));
+    assert!(has(&far, "paired-episodes") && has(&far, "completion-times"));
     let nobody = drawn(|e| {
         let result = e.closed_loop.as_mut().expect("the fixture has one");
         (result.policies, result.comparisons) = (Vec::new(), Vec::new());

@@ -28,11 +28,15 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// The kind of a question, by its place in [`ScenarioInfo::kinds`].
     fn kind(seen: &Self::View<'_>) -> u8;
 
-    /// Empties probabilities, keeping their memory.
-    fn clear(probabilities: &mut Self::Probabilities);
+    /// Empties probabilities. Those that keep memory should keep it, so that nothing is allocated per decision; the default drops it.
+    fn clear(probabilities: &mut Self::Probabilities) {
+        *probabilities = Self::Probabilities::default();
+    }
 
     /// Whether they say nothing, as those of a deterministic policy.
-    fn is_silent(probabilities: &Self::Probabilities) -> bool;
+    fn is_silent(probabilities: &Self::Probabilities) -> bool {
+        *probabilities == Self::Probabilities::default()
+    }
 
     /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that stays empty
     /// unless both have it in common.
@@ -43,8 +47,10 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
         out: &mut Self::Probabilities,
     );
 
-    /// Whether two decisions come to the same.
-    fn same(seen: &Self::View<'_>, a: Self::Decision, b: Self::Decision) -> bool;
+    /// Whether two decisions come to the same: the default is whether they are equal.
+    fn same(_seen: &Self::View<'_>, a: Self::Decision, b: Self::Decision) -> bool {
+        a == b
+    }
 }
 
 /// A scenario in plain data.
@@ -94,8 +100,10 @@ impl ScenarioInfo {
 /// allocated per question.
 pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
     /// Questions of which only some columns are read: those marked, level by level in the order of the feature set. What
-    /// the other columns hold is not defined.
-    fn limited(columns: &[&[bool]]) -> Self;
+    /// the other columns hold is not defined; the default fills them all.
+    fn limited(_columns: &[&[bool]]) -> Self {
+        Self::default()
+    }
 
     /// Takes in a new question, to which the other methods then refer.
     fn update(&mut self, seen: &S::View<'_>);

@@ -26,8 +26,10 @@ pub trait Simulated: Scenario {
     /// An unknown name or parameter, or a file that cannot be used.
     fn open_workload(spec: &Spec) -> Result<Box<Self::Workload>, WorkloadError>;
 
-    /// Files that define a workload, so that a trace can record their hashes.
-    fn workload_files(workload: &Self::Workload) -> Vec<PathBuf>;
+    /// Files that define a workload, so that a trace can record their hashes; the default is none.
+    fn workload_files(_workload: &Self::Workload) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// The jobs of the episode with this seed.
     fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
@@ -76,12 +78,17 @@ pub trait Simulation<S: Scenario>: Clone + Send + Sync {
     /// job-time, ms: for each job, how much of the time the job was in the system.
     fn cost(&self, from_ms: f64, to_ms: f64) -> f64;
 
-    /// Number of lanes on which tasks run side by side.
-    fn lanes(&self) -> u32;
+    /// Number of lanes on which tasks run side by side; the default is one.
+    fn lanes(&self) -> u32 {
+        1
+    }
 
-    /// Keeps the task runs of the rest of the episode.
-    fn record_timeline(&mut self);
+    /// Keeps the task runs of the rest of the episode; the default keeps none.
+    fn record_timeline(&mut self) {}
 
-    /// Task runs in order of their start, if [`Simulation::record_timeline`] was called.
-    fn task_runs(&self) -> &[TaskRun];
+    /// Task runs in order of their start, if [`Simulation::record_timeline`] was called; the default is none, and schedules are
+    /// not drawn.
+    fn task_runs(&self) -> &[TaskRun] {
+        &[]
+    }
 }

@@ -90,13 +90,13 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
     });
     let description: String = each.collect();
     let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("jct-distribution", "img", size, &title, &description, &(names + &draw(&plot, &area)));
+    let svg = frame("completion-times", "img", size, &title, &description, &(names + &draw(&plot, &area)));
     let policies: Vec<_> = shown
         .iter()
         .map(|p| json!({"policy": p.policy, "role": p.role, "stalled": p.stalled, "completion_quantiles_ms": p.completion_quantiles_ms}))
         .collect();
     let data = json!({"workload": result.workload, "episodes": result.episodes, "policies": policies});
-    Ok(Chart { name: "jct-distribution".into(), title, svg, width: size.0, data })
+    Ok(Chart { name: "completion-times".into(), title, svg, width: size.0, data })
 }
 
 fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> Series {

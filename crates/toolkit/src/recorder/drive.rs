@@ -153,7 +153,7 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
                         None => kept.push(state),
                     }
                 }
-                found.push(Regret { episode, step, regret_ms: None });
+                found.push(Regret { episode, step, regret: None });
             }
             sim.step(decision).map_err(|e| fail(step, EpisodeCause::illegal(e)))?;
             step += 1;
@@ -167,7 +167,7 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
                 teacher.reset(hash(&[seed, u64::from(step)]));
                 cost_after::<S>(state.clone(), decision, &mut *teacher, horizon_ms).map_err(|cause| fail(step, cause))
             });
-            found[index].regret_ms = Some(own? - label?);
+            found[index].regret = Some(own? - label?);
         }
         Ok(found)
     }
@@ -441,13 +441,13 @@ mod tests {
             };
             for regret in &found {
                 let expected = completion(regret.step, true) - completion(regret.step, false);
-                let simulated = regret.regret_ms.ok_or("all states are simulated")?;
+                let simulated = regret.regret.ok_or("all states are simulated")?;
                 assert!((simulated - expected).abs() < 1e-6 * expected.abs().max(1e3), "{simulated} {expected}");
             }
             // A budget is kept, whatever is drawn; the decisions found are the same.
             let few = rollouts.episode_regrets(&*rule("fifo"), which, 2, 1e12)?;
             assert_eq!(few.len(), found.len());
-            let drawn: Vec<_> = few.iter().zip(&found).filter(|(few, _)| few.regret_ms.is_some()).collect();
+            let drawn: Vec<_> = few.iter().zip(&found).filter(|(few, _)| few.regret.is_some()).collect();
             assert_eq!(drawn.len(), 2);
             assert!(drawn.iter().all(|(few, all)| few == all));
             Ok(())

@@ -52,7 +52,7 @@ impl Drive<'_> {
 pub struct WhatIf {
     /// Most states that are simulated, drawn evenly from those of an episode and shared out among the episodes.
     pub states: u32,
-    /// Simulated time after the decision over which job-time is added up, ms.
+    /// Simulated time after the decision over which costs are added up, ms.
     pub horizon_ms: f64,
 }
 
@@ -64,9 +64,10 @@ pub struct Regret {
     pub episode: u32,
     /// Decision number within the episode.
     pub step: u32,
-    /// Job-time that the student's decision costs more than the teacher's until the horizon, ms; `None` if the state was not
-    /// drawn.
-    pub regret_ms: Option<f64>,
+    /// How much more the student's decision costs than the teacher's until the horizon, in what time costs in the scenario (ms of
+    /// job-time where jobs are to be complete early); `None` if the state was not drawn.
+    #[serde(alias = "regret_ms")]
+    pub regret: Option<f64>,
 }
 
 /// Runs students and has their teacher label what they visit.

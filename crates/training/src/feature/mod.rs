@@ -10,10 +10,7 @@ mod task;
 
 pub use snapshot::{Candidate, Snapshot};
 
-use sched_distill_core::{
-    feature::Columns,
-    level::{FeatureSet, LevelSpec},
-};
+use sched_distill_core::{feature::Columns, level::FeatureSet};
 use std::sync::LazyLock;
 
 /// The levels of the `training` scenario with their features in column order.
@@ -24,18 +21,12 @@ pub fn feature_set() -> &'static FeatureSet {
 }
 
 fn describe() -> FeatureSet {
-    let level = |name: &str, question: &str, entities: &[&str], columns: &Columns| LevelSpec {
-        name: name.to_owned(),
-        question: question.to_owned(),
-        entities: entities.iter().map(|&e| e.to_owned()).collect(),
-        features: columns.specs(),
-    };
     FeatureSet {
         scenario: "training".to_owned(),
         levels: vec![
-            level("cluster", "Go on, or close the slot?", &["close"], &Columns::new(cluster::BASE)),
-            level("job", "Which job gets more?", &["job"], &Columns::new(job::BASE)),
-            level("task", "A worker, a server, or both?", &["job", "task"], &Columns::new(task::BASE)),
+            Columns::new(cluster::BASE).level("cluster", "Go on, or close the slot?", &["close"]),
+            Columns::new(job::BASE).level("job", "Which job gets more?", &["job"]),
+            Columns::new(task::BASE).level("task", "A worker, a server, or both?", &["job", "task"]),
         ],
     }
 }

@@ -83,8 +83,10 @@ pub struct IterationResult {
     pub decisions: usize,
     /// Decisions of the student that differ from the teacher's on the new episodes, if regret was simulated.
     pub differing: Option<usize>,
-    /// Mean regret of those that were simulated, gains counted as 0, ms.
-    pub mean_regret_ms: Option<f64>,
+    /// Mean regret of those that were simulated, gains counted as 0, in what time costs in the scenario (ms where jobs are to be
+    /// complete early).
+    #[serde(alias = "mean_regret_ms")]
+    pub mean_regret: Option<f64>,
     /// SHA-256 of the student.
     pub student: String,
     /// Its size over all levels.
@@ -281,7 +283,7 @@ pub fn run_loop<R: Rollouts>(
                 teacher_episodes: drive.teacher_episodes(),
                 decisions,
                 differing: regrets.as_ref().map(Vec::len),
-                mean_regret_ms: regrets.as_deref().and_then(weights::mean_regret_ms),
+                mean_regret: regrets.as_deref().and_then(weights::mean_regret),
                 student: fitted.hash(),
                 size: fitted.size(),
                 to_teacher: to_teacher(&own, &teacher_figures, plan.seed)?,
@@ -425,7 +427,7 @@ mod tests {
             teacher_episodes: 0,
             decisions: 1,
             differing: None,
-            mean_regret_ms: None,
+            mean_regret: None,
             student: String::new(),
             size: 1,
             to_teacher: ratio.map(|value| Estimate { value, low: value, high: value }),

@@ -20,17 +20,17 @@ pub(super) fn by_gap(table: &mut LevelTable) {
 }
 
 /// Mean regret of the decisions that were simulated, gains counted as 0, ms; `None` if none was.
-pub(super) fn mean_regret_ms(regrets: &[Regret]) -> Option<f64> {
-    let simulated: Vec<f64> = regrets.iter().filter_map(|r| r.regret_ms).map(|r| r.max(0.0)).collect();
+pub(super) fn mean_regret(regrets: &[Regret]) -> Option<f64> {
+    let simulated: Vec<f64> = regrets.iter().filter_map(|r| r.regret).map(|r| r.max(0.0)).collect();
     (!simulated.is_empty()).then(|| simulated.iter().sum::<f64>() / simulated.len() as f64)
 }
 
 /// Multiplies the weights of a decision's choices by 1 + regret / mean regret. Decisions without an entry have no regret,
 /// those with an entry but no figure have the mean.
 pub(super) fn by_regret(table: &mut LevelTable, regrets: &[Regret]) {
-    let Some(mean) = mean_regret_ms(regrets).filter(|&mean| mean > 0.0) else { return };
+    let Some(mean) = mean_regret(regrets).filter(|&mean| mean > 0.0) else { return };
     let of: BTreeMap<(u32, u32), f64> =
-        regrets.iter().map(|r| ((r.episode, r.step), r.regret_ms.unwrap_or(mean).max(0.0))).collect();
+        regrets.iter().map(|r| ((r.episode, r.step), r.regret.unwrap_or(mean).max(0.0))).collect();
     for choice in &mut table.choices {
         if let Some(regret) = of.get(&(choice.episode, choice.step)) {
             choice.weight *= (1.0 + regret / mean) as f32;
@@ -96,10 +96,10 @@ mod tests {
     #[test]
     fn regret_adds_nothing_where_both_choices_are_the_same_or_the_students_is_better() {
         let mut found = table(&[(1.0, &[0.5, 0.5]), (1.0, &[0.5, 0.5]), (0.5, &[0.5, 0.5]), (1.0, &[0.5, 0.5])]);
-        let regret = |step, regret_ms| Regret { episode: 3, step, regret_ms };
+        let regret = |step, regret| Regret { episode: 3, step, regret };
         // Step 0 agrees; 1 is better; 2 costs 8 s; 3 was not simulated. The mean is 4 s.
         let regrets = [regret(1, Some(-9e3)), regret(2, Some(8e3)), regret(3, None)];
-        assert_eq!(mean_regret_ms(&regrets), Some(4e3));
+        assert_eq!(mean_regret(&regrets), Some(4e3));
         by_regret(&mut found, &regrets);
         let weights: Vec<f32> = found.choices.iter().map(|c| c.weight).collect();
         assert_eq!(weights, [1.0, 1.0, 1.5, 2.0]);

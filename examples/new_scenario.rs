@@ -1,0 +1,349 @@
+//! A scenario of one's own in one file, and a `distill` that has it: one machine, jobs of known length with deadlines
+//! (`docs/new-scenario.md` walks through it). Try `cargo run --release --example new_scenario -- demo --scenario machine`.
+
+use sched_distill::{
+    cli,
+    feature::{Base, Columns, Ratio},
+    figure::{Better, Compared, Figure},
+    level::{FeatureSet, first_max},
+    pipeline::Entry,
+    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    registry,
+    rng::Stream,
+    scenario::{
+        Answer, Catalogue, ChoiceRows, Given, GuardTemplate, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, rule,
+    },
+    simulation::{JobEnd, Outcome, Simulated, Simulation},
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{process::ExitCode, sync::LazyLock};
+
+fn main() -> ExitCode {
+    cli::main(registry::all().with(&MACHINE))
+}
+
+/// The entry in the registry.
+pub(crate) static MACHINE: Entry<Machine> =
+    Entry { teacher: "moore,temperature=0.2", baselines: &["edf", "fifo"], policies: || POLICIES.to_vec(), open };
+
+/// A job as it is declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    arrival_ms: f64,
+    length_ms: f64,
+    deadline_ms: f64,
+}
+
+/// The machine is free: which of the waiting jobs runs next?
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    time_ms: f64,
+    /// Those that have arrived.
+    jobs: &'a [Job],
+    /// Numbers of the waiting jobs, ascending.
+    waiting: &'a [u32],
+}
+
+impl View<'_> {
+    /// How long the job could still wait and be on time, ms; below 0 it cannot be.
+    fn slack_ms(&self, job: u32) -> f64 {
+        let job = &self.jobs[job as usize];
+        job.deadline_ms - self.time_ms - job.length_ms
+    }
+}
+
+/// One machine, jobs of known length with deadlines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Machine;
+
+const ON_TIME: &str = "Share of the jobs that are complete by their deadline.";
+
+impl Scenario for Machine {
+    const INFO: ScenarioInfo = ScenarioInfo {
+        name: "machine",
+        meaning: "one machine, jobs of known length with deadlines",
+        kinds: &["all-can", "some-late"],
+        regime: "waiting",
+        feature_set,
+        figures: &[Figure::new(["on_time", "share on time", "share"], Better::More, Compared::Difference, ON_TIME)],
+        catalogue: CATALOGUE,
+        workloads: &[WorkloadInfo {
+            name: "builtin",
+            edge_cases: false,
+            usage: "builtin[,jobs=60][,load=1.1]",
+            meaning: "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
+        }],
+        lane: "machine",
+        part: "run",
+        parts: &[],
+        edge_cases: &[],
+    };
+    type View<'a> = View<'a>;
+    type Decision = u32;
+    type Probabilities = Vec<f64>;
+    type Questions = Rows;
+
+    fn time_ms(seen: &View<'_>) -> f64 {
+        seen.time_ms
+    }
+
+    fn kind(seen: &View<'_>) -> u8 {
+        u8::from(seen.waiting.iter().any(|&job| seen.slack_ms(job) < 0.0))
+    }
+
+    fn certain(seen: &View<'_>, sure_of: u32, _: u32, out: &mut Vec<f64>) {
+        let log_prob = |&job: &u32| if job == sure_of { 0.0 } else { f64::from(LEAST_LOG_PROB) };
+        out.clear();
+        out.extend(seen.waiting.iter().map(log_prob));
+    }
+}
+
+const BASE: &[Base] = &[
+    Base::absolute("length", "ms", "How long the job runs.").ranked().with_ratio(Ratio::Time),
+    Base::absolute("due", "ms", "Time until the deadline.").ranked(),
+    Base::absolute("slack", "ms", "How long the job could still wait and be on time.").ranked(),
+    Base::flag("late", "Whether the job cannot be on time any more."),
+    Base::count("arrival_rank", "1", "Place among the waiting jobs in order of arrival."),
+    Base::count("waiting", "jobs", "Jobs that wait."),
+];
+
+fn feature_set() -> &'static FeatureSet {
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "machine".into(),
+        levels: vec![Columns::new(BASE).level("job", "Which job runs next?", &["job"])],
+    });
+    &SET
+}
+
+#[derive(Clone)]
+pub(crate) struct Rows(Columns);
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self(Columns::new(BASE))
+    }
+}
+
+impl Questions<Machine> for Rows {
+    fn update(&mut self, seen: &View<'_>) {
+        self.0.clear();
+        for (rank, &job) in seen.waiting.iter().enumerate() {
+            let (Job { length_ms, deadline_ms, .. }, slack) = (seen.jobs[job as usize], seen.slack_ms(job));
+            let (late, waiting) = (f64::from(u8::from(slack < 0.0)), seen.waiting.len() as f64);
+            self.0.push([length_ms, deadline_ms - seen.time_ms, slack, late, rank as f64, waiting]);
+        }
+    }
+
+    fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
+        if !path.is_empty() {
+            return 0;
+        }
+        self.0.write(out);
+        seen.waiting.len()
+    }
+
+    fn decision(&self, seen: &View<'_>, path: &[usize]) -> u32 {
+        seen.waiting[path[0]]
+    }
+
+    fn choice(
+        &self,
+        seen: &View<'_>,
+        path: &[usize],
+        answer: &Answer<'_, Machine>,
+        _: bool,
+        out: &mut ChoiceRows,
+    ) -> bool {
+        out.clear();
+        let p = answer.probabilities;
+        out.entity.extend(seen.waiting);
+        let log_prob = |place: usize| p.get(place).map_or(f32::NAN, |&p| Given::ALL.within(p, seen.waiting.len()));
+        out.log_prob.extend((0..seen.waiting.len()).map(log_prob));
+        out.chosen = seen.waiting.iter().position(|&job| job == answer.decision);
+        path.is_empty()
+    }
+}
+
+const LATE_LAST: GuardTemplate =
+    GuardTemplate { name: "late-last", text: "job: late last", values: &[], meaning: "late jobs wait for the others" };
+
+/// What searches may try, and what teachers are compared with.
+const CATALOGUE: Catalogue = Catalogue {
+    guards: &[LATE_LAST],
+    orders: &[("job", "length", false), ("job", "due", false)],
+    borders: &[("job", "waiting", &[4.0, 8.0])],
+    terms: &[],
+    rules: &[
+        rule("earliest-deadline", "job: smallest due", "earliest deadline first"),
+        rule("shortest-job", "job: smallest length", "shortest job first"),
+        rule("first-come", "job: smallest arrival_rank", "in order of arrival"),
+    ],
+};
+
+/// What the jobs are drawn from.
+pub(crate) struct Workload {
+    jobs: u32,
+    load: f64,
+}
+
+impl Simulated for Machine {
+    type Workload = Workload;
+    type Jobs = Vec<Job>;
+    type Simulator = Run;
+
+    fn open_workload(spec: &Spec) -> Result<Box<Workload>, WorkloadError> {
+        if spec.name != "builtin" {
+            return Err(spec.unknown_name("workload", "workloads", &["builtin"]).into());
+        }
+        spec.refuse_file()?;
+        let mut args = spec.args();
+        let (jobs, load) = (args.count("jobs", 60, 1..=100_000)?, args.number("load", 1.1, 0.01..=100.0)?);
+        args.finish()?;
+        Ok(Box::new(Workload { jobs, load }))
+    }
+
+    fn jobs(workload: &Workload, seed: u64) -> Vec<Job> {
+        let mut stream = Stream::new(seed, "jobs");
+        let mut exponential = |mean_minutes: f64| -6e4 * mean_minutes * (1.0 - stream.uniform()).ln();
+        let mut arrival_ms = 0.0;
+        let mut draw = || {
+            arrival_ms += exponential(1.0 / workload.load);
+            let length_ms = 1.0 + exponential(1.0);
+            Job { arrival_ms, length_ms, deadline_ms: arrival_ms + length_ms + exponential(3.0) }
+        };
+        (0..workload.jobs).map(|_| draw()).collect()
+    }
+
+    fn start(_: &Workload, jobs: Vec<Job>, _: u64) -> Run {
+        let mut run = Run { ends_ms: vec![None; jobs.len()], jobs, ..Run::default() };
+        run.until_free(0.0);
+        run
+    }
+}
+
+/// A running episode.
+#[derive(Clone, Default)]
+pub(crate) struct Run {
+    jobs: Vec<Job>,
+    /// When each job was completed.
+    ends_ms: Vec<Option<f64>>,
+    arrived: usize,
+    waiting: Vec<u32>,
+    time_ms: f64,
+}
+
+/// A job that does not wait.
+#[derive(Debug, thiserror::Error)]
+#[error("job {0} does not wait")]
+pub(crate) struct NotWaiting(u32);
+
+impl Run {
+    /// Lets time pass to a moment, and on to the next arrival if no job waits then.
+    fn until_free(&mut self, time_ms: f64) {
+        self.time_ms = time_ms;
+        let next = |run: &Self| run.jobs.get(run.arrived).map(|job| job.arrival_ms);
+        while let Some(arrival_ms) = next(self).filter(|&ms| ms <= self.time_ms || self.waiting.is_empty()) {
+            self.time_ms = self.time_ms.max(arrival_ms);
+            self.waiting.push(self.arrived as u32);
+            self.arrived += 1;
+        }
+    }
+}
+
+impl Simulation<Machine> for Run {
+    type Error = NotWaiting;
+
+    fn view(&self) -> Option<View<'_>> {
+        let view = View { time_ms: self.time_ms, jobs: &self.jobs[..self.arrived], waiting: &self.waiting };
+        (!self.waiting.is_empty()).then_some(view)
+    }
+
+    fn check(&self, job: u32) -> Result<(), NotWaiting> {
+        self.waiting.binary_search(&job).map(|_| ()).map_err(|_| NotWaiting(job))
+    }
+
+    fn step(&mut self, job: u32) -> Result<(), NotWaiting> {
+        self.check(job)?;
+        let end_ms = self.time_ms + self.jobs[job as usize].length_ms;
+        self.waiting.retain(|&other| other != job);
+        self.ends_ms[job as usize] = Some(end_ms);
+        self.until_free(end_ms);
+        Ok(())
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let ends: Vec<f64> = self.ends_ms.iter().copied().flatten().collect();
+        let on_time = ends.iter().zip(&self.jobs).filter(|(end, job)| **end <= job.deadline_ms).count();
+        self.waiting.is_empty().then(|| Outcome {
+            jobs: ends.iter().copied().map(JobEnd::Completed).collect(),
+            figures: vec![("on_time", Some(on_time as f64 / ends.len() as f64))],
+            final_time_ms: self.time_ms,
+            total_reward: -self.cost(0.0, f64::INFINITY),
+            events: 2 * ends.len() as u64,
+            decisions: ends.len() as u64,
+        })
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.jobs.iter().map(|job| job.arrival_ms).collect()
+    }
+
+    /// Jobs whose deadline passes without them: all jobs less those on time.
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        let missed = |(job, end): (&Job, &Option<f64>)| end.is_none_or(|end| end > job.deadline_ms);
+        let passes = |(job, _): &(&Job, &Option<f64>)| job.deadline_ms > from_ms && job.deadline_ms <= to_ms;
+        self.jobs.iter().zip(&self.ends_ms).filter(passes).filter(|&pair| missed(pair)).count() as f64
+    }
+}
+
+const POLICIES: &[PolicyInfo] = &[
+    heuristic("fifo", "fifo[,temperature=T]", "in order of arrival"),
+    heuristic("edf", "edf[,temperature=T]", "earliest deadline first"),
+    heuristic("moore", "moore[,temperature=T]", "as edf among the jobs that can be on time; the others last"),
+    STUDENT,
+];
+
+const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static str) -> PolicyInfo {
+    PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
+}
+
+/// Takes the job with the least score; with a temperature it also says how much it prefers it, by the softmax of scores per minute.
+#[derive(Clone, Copy)]
+struct Order {
+    score: fn(&View<'_>, u32) -> f64,
+    temperature: Option<f64>,
+}
+
+fn open(spec: &Spec) -> Result<Box<dyn Policy<Machine>>, PolicyError> {
+    let score: fn(&View<'_>, u32) -> f64 = match spec.name.as_str() {
+        "fifo" => |seen, job| seen.jobs[job as usize].arrival_ms,
+        "edf" => |seen, job| seen.jobs[job as usize].deadline_ms,
+        "moore" => {
+            |seen, job| seen.jobs[job as usize].deadline_ms + 1e9 * f64::from(u8::from(seen.slack_ms(job) < 0.0))
+        }
+        "student" => return open_student(spec),
+        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
+    };
+    spec.refuse_file()?;
+    let mut args = spec.args();
+    let temperature = args.optional_number("temperature", 1e-3..=1e3)?;
+    args.finish()?;
+    Ok(Box::new(Order { score, temperature }))
+}
+
+impl Policy<Machine> for Order {
+    fn fresh(&self) -> Box<dyn Policy<Machine>> {
+        Box::new(*self)
+    }
+
+    fn decide(&mut self, seen: &View<'_>, probabilities: &mut Vec<f64>) -> Result<u32, PolicyError> {
+        let scores = seen.waiting.iter().map(|&job| -(self.score)(seen, job));
+        if let Some(temperature) = self.temperature {
+            let scaled = scores.clone().map(|score| score / 6e4 / temperature);
+            let all = Given::any(scaled.clone()).ln();
+            probabilities.extend(scaled.map(|score| score - all));
+        }
+        Ok(seen.waiting[first_max(scores)])
+    }
+}

@@ -1,0 +1,158 @@
+//! A scenario that the crates know nothing of goes all the way: recorded, distilled, measured by its own figure, explained, reported,
+//! searched for a better student.
+
+#[path = "../../examples/new_scenario.rs"]
+#[allow(dead_code)]
+mod example;
+
+use example::{MACHINE, Machine};
+use sched_distill::{
+    augment::AugmentParams,
+    evaluator::Role,
+    pipeline::{
+        AnyScenario, AugmentRequest, Caller, ClosedLoopParams, Contender, EvaluateParams, ExplainParams, FitPlan,
+        Gates, LoopParams, RecordParams, RunDir, Visit, evaluate, explain, fit, known_rules, report,
+    },
+    registry,
+    rng::Split,
+    scenario::Scenario as _,
+    simulation::{Simulated as _, Simulation as _},
+    trace::{Shard, Trace},
+};
+use std::{error::Error, path::Path, sync::atomic::AtomicBool};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+const CALLER: Caller<'static> = Caller { watch: &(), stop: &STOP };
+
+fn record(scenario: &dyn AnyScenario, policy: &str, split: Split, episodes: u32, dir: &Path) -> Outcome<Trace> {
+    let params = RecordParams {
+        policy: policy.into(),
+        workload: "builtin".into(),
+        seed: 1,
+        split,
+        episodes,
+        shard: Shard::WHOLE,
+        force: false,
+        dir: dir.join(split.name()),
+    };
+    scenario.record(&params, CALLER)?;
+    Ok(Trace::open(&params.dir)?)
+}
+
+#[test]
+fn a_third_scenario_is_one_more_entry() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let dir = dir.path();
+    let registry = registry::all().with(&MACHINE);
+    assert_eq!(registry.names(), ["dag", "training", "machine"]);
+    let scenario = registry.find("machine").unwrap();
+    let train = record(scenario, scenario.teacher(), Split::Train, 30, dir)?;
+    let test = record(scenario, scenario.teacher(), Split::Test, 10, dir)?;
+    assert!(known_rules(&test, Some(scenario.info()), &[])?.len() == 3, "the scenario's own rules");
+
+    let student = fit(&train, None, &FitPlan::default(), CALLER)?.student;
+    let visit = Visit { scenario: Some(scenario), seed: 1, command: "test" };
+    let run = RunDir::enter(dir, &student, [&train, &test], visit)?;
+    let closed_loop = ClosedLoopParams {
+        teacher: scenario.teacher().into(),
+        student: "student".into(),
+        others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
+        workloads: vec!["builtin".into()],
+        split: Split::Test,
+        episodes: 40,
+    };
+    let params = EvaluateParams { trace: Some(&test), closed_loop: Some(closed_loop), seed: 1, ..Default::default() };
+    let evaluated = evaluate(Some(scenario), &student, &params, &mut |_| {}, CALLER)?;
+    let compared = evaluated.evaluation.closed_loop.as_ref().unwrap();
+    assert_eq!(compared.objective().name, "on_time");
+    // More is better here, and differences are compared: the student is behind its teacher, and ahead of the earliest deadline.
+    let to = |baseline: &str| compared.paired("student", baseline).unwrap().value;
+    assert!((-0.1..0.0).contains(&to(scenario.teacher())), "{}", to(scenario.teacher()));
+    assert!(to("edf") > 0.2, "{}", to("edf"));
+    let gates = |objective| Gates { fidelity: None, objective: Some(objective) };
+    assert_eq!(gates(-0.2).missed(&evaluated.evaluation), [""; 0]);
+    assert!(gates(0.05).missed(&evaluated.evaluation)[0].contains("share on time − teacher"));
+    let top1 = |role| {
+        let rows = evaluated.evaluation.fidelity.iter().filter(|r| r.role == role && r.kind == "some-late");
+        rows.map(|r| r.top1.value).fold(0.0, f64::max)
+    };
+    assert!(top1(Role::Student) > top1(Role::Heuristic), "{} {}", top1(Role::Student), top1(Role::Heuristic));
+    run.write_evaluation(&evaluated)?;
+
+    let params =
+        ExplainParams { scenario: Some(scenario.info()), choices: 300, decisions: 20, seed: 1, ..Default::default() };
+    let (explanation, decisions) = explain(&student, &test, &params, CALLER)?;
+    run.write_explanation(&explanation, &decisions)?;
+    let written = report(dir, &dir.join("report"))?;
+    let page = std::fs::read_to_string(written.page)?;
+    assert!(page.contains("share on time") && !page.contains("JCT"), "the page speaks of the scenario's own figure");
+    Ok(())
+}
+
+#[test]
+fn searches_and_loops_go_by_its_own_figure() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let registry = registry::all().with(&MACHINE);
+    let scenario = registry.find("machine").unwrap();
+    let train = record(scenario, "edf", Split::Train, 10, dir.path())?;
+    let student = fit(&train, None, &FitPlan::default(), CALLER)?.student;
+    let request = AugmentRequest {
+        search: AugmentParams { budget: 400, validation: 20, polish: 0.3, ..AugmentParams::default() },
+        workloads: vec!["builtin".into()],
+        others: Vec::new(),
+        episodes: 40,
+        seed: 1,
+        dir: dir.path().join("augment"),
+        force: false,
+    };
+    std::fs::create_dir(&request.dir)?;
+    let found = scenario.augment(&student, &request, &mut (), CALLER)?;
+    assert!(found.student.guards.iter().any(|guard| guard.to_string().contains("late")), "{:?}", found.student.guards);
+    let gain = found.closed_loops[0].paired("augmented", "before").unwrap();
+    assert!(gain.low > 0.1, "{gain:?}");
+
+    let params = LoopParams {
+        teacher: "moore,temperature=0.2".into(),
+        workload: "builtin".into(),
+        seed: 1,
+        iterations: 1,
+        episodes: 5,
+        validation_episodes: 10,
+        beta: 0.0,
+        weighting: sched_distill::distiller::Weighting::Even,
+        fit: Default::default(),
+        dir: dir.path().join("loop"),
+        force: false,
+    };
+    let result = scenario.run_loop(&params, &mut |_| {}, CALLER)?;
+    let best = &result.iterations[result.best as usize];
+    let of = |i: usize| result.iterations[i].to_teacher.unwrap().value;
+    assert_eq!(best.to_teacher.unwrap().value, of(0).max(of(1)), "more is better");
+    Ok(())
+}
+
+/// Costs add up to the jobs that are not on time, whatever is decided.
+#[test]
+fn its_cost_is_its_objective() {
+    let workload = Machine::open_workload(&"builtin,jobs=40".parse().unwrap()).unwrap();
+    for name in ["edf", "fifo", "moore"] {
+        let mut policy = (MACHINE.open)(&name.parse().unwrap()).unwrap();
+        let mut run = Machine::start(&workload, Machine::jobs(&workload, 3), 3);
+        let (mut cost, mut since) = (0.0, 0.0);
+        while let Some(seen) = run.view() {
+            let now = Machine::time_ms(&seen);
+            cost += run.cost(since, now);
+            since = now;
+            let job = policy.decide(&seen, &mut Vec::new()).unwrap();
+            assert!(run.check(1000).is_err());
+            run.step(job).unwrap();
+        }
+        let outcome = run.outcome().unwrap();
+        cost += run.cost(since, f64::INFINITY);
+        let late = 40.0 * (1.0 - outcome.objective().unwrap());
+        assert!((cost - late).abs() < 1e-9, "{name}: {cost} and {late}");
+    }
+}
