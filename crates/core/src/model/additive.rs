@@ -162,12 +162,6 @@ impl Additive {
         Some(coefficient)
     }
 
-    /// The score of one row of features. Allocates nothing.
-    #[must_use]
-    pub fn score(&self, row: &[f32]) -> f64 {
-        self.intercept + self.terms.iter().map(|t| t.coefficient * t.of(row)).sum::<f64>()
-    }
-
     pub(super) fn check(&self, width: usize) -> Result<(), String> {
         if !self.intercept.is_finite() {
             return Err("`intercept` is not finite".to_owned());

@@ -304,25 +304,6 @@ impl ScoreCandidates for CompiledAdditive {
     }
 }
 
-/// A [`Regime`] whose models are compiled.
-#[derive(Clone, Debug)]
-pub struct CompiledRegime {
-    tree: CompiledTree,
-    models: Vec<CompiledModel>,
-}
-
-impl ScoreCandidates for CompiledRegime {
-    fn score_choice(&self, x: &[f32], width: usize, scores: &mut [f64]) {
-        if let Some(first) = x.get(..width) {
-            self.models[self.tree.predict(first) as usize].score_choice(x, width, scores);
-        }
-    }
-
-    fn size(&self) -> usize {
-        self.tree.size() + self.models.iter().map(ScoreCandidates::size).sum::<usize>()
-    }
-}
-
 /// A [`Model`] ready to score many choices.
 #[derive(Clone, Debug)]
 pub enum CompiledModel {
@@ -332,8 +313,13 @@ pub enum CompiledModel {
     Additive(CompiledAdditive),
     /// A tree that compares two candidates, as it is.
     Pairwise(Pairwise),
-    /// A choice of compiled models.
-    Regime(CompiledRegime),
+    /// A choice of models.
+    Regime {
+        /// Chooses; asked about the first candidate.
+        tree: CompiledTree,
+        /// What it chooses from.
+        models: Vec<Self>,
+    },
 }
 
 impl CompiledModel {
@@ -344,10 +330,9 @@ impl CompiledModel {
             Model::Tree(tree) => Self::Tree(CompiledTree::new(tree)),
             Model::Additive(additive) => Self::Additive(CompiledAdditive::new(additive)),
             Model::Pairwise(pairwise) => Self::Pairwise(pairwise.clone()),
-            Model::Regime(Regime { tree, models }) => Self::Regime(CompiledRegime {
-                tree: CompiledTree::new(tree),
-                models: models.iter().map(Self::new).collect(),
-            }),
+            Model::Regime(Regime { tree, models }) => {
+                Self::Regime { tree: CompiledTree::new(tree), models: models.iter().map(Self::new).collect() }
+            }
         }
     }
 }
@@ -358,7 +343,11 @@ impl ScoreCandidates for CompiledModel {
             Self::Tree(m) => m.score_choice(x, width, scores),
             Self::Additive(m) => m.score_choice(x, width, scores),
             Self::Pairwise(m) => m.score_choice(x, width, scores),
-            Self::Regime(m) => m.score_choice(x, width, scores),
+            Self::Regime { tree, models } => {
+                if let Some(first) = x.get(..width) {
+                    models[tree.predict(first) as usize].score_choice(x, width, scores);
+                }
+            }
         }
     }
 
@@ -367,7 +356,7 @@ impl ScoreCandidates for CompiledModel {
             Self::Tree(m) => m.size(),
             Self::Additive(m) => m.size(),
             Self::Pairwise(m) => m.size(),
-            Self::Regime(m) => m.size(),
+            Self::Regime { tree, models } => tree.size() + models.iter().map(ScoreCandidates::size).sum::<usize>(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The search against teachers whose terms are known, and its sums against brute force.
 
 use super::{search::Rows, *};
-use sched_distill_core::rng::Stream;
+use sched_distill_core::{model::ScoreCandidates, rng::Stream};
 
 /// 2 [a > 0.5] − 3 (b − 0.2)+ + 1.5 a · [load > 0.6]; the load is the same for all candidates, `noise` says nothing.
 fn score(row: &[f32]) -> f64 {
@@ -38,7 +38,8 @@ fn the_terms_of_a_teacher_are_found_and_more_are_better() {
         let (data, mut sum, mut weight) = (choices.data(), 0.0, 0.0);
         for c in 0..data.choices() {
             let choice = data.choice(c);
-            let scores: Vec<f64> = choice.x.chunks(4).map(|row| model.score(row)).collect();
+            let mut scores = vec![0.0; choice.probability.len()];
+            model.score_choice(choice.x, 4, &mut scores);
             let total = scores.iter().map(|s| s.exp()).sum::<f64>().ln();
             let divergence = |(s, p): (&f64, &f64)| p * (p.ln() - (s - total));
             sum += choice.weight * scores.iter().zip(choice.probability).map(divergence).sum::<f64>();
