@@ -1,5 +1,5 @@
-//! A scenario of one's own in one file, and a `distill` that has it: one machine, jobs of known length with deadlines
-//! (`docs/new-scenario.md` walks through it). Try `cargo run --release --example new_scenario -- demo --scenario machine`.
+//! A scenario of one's own in one file, and a `distill` that has it (`docs/new-scenario.md` walks through it). Try
+//! `cargo run --release --example new_scenario -- demo --scenario machine`.
 
 use sched_distill::{
     cli,
@@ -308,7 +308,8 @@ const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static st
     PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
 }
 
-/// Takes the job with the least score; with a temperature it also says how much it prefers it, by the softmax of scores per minute.
+/// Takes the job with the least score; with a temperature it also says how much it prefers it, by the softmax of scores
+/// per minute.
 #[derive(Clone, Copy)]
 struct Order {
     score: fn(&View<'_>, u32) -> f64,

@@ -13,7 +13,7 @@ use sched_distill::{
     rng::Split,
     trace::{Shard, Trace},
 };
-use std::{error::Error, path::PathBuf, sync::atomic::AtomicBool};
+use std::{error::Error, ops::ControlFlow::Continue, path::PathBuf, sync::atomic::AtomicBool};
 
 const WORKLOAD: &str = "builtin,jobs=20";
 
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         episodes: 10,
     };
     let params = EvaluateParams { trace: Some(&test), closed_loop: Some(closed_loop), seed: 1, ..Default::default() };
-    run.write_evaluation(&evaluate(Some(scenario), &student, &params, &mut |_| {}, caller)?)?;
+    run.write_evaluation(&evaluate(Some(scenario), &student, &params, &mut |_| Continue(()), caller)?)?;
 
     let info = Some(scenario.info());
     let params = ExplainParams { scenario: info, choices: 500, decisions: 60, seed: 1, ..Default::default() };

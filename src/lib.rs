@@ -15,9 +15,10 @@
 //!            scheduler (policy)            reporter ──▶ HTML, PNG, JSON
 //! ```
 //!
-//! The words: a *level* is one question that a decision answers (which job? which stage? how many executors?); a *choice* is
-//! one level of one decision, a set of *candidates* with features and the teacher's probabilities; a *student* has one model
-//! per level that scores candidates. Everything right of the trace sees levels and choices only. `docs/glossary.md` has all words.
+//! The words: a *level* is one question that a decision answers (which job? which stage? how many executors?); a
+//! *choice* is one level of one decision, a set of *candidates* with features and the teacher's probabilities; a
+//! *student* has one model per level that scores candidates. Everything right of the trace sees levels and choices
+//! only. `docs/glossary.md` has all words.
 //!
 //! # Features of the crate
 //!
@@ -32,7 +33,8 @@
 //!
 //! # Examples
 //!
-//! Let a policy schedule a cluster of one's own, without any simulator (`examples/embed.rs` does it with a student and a guard):
+//! Let a policy schedule a cluster of one's own, without any simulator (`examples/embed.rs` does it with a student and
+//! a guard):
 //!
 //! ```
 //! use sched_distill::dag::{ClusterState, Decision, JobGraph, Source, StageRef, StageSpec, policies};
@@ -102,8 +104,8 @@ pub use sched_distill_toolkit::{augment, distiller, evaluator, explainer, record
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;
 
-/// The steps from a recording to a report as functions ([`sched_distill_toolkit::pipeline`]), and [`report`](pipeline::report), which draws what they
-/// measured.
+/// The steps from a recording to a report as functions ([`sched_distill_toolkit::pipeline`]), and
+/// [`report`](pipeline::report), which draws what they measured.
 #[cfg(feature = "toolkit")]
 pub mod pipeline {
     #[cfg(feature = "report")]

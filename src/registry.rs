@@ -1,6 +1,7 @@
 //! Which scenarios there are, and the policies of each by name: the one place that knows them all.
 //!
-//! One more scenario is one more [`Entry`] here, or in a program of one's own that begins with [`all`] (`docs/new-scenario.md`).
+//! One more scenario is one more [`Entry`] here, or in a program of one's own that begins with [`all`]
+//! (`docs/new-scenario.md`).
 
 use crate::{
     dag::{self, Dag},

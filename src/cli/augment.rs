@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    compare::{Shown, WorkloadArgs},
+    compare::{Shown, WorkloadArgs, unless_failed},
     files::{check_folder, check_no_input, files_of, shown},
     output::Output,
     progress::Watched,
@@ -17,7 +17,7 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
+use std::{ops::ControlFlow, path::PathBuf};
 
 /// Search guards, patches and numbers that make a student schedule better than its teacher
 #[derive(Args)]
@@ -102,13 +102,12 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         force: args.force,
     };
     let watched = Watched::new(output);
-    let mut heard = Heard { watched: &watched, output, shown: Shown::default(), steps: header(), failed: Ok(()) };
+    let mut heard = Heard { watched: &watched, output, shown: Shown::default(), steps: header(), failed: None };
     let found = scenario.augment(&student, &request, &mut heard, watched.caller());
     let Heard { shown: comparisons, failed, .. } = heard;
-    failed?;
-    let Augmented { student: augmented, steps, closed_loops } = found?;
     drop(watched);
-    comparisons.end(output)?;
+    failed.map_or(Ok(()), Err)?;
+    let Augmented { student: augmented, steps, closed_loops } = comparisons.end(found, output)?;
     output.text(format!("\n{} (size {}, {} guards)", path.display(), augmented.size(), augmented.guards.len()))?;
     output.json(
         "augment",
@@ -126,7 +125,7 @@ struct Heard<'a> {
     shown: Shown,
     steps: Table,
     /// What went wrong with printing.
-    failed: Result<()>,
+    failed: Option<anyhow::Error>,
 }
 
 fn header() -> Table {
@@ -140,13 +139,14 @@ impl Hear for Heard<'_> {
         self.steps.row([step.what.clone(), gain(step), kept, step.spent.to_string()]);
     }
 
-    fn found(&mut self, student: &Student) {
+    fn found(&mut self, student: &Student) -> ControlFlow<()> {
         let table = std::mem::replace(&mut self.steps, header());
-        self.failed = self.output.text(format!("{table}\n")).and_then(|()| print_edits(student, self.output));
+        let printed = self.output.text(format!("{table}\n")).and_then(|()| print_edits(student, self.output));
+        unless_failed(printed, &mut self.failed)
     }
 
-    fn compared(&mut self, comparison: &ClosedLoop) {
-        self.shown.next(comparison, self.output);
+    fn compared(&mut self, comparison: &ClosedLoop) -> ControlFlow<()> {
+        self.shown.next(comparison, self.output)
     }
 }
 

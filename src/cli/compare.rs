@@ -9,6 +9,7 @@ use crate::{
 };
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use std::ops::ControlFlow;
 
 /// Which episodes.
 #[derive(Args, Clone, Copy)]
@@ -78,10 +79,9 @@ pub(super) fn closed_loops(
 ) -> Result<Vec<Comparison>> {
     let watched = Watched::new(output);
     let mut shown = Shown::default();
-    let compared = scenario.compare(params, &mut |result| shown.next(result, output), watched.caller())?;
+    let compared = scenario.compare(params, &mut |result| shown.next(result, output), watched.caller());
     drop(watched);
-    shown.end(output)?;
-    Ok(compared)
+    shown.end(compared, output)
 }
 
 /// Prints comparisons as they come.
@@ -92,25 +92,41 @@ pub(super) struct Shown {
     failed: Option<anyhow::Error>,
 }
 
+/// Whether to go on after printing; what went wrong is kept.
+pub(super) fn unless_failed(printed: Result<()>, failed: &mut Option<anyhow::Error>) -> ControlFlow<()> {
+    match printed {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            *failed = Some(error);
+            ControlFlow::Break(())
+        }
+    }
+}
+
 impl Shown {
     pub(super) fn is_empty(&self) -> bool {
         self.results.is_empty()
     }
 
-    pub(super) fn next(&mut self, result: &ClosedLoop, output: &mut Output) {
+    /// Prints one more; work that cannot be shown need not go on.
+    pub(super) fn next(&mut self, result: &ClosedLoop, output: &mut Output) -> ControlFlow<()> {
         let gap = if self.results.is_empty() { Ok(()) } else { output.text("") };
         let printed = gap.and_then(|()| print_closed_loop(result, output));
-        self.failed = self.failed.take().or(printed.err());
         self.results.push(result.clone());
+        unless_failed(printed, &mut self.failed)
     }
 
-    /// The objective by workload, if there are several.
-    pub(super) fn end(self, output: &mut Output) -> Result<()> {
-        match self.failed {
-            Some(failed) => Err(failed),
-            None if self.results.len() > 1 => print_by_workload(&self.results, output),
-            None => Ok(()),
+    /// What came of the work, with the objective by workload if there are several; what went wrong with printing has
+    /// the first word.
+    pub(super) fn end<T, E: Into<anyhow::Error>>(self, done: Result<T, E>, output: &mut Output) -> Result<T> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
         }
+        let done = done.map_err(Into::into)?;
+        if self.results.len() > 1 {
+            print_by_workload(&self.results, output)?;
+        }
+        Ok(done)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     level::ALL_KINDS,
     model::Student,
     pipeline::{
-        self, AnyScenario, ClosedLoopParams, Contender, EvaluateParams, ExplainParams, FitPlan, PipelineError,
+        self, AnyScenario, ClosedLoopParams, Contender, EvaluateParams, ExplainParams, FitPlan, Part, PipelineError,
         RecordParams, Resampling, RunInfo, evaluate, explain, resampled,
     },
     recorder::RecordError,
@@ -24,7 +24,7 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{path::PathBuf, time::Instant};
+use std::{ops::ControlFlow, path::PathBuf, time::Instant};
 
 /// Fits on draws of the training episodes.
 const RESAMPLES: u32 = 5;
@@ -105,9 +105,15 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         }),
         seed: common.seed,
     };
-    let mut measured = |part: &Evaluation| {
-        lap(&mut timings, if part.closed_loop.is_some() { "closed_loop_s" } else { "fidelity_s" }, start);
+    let mut measured = |part: Part<'_>| {
+        match part {
+            Part::Fidelity(_) => lap(&mut timings, "fidelity_s", start),
+            Part::ClosedLoop(_) => lap(&mut timings, "closed_loop_s", start),
+            Part::Regions(_) | Part::NoRegions(_) => {}
+        }
+        ControlFlow::Continue(())
     };
+    output.note("measuring fidelity");
     let found = evaluate(Some(scenario), &student, &params, &mut measured, Watched::new(output).caller())?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;

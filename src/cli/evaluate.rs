@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    compare::{Shown, WorkloadArgs},
+    compare::{Shown, WorkloadArgs, unless_failed},
     disagreement::print_regions,
     files::{check_output, command, files_of, write_json},
     output::Output,
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{
     evaluator::{Departures, Evaluation, FidelityRow, Lead, Role},
-    pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, RunDir, evaluate},
+    pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, evaluate},
     rng::Split,
     trace::Trace,
 };
 use anyhow::{Result, bail};
 use clap::Args;
-use std::path::PathBuf;
+use std::{ops::ControlFlow, path::PathBuf};
 
 /// Measure a student's fidelity on a recorded trace, and its schedules against the teacher's
 #[derive(Args)]
@@ -34,8 +34,8 @@ pub(super) struct EvaluateArgs {
     /// Trace on which the best single-feature rule is chosen [default: none is shown]
     #[arg(long, value_name = "TRACE")]
     selection: Option<PathBuf>,
-    /// Show where the student departs from the teacher: regions of choices found on half of the trace's episodes, and what the
-    /// departures cost there, measured on the other half
+    /// Show where the student departs from the teacher: regions of choices found on half of the trace's episodes, and
+    /// what the departures cost there, measured on the other half
     #[arg(long)]
     disagreement: bool,
     /// Largest number of regions per level
@@ -113,13 +113,12 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         seed: common.seed,
     };
     let watched = Watched::new(output);
-    let mut printed = Printed { trace: trace.as_ref(), shown: Shown::default(), failed: Ok(()) };
+    let mut printed = Printed { trace: trace.as_ref(), shown: Shown::default(), failed: None };
     let found = evaluate(scenario, &student, &params, &mut |part| printed.next(part, output), watched.caller());
-    let Printed { shown, failed, .. } = printed;
-    failed?;
-    let found = found?;
     drop(watched);
-    shown.end(output)?;
+    let Printed { shown, failed, .. } = printed;
+    failed.map_or(Ok(()), Err)?;
+    let found = shown.end(found, output)?;
     if let Some(run) = &run {
         let path = run.write_evaluation(&found)?;
         output.text(format!("\nwritten to {}", path.display()))?;
@@ -153,24 +152,31 @@ struct Printed<'a> {
     trace: Option<&'a Trace>,
     shown: Shown,
     /// What went wrong with printing.
-    failed: Result<()>,
+    failed: Option<anyhow::Error>,
 }
 
 impl Printed<'_> {
-    fn next(&mut self, part: &Evaluation, output: &mut Output) {
-        if self.failed.is_err() {
-            return;
-        }
-        match (&part.closed_loop, self.trace) {
-            (Some(result), trace) => {
-                if trace.is_some() && self.shown.is_empty() {
-                    self.failed = output.text("");
-                }
-                self.shown.next(result, output);
+    fn next(&mut self, part: Part<'_>, output: &mut Output) -> ControlFlow<()> {
+        let printed = match (part, self.trace) {
+            (Part::Fidelity(found), Some(trace)) => print_on_trace(found, trace, output),
+            (Part::Fidelity(_), None) => Ok(()),
+            (Part::Regions(regions), _) => print_regions(regions, output),
+            (Part::NoRegions(level), _) => {
+                output.note(format!(
+                    "note: level {level} has choices between candidates in fewer than two episodes: no regions can be found \
+                     on one half and measured on the other"
+                ));
+                Ok(())
             }
-            (None, Some(trace)) => self.failed = print_on_trace(part, trace, output),
-            (None, None) => {}
-        }
+            (Part::ClosedLoop(result), trace) => {
+                let gap = trace.is_some() && self.shown.is_empty();
+                match if gap { output.text("") } else { Ok(()) } {
+                    Ok(()) => return self.shown.next(result, output),
+                    failed => failed,
+                }
+            }
+        };
+        unless_failed(printed, &mut self.failed)
     }
 }
 
@@ -187,7 +193,7 @@ fn print_on_trace(found: &Evaluation, trace: &Trace, output: &mut Output) -> Res
             "note: whole decisions of a flat student are compared with a teacher that gives probabilities; this one gives none",
         ),
     }
-    found.disagreement.iter().try_for_each(|regions| print_regions(regions, output))
+    Ok(())
 }
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {

@@ -44,13 +44,15 @@ pub(super) struct ExplainArgs {
     /// Decisions that are kept one by one for the report
     #[arg(long, default_value_t = 300, value_name = "N")]
     decisions: usize,
-    /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's own, e.g. jobs_in_system]
+    /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's own, e.g.
+    /// jobs_in_system]
     #[arg(long, value_name = "FEATURE")]
     regime: Option<String>,
     /// One more rule to compare with, repeatable (see `distill list rules`)
     #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice")]
     rules: Vec<String>,
-    /// Trace that the student was fitted on: fit it again on draws of its episodes, and say how alike the rules come out
+    /// Trace that the student was fitted on: fit it again on draws of its episodes, and say how alike the rules come
+    /// out
     #[arg(long, value_name = "TRACE", conflicts_with = "choice")]
     train: Option<PathBuf>,
     /// How often it is fitted again

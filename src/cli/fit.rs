@@ -14,7 +14,7 @@ use crate::{
     model::{ScoreCandidates, Structure},
     pipeline::{FitPlan, Fitted, RunDir, SizeChoice, fit},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
@@ -73,11 +73,12 @@ pub(super) struct FitOptions {
     /// Features that logits may use alone [default: all that differ within a choice]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     features: Vec<String>,
-    /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as Decima
-    /// does (flat) [default: hierarchical]
+    /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as
+    /// Decima does (flat) [default: hierarchical]
     #[arg(long, value_name = "STRUCTURE", value_parser = structure())]
     structure: Option<Structure>,
-    /// JSON file with what studies vary besides: target, engine, min_gain, balance, ridge, interactions and others (docs/learner.md)
+    /// JSON file with what studies vary besides: target, engine, min_gain, balance, ridge, interactions and others
+    /// (docs/learner.md)
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
 }
@@ -103,11 +104,15 @@ impl FitArgs {
     }
 
     fn plan(&self) -> Result<FitPlan> {
-        let (params, names_learners) = self.options.params()?;
+        let Asked { params, learners, used } = self.options.asked()?;
+        params.check()?;
         if !self.chooses() {
             return Ok(FitPlan { params, size: None });
         }
-        let learners = if names_learners { params.learners.clone() } else { FRONT_LEARNERS.to_vec() };
+        if used {
+            bail!("`use` in --params: with --max-size and --min-fidelity the models that schedule are chosen");
+        }
+        let learners = if learners { params.learners.clone() } else { FRONT_LEARNERS.to_vec() };
         let used = learners[0].name().to_owned();
         let max_choices = params.max_choices.or(Some(FRONT_CHOICES));
         Ok(FitPlan {
@@ -117,24 +122,39 @@ impl FitArgs {
     }
 }
 
+/// Parameters, and whether learners and the one that schedules were named.
+#[derive(Default)]
+struct Asked {
+    params: FitParams,
+    learners: bool,
+    used: bool,
+}
+
 impl FitOptions {
-    /// What the file says, or else the defaults, with the options above; and whether learners are named.
-    pub(super) fn params(&self) -> Result<(FitParams, bool)> {
-        let from_file = self.params.as_deref().map(from_file).transpose()?;
-        let (mut params, mut names_learners) = from_file.unwrap_or_default();
+    /// What the file says, or else the defaults, with the options above.
+    pub(super) fn params(&self) -> Result<FitParams> {
+        Ok(self.asked()?.params)
+    }
+
+    fn asked(&self) -> Result<Asked> {
+        let mut asked = self.params.as_deref().map(from_file).transpose()?.unwrap_or_default();
         if !self.learners.is_empty() {
-            names_learners = true;
-            params.learners.clone_from(&self.learners);
-            params.used = self.learners[0].name().to_owned();
+            asked.params.learners.clone_from(&self.learners);
+            (asked.learners, asked.used) = (true, false);
         }
+        let params = &mut asked.params;
         if !self.features.is_empty() {
             params.features.clone_from(&self.features);
         }
         params.max_leaf_nodes = self.max_leaves.unwrap_or(params.max_leaf_nodes);
         params.max_choices = self.max_choices.or(params.max_choices);
         params.structure = self.structure.unwrap_or(params.structure);
-        params.used = self.used.clone().unwrap_or(params.used);
-        Ok((params, names_learners))
+        if let Some(used) = &self.used {
+            params.used.clone_from(used);
+        } else if let (true, false, Some(first)) = (asked.learners, asked.used, params.learners.first()) {
+            params.used = first.name().to_owned();
+        }
+        Ok(asked)
     }
 
     /// Files that it reads.
@@ -143,17 +163,18 @@ impl FitOptions {
     }
 }
 
-fn from_file(path: &Path) -> Result<(FitParams, bool)> {
+fn from_file(path: &Path) -> Result<Asked> {
     let text = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let none = || format!("{}: not parameters of a fit (docs/learner.md)", path.display());
-    let value: serde_json::Value = serde_json::from_slice(&text).with_context(none)?;
-    let names_learners = value.get("learners").is_some();
-    Ok((serde_json::from_value(value).with_context(none)?, names_learners))
+    // An object first, since a list would be taken for the parameters in order.
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text).with_context(none)?;
+    let [learners, used] = ["learners", "use"].map(|name| fields.contains_key(name));
+    let params = serde_json::from_value(fields.into()).with_context(none)?;
+    Ok(Asked { params, learners, used })
 }
 
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let plan = args.plan()?;
-    plan.params.check()?;
     if let Some(path) = &args.output {
         let traces = [&*args.trace].into_iter().chain(args.validation.as_deref());
         check_output(path, traces.chain(args.options.files()))?;
@@ -200,7 +221,7 @@ fn note_left_out(left_out: &[(String, Vec<String>)], output: &Output) {
     for (level, names) in left_out.iter().filter(|(_, names)| !names.is_empty()) {
         let names = names.join(", ");
         output.note(format!(
-            "note: level {level}: logits leave out what never differs within a choice: {names}; --interact A*B lets it in"
+            "note: level {level}: logits leave out what never differs within a choice: {names}; `interactions` in --params lets it in"
         ));
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
             Weighting::Regret(WhatIf { states: args.regret_states, horizon_ms: 1e3 * args.horizon })
         }
     };
-    let (fit, _) = args.fit.params()?;
+    let fit = args.fit.params()?;
     fit.check()?;
     if args.force {
         let files = files_of([&args.teacher, &args.workload]);

@@ -209,7 +209,8 @@ fn is_interruption(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause.is::<Interrupted>() || matches!(cause.downcast_ref(), Some(PipelineError::Interrupted))
 }
 
-/// As many threads as were asked for, if so many can be of use: some for each core, since a thread may wait for a script.
+/// As many threads as were asked for, if so many can be of use: some for each core, since a thread may wait for a
+/// script.
 fn useful_threads(asked: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     asked.clamp(1, 4 * cores)

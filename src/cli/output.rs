@@ -11,8 +11,8 @@ use std::{
 /// Version of the JSON lines (`docs/json-output.md`).
 const SCHEMA_VERSION: u32 = 2;
 
-/// A text as a terminal may show it: what would move the cursor, change colours or the direction of writing is written out.
-/// Names come from files that anybody may have made.
+/// A text as a terminal may show it: what would move the cursor, change colours or the direction of writing is written
+/// out. Names come from files that anybody may have made.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     let acts = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')

@@ -53,7 +53,8 @@ pub(super) struct PatchArgs {
     workload: Option<String>,
     #[command(flatten)]
     episodes: EpisodeArgs,
-    /// Gate: the worst that the objective may be against the student before the edit; nothing is written if it is missed
+    /// Gate: the worst that the objective may be against the student before the edit; nothing is written if it is
+    /// missed
     #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT")]
     gate: Option<f64>,
 }

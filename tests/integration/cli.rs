@@ -305,14 +305,26 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(dir, &fit(&["--learner", "bush"]), &["bush", "--learner"]);
     refused(dir, &fit(&["--learner", "tree,tree"]), &["without repetition"]);
     refused(dir, &fit(&["--use", "logit"]), &["`logit`", "not fitted", "tree, linear"]);
-    for (name, params) in
-        [("below.json", r#"{"ridge": -1}"#), ("zero.json", r#"{"ridge": 0}"#), ("unknown.json", r#"{"rigde": 1}"#)]
-    {
+    for (name, params) in [
+        ("below.json", r#"{"ridge": -1}"#),
+        ("zero.json", r#"{"ridge": 0}"#),
+        ("unknown.json", r#"{"rigde": 1}"#),
+        ("empty-list.json", r#"{"learners": []}"#),
+        ("list.json", "[]"),
+        ("use.json", r#"{"use": "linear"}"#),
+    ] {
         fs::write(dir.join(name), params).unwrap();
     }
     refused(dir, &fit(&["--learner", "logit", "--params", "below.json"]), &["ridge must be", "got -1"]);
     refused(dir, &fit(&["--params", "unknown.json"]), &["unknown.json", "`rigde`", "`ridge`"]);
-    refused(dir, &fit(&["--params", "none.json"]), &["none.json", "cannot read"]);
+    refused(dir, &fit(&["--params", "missing.json"]), &["missing.json", "cannot read"]);
+    refused(dir, &fit(&["--params", "list.json"]), &["list.json", "expected a map"]);
+    for chooses in [&[][..], &["--max-size", "20"], &["--min-fidelity", "job/all/top1=0.1"]] {
+        refused(dir, &fit(&[&["--params", "empty-list.json"], chooses].concat()), &["learner must be one or more"]);
+    }
+    refused(dir, &fit(&["--params", "use.json", "--max-size", "20"]), &["`use` in --params", "--max-size"]);
+    refused(dir, &["simulate", "-p", "fair", "-w", "bultin", "--edge-cases"], &["did you mean `builtin`"]);
+    refused(dir, &["evaluate", "student.json", "trace", "--run", "file"], &["file", "cannot create the run directory"]);
     refused(dir, &fit(&["--learner", "logit", "--features", "shoe_size"]), &["`shoe_size`", "distill list features"]);
     let constant = fit(&["--learner", "logit", "--features", "remaining_work,jobs_in_system"]);
     refused(dir, &constant, &["level `job`, logit", "`jobs_in_system` never differs", "`interactions`"]);

@@ -71,6 +71,10 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     done(dir, &[&["fit", "train", "-o", "options.json"][..], &options].concat());
     done(dir, &["fit", "train", "-o", "plain.json", "--max-leaves", "16"]);
     assert_ne!(fs::read(dir.join("options.json")).unwrap(), fs::read(dir.join("plain.json")).unwrap());
+    // The first learner schedules where none is named.
+    fs::write(dir.join("logit.json"), r#"{"learners": ["logit", "tree"]}"#).unwrap();
+    done(dir, &["fit", "train", "-o", "first.json", "--params", "logit.json"]);
+    assert_eq!(Student::load(&dir.join("first.json")).unwrap().level("job").unwrap().used, "logit");
     // An option counts for more than the file.
     let params = &Student::load(&dir.join("options.json")).unwrap().provenance.parameters;
     assert_eq!((&params["max_leaf_nodes"], &params["ccp_alpha"]), (&16.into(), &1e-4.into()));

@@ -1,5 +1,5 @@
-//! A scenario that the crates know nothing of goes all the way: recorded, distilled, measured by its own figure, explained, reported,
-//! searched for a better student.
+//! A scenario that the crates know nothing of goes all the way: recorded, distilled, measured by its own figure,
+//! explained, reported, searched for a better student.
 
 #[path = "../../examples/new_scenario.rs"]
 #[allow(dead_code)]
@@ -19,7 +19,7 @@ use sched_distill::{
     simulation::{Simulated as _, Simulation as _},
     trace::{Shard, Trace},
 };
-use std::{error::Error, path::Path, sync::atomic::AtomicBool};
+use std::{error::Error, ops::ControlFlow, path::Path, sync::atomic::AtomicBool};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -65,10 +65,11 @@ fn a_third_scenario_is_one_more_entry() -> Outcome {
         episodes: 40,
     };
     let params = EvaluateParams { trace: Some(&test), closed_loop: Some(closed_loop), seed: 1, ..Default::default() };
-    let evaluated = evaluate(Some(scenario), &student, &params, &mut |_| {}, CALLER)?;
+    let evaluated = evaluate(Some(scenario), &student, &params, &mut |_| ControlFlow::Continue(()), CALLER)?;
     let compared = evaluated.evaluation.closed_loop.as_ref().unwrap();
     assert_eq!(compared.objective().name, "on_time");
-    // More is better here, and differences are compared: the student is behind its teacher, and ahead of the earliest deadline.
+    // More is better here, and differences are compared: the student is behind its teacher, and ahead of the earliest
+    // deadline.
     let to = |baseline: &str| compared.paired("student", baseline).unwrap().value;
     assert!((-0.1..0.0).contains(&to(scenario.teacher())), "{}", to(scenario.teacher()));
     assert!(to("edf") > 0.2, "{}", to("edf"));

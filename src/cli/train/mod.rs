@@ -52,7 +52,8 @@ enum NetworkArgs {
 /// What every training may be told.
 #[derive(Args)]
 struct RunArgs {
-    /// Workload to train on (see `distill list workloads`); of several, job sequences come in turn, validation has the first
+    /// Workload to train on (see `distill list workloads`); of several, job sequences come in turn, validation has the
+    /// first
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
     workload: Vec<String>,
     /// Folder for the training
@@ -73,7 +74,8 @@ struct RunArgs {
     /// Iterations of reinforcement learning; 0 for a warm start alone
     #[arg(long, default_value_t = Schedule::default().iterations, value_name = "N")]
     iterations: u32,
-    /// End after so much time, over all runs of the command, e.g. 90s, 10m, 2h; results then depend on the machine's speed
+    /// End after so much time, over all runs of the command, e.g. 90s, 10m, 2h; results then depend on the machine's
+    /// speed
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time_limit: Option<Duration>,
     /// Iterations from the first to the last value of what changes [default: --iterations]

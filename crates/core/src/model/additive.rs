@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 /// Score = intercept + Σ coefficient · product of a term's factors.
 ///
-/// A feature as it is, its logarithm, whether it lies above a threshold or by how much, and products of two of these: the
-/// columns of multivariate adaptive regression splines (Friedman 1991). With features as they are it is a linear score. It may
-/// be fitted by least squares, or as a conditional logit (McFadden 1974), and then softmax of the scores gives probabilities.
-/// Only differences between the candidates of one choice matter, so the intercept is a matter of taste.
+/// A feature as it is, its logarithm, whether it lies above a threshold or by how much, and products of two of these:
+/// the columns of multivariate adaptive regression splines (Friedman 1991). With features as they are it is a linear
+/// score. It may be fitted by least squares, or as a conditional logit (McFadden 1974), and then softmax of the scores
+/// gives probabilities. Only differences between the candidates of one choice matter, so the intercept is a matter of
+/// taste.
 ///
 /// A term counts once in the model's size, as a leaf of a tree does whatever the length of its path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +31,8 @@ pub struct Term {
     pub coefficient: f64,
     /// One or two factors.
     pub factors: Vec<Factor>,
-    /// Standard deviation of the product around the choice's mean in the training data, 0 where that is not known; coefficient ×
-    /// deviation tells how much the term moves scores.
+    /// Standard deviation of the product around the choice's mean in the training data, 0 where that is not known;
+    /// coefficient × deviation tells how much the term moves scores.
     pub sd: f64,
     /// Standard error of the coefficient, robust to any dependence within an episode; a search for terms is not in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -192,11 +193,12 @@ impl Additive {
     }
 }
 
-/// Rows whose sums grow side by side, so that the next term of one need not wait for the one before: 2 are slower by a third.
+/// Rows whose sums grow side by side, so that the next term of one need not wait for the one before: 2 are slower by a
+/// third.
 pub(super) const LANES: usize = 4;
 
-/// Writes a score for each row: what `add` makes of sums of nothing (-0, to which any number may be added without becoming another).
-/// Behind the last row of all, lanes are filled up with it; `add` is told how many of them count.
+/// Writes a score for each row: what `add` makes of sums of nothing (-0, to which any number may be added without
+/// becoming another). Behind the last row of all, lanes are filled up with it; `add` is told how many of them count.
 #[inline]
 pub(super) fn side_by_side(
     x: &[f32],

@@ -1,8 +1,8 @@
 //! Models as earlier versions wrote them: three kinds of sums of terms, which are one now.
 //!
-//! A model that is read decides as it did. The scores of `linear` and `spline_logit` are the same to the bit, and those of
-//! `choice_logit` where it has no interactions; with them the last bit may differ, since features and products were added up
-//! apart. (A score of −0 has become 0, which compares the same.)
+//! A model that is read decides as it did. The scores of `linear` and `spline_logit` are the same to the bit, and those
+//! of `choice_logit` where it has no interactions; with them the last bit may differ, since features and products were
+//! added up apart. (A score of −0 has become 0, which compares the same.)
 
 use super::{Additive, Factor, Model, Pairwise, Regime, Shape, Term, Tree};
 use serde::Deserialize;

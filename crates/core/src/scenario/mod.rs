@@ -1,4 +1,5 @@
-//! Scenarios: the kinds of cluster there are. A scenario ties what a scheduler may know to levels, choices and features.
+//! Scenarios: the kinds of cluster there are. A scenario ties what a scheduler may know to levels, choices and
+//! features.
 
 mod catalogue;
 
@@ -12,8 +13,8 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// Names, levels, and what there is for searches.
     const INFO: ScenarioInfo;
 
-    /// What a scheduler may know at a question. It borrows from who lends it, a simulator or a state that someone keeps, and tells
-    /// nothing of the future.
+    /// What a scheduler may know at a question. It borrows from who lends it, a simulator or a state that someone
+    /// keeps, and tells nothing of the future.
     type View<'a>: Copy;
     /// An answer to a question.
     type Decision: Copy + Debug + PartialEq + Send + Sync;
@@ -28,7 +29,8 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// The kind of a question, by its place in [`ScenarioInfo::kinds`].
     fn kind(seen: &Self::View<'_>) -> u8;
 
-    /// Empties probabilities. Those that keep memory should keep it, so that nothing is allocated per decision; the default drops it.
+    /// Empties probabilities. Those that keep memory should keep it, so that nothing is allocated per decision; the
+    /// default drops it.
     fn clear(probabilities: &mut Self::Probabilities) {
         *probabilities = Self::Probabilities::default();
     }
@@ -38,8 +40,8 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
         *probabilities == Self::Probabilities::default()
     }
 
-    /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that stays empty
-    /// unless both have it in common.
+    /// Those of a policy that is sure of one decision, where another one was carried out: what is conditional on that
+    /// stays empty unless both have it in common.
     fn certain(
         seen: &Self::View<'_>,
         sure_of: Self::Decision,
@@ -62,7 +64,8 @@ pub struct ScenarioInfo {
     pub meaning: &'static str,
     /// Kinds of question.
     pub kinds: &'static [&'static str],
-    /// The feature by whose size decisions are divided into regimes where the user names none; the same for all candidates.
+    /// The feature by whose size decisions are divided into regimes where the user names none; the same for all
+    /// candidates.
     pub regime: &'static str,
     /// Levels and features.
     pub feature_set: fn() -> &'static FeatureSet,
@@ -96,11 +99,11 @@ impl ScenarioInfo {
 
 /// Reads the cluster at a question and lists the candidates of its choices, level by level, with their features.
 ///
-/// A choice has a *path*: the places of the candidates that are taken at the levels above it. It keeps buffers, so that nothing is
-/// allocated per question.
+/// A choice has a *path*: the places of the candidates that are taken at the levels above it. It keeps buffers, so that
+/// nothing is allocated per question.
 pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
-    /// Questions of which only some columns are read: those marked, level by level in the order of the feature set. What
-    /// the other columns hold is not defined; the default fills them all.
+    /// Questions of which only some columns are read: those marked, level by level in the order of the feature set.
+    /// What the other columns hold is not defined; the default fills them all.
     fn limited(_columns: &[&[bool]]) -> Self {
         Self::default()
     }
@@ -108,8 +111,8 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
     /// Takes in a new question, to which the other methods then refer.
     fn update(&mut self, seen: &S::View<'_>);
 
-    /// Appends the features of the candidates at a path, a row each, and returns their number; 0 if the path is a whole decision.
-    /// `abstains` says whether to give nothing is a candidate where policies may differ in that.
+    /// Appends the features of the candidates at a path, a row each, and returns their number; 0 if the path is a whole
+    /// decision. `abstains` says whether to give nothing is a candidate where policies may differ in that.
     fn rows(&mut self, seen: &S::View<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize;
 
     /// The decision at the end of a path.
@@ -134,8 +137,8 @@ pub struct Answer<'a, S: Scenario> {
     pub probabilities: &'a S::Probabilities,
 }
 
-/// One choice of one level: candidates with entities and the teacher's log-probabilities. [`Questions::rows`] gives their features
-/// in the same order.
+/// One choice of one level: candidates with entities and the teacher's log-probabilities. [`Questions::rows`] gives
+/// their features in the same order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChoiceRows {
     /// Entity columns, row-major.
@@ -158,12 +161,12 @@ impl ChoiceRows {
     }
 }
 
-/// Smallest log-probability that is written: a candidate that the teacher rules out (an amount above its cap, say) still
-/// needs a number.
+/// Smallest log-probability that is written: a candidate that the teacher rules out (an amount above its cap, say)
+/// still needs a number.
 pub const LEAST_LOG_PROB: f32 = -50.0;
 
-/// What log-probabilities are conditional on: ln Σ exp of some of them, as the best and what comes on top of it. Far from 0
-/// the second would be lost in the sum of the two.
+/// What log-probabilities are conditional on: ln Σ exp of some of them, as the best and what comes on top of it. Far
+/// from 0 the second would be lost in the sum of the two.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
     best: f64,

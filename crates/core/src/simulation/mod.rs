@@ -37,8 +37,8 @@ pub trait Simulated: Scenario {
     /// An episode before its first question: these jobs on the workload's cluster, with the luck of this seed.
     fn start(workload: &Self::Workload, jobs: Self::Jobs, seed: u64) -> Self::Simulator;
 
-    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on, ms. `None` if
-    /// the scenario does not know.
+    /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on,
+    /// ms. `None` if the scenario does not know.
     fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
         None
     }
@@ -72,10 +72,10 @@ pub trait Simulation<S: Scenario>: Clone + Send + Sync {
     /// Arrival time by job, ms.
     fn arrivals_ms(&self) -> Vec<f64>;
 
-    /// What the time between two moments costs; minus that is its reward. Costs add up: from the beginning to the end of an
-    /// episode to the objective times the number of jobs (minus that, where more is better), up to what no policy changes. What
-    /// lies after the clock is taken to find everything as it is now. With the mean completion time as objective the cost is
-    /// job-time, ms: for each job, how much of the time the job was in the system.
+    /// What the time between two moments costs; minus that is its reward. Costs add up: from the beginning to the end
+    /// of an episode to the objective times the number of jobs (minus that, where more is better), up to what no policy
+    /// changes. What lies after the clock is taken to find everything as it is now. With the mean completion time as
+    /// objective the cost is job-time, ms: for each job, how much of the time the job was in the system.
     fn cost(&self, from_ms: f64, to_ms: f64) -> f64;
 
     /// Number of lanes on which tasks run side by side; the default is one.
@@ -86,8 +86,8 @@ pub trait Simulation<S: Scenario>: Clone + Send + Sync {
     /// Keeps the task runs of the rest of the episode; the default keeps none.
     fn record_timeline(&mut self) {}
 
-    /// Task runs in order of their start, if [`Simulation::record_timeline`] was called; the default is none, and schedules are
-    /// not drawn.
+    /// Task runs in order of their start, if [`Simulation::record_timeline`] was called; the default is none, and
+    /// schedules are not drawn.
     fn task_runs(&self) -> &[TaskRun] {
         &[]
     }

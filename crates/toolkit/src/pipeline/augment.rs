@@ -4,6 +4,7 @@ use super::{
     Caller, Contender, Entry, PipelineError,
     compare::{Which, on_workload, ready},
     files::{remove, write_json},
+    go_on,
 };
 use crate::{
     augment::{Arena, AugmentParams, Repertoire, Step, augment as search},
@@ -13,6 +14,7 @@ use sched_distill_core::{file, level::sha256_hex, model::Student, rng::Split, si
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -46,28 +48,32 @@ pub struct Augmented {
     pub closed_loops: Vec<ClosedLoop>,
 }
 
-/// What is heard of a search as it goes on.
+/// Hears of a search as it goes on, and may end it once there is a student.
 pub trait Hear {
     /// A step came to validation.
     fn step(&mut self, _step: &Step) {}
 
     /// The search has ended; the comparison follows.
-    fn found(&mut self, _student: &Student) {}
+    fn found(&mut self, _student: &Student) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     /// Students and policies were compared on a workload.
-    fn compared(&mut self, _comparison: &ClosedLoop) {}
+    fn compared(&mut self, _comparison: &ClosedLoop) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl Hear for () {}
 
-/// Searches guards, patches and numbers that make a student schedule better, and compares what was found with what there was.
-/// What takes part in the end is opened first, so that a mistake does not show after the search. What was run is kept in the folder:
-/// the same call goes on from there.
+/// Searches guards, patches and numbers that make a student schedule better, and compares what was found with what
+/// there was. What takes part in the end is opened first, so that a mistake does not show after the search. What was
+/// run is kept in the folder: the same call goes on from there.
 ///
 /// # Errors
 ///
-/// Parameters out of range, a policy or workload that cannot be opened, a folder that cannot be written or holds another search, a
-/// failing episode.
+/// Parameters out of range, a policy or workload that cannot be opened, a folder that cannot be written or holds
+/// another search, a failing episode.
 pub fn augment<S: Simulated>(
     scenario: &Entry<S>,
     student: &Student,
@@ -91,7 +97,7 @@ pub fn augment<S: Simulated>(
     let (augmented, steps) = found;
     augmented.save(&request.dir.join("student.json"))?;
     write_json(&request.dir.join("steps.json"), &steps)?;
-    hear.found(&augmented);
+    go_on(hear.found(&augmented))?;
 
     let named = |id: &str, student| Contender::Student { id: id.to_owned(), student };
     contenders.extend(ready(scenario, &[named("before", student), named("augmented", &augmented)])?);
@@ -100,7 +106,7 @@ pub fn augment<S: Simulated>(
     for (i, (id, workload)) in ids.iter().zip(&workloads).enumerate() {
         if !ids[..i].contains(id) {
             let compared = on_workload(scenario, &contenders, (id, workload), which, caller)?.closed_loop;
-            hear.compared(&compared);
+            go_on(hear.compared(&compared))?;
             closed_loops.push(compared);
         }
     }

@@ -1,6 +1,6 @@
 //! Policies that schedule the same episodes with the same luck.
 
-use super::{Caller, Entry, PipelineError};
+use super::{Caller, Entry, PipelineError, go_on};
 use crate::{
     evaluator::{ClosedLoop, EpisodeFigures, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor},
     recorder::{EpisodeRun, Episodes, rollouts},
@@ -13,6 +13,7 @@ use sched_distill_core::{
     simulation::Simulated,
     spec::Spec,
 };
+use std::ops::ControlFlow;
 
 /// A policy that takes part.
 #[derive(Clone, Debug)]
@@ -80,8 +81,8 @@ pub(super) struct Ready<S: Simulated> {
     policy: Box<dyn Policy<S>>,
 }
 
-/// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison as soon as
-/// it is there.
+/// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison
+/// as soon as it is there.
 ///
 /// # Errors
 ///
@@ -89,7 +90,7 @@ pub(super) struct Ready<S: Simulated> {
 pub fn compare<S: Simulated>(
     scenario: &Entry<S>,
     params: &CompareParams<'_>,
-    each: &mut dyn FnMut(&ClosedLoop),
+    each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
     caller: Caller<'_>,
 ) -> Result<Vec<Comparison>, PipelineError> {
     let contenders = ready(scenario, &params.contenders)?;
@@ -99,7 +100,7 @@ pub fn compare<S: Simulated>(
     let mut compared = Vec::new();
     for (id, workload) in params.workloads.iter().zip(&workloads) {
         let comparison = on_workload(scenario, &contenders, (id, workload), which, caller)?;
-        each(&comparison.closed_loop);
+        go_on(each(&comparison.closed_loop))?;
         compared.push(comparison);
     }
     Ok(compared)
@@ -207,13 +208,17 @@ pub fn with_edge_cases(scenario: &ScenarioInfo, workloads: &[String]) -> Result<
     for id in workloads {
         let mut spec: Spec = id.parse()?;
         let known: Vec<&str> = scenario.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+        all.push(id.clone());
+        if scenario.workloads.iter().all(|w| w.name != spec.name) {
+            // Whoever opens it says so.
+            continue;
+        }
         if !known.contains(&spec.name.as_str()) || spec.params.contains_key("edge") {
             return Err(PipelineError::Refused(match known[..] {
                 [] => format!("--edge-cases: the scenario {} has none", scenario.name),
                 _ => format!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
             }));
         }
-        all.push(id.clone());
         for (case, _) in scenario.edge_cases {
             spec.params.insert("edge".to_owned(), (*case).to_owned());
             all.push(spec.to_string());

@@ -159,6 +159,15 @@ pub enum PipelineError {
         #[source]
         source: io::Error,
     },
+    /// A run directory cannot be made.
+    #[error("{}: cannot create the run directory", path.display())]
+    NoRunDir {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
     /// A file of a run directory is none.
     #[error("{}: not {expected}", path.display())]
     Malformed {

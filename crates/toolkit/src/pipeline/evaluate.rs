@@ -1,12 +1,13 @@
 //! How faithful a student is, and how well it schedules.
 
-use super::{AnyScenario, Caller, CompareParams, Comparison, Contender, MeasureParams, PipelineError, measure};
+use super::{AnyScenario, Caller, CompareParams, Comparison, Contender, MeasureParams, PipelineError, go_on, measure};
 use crate::{
     evaluator::{ClosedLoop, Disagreement, Evaluation, Role, Schedule, Scorer},
     explainer::disagreement,
     trace::{LevelTable, Trace},
 };
 use sched_distill_core::{level::ALL_KINDS, model::Student, rng::Split};
+use std::ops::ControlFlow;
 
 /// What is measured of a student.
 #[derive(Clone, Default)]
@@ -49,8 +50,21 @@ pub struct Evaluated {
     pub schedules: Vec<Schedule>,
 }
 
-/// Measures a student on a trace, in closed loop, or both. `each` sees the parts as they come: what a trace says, and then each
-/// workload's comparison.
+/// A part of an evaluation, as it comes.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// What a trace says: fidelity, leads, departures.
+    Fidelity(&'a Evaluation),
+    /// Where the student departs at a level.
+    Regions(&'a Disagreement),
+    /// A level with choices between candidates in fewer than two episodes: regions cannot be found on one half and
+    /// measured on the other.
+    NoRegions(&'a str),
+    /// A workload's comparison.
+    ClosedLoop(&'a ClosedLoop),
+}
+
+/// Measures a student on a trace, in closed loop, or both. `each` sees the parts as they come, and may end it.
 ///
 /// # Errors
 ///
@@ -59,12 +73,11 @@ pub fn evaluate(
     scenario: Option<&dyn AnyScenario>,
     student: &Student,
     params: &EvaluateParams<'_>,
-    each: &mut dyn FnMut(&Evaluation),
+    each: &mut dyn FnMut(Part<'_>) -> ControlFlow<()>,
     caller: Caller<'_>,
 ) -> Result<Evaluated, PipelineError> {
     let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
     if let Some(trace) = params.trace {
-        caller.watch.note("measuring fidelity");
         let measuring = MeasureParams {
             scenario: scenario.map(AnyScenario::info),
             selection: params.selection,
@@ -74,10 +87,10 @@ pub fn evaluate(
         let measured = measure(student, trace, measuring, caller)?;
         evaluation.fidelity = measured.fidelity;
         (evaluation.leads, evaluation.departures) = (measured.leads, measured.departures);
+        go_on(each(Part::Fidelity(&evaluation)))?;
         if let Some(most) = params.regions {
-            evaluation.disagreement = regions(student, trace, &measured.samples, (most, params.seed), caller)?;
+            evaluation.disagreement = regions(student, trace, &measured.samples, (most, params.seed), each)?;
         }
-        each(&evaluation);
     }
     let Some(closed_loop) = &params.closed_loop else { return Ok(Evaluated { evaluation, schedules: Vec::new() }) };
     let none =
@@ -86,10 +99,7 @@ pub fn evaluate(
     let mut schedules = Vec::new();
     let compared = scenario.compare(
         &closed_loop.with(student, params.seed),
-        &mut |result| {
-            let alone = Evaluation { closed_loop: Some(result.clone()), ..Evaluation::default() };
-            each(&alone);
-        },
+        &mut |result| each(Part::ClosedLoop(result)),
         caller,
     )?;
     for Comparison { closed_loop, schedules: of_workload } in compared {
@@ -120,24 +130,23 @@ impl ClosedLoopParams {
     }
 }
 
-/// The regions of every level in samples of its choices; levels without choices in two episodes are named in a note.
+/// The regions of every level in samples of its choices.
 fn regions(
     student: &Student,
     trace: &Trace,
     samples: &[LevelTable],
     (most, seed): (usize, u64),
-    caller: Caller<'_>,
+    each: &mut dyn FnMut(Part<'_>) -> ControlFlow<()>,
 ) -> Result<Vec<Disagreement>, PipelineError> {
     let mut found = Vec::new();
     for (level, table) in student.levels.iter().zip(samples) {
         let scorer = Scorer::student(student, level, Role::Student);
         match disagreement(table, &scorer, most, seed)? {
-            Some(regions) => found.push(regions),
-            None => caller.watch.note(&format!(
-                "note: level {} has choices between candidates in fewer than two episodes: no regions can be found on one \
-                 half and measured on the other",
-                level.level
-            )),
+            Some(regions) => {
+                go_on(each(Part::Regions(&regions)))?;
+                found.push(regions);
+            }
+            None => go_on(each(Part::NoRegions(&level.level)))?,
         }
     }
     match found.is_empty() {

@@ -34,8 +34,9 @@ pub struct RulesWithExceptions {
     pub student: Student,
 }
 
-/// Finds exceptions to the rules named in `of`, or to every level's best one (`best`); a level of which no rule is named keeps its best one
-/// as it is. They are chosen on the choices of `validation`, or of the last fifth of the episodes.
+/// Finds exceptions to the rules named in `of`, or to every level's best one (`best`); a level of which no rule is
+/// named keeps its best one as it is. They are chosen on the choices of `validation`, or of the last fifth of the
+/// episodes.
 ///
 /// # Errors
 ///

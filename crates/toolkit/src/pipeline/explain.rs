@@ -25,7 +25,8 @@ pub struct ExplainParams<'a> {
     pub choices: usize,
     /// Decisions that are explained one by one.
     pub decisions: usize,
-    /// Feature by which the agreement with rules is divided into three regimes; the scenario's own unless another is named.
+    /// Feature by which the agreement with rules is divided into three regimes; the scenario's own unless another is
+    /// named.
     pub regime: Option<&'a str>,
     /// More rules to compare with, `NAME=RULE`.
     pub rules: &'a [String],
@@ -133,7 +134,8 @@ pub struct OneChoice {
 /// Choices by which the spread of features is judged, which tells a small change from a large one.
 const SPREAD: usize = 500;
 
-/// Explains the choice of that number, and what would have made the candidate whose last entity is `why_not` the student's.
+/// Explains the choice of that number, and what would have made the candidate whose last entity is `why_not` the
+/// student's.
 ///
 /// # Errors
 ///

@@ -6,10 +6,11 @@ use crate::{
         By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, SizeFront, assemble, best_within,
         front_models, smallest_passing,
     },
-    evaluator::{Estimate, Role},
+    evaluator::{ClosedLoop, Estimate, Role},
     trace::{LevelTable, Trace},
 };
 use sched_distill_core::{model::Student, rng::Split};
+use std::ops::ControlFlow;
 
 /// Largest total size unless another one is asked for.
 pub const MAX_SIZE: usize = 64;
@@ -168,7 +169,8 @@ pub struct SizedStudent {
     pub to_teacher: Option<Estimate>,
 }
 
-/// Fits models of many sizes and combines them into the best student of every total size that is a power of two, and of the largest.
+/// Fits models of many sizes and combines them into the best student of every total size that is a power of two, and of
+/// the largest.
 ///
 /// # Errors
 ///
@@ -222,7 +224,11 @@ fn schedule(
         episodes: closed_loop.episodes,
     };
     let mut found = Vec::new();
-    scenario.compare(&params, &mut |result| found.push(result.clone()), caller)?;
+    let mut keep = |result: &ClosedLoop| {
+        found.push(result.clone());
+        ControlFlow::Continue(())
+    };
+    scenario.compare(&params, &mut keep, caller)?;
     for result in found {
         sized.iter_mut().for_each(|s| s.to_teacher = result.paired(&name(s), &closed_loop.teacher));
     }

@@ -51,8 +51,8 @@ pub struct Identities {
     pub regimes: Vec<String>,
 }
 
-/// Compares a recorded teacher with rules, also in three regimes by `regime`, a feature that is the same for all candidates of a choice;
-/// a note says if it is none.
+/// Compares a recorded teacher with rules, also in three regimes by `regime`, a feature that is the same for all
+/// candidates of a choice; a note says if it is none.
 ///
 /// # Errors
 ///

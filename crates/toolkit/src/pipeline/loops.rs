@@ -35,13 +35,13 @@ pub struct LoopParams {
     pub force: bool,
 }
 
-/// Improves a student on the states that it visits itself (DAgger, VIPER); `each` hears of every iteration. What is finished is kept:
-/// the same call goes on from there.
+/// Improves a student on the states that it visits itself (DAgger, VIPER); `each` hears of every iteration. What is
+/// finished is kept: the same call goes on from there.
 ///
 /// # Errors
 ///
-/// Parameters out of range, a teacher that abstains, a policy or workload that cannot be opened, a failing episode or fit, a folder
-/// that cannot be written or holds another loop.
+/// Parameters out of range, a teacher that abstains, a policy or workload that cannot be opened, a failing episode or
+/// fit, a folder that cannot be written or holds another loop.
 pub fn run_loop<S: Simulated>(
     scenario: &Entry<S>,
     params: &LoopParams,

@@ -125,7 +125,8 @@ fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
     student.levels.iter().map(|l| Scorer::student(student, l, Role::Student)).collect()
 }
 
-/// Where the student's decisions depart from the teacher's; `None` for a flat student and a teacher without probabilities.
+/// Where the student's decisions depart from the teacher's; `None` for a flat student and a teacher without
+/// probabilities.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The steps from a recording to a report as functions: plain parameters, typed results, one way to show progress and one to
-//! stop. The command line parses, calls them and prints.
+//! The steps from a recording to a report as functions: plain parameters, typed results, one way to show progress and
+//! one to stop. The command line parses, calls them and prints.
 
 mod augment;
 mod compare;
@@ -27,7 +27,7 @@ pub use compare::{CompareParams, Comparison, Contender, compare, with_edge_cases
 pub use edit::{FidelityChange, agreement_of, fidelity_change};
 pub use entry::{Entry, OpenPolicy};
 pub use error::PipelineError;
-pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, evaluate};
+pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, Part, evaluate};
 pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};
 pub use explain::{ExplainParams, OneChoice, explain, explain_choice};
 pub use fit::{FitPlan, Fitted, SizeChoice, fit};
@@ -43,7 +43,10 @@ pub use stability::{Resampling, resampled};
 pub use tables::{provenance, tables};
 
 use crate::recorder::Progress;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// Is told what goes on. Every method may do nothing, as those of `()` do.
 pub trait Watch: Progress {
@@ -72,6 +75,14 @@ pub struct Caller<'a> {
     pub watch: &'a dyn Watch,
     /// Once this is true, the step ends with [`PipelineError::Interrupted`].
     pub stop: &'a AtomicBool,
+}
+
+/// Whether a step goes on after somebody heard of a part of it.
+fn go_on(heard: ControlFlow<()>) -> Result<(), PipelineError> {
+    match heard {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(PipelineError::Interrupted),
+    }
 }
 
 impl Caller<'_> {

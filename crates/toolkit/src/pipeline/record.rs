@@ -33,7 +33,8 @@ pub struct RecordParams {
 ///
 /// # Errors
 ///
-/// A policy or workload that cannot be opened, a failing episode, a folder that cannot be written or holds another trace.
+/// A policy or workload that cannot be opened, a failing episode, a folder that cannot be written or holds another
+/// trace.
 pub fn record<S: Simulated>(
     scenario: &Entry<S>,
     params: &RecordParams,

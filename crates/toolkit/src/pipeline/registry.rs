@@ -17,6 +17,7 @@ use sched_distill_core::{
     scenario::ScenarioInfo,
     simulation::Simulated,
 };
+use std::ops::ControlFlow;
 
 /// A registered scenario, whatever its types: the steps that need a simulator. [`Entry`] is one.
 pub trait AnyScenario: Sync {
@@ -64,7 +65,7 @@ pub trait AnyScenario: Sync {
     fn compare(
         &self,
         params: &CompareParams<'_>,
-        each: &mut dyn FnMut(&ClosedLoop),
+        each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError>;
 
@@ -129,7 +130,7 @@ impl<S: Simulated> AnyScenario for Entry<S> {
     fn compare(
         &self,
         params: &CompareParams<'_>,
-        each: &mut dyn FnMut(&ClosedLoop),
+        each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError> {
         compare::compare(self, params, each, caller)

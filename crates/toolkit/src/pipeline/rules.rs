@@ -27,8 +27,8 @@ impl KnownRule {
     }
 }
 
-/// A scenario's rules that a trace has the features for, and the user's (`NAME=RULE`). A trace of a scenario that is not known has
-/// the user's alone.
+/// A scenario's rules that a trace has the features for, and the user's (`NAME=RULE`). A trace of a scenario that is
+/// not known has the user's alone.
 ///
 /// # Errors
 ///

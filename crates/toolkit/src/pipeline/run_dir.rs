@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Version of `run.json` that this build writes and reads.
 pub const RUN_FORMAT: u32 = 1;
 
-/// What was run, from which anybody can run it again (`run.json`). It holds no clock times, so equal runs have equal bytes.
+/// What was run, from which anybody can run it again (`run.json`). It holds no clock times, so equal runs have equal
+/// bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunInfo {
@@ -41,7 +42,8 @@ pub struct RunInfo {
     pub seed: u64,
     /// How much was recorded, split by split.
     pub splits: Vec<SplitInfo>,
-    /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic form.".
+    /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic
+    /// form.".
     pub notes: Vec<String>,
 }
 
@@ -118,8 +120,8 @@ impl RunDir {
         }
     }
 
-    /// Puts a student into a run directory, makes the directory if need be, and notes the command at hand after those that made
-    /// the traces it reads.
+    /// Puts a student into a run directory, makes the directory if need be, and notes the command at hand after those
+    /// that made the traces it reads.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl RunDir {
         traces: impl IntoIterator<Item = &'t Trace>,
         visit: Visit<'_>,
     ) -> Result<Self, PipelineError> {
-        std::fs::create_dir_all(dir).map_err(|source| PipelineError::Write { path: dir.to_owned(), source })?;
+        std::fs::create_dir_all(dir).map_err(|source| PipelineError::NoRunDir { path: dir.to_owned(), source })?;
         let student_path = dir.join("student.json");
         let is_there = student_path.is_file();
         if is_there && Student::load(&student_path)?.hash() != student.hash() {
@@ -167,8 +169,8 @@ impl RunDir {
         write_json(&path, &info)
     }
 
-    /// Writes what was measured, joined with what an earlier evaluation of the same student measured and this one did not, so that
-    /// fidelity and closed loop may come from two commands.
+    /// Writes what was measured, joined with what an earlier evaluation of the same student measured and this one did
+    /// not, so that fidelity and closed loop may come from two commands.
     ///
     /// # Errors
     ///

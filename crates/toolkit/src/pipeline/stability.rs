@@ -20,8 +20,8 @@ pub struct Resampling {
     pub seed: u64,
 }
 
-/// Fits a student again on draws of the episodes of `train` and compares on `test`. Empty, with a note, if the student cannot be fitted
-/// again, or was fitted on another trace.
+/// Fits a student again on draws of the episodes of `train` and compares on `test`. Empty, with a note, if the student
+/// cannot be fitted again, or was fitted on another trace.
 ///
 /// # Errors
 ///
@@ -49,12 +49,15 @@ pub fn resampled(
         }
     };
     let tables = student.levels.iter().map(|l| train.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
+    let begin = || caller.watch.step("fitting on other episodes");
     caller.watch.steps(params.resamples as usize);
+    begin();
     let fit = |number: u32| {
         caller.check()?;
-        caller.watch.step("fitting on other episodes");
         let failed = |source| PipelineError::Refit { number: number + 1, source };
-        refit.resampled(&tables, params.seed, u64::from(number)).map_err(failed)
+        let models = refit.resampled(&tables, params.seed, u64::from(number)).map_err(failed)?;
+        begin();
+        Ok::<_, PipelineError>(models)
     };
     let fits = (0..params.resamples).into_par_iter().map(fit).collect::<Result<Vec<Vec<NamedModel>>, _>>()?;
     caller.watch.done();

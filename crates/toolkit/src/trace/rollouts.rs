@@ -1,5 +1,5 @@
-//! What loops that go back to the simulator need of it, in words of traces: who drives, over which episodes, and what was
-//! recorded. Whoever fits knows of students and traces only; whoever runs policies implements this.
+//! What loops that go back to the simulator need of it, in words of traces: who drives, over which episodes, and what
+//! was recorded. Whoever fits knows of students and traces only; whoever runs policies implements this.
 
 use super::Trace;
 use sched_distill_core::{model::Student, rng::Split};
@@ -45,8 +45,8 @@ impl Drive<'_> {
     }
 }
 
-/// How the regret of a student's decision is simulated: from a copy of the state, the teacher's decision and the student's
-/// are carried out, and the teacher goes on in both with the same luck.
+/// How the regret of a student's decision is simulated: from a copy of the state, the teacher's decision and the
+/// student's are carried out, and the teacher goes on in both with the same luck.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WhatIf {
@@ -64,8 +64,8 @@ pub struct Regret {
     pub episode: u32,
     /// Decision number within the episode.
     pub step: u32,
-    /// How much more the student's decision costs than the teacher's until the horizon, in what time costs in the scenario (ms of
-    /// job-time where jobs are to be complete early); `None` if the state was not drawn.
+    /// How much more the student's decision costs than the teacher's until the horizon, in what time costs in the
+    /// scenario (ms of job-time where jobs are to be complete early); `None` if the state was not drawn.
     #[serde(alias = "regret_ms")]
     pub regret: Option<f64>,
 }
@@ -82,8 +82,8 @@ pub trait Rollouts {
     /// A policy that cannot answer, a directory that cannot be written, an interruption.
     fn record(&self, dir: &Path, drive: &Drive<'_>) -> Result<Trace, Self::Error>;
 
-    /// The decisions of the episodes that the student drives in which it differs from the teacher, in order of episode and
-    /// step. Where both decide alike there is nothing to regret, and no entry.
+    /// The decisions of the episodes that the student drives in which it differs from the teacher, in order of episode
+    /// and step. Where both decide alike there is nothing to regret, and no entry.
     ///
     /// # Errors
     ///

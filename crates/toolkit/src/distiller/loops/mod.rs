@@ -1,13 +1,13 @@
 //! Loops that go back to the simulator: DAgger and VIPER.
 //!
-//! A student that was fitted on its teacher's states meets other states when it schedules itself, and nobody told it what
-//! to do there. DAgger (Ross, Gordon and Bagnell, 2011) lets the student drive, has the teacher label every state that it
-//! visits, adds the labelled states to all earlier ones, and fits again. VIPER (Bastani, Pu and Solar-Lezama, 2018) does the
-//! same and weighs each choice by what a mistake in it costs.
+//! A student that was fitted on its teacher's states meets other states when it schedules itself, and nobody told it
+//! what to do there. DAgger (Ross, Gordon and Bagnell, 2011) lets the student drive, has the teacher label every state
+//! that it visits, adds the labelled states to all earlier ones, and fits again. VIPER (Bastani, Pu and Solar-Lezama,
+//! 2018) does the same and weighs each choice by what a mistake in it costs.
 //!
-//! Every iteration is fitted on all states so far, and judged on validation episodes, which no fit sees: its fidelity on
-//! states of the teacher and on states of its own, and the objective against the teacher's. The iteration that does best is
-//! kept. Figures of the kept one are therefore too good; honest ones need other episodes.
+//! Every iteration is fitted on all states so far, and judged on validation episodes, which no fit sees: its fidelity
+//! on states of the teacher and on states of its own, and the objective against the teacher's. The iteration that does
+//! best is kept. Figures of the kept one are therefore too good; honest ones need other episodes.
 
 mod store;
 mod weights;
@@ -33,14 +33,15 @@ use store::Store;
 pub enum Weighting {
     /// All alike: DAgger.
     Even,
-    /// VIPER: a choice's mean log-probability gap, the mean over its candidates of ln p(best) − ln p, each at most 6, scaled
-    /// so that a level's total weight stays. A choice in which the teacher is indifferent weighs nothing.
+    /// VIPER: a choice's mean log-probability gap, the mean over its candidates of ln p(best) − ln p, each at most 6,
+    /// scaled so that a level's total weight stays. A choice in which the teacher is indifferent weighs nothing.
     ///
     /// VIPER takes the gap to the worst candidate. That is right for a fixed list of actions; among many candidates the
     /// worst is nearly always out of the question, so that all large choices would weigh the same.
     Gap,
-    /// VIPER by simulation: 1 + regret / mean regret, with the simulated [`crate::trace::Regret`] of the student's decision, 0
-    /// where it agrees with the teacher or does better. Differing decisions that were not simulated get the mean.
+    /// VIPER by simulation: 1 + regret / mean regret, with the simulated [`crate::trace::Regret`] of the student's
+    /// decision, 0 where it agrees with the teacher or does better. Differing decisions that were not simulated get the
+    /// mean.
     Regret(WhatIf),
 }
 
@@ -83,15 +84,16 @@ pub struct IterationResult {
     pub decisions: usize,
     /// Decisions of the student that differ from the teacher's on the new episodes, if regret was simulated.
     pub differing: Option<usize>,
-    /// Mean regret of those that were simulated, gains counted as 0, in what time costs in the scenario (ms where jobs are to be
-    /// complete early).
+    /// Mean regret of those that were simulated, gains counted as 0, in what time costs in the scenario (ms where jobs
+    /// are to be complete early).
     #[serde(alias = "mean_regret_ms")]
     pub mean_regret: Option<f64>,
     /// SHA-256 of the student.
     pub student: String,
     /// Its size over all levels.
     pub size: usize,
-    /// The objective against the teacher's on paired episodes, as the scenario compares it; `None` if an episode stalled.
+    /// The objective against the teacher's on paired episodes, as the scenario compares it; `None` if an episode
+    /// stalled.
     #[serde(alias = "jct_ratio")]
     pub to_teacher: Option<Estimate>,
     /// Fidelity on the states that the teacher visits.
@@ -216,8 +218,8 @@ impl LoopPlan {
     }
 }
 
-/// Runs a loop in `dir`, or goes on with one of the same plan that was interrupted. `force` removes a loop that was made
-/// with another plan. `on_iteration` hears of every iteration, finished now or before.
+/// Runs a loop in `dir`, or goes on with one of the same plan that was interrupted. `force` removes a loop that was
+/// made with another plan. `on_iteration` hears of every iteration, finished now or before.
 ///
 /// Layout: `loop-plan.json`; `teacher-validation/`, a trace; per iteration `iteration-N/` with the traces `train/` and
 /// `validation/`, `regrets.json` if regret is simulated, `student.json` and, last, `result.json`; and in the end
