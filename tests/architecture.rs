@@ -68,7 +68,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "policies",
         ],
     ),
-    ("toolkit", &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "pipeline"]),
+    ("toolkit", &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "serve", "pipeline"]),
 ];
 
 /// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of

@@ -37,5 +37,6 @@ pub mod workload;
 pub use graph::{JobError, JobGraph, StageSpec};
 pub use scenario::{Dag, Kind, Probabilities, kind};
 pub use state::{
-    ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError, View,
+    Change, ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError,
+    View,
 };

@@ -25,4 +25,4 @@ mod state;
 pub mod workload;
 
 pub use scenario::{Kind, Probabilities, Training, certain, kind};
-pub use state::{ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};
+pub use state::{Change, ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};

@@ -19,6 +19,7 @@ mod record;
 mod registry;
 mod rules;
 mod run_dir;
+mod serve;
 mod stability;
 mod tables;
 
@@ -39,6 +40,7 @@ pub use record::{RecordParams, record};
 pub use registry::{AnyScenario, Registry};
 pub use rules::{KnownRule, known_rules};
 pub use run_dir::{FileHash, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line};
+pub use serve::{Pipes, ServeParams, serve};
 pub use stability::{Resampling, resampled};
 pub use tables::{provenance, tables};
 
