@@ -29,6 +29,7 @@ mod record;
 mod report;
 mod scenario;
 mod serve;
+mod shadow;
 mod simulate;
 mod stability;
 mod table;
@@ -107,6 +108,7 @@ enum Command {
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
     Serve(serve::ServeArgs),
+    Shadow(shadow::ShadowArgs),
     Train(train::TrainArgs),
     CheckPolicy(check_policy::CheckPolicyArgs),
     List(list::ListArgs),
@@ -202,6 +204,7 @@ fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Resul
         Command::Report(args) => report::run(args, output),
         Command::Inspect(args) => inspect::run(args, common, output),
         Command::Serve(args) => serve::run(args, common, output),
+        Command::Shadow(args) => shadow::run(args, common, output),
         Command::Train(args) => train::run(args, common, output),
         Command::CheckPolicy(args) => check_policy::run(args, common, output),
         Command::List(args) => list::run(args, common, output),
