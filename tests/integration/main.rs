@@ -38,6 +38,9 @@ mod foreign;
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
 mod golden_traces;
+#[cfg(feature = "toolkit")]
+#[path = "../support/json_schema.rs"]
+mod json_schema;
 #[cfg(all(feature = "cli", unix))]
 mod kills;
 #[cfg(feature = "toolkit")]
