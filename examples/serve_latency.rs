@@ -12,7 +12,7 @@ use sched_distill::{
     rng::Split,
     scenario::{Scenario, State},
     serve::{Address, Limits, Scorers, Server, Service, Session},
-    simulation::{Simulated, Simulation},
+    simulation::Simulated,
     trace::Source,
 };
 use std::{
