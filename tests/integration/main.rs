@@ -28,6 +28,7 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+mod export_student;
 #[cfg(feature = "toolkit")]
 mod features;
 mod foreign;
@@ -51,6 +52,8 @@ mod mutate;
 mod new_scenario;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
+#[path = "../support/replay.rs"]
+mod replay;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]
