@@ -22,9 +22,9 @@ distill export student.json --to c -o scheduler.c           the student: rows of
 distill export student.json --to c --level job              the scores of one level\n  \
 distill export student.json --to onnx -o models             models/job.onnx, models/stage.onnx, ...\n  \
 distill export student.json --to rust --model linear\n\n\
-Formats: docs/export.md. Rust and C hold the whole student, guards included, unless a level is chosen. Without -o text goes to \
-stdout. Where -o is a folder (it exists as one, or its name has no extension) every level gets a file of its own, a whole \
-student in Rust or C one file, student.rs or student.c.")]
+Formats: docs/export.md. Rust and C hold the whole student, guards included, unless a level is chosen. Without -o text \
+goes to stdout. Where -o is a folder (it exists as one, or its name has no extension) every level gets a file of its \
+own, a whole student in Rust or C one file, student.rs or student.c.")]
 pub(super) struct ExportArgs {
     /// Student file
     student: PathBuf,

@@ -9,7 +9,7 @@ use sched_distill::{
     model::{
         Action, Additive, Condition, Evidence, Factor, Guard, LevelModels, Model, NamedModel, Operator, Pairwise, Pick,
         Provenance, Regime, Shape, Structure, Student, Term,
-        export::{Language, export_student, parts},
+        export::{Language, Target, export, export_student, parts},
     },
     rng::{Stream, hash},
     scenario::{Answer, Catalogue, ChoiceRows, Questions, Scenario, ScenarioInfo},
@@ -429,11 +429,17 @@ fn names_do_not_leave_comments_strings_and_identifiers() {
             let mut words = code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             assert!(code.is_ascii() && words.all(|word| word != "injected"), "{code}");
         }
-        let text = export_student(&student, &parts, Language::C).unwrap();
-        fs::write(dir.path().join("student.c"), text).unwrap();
-        let mut cpp = Command::new("c++");
-        cpp.current_dir(dir.path()).args(["-x", "c++", "-std=c++11", "-fsyntax-only"]).args(&STRICT[1..]);
-        compiles(cpp.arg("student.c"));
+        let write = |name: &str, text: Vec<u8>| fs::write(dir.path().join(name), text).unwrap();
+        let compiles = |program: &str, args: &[&str]| {
+            compiles(Command::new(program).current_dir(dir.path()).args(args).args(&STRICT[1..]))
+        };
+        write("student.c", export_student(&student, &parts, Language::C).unwrap().into_bytes());
+        compiles("c++", &["-x", "c++", "-std=c++11", "-fsyntax-only", "student.c"]);
+        // The scores alone, of levels of any kind.
+        write("scores.c", export(&student, &parts, Target::C).unwrap());
+        compiles("cc", &["-std=c99", "-fsyntax-only", "scores.c"]);
+        write("scores.rs", export(&student, &parts, Target::Rust).unwrap());
+        rustc(dir.path(), &["--crate-type", "lib", "--emit", "metadata", "scores.rs"]);
     }
 }
 

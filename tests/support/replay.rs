@@ -7,7 +7,6 @@ use sched_distill::{
     },
     policy::{Policy, StudentPolicy},
     scenario::{Answer, ChoiceRows, Questions, Scenario, ScenarioInfo},
-    simulation::{Simulated, Simulation},
 };
 use std::{
     cell::RefCell,
@@ -117,12 +116,14 @@ pub(crate) fn decide<S: Scenario>(
 }
 
 /// All decisions of some simulated episodes.
-pub(crate) fn episodes<S: Simulated>(
+#[cfg(feature = "cli")]
+pub(crate) fn episodes<S: sched_distill::simulation::Simulated>(
     student: &Student,
     model: Option<&str>,
     workload: &str,
     seeds: std::ops::Range<u64>,
 ) -> Vec<Recorded> {
+    use sched_distill::simulation::Simulation as _;
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut scheduler = scheduler::<S>(student, model);
     let mut all = Vec::new();

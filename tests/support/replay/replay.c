@@ -1,4 +1,4 @@
-/* Decides again what a file of recorded decisions holds: every question must come, in the order in which it was recorded. */
+/* Decides again what a file of recorded decisions holds: every question must come, and in its order. */
 #include STUDENT
 #include <stdint.h>
 #include <stdio.h>

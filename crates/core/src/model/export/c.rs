@@ -7,12 +7,15 @@ use super::{
 };
 use crate::model::{Additive, Factor, Shape, Student};
 
-/// What every exported tree uses.
-const STEP: &str = "
+/// What missing values need.
+pub(super) const FINITE: &str = "
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error \"missing values are NaN: compile without -ffast-math and -ffinite-math-only\"
 #endif
+";
 
+/// What every exported tree uses.
+const STEP: &str = "
 /* As said above. */
 struct distill_test { uint32_t low, span; };
 struct distill_way { uint32_t feature, child; };
@@ -50,6 +53,7 @@ pub(super) fn functions(pieces: &[Piece<'_>], names: &[String]) -> String {
         text += "#include <math.h>\n";
     }
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
+        text += FINITE;
         text += STEP;
     }
     for (piece, name) in pieces.iter().zip(names) {

@@ -1,16 +1,17 @@
 //! A whole student as C99 source.
 
 use super::{
-    c::{comment, functions, signature},
+    c::{FINITE, comment, functions, signature},
     decider::{Decider, Level, Scores},
     identifier, plain,
     source::double,
 };
-use crate::model::{Action, Pick, guard::CompiledGuard};
+use crate::model::{Action, Pick, Shape, guard::CompiledGuard};
 
 /// How it is called.
 const CALL: &str = r#"
-The caller lists the candidates of a choice when it is asked for them. With `jobs` jobs, whose rows stand one after the other:
+The caller lists the candidates of a choice when it is asked for them. With `jobs` jobs, whose rows stand one after
+the other:
 
     static size_t candidates(void *caller, const size_t *path, size_t depth, const float **rows) {
       struct cluster *cluster = caller;
@@ -26,20 +27,23 @@ The caller lists the candidates of a choice when it is asked for them. With `job
     const struct student_choices choices = {candidates, cluster, scores, 1000};
     ptrdiff_t depth = student_decide(&choices, path);
 
-The decision is path[0] to path[depth - 1]: numbers of candidates, level by level. Nothing is allocated, and nothing kept between
-calls. A file that does not hold the functions but calls them includes this one after `#define STUDENT_DECLARATIONS_ONLY`.
+The decision is path[0] to path[depth - 1]: numbers of candidates, level by level. Nothing is allocated, and nothing
+kept between calls. A file that does not hold the functions but calls them includes this one after
+`#define STUDENT_DECLARATIONS_ONLY`.
 
-Needs C99 (or C++), 32-bit IEEE 754 floats and 64-bit doubles. Compile with -ffp-contract=off for the very bits of the models.
+Needs C99 (or C++), 32-bit IEEE 754 floats and 64-bit doubles. Compile with -ffp-contract=off for the very bits of
+the models.
 "#;
 
 /// The caller's side, and what is called.
 const CONTRACT: &str = "
 /* The caller's side of a decision. */
 struct student_choices {
-  /* Tells who the candidates at a path are: those of level `depth`, where the candidates path[0] to path[depth - 1] have been
-   * taken at the levels above it; numbers count from 0. Returns how many there are and lets *rows point to their rows, one
-   * after the other, each with all features of the level in order. They must stay as they are until the next call. Of a single
-   * candidate no row is looked at. 0 says that there is nothing to choose: the path is a whole decision. */
+  /* Tells who the candidates at a path are: those of level `depth`, where the candidates path[0] to path[depth - 1]
+   * have been taken at the levels above it; numbers count from 0. Returns how many there are and lets *rows point to
+   * their rows, one after the other, each with all features of the level in order. They must stay as they are until the
+   * next call. Of a single candidate no row is looked at. 0 says that there is nothing to choose: the path is a whole
+   * decision. */
   size_t (*candidates)(void *caller, const size_t *path, size_t depth, const float **rows);
   /* What `candidates` is given, whatever it is. */
   void *caller;
@@ -49,8 +53,8 @@ struct student_choices {
 };
 
 /* Decides, writes the path of the decision and returns its length: 0 if there is no candidate at all. If there are more
- * candidates than room for scores nothing is decided, and the number that there must be room for is returned, as a negative
- * number; choices that are not reached before may need still more. */
+ * candidates than room for scores nothing is decided, and the number that there must be room for is returned, as a
+ * negative number; choices that are not reached before may need still more. */
 ptrdiff_t student_decide(const struct student_choices *choices, size_t path[STUDENT_LEVELS]);
 ";
 
@@ -76,7 +80,8 @@ static size_t distill_first_max(const double *scores, size_t n) {
   return best;
 }
 
-/* Scores the candidates at a path into the places from `used` on, and returns their number. One alone has the score 0. */
+/* Scores the candidates at a path into the places from `used` on, and returns their number. One alone has the score
+ * 0. */
 static size_t distill_score(struct distill_run *run, size_t depth, size_t used) {
   const struct student_choices *choices = run->choices;
   const float *rows = NULL;
@@ -97,8 +102,9 @@ static size_t distill_score(struct distill_run *run, size_t depth, size_t used) 
 const GUARD: &str = "
 enum distill_action { DISTILL_FIRST, DISTILL_LAST, DISTILL_NEVER };
 
-/* Candidates that a guard rules out get the score minus infinity; at least one remains. Who gives nothing, by the flag in the
- * column `none`, does not meet it, and is none of the others. Without such a flag `none` is the number of columns. */
+/* Candidates that a guard rules out get the score minus infinity; at least one remains. Who gives nothing, by the flag
+ * in the column `none`, does not meet it, and is none of the others. Without such a flag `none` is the number of
+ * columns. */
 static void distill_guard(const float *rows, size_t width, size_t n, double *scores, size_t none,
                           int (*meets)(const float *), enum distill_action action) {
   size_t met = 0, open = 0, first = n;
@@ -181,7 +187,8 @@ static double distill_log_sum_exp(const double *scores, size_t n) {
 }
 
 /* Finds the most probable continuation of a path with that log-probability through the levels above the amount. */
-static void distill_search(struct distill_run *run, size_t depth, size_t used, double so_far, struct distill_best *best) {
+static void distill_search(struct distill_run *run, size_t depth, size_t used, double so_far,
+                           struct distill_best *best) {
   const size_t n = depth < SEARCHED ? distill_score(run, depth, used) : 0;
   double *scores = run->choices->scores + used;
   if (run->needed)
@@ -198,8 +205,8 @@ static void distill_search(struct distill_run *run, size_t depth, size_t used, d
     scores[i] /= distill_temperature[depth];
   const double total = distill_log_sum_exp(scores, n);
   const size_t first = distill_first_max(scores, n);
-  /* The best candidate, then the others in order: no path is more probable than its beginning, so that few are left to be
-   * looked at. */
+  /* The best candidate, then the others in order: no path is more probable than its beginning, so that few are left to
+   * be looked at. */
   for (size_t i = 0; i < n && !run->needed; ++i) {
     const size_t candidate = i == 0 ? first : i <= first ? i - 1 : i;
     const double with = so_far + (scores[candidate] - total);
@@ -237,8 +244,8 @@ const BEGIN: &str = "  struct distill_best best = {{0}, 0, -INFINITY};
 
 pub(super) fn export(decider: &Decider<'_>) -> String {
     let mut call = CALL.trim_end().to_owned();
-    if decider.has_logarithms() {
-        call += "\nLink with -lm: logarithms and exponentials are those of the platform.";
+    if decider.has_probabilities() || decider.has_shapes(&[Shape::Log, Shape::Excess]) {
+        call += "\nLink with -lm: exponentials, logarithms and maxima are those of the platform.";
     }
     let mut text = comment(&decider.preface(&call));
     text += "#ifndef STUDENT_DECLARATIONS\n#define STUDENT_DECLARATIONS\n\n#include <stddef.h>\n\n";
@@ -254,6 +261,10 @@ pub(super) fn export(decider: &Decider<'_>) -> String {
         text += &format!("{};\n", signature(piece, name));
     }
     text += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n\n#ifndef STUDENT_DECLARATIONS_ONLY\n\n#include <math.h>\n";
+    if decider.pieces.iter().all(|piece| piece.additive().is_some()) {
+        // Trees bring it along.
+        text += FINITE;
+    }
     text += &functions(decider.pieces, &decider.names);
     if decider.has_guards() {
         text += GUARD;

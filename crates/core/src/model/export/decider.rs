@@ -147,11 +147,14 @@ impl<'a> Decider<'a> {
         self.pieces.iter().any(|piece| piece.role == Role::Pair)
     }
 
-    /// Whether it needs logarithms or exponentials, which are those of the platform.
-    pub(super) fn has_logarithms(&self) -> bool {
-        let mut sums = self.pieces.iter().filter_map(Piece::additive);
-        self.searched > 0
-            || self.has_medians()
-            || sums.any(|sum| sum.terms.iter().flat_map(|t| &t.factors).any(|f| f.shape == Shape::Log))
+    /// Whether probabilities are worked out, by exponentials and logarithms.
+    pub(super) fn has_probabilities(&self) -> bool {
+        self.searched > 0 || self.has_medians()
+    }
+
+    /// Whether a term has a factor of one of these shapes.
+    pub(super) fn has_shapes(&self, shapes: &[Shape]) -> bool {
+        let sums = self.pieces.iter().filter_map(Piece::additive);
+        sums.flat_map(|sum| &sum.terms).flat_map(|t| &t.factors).any(|f| shapes.contains(&f.shape))
     }
 }

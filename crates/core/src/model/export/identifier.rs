@@ -1,15 +1,16 @@
-//! Names of levels and features as identifiers of source code. Names come from files and may be anything; of an identifier
-//! nothing but letters of ASCII, digits and single underscores is left.
+//! Names of levels and features as identifiers of source code. Names come from files and may be anything; of an
+//! identifier nothing but letters of ASCII, digits and single underscores is left.
 
 use super::piece::{Form, Piece, Role};
 use crate::{level::LevelSpec, model::Student};
 use std::collections::BTreeSet;
 
 /// What Rust does not take as the name of a module, or would take it for.
-const RESERVED: &str = " abstract alloc as async await become bool box break char const continue core crate do dyn else enum \
-    extern f128 f16 f32 f64 false final fn for gen i128 i16 i32 i64 i8 if impl in isize let loop macro match mod move mut \
-    override priv pub ref return self static std str struct super trait true try type typeof u128 u16 u32 u64 u8 union \
-    unsafe unsized use usize virtual where while yield ";
+const RESERVED: &str = " \
+    abstract alloc as async await become bool box break char const continue core crate do dyn else enum extern f128 \
+    f16 f32 f64 false final fn for gen i128 i16 i32 i64 i8 if impl in isize let loop macro match mod move mut \
+    override priv pub ref return self static std str struct super trait true try type typeof u128 u16 u32 u64 u8 \
+    union unsafe unsized use usize virtual where while yield ";
 
 /// Small letters and digits, words apart by one underscore.
 fn snake(name: &str) -> String {
@@ -34,9 +35,10 @@ pub(super) fn levels(student: &Student) -> Vec<String> {
     student.feature_set.levels.iter().map(|level| unique(snake(&level.name), &mut taken)).collect()
 }
 
-/// Function names of the pieces: `score_LEVEL`, `classify_LEVEL` for several outputs, `beats_LEVEL` for pairs, `regime_LEVEL`
-/// for a choice of models, which are numbered (`score0_LEVEL`). What stands before the first underscore tells kinds and
-/// numbers apart, so no two levels of a student share a name, and files of single levels can be compiled together.
+/// Function names of the pieces: `score_LEVEL`, `classify_LEVEL` for several outputs, `beats_LEVEL` for pairs,
+/// `regime_LEVEL` for a choice of models, which are numbered (`score0_LEVEL`). What stands before the first underscore
+/// tells kinds and numbers apart, so no two levels of a student share a name, and files of single levels can be
+/// compiled together.
 pub(super) fn functions(student: &Student, pieces: &[Piece<'_>]) -> Vec<String> {
     let bases = levels(student);
     let name = |piece: &Piece<'_>| {
@@ -54,7 +56,8 @@ pub(super) fn functions(student: &Student, pieces: &[Piece<'_>]) -> Vec<String> 
     pieces.iter().map(name).collect()
 }
 
-/// Names of constants for the columns of a level, in capitals; none is called as those in `taken`, nor begins with a digit.
+/// Names of constants for the columns of a level, in capitals; none is called as those in `taken`, nor begins with a
+/// digit.
 pub(super) fn columns(spec: &LevelSpec, taken: &[&str]) -> Vec<String> {
     let mut taken = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
     let name = |name: &str| {
@@ -84,7 +87,7 @@ mod tests {
     #[test]
     fn whatever_a_name_holds_an_identifier_is_left_that_nothing_else_has() {
         let mut spec = feature_set().levels[0].clone();
-        let names = ["age", "AGE", "a--ge", "age*/ n2", "größe", "3rd", "", "Δ", "\"; exit(1); //", "features", "self"];
+        let names = ["age", "AGE", "a--ge", "age*/ n2", "größe", "3rd", "", "Δ", "\"; f(1); //", "features", "self"];
         spec.features.truncate(names.len());
         spec.features.iter_mut().zip(names).for_each(|(f, name)| f.name = name.to_owned());
         let found = columns(&spec, &["FEATURES"]);
@@ -97,7 +100,7 @@ mod tests {
             "F_3RD",
             "UNNAMED",
             "UNNAMED_N2",
-            "EXIT_1",
+            "F_1",
             "FEATURES_N2",
             "SELF",
         ];

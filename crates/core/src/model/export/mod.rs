@@ -337,7 +337,7 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
 mod tests {
     use super::*;
     use crate::{
-        model::{LEAF, LevelModels, Model, Pairwise, Provenance, Tree},
+        model::{LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Tree},
         testing::feature_set,
     };
 
@@ -397,6 +397,23 @@ mod tests {
         ] {
             let text = exported(Model::Pairwise(Pairwise { tree: tree.clone() }), target).unwrap();
             assert!(text.contains(&expected), "{expected} not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_regime_is_a_function_that_chooses_and_those_that_it_chooses_from() {
+        let leaf = |value| Model::Tree(Tree::leaf(value, 0.0, 1, 1.0));
+        let regime = || Model::Regime(Regime::split(2, 1.5, leaf(1.0), leaf(2.0)));
+        let c = exported(regime(), Target::C).unwrap();
+        for function in ["int regime_job(const float *x)", "double score0_job(const", "double score1_job(const"] {
+            assert!(c.contains(function), "{c}");
+        }
+        let rust = exported(regime(), Target::Rust).unwrap();
+        let signature = format!("pub fn regime_job(x: &[f32; {}]) -> usize", width());
+        assert!(rust.contains(&signature) && rust.contains("Model `model`, number 1 of its regimes: tree of 1 leaves"));
+        for target in [Target::Rules, Target::Dot, Target::Onnx] {
+            let refused = exported(regime(), target).unwrap_err().to_string();
+            assert!(refused.contains("a choice of models by regime cannot be written as"), "{refused}");
         }
     }
 }

@@ -38,12 +38,13 @@ pub(super) enum Role {
 }
 
 /// How a tree over pairs gives scores.
-pub(super) const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences to the opponent's, \
-                                and the value is the chance to win; a candidate's score is the sum over its opponents";
+pub(super) const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences \
+                                to the opponent's, and the value is the chance to win; a candidate's score is the sum \
+                                over its opponents";
 
 impl<'a> Piece<'a> {
-    /// The pieces of a model: source code gives a regime's tree and its models functions of their own, other formats have no
-    /// place for them.
+    /// The pieces of a model: source code gives a regime's tree and its models functions of their own, other formats
+    /// have no place for them.
     pub(super) fn of(part: &Part<'a>, target: Target) -> Result<Vec<Self>, ExportError> {
         match &part.named.model {
             Model::Regime(regime) if target.language().is_some() => {

@@ -6,7 +6,7 @@ use super::{
     rust::{comment, functions},
     source::double,
 };
-use crate::model::{Pick, guard::CompiledGuard};
+use crate::model::{Pick, Shape, guard::CompiledGuard};
 
 /// How it is called.
 const CALL: &str = r#"
@@ -33,10 +33,10 @@ The decision is the path: numbers of candidates, level by level. Nothing is allo
 const CONTRACT: &str = "
 /// The caller's side of a decision.
 pub trait Choices {
-    /// Tells who the candidates at a path are: those of level `path.len()`, where the candidates in `path` have been taken at
-    /// the levels above it; numbers count from 0. Returns their rows, one after the other, each with all features of the
-    /// level in order; what a single candidate's row holds is of no matter. No row says that there is nothing to choose: the
-    /// path is a whole decision.
+    /// Tells who the candidates at a path are: those of level `path.len()`, where the candidates in `path` have been
+    /// taken at the levels above it; numbers count from 0. Returns their rows, one after the other, each with all
+    /// features of the level in order; what a single candidate's row holds is of no matter. No row says that there is
+    /// nothing to choose: the path is a whole decision.
     fn candidates(&mut self, path: &[usize]) -> &[f32];
 }
 
@@ -128,8 +128,8 @@ enum Action {
     Never,
 }
 
-/// Candidates that a guard rules out get the score minus infinity; at least one remains. Who gives nothing, by the flag in
-/// the column `none`, does not meet it, and is none of the others.
+/// Candidates that a guard rules out get the score minus infinity; at least one remains. Who gives nothing, by the flag
+/// in the column `none`, does not meet it, and is none of the others.
 fn guard<const W: usize>(
     rows: &[f32],
     scores: &mut [f64],
@@ -218,8 +218,8 @@ fn search<C: Choices + ?Sized>(
     let own = &mut scores[used..end];
     own.iter_mut().for_each(|score| *score /= TEMPERATURE[depth]);
     let (total, first) = (log_sum_exp(own), first_max(own));
-    // The best candidate, then the others in order: no path is more probable than its beginning, so that few are left to be
-    // looked at.
+    // The best candidate, then the others in order: no path is more probable than its beginning, so that few are left
+    // to be looked at.
     for candidate in ::core::iter::once(first).chain((0..n).filter(|&c| c != first)) {
         let with = so_far + (scores[used + candidate] - total);
         if with >= best.log_prob {
@@ -263,8 +263,8 @@ const BEGIN: &str = "    let mut best = Best { path: [0; LEVELS], depth: 0, log_
 
 pub(super) fn export(decider: &Decider<'_>) -> String {
     let mut call = CALL.trim_end().to_owned();
-    if decider.has_logarithms() {
-        call += "\nNeeds `std`: logarithms and exponentials are those of the platform.";
+    if decider.has_probabilities() || decider.has_shapes(&[Shape::Log]) {
+        call += "\nNeeds `std`: exponentials and logarithms are those of the platform.";
     }
     let mut text = comment("//!", &decider.preface(&call));
     text +=
@@ -349,10 +349,9 @@ fn choice(level: &Level<'_>) -> String {
 fn scores(of: &Scores, width: usize) -> String {
     match of {
         Scores::Row(name) => format!("by_row(rows, scores, {name})"),
-        Scores::Outputs(name, outputs) => format!(
-            "by_row(rows, scores, |x| {{\n        let mut outputs = [0.0; {outputs}];\n        \
-             {name}(x, &mut outputs);\n        outputs[0]\n    }})"
-        ),
+        Scores::Outputs(name, outputs) => {
+            format!("by_row(rows, scores, |x| {{ let mut all = [0.0; {outputs}]; {name}(x, &mut all); all[0] }})")
+        }
         Scores::Pairs(name) => format!("by_pair::<{width}, {}>(rows, scores, {name})", 2 * width),
         Scores::Regime(name, models) => {
             let mut text =
