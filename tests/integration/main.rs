@@ -31,6 +31,7 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+mod export_student;
 #[cfg(feature = "toolkit")]
 mod features;
 mod foreign;
@@ -57,6 +58,8 @@ mod mutate;
 mod new_scenario;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
+#[path = "../support/replay.rs"]
+mod replay;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]
