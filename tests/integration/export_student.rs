@@ -95,6 +95,7 @@ impl Scenario for Given {
         edge_cases: &[],
     };
     type View<'a> = View<'a>;
+    type State = crate::replay::Untold;
     type Decision = usize;
     type Probabilities = ();
     type Questions = Draws;

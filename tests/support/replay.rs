@@ -6,10 +6,12 @@ use sched_distill::{
         export::{Language, export_student, parts},
     },
     policy::{Policy, StudentPolicy},
-    scenario::{Answer, ChoiceRows, Questions, Scenario, ScenarioInfo},
+    scenario::{Answer, ChoiceRows, Questions, Scenario, ScenarioInfo, State},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     cell::RefCell,
+    error::Error,
     fs,
     marker::PhantomData,
     path::{Path, PathBuf},
@@ -35,6 +37,34 @@ thread_local! {
     static LOG: RefCell<Recorded> = RefCell::default();
 }
 
+/// For scenarios whose questions nobody tells as values.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Untold;
+
+impl<S: Scenario> State<S> for Untold {
+    type Change = ();
+
+    fn of(_: &S::View<'_>) -> Self {
+        Self
+    }
+
+    fn view(&self) -> Option<S::View<'_>> {
+        None
+    }
+
+    fn answer(&mut self, decision: S::Decision) -> Result<S::Decision, Box<dyn Error + Send + Sync>> {
+        Ok(decision)
+    }
+
+    fn change(&mut self, (): ()) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+
+    fn extent(&self) -> usize {
+        0
+    }
+}
+
 /// A scenario whose questions are written down.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logged<S>(PhantomData<S>);
@@ -45,6 +75,7 @@ pub(crate) struct LoggedQuestions<S: Scenario>(S::Questions);
 impl<S: Scenario> Scenario for Logged<S> {
     const INFO: ScenarioInfo = S::INFO;
     type View<'a> = S::View<'a>;
+    type State = Untold;
     type Decision = S::Decision;
     type Probabilities = S::Probabilities;
     type Questions = LoggedQuestions<S>;
