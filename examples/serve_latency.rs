@@ -1,5 +1,9 @@
 //! How long an answer of `distill serve` takes: a bare decision, a line without a socket, and round trips over a Unix socket and
-//! TCP, by one client and by eight. Usage: `cargo run --release --example serve_latency [STUDENT]`.
+//! TCP, by one client and by eight, who tell the whole state each time or what has changed. Usage:
+//! `cargo run --release --example serve_latency [STUDENT]`.
+
+#[path = "../tests/support/changes.rs"]
+mod changes;
 
 use sched_distill::{
     dag::Dag,
@@ -15,6 +19,7 @@ use sched_distill::{
     simulation::Simulated,
     trace::Source,
 };
+use serde_json::Value;
 use std::{
     error::Error,
     io::{BufRead, BufReader, Read, Write},
@@ -74,19 +79,29 @@ fn fitted(workload: &<Dag as Simulated>::Workload) -> Result<Student> {
 fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Student) -> Result<()> {
     let mut policy = StudentPolicy::<Dag>::new(student, Path::new("in memory"), None)?;
     // The questions of an episode that the student itself drives.
-    let (mut states, mut lines) = (Vec::new(), Vec::new());
+    let (mut states, mut lines, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     for episode in 0..2 {
         let id = EpisodeId { seed: 2, split: Split::Test, episode };
-        run_episode(workload, &mut policy, id, |seen, _, _| {
-            let state = <Dag as Scenario>::State::of(seen);
-            let state_json = serde_json::to_string(seen).expect("a state goes into memory");
-            lines.push(format!("{{\"id\":{},\"most\":1,\"scores\":false,\"state\":{state_json}}}\n", lines.len()));
-            states.push(state);
+        let mut before = None;
+        run_episode(workload, &mut policy, id, |seen, decision, _| {
+            let mut state = <Dag as Scenario>::State::of(seen);
+            let now = serde_json::to_value(seen).expect("a state goes into memory");
+            let line = |told: &str, what: &Value| {
+                format!("{{\"id\":{},\"most\":1,\"scores\":false,\"{told}\":{what}}}\n", states.len())
+            };
+            lines.push(line("state", &now));
+            changes.push(match &before {
+                None => line("state", &now),
+                Some(before) => line("change", &changes::change(before, &now)),
+            });
+            states.push(state.clone());
+            state.answer(decision).expect("a student decides legally");
+            before = Some(serde_json::to_value(&state).expect("a state goes into memory"));
         })?;
     }
-    let bytes = lines.iter().map(String::len).sum::<usize>() / lines.len();
+    let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>() / lines.len();
     let stages = states.iter().map(State::extent).sum::<usize>() / states.len();
-    let row = |what: &str, mut times: Vec<f64>, wall: f64, answers: usize| {
+    let row = |what: &str, bytes: usize, mut times: Vec<f64>, wall: f64, answers: usize| {
         times.sort_by(f64::total_cmp);
         let at = |q: f64| times[((times.len() - 1) as f64 * q) as usize];
         let rate = answers as f64 / wall;
@@ -107,7 +122,7 @@ fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Studen
         let view = states[i].view().expect("a question is open");
         std::hint::black_box(policy.decide(&view, &mut Default::default())).expect("a student answers");
     }));
-    row("bare decision", times, wall, ASKED);
+    row("bare decision", 0, times, wall, ASKED);
 
     let service = || -> Result<Service<Dag>> {
         Ok(Service {
@@ -126,7 +141,7 @@ fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Studen
         out.clear();
         session.line(lines[i].as_bytes(), &mut out);
     }));
-    row("line without a socket", times, wall, ASKED);
+    row("line without a socket", bytes(&lines), times, wall, ASKED);
 
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("distill.sock");
@@ -139,32 +154,31 @@ fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Studen
     static STOP: AtomicBool = AtomicBool::new(false);
     STOP.store(false, Ordering::Relaxed);
     let running = std::thread::spawn(move || server.run(&STOP, Duration::from_secs(5)));
-    for clients in [1, 8] {
-        for (what, connect) in [("Unix", true), ("TCP", false)] {
+    for (told, lines) in [("state", &lines), ("change", &changes)] {
+        for (what, connect, clients) in [("Unix", true, 1), ("TCP", false, 1), ("Unix", true, 8), ("TCP", false, 8)] {
             let began = Instant::now();
             let times: Vec<f64> = std::thread::scope(|scope| {
-                let lines = &lines;
-                let one = |first: usize| {
+                let one = || {
                     let (socket, port) = (&socket, &port);
                     scope.spawn(move || -> Vec<f64> {
                         let asked = ASKED / clients;
                         match connect {
-                            true => ask(UnixStream::connect(socket).expect("it listens"), lines, first, asked),
+                            true => ask(UnixStream::connect(socket).expect("it listens"), lines, asked),
                             false => {
                                 let stream = TcpStream::connect(port).expect("it listens");
                                 stream.set_nodelay(true).expect("an option that there is");
-                                ask(stream, lines, first, asked)
+                                ask(stream, lines, asked)
                             }
                         }
                     })
                 };
-                let threads: Vec<_> = (0..clients).map(|i| one(i * lines.len() / clients)).collect();
+                let threads: Vec<_> = (0..clients).map(|_| one()).collect();
                 threads.into_iter().flat_map(|thread| thread.join().expect("no client dies")).collect()
             });
             let wall = began.elapsed().as_secs_f64();
             let who = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
             let answers = times.len();
-            row(&format!("{what} round trip, {who}"), times, wall, answers);
+            row(&format!("{told}, {what}, {who}"), bytes(lines), times, wall, answers);
         }
     }
     STOP.store(true, Ordering::Relaxed);
@@ -172,12 +186,12 @@ fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Studen
     Ok(())
 }
 
-fn ask<W: Read + Write + Clone2>(mut stream: W, lines: &[String], first: usize, asked: usize) -> Vec<f64> {
+fn ask<W: Read + Write + Another>(mut stream: W, lines: &[String], asked: usize) -> Vec<f64> {
     let mut reader = BufReader::new(stream.another());
     let mut answer = String::new();
     (0..asked)
         .map(|i| {
-            let line = &lines[(first + i) % lines.len()];
+            let line = &lines[i % lines.len()];
             let start = Instant::now();
             stream.write_all(line.as_bytes()).expect("it reads");
             answer.clear();
@@ -188,17 +202,17 @@ fn ask<W: Read + Write + Clone2>(mut stream: W, lines: &[String], first: usize, 
         .collect()
 }
 
-trait Clone2 {
+trait Another {
     fn another(&self) -> Self;
 }
 
-impl Clone2 for UnixStream {
+impl Another for UnixStream {
     fn another(&self) -> Self {
         self.try_clone().expect("a file is left")
     }
 }
 
-impl Clone2 for TcpStream {
+impl Another for TcpStream {
     fn another(&self) -> Self {
         self.try_clone().expect("a file is left")
     }

@@ -96,7 +96,13 @@ fn print(found: &ShadowReport, log: &Trace, output: &mut Output) -> Result<()> {
         table.row([row.level.clone(), row.kind.clone(), row.choices.to_string(), interval(&row.top1, 3)]);
     }
     output.text(format!("\n{table}"))?;
-    found.regions.iter().try_for_each(|level| print_regions(level, "the present scheduler", output))
+    for level in &found.regions {
+        let mut level = level.clone();
+        // Regions know a teacher; here that is the policy.
+        level.regions.iter_mut().for_each(|region| region.rule = region.rule.replace("teacher's ", "policy's "));
+        print_regions(&level, "the present scheduler", output)?;
+    }
+    Ok(())
 }
 
 fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::{agreement, by_student, guarded};
 use crate::cli::{command, done};
-use sched_distill::{dag::Dag, model::Structure, registry::Registered, training::Training};
+use sched_distill::{dag::Dag, model::Structure, registry::Registered, simulation::Simulated, training::Training};
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Write},
@@ -141,4 +141,66 @@ fn the_commands_of_the_documentation_work() {
     let dir = tempfile::tempdir().unwrap();
     let help = done(dir.path(), &["serve", "--help"]);
     assert!(help.contains("docs/serve.md") && help.contains("--listen"));
+}
+
+/// Tells a shadow what a heuristic does on a workload.
+fn tell(socket: &Path, workload: &str, driver: &str) {
+    use sched_distill::{
+        recorder::{EpisodeId, run_episode},
+        rng::Split,
+        scenario::{Scenario, State},
+    };
+    let stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let (mut write, mut reader) = (stream.try_clone().unwrap(), BufReader::new(stream));
+    let workload = Dag::open_workload(&workload.parse().unwrap()).unwrap();
+    let mut driver = Dag::open(&driver.parse().unwrap()).unwrap();
+    for episode in 0..6 {
+        writeln!(write, "{{\"type\":\"reset\",\"seed\":{episode}}}").unwrap();
+        let id = EpisodeId { seed: 77, split: Split::Test, episode };
+        run_episode(&*workload, &mut *driver, id, |seen, decision, _| {
+            let state = <Dag as Scenario>::State::of(seen);
+            writeln!(write, "{}", serde_json::json!({"state": state, "did": [decision]})).unwrap();
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            assert_eq!(line, "{\"type\":\"noted\"}\n");
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
+    const WORKLOAD: &str = "builtin,jobs=8,executors=5,rate=5e-5";
+    const DRIVER: &str = "sjf-cp,temperature=0.3";
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), &["record", "-p", DRIVER, "-w", WORKLOAD, "-n", "24", "-o", "train"]);
+    done(dir.path(), &["fit", "train", "-o", "student.json"]);
+    for (log, workload, code, words) in [
+        ("same", WORKLOAD, 0, "passed: no feature drifts beyond 0.25"),
+        ("other", "builtin,jobs=8,executors=5,rate=1e-3", 1, "beyond 0.25 and beyond chance"),
+    ] {
+        let mut child =
+            command(dir.path(), &["serve", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);
+        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+        tell(&dir.path().join("d.sock"), workload, DRIVER);
+        let said = end(child);
+        assert!(said.contains("6 episodes noted in") && said.contains("next: distill shadow"), "{said}");
+        let gate = ["shadow", log, "--trace", "train", "--max-drift", "0.25"];
+        let output = command(dir.path(), &gate).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(words) && said.contains("decisions in 6 episodes of the log"), "{said}");
+        let json = done(dir.path(), &["--json", "shadow", log, "--trace", "train"]);
+        let found: Value = serde_json::from_str(&json).unwrap();
+        let features = found["report"]["drift"]["features"].as_array().unwrap();
+        assert!(features.len() > 60 && found["passed"] == true, "{}", features.len());
+        let joint = found["report"]["decisions"]["joint"]["value"].as_f64().unwrap();
+        assert!((0.3..1.0).contains(&joint), "{joint}");
+        assert_eq!(done(dir.path(), &["inspect", log]).lines().last(), Some("sound"));
+    }
+    let said = command(dir.path(), &["shadow", "same", "--max-drift", "0.1"]).output().unwrap();
+    assert_eq!(said.status.code(), Some(2));
+    let bad = command(dir.path(), &["shadow", "same", "--trace", "train", "--max-drift", "-1"]).output().unwrap();
+    assert_eq!(bad.status.code(), Some(2));
 }
