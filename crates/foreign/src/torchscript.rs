@@ -45,7 +45,7 @@ impl TorchScriptNetwork {
                 Values::Bool(values) => Tensor::from_slice(values),
             };
             let shape: Vec<i64> = inputs.shape(input).map(|size| size as i64).collect();
-            tensors.push(IValue::Tensor(flat.f_view(shape)?));
+            tensors.push(IValue::Tensor(flat.f_view(&shape[..])?));
         }
         tch::no_grad(|| self.module.forward_is(&tensors))
     }
