@@ -94,17 +94,26 @@ fn a_torchscript_file_decides_as_the_formulas_do() {
 #[cfg(all(feature = "onnx", feature = "torch"))]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn the_three_kinds_decide_alike_when_they_sample() {
-    let dir = tempfile::tempdir().unwrap();
-    let (onnx, torch) = (dir.path().join("small.onnx"), dir.path().join("small.pt"));
-    std::fs::write(&onnx, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
-    super::torchscript_file::save(&torch, super::torchscript_file::Flaw::None);
-    let [script, onnx, torch] =
-        [python(""), format!("onnx:{}", onnx.display()), format!("torchscript:{}", torch.display())]
-            .map(|spec| open::<Dag>(&format!("{spec},mode=sample")).unwrap());
-    for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
-        let found = check(&**a, &**b, 20);
-        assert!(found.passed() && found.concordance.as_ref().unwrap().holds(1e-5), "{found:?}");
+    use super::{onnx_file, torchscript_file};
+    fn alike<S: Tested>(onnx: Vec<u8>, save: impl Fn(&std::path::Path)) {
+        let dir = tempfile::tempdir().unwrap();
+        let (onnx_path, torch_path) = (dir.path().join("small.onnx"), dir.path().join("small.pt"));
+        std::fs::write(&onnx_path, onnx).unwrap();
+        save(&torch_path);
+        let specs = [
+            python_of::<S>(""),
+            format!("onnx:{}", onnx_path.display()),
+            format!("torchscript:{}", torch_path.display()),
+        ];
+        let [script, onnx, torch] = specs.map(|spec| open::<S>(&format!("{spec},mode=sample")).unwrap());
+        for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
+            let found = check(&**a, &**b, 20);
+            assert!(found.passed() && found.concordance.as_ref().unwrap().holds(1e-5), "{found:?}");
+        }
     }
+    let none = torchscript_file::Flaw::None;
+    alike::<Dag>(onnx_file::small(onnx_file::Flaw::None), |path| torchscript_file::save(path, none));
+    alike::<Training>(onnx_file::small_training(), torchscript_file::save_training);
 }
 
 #[test]
