@@ -11,13 +11,15 @@ use sched_distill::{
     registry,
     rng::Stream,
     scenario::{
-        Answer, Catalogue, ChoiceRows, Given, GuardTemplate, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, rule,
+        Answer, Catalogue, ChoiceRows, Given, GuardTemplate, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State,
+        rule,
     },
     simulation::{JobEnd, Outcome, Simulated, Simulation},
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
 };
-use std::{process::ExitCode, sync::LazyLock};
+use serde::{Deserialize, Serialize};
+use std::{error::Error, process::ExitCode, sync::LazyLock};
 
 fn main() -> ExitCode {
     cli::main(registry::all().with(&MACHINE))
@@ -28,7 +30,7 @@ pub(crate) static MACHINE: Entry<Machine> =
     Entry { teacher: "moore,temperature=0.2", baselines: &["edf", "fifo"], policies: || POLICIES.to_vec(), open };
 
 /// A job as it is declared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Job {
     pub(crate) arrival_ms: f64,
     pub(crate) length_ms: f64,
@@ -80,6 +82,7 @@ impl Scenario for Machine {
         edge_cases: &[],
     };
     type View<'a> = View<'a>;
+    type State = Moment;
     type Decision = u32;
     type Probabilities = Vec<f64>;
     type Questions = Rows;
@@ -96,6 +99,45 @@ impl Scenario for Machine {
         let log_prob = |&job: &u32| if job == sure_of { 0.0 } else { f64::from(LEAST_LOG_PROB) };
         out.clear();
         out.extend(seen.waiting.iter().map(log_prob));
+    }
+}
+
+/// A question as a value: the waiting jobs by their numbers. `distill serve` reads it as JSON.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Moment {
+    time_ms: f64,
+    jobs: Vec<Job>,
+    waiting: Vec<u32>,
+}
+
+impl State<Machine> for Moment {
+    /// There is little to tell: all of it again.
+    type Change = Self;
+
+    fn of(seen: &View<'_>) -> Self {
+        Self { time_ms: seen.time_ms, jobs: seen.jobs.to_vec(), waiting: seen.waiting.to_vec() }
+    }
+
+    fn view(&self) -> Option<View<'_>> {
+        let known = self.waiting.iter().all(|&job| (job as usize) < self.jobs.len());
+        let view = View { time_ms: self.time_ms, jobs: &self.jobs, waiting: &self.waiting };
+        (known && !self.waiting.is_empty()).then_some(view)
+    }
+
+    /// The machine is busy then: nothing follows.
+    fn answer(&mut self, job: u32) -> Result<u32, Box<dyn Error + Send + Sync>> {
+        self.waiting.binary_search(&job).map_err(|_| NotWaiting(job))?;
+        self.waiting.clear();
+        Ok(job)
+    }
+
+    fn change(&mut self, change: Self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        *self = change;
+        Ok(())
+    }
+
+    fn extent(&self) -> usize {
+        self.jobs.len()
     }
 }
 

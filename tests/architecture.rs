@@ -71,7 +71,10 @@ const ORDER: [(&str, &[&str]); 4] = [
             "policies",
         ],
     ),
-    ("toolkit", &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "conformance", "pipeline"]),
+    (
+        "toolkit",
+        &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "conformance", "serve", "pipeline"],
+    ),
 ];
 
 /// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of

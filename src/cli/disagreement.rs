@@ -11,15 +11,15 @@ use crate::{
 };
 use anyhow::Result;
 
-/// The regions of a level.
-pub(super) fn print_regions(found: &Disagreement, output: &mut Output) -> Result<()> {
+/// The regions of a level, and who departs there.
+pub(super) fn print_regions(found: &Disagreement, who: &str, output: &mut Output) -> Result<()> {
     let (level, choices, others) = (&found.level, found.choices, count(found.measured_on, "episode"));
     if found.disagree.value == 0.0 {
-        return output.text(format!("\nlevel {level}: the student departs in none of {choices} choices of {others}"));
+        return output.text(format!("\nlevel {level}: {who} departs in none of {choices} choices of {others}"));
     }
     let searched = count(found.found_on, "episode");
     output.text(format!(
-        "\nlevel {level}: where the student departs; regions found on {searched}, measured on {choices} choices of {others} more"
+        "\nlevel {level}: where {who} departs; regions found on {searched}, measured on {choices} choices of {others} more"
     ))?;
     let by_regret = found.regret.is_some();
     let mut header = vec!["of the disagreement", "of choices", "departs"];

@@ -160,7 +160,7 @@ impl Printed<'_> {
         let printed = match (part, self.trace) {
             (Part::Fidelity(found), Some(trace)) => print_on_trace(found, trace, output),
             (Part::Fidelity(_), None) => Ok(()),
-            (Part::Regions(regions), _) => print_regions(regions, output),
+            (Part::Regions(regions), _) => print_regions(regions, "the student", output),
             (Part::NoRegions(level), _) => {
                 output.note(format!(
                     "note: level {level} has choices between candidates in fewer than two episodes: no regions can be found \

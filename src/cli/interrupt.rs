@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
     sync::{
         OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::Duration,
@@ -16,9 +16,9 @@ use std::{
 /// Set by the first signal; commands then stop at the next safe point.
 pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
-/// How long a command may take to get to a safe point. What it then has not finished is lost, and nothing else: files get
+/// How long a command may take to get to a safe point, ms. What it then has not finished is lost, and nothing else: files get
 /// their names when they are complete.
-const PATIENCE: Duration = Duration::from_millis(1500);
+static PATIENCE_MS: AtomicU64 = AtomicU64::new(1500);
 
 /// Exit code of an interrupted command.
 const INTERRUPTED: u8 = 130;
@@ -41,6 +41,11 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
+/// Gives the command at hand more time to get to a safe point.
+pub(super) fn be_patient(patience: Duration) {
+    PATIENCE_MS.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
 /// Fails once the user has pressed Ctrl-C.
 pub(super) fn check_interrupt() -> anyhow::Result<()> {
     match STOP.load(Ordering::Relaxed) {
@@ -60,7 +65,7 @@ pub(super) fn listen(kept: &'static str) {
             end_now();
         }
         let waiting = thread::Builder::new().spawn(|| {
-            thread::sleep(PATIENCE);
+            thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::Relaxed)));
             end_now();
         });
         if waiting.is_err() {

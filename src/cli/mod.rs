@@ -28,6 +28,8 @@ mod progress;
 mod record;
 mod report;
 mod scenario;
+mod serve;
+mod shadow;
 mod simulate;
 mod stability;
 mod table;
@@ -105,6 +107,8 @@ enum Command {
     Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
+    Serve(serve::ServeArgs),
+    Shadow(shadow::ShadowArgs),
     Train(train::TrainArgs),
     CheckPolicy(check_policy::CheckPolicyArgs),
     List(list::ListArgs),
@@ -118,6 +122,7 @@ impl Command {
                 "finished parts are kept, the same command goes on from there"
             }
             Self::Augment(_) => "the episodes that were run are kept, the same command goes on from there",
+            Self::Serve(_) => "what had come was not all answered",
             Self::Train(_) => "the state saved last is kept, the same command goes on from there",
             _ => "results are written at the end, so none is kept; the same command begins anew",
         }
@@ -198,6 +203,8 @@ fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Resul
         Command::Export(args) => export::run(args, common, output),
         Command::Report(args) => report::run(args, output),
         Command::Inspect(args) => inspect::run(args, common, output),
+        Command::Serve(args) => serve::run(args, common, output),
+        Command::Shadow(args) => shadow::run(args, common, output),
         Command::Train(args) => train::run(args, common, output),
         Command::CheckPolicy(args) => check_policy::run(args, common, output),
         Command::List(args) => list::run(args, common, output),

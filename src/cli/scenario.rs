@@ -5,6 +5,8 @@ use crate::{
     level::FeatureSet,
     model::Student,
     pipeline::{AnyScenario, PipelineError, Visit},
+    policy::STUDENT,
+    spec::Spec,
     trace::Trace,
 };
 use anyhow::{Context, Result, bail};
@@ -19,6 +21,22 @@ impl Common {
     pub(super) fn scenario(&self) -> Result<&'static dyn AnyScenario> {
         let named = self.scenario.as_ref().and_then(|name| self.registry.find(name));
         named.or_else(|| self.registry.iter().next()).context("no scenario is registered")
+    }
+
+    /// The scenario that the user names, or that of the student that schedules, or the first one.
+    ///
+    /// # Errors
+    ///
+    /// A spec or student that cannot be read, or a student of another scenario than the user names.
+    pub(super) fn scenario_of_policy(&self, id: &str) -> Result<&'static dyn AnyScenario> {
+        let spec: Spec = id.parse()?;
+        match spec.name == STUDENT.name {
+            true => {
+                let student = self.student(spec.require_file("a student written by `distill fit`")?)?;
+                Ok(self.registry.of(&student.feature_set)?)
+            }
+            false => self.scenario(),
+        }
     }
 
     /// Refuses a scenario that is not the one of `what`.

@@ -2,6 +2,9 @@
 
 #[cfg(feature = "toolkit")]
 mod augment;
+#[cfg(feature = "toolkit")]
+#[path = "../support/changes.rs"]
+mod changes;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
@@ -45,7 +48,7 @@ mod limits;
 mod loops;
 #[cfg(feature = "cli")]
 mod mutants;
-#[cfg(feature = "cli")]
+#[cfg(feature = "toolkit")]
 #[path = "../support/mutate.rs"]
 mod mutate;
 mod new_scenario;
@@ -53,6 +56,8 @@ mod new_scenario;
 mod random_tree;
 #[cfg(feature = "report")]
 mod report;
+#[cfg(feature = "toolkit")]
+mod serve;
 #[cfg(feature = "toolkit")]
 mod shards;
 mod simulator;

@@ -26,7 +26,7 @@ macro_rules! states {
 }
 
 /// Fits a student on `driver`'s decisions.
-fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
+pub(crate) fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
     let tables = [Split::Train, Split::Validation].map(|split| {
         let mut log = ChoiceLog::<S>::new(driver.abstains());
         for episode in 0..3 {

@@ -55,6 +55,7 @@ fn plan(episodes: u32, parts: u32) -> RecordPlan {
             ..Manifest::new(feature_set(), source("decima"), source("decima"), source("tpch"))
         },
         parts,
+        open_ended: false,
     }
 }
 

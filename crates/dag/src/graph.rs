@@ -54,6 +54,21 @@ const MOST_TASKS: u32 = 1_000_000;
 const MOST_STAGES: usize = 100_000;
 const MOST_DESCENDANTS: usize = 4_000_000;
 
+/// What several graphs together may come to, so that a short text cannot keep a program busy.
+pub(crate) struct GraphBudget {
+    /// Pairs of a stage and one that needs its output, directly or through others.
+    pub(crate) pairs: usize,
+    /// Edges that are walked to find them.
+    pub(crate) steps: usize,
+}
+
+const TOO_DENSE: &str = "its stages, with those of the jobs before it, have too many edges";
+
+/// How long a chain has at most so many pairs, in hundreds of stages.
+fn chain(pairs: usize) -> usize {
+    ((2.0 * pairs as f64).sqrt() / 100.0) as usize * 100
+}
+
 impl JobError {
     fn job(problem: impl Into<String>) -> Self {
         Self { stage: None, problem: problem.into() }
@@ -86,6 +101,16 @@ impl JobGraph {
     /// No stages or more than 100,000, no tasks or more than a million, a rough duration that is no number in 0..=1e15 ms, an edge
     /// to a stage that is not there or to itself, an edge given twice, a cycle, chains of more than some 2,800 stages.
     pub fn new(name: impl Into<String>, stages: Vec<StageSpec>, edges: &[[u32; 2]]) -> Result<Self, JobError> {
+        Self::within(name, stages, edges, &mut GraphBudget { pairs: MOST_DESCENDANTS, steps: usize::MAX })
+    }
+
+    /// The same for one of several graphs that together may come to no more than a budget, from which it takes its part.
+    pub(crate) fn within(
+        name: impl Into<String>,
+        stages: Vec<StageSpec>,
+        edges: &[[u32; 2]],
+        budget: &mut GraphBudget,
+    ) -> Result<Self, JobError> {
         let n = stages.len();
         if n == 0 {
             return Err(JobError::job("has no stages; at least one is needed"));
@@ -98,7 +123,7 @@ impl JobGraph {
         }
         let [parents, children] = neighbours(n, edges)?;
         let topological = topological(&parents, &children)?;
-        let descendants = descendants(&children, &topological)?;
+        let descendants = descendants(&children, &topological, budget)?;
         let mut depth = vec![0; n];
         for &stage in &topological {
             let above = parents[stage as usize].iter().map(|&p| depth[p as usize] + 1);
@@ -213,14 +238,21 @@ fn topological(parents: &[Vec<u32>], children: &[Vec<u32>]) -> Result<Vec<u32>, 
 }
 
 /// By stage, all that need its output, ascending.
-fn descendants(children: &[Vec<u32>], topological: &[u32]) -> Result<Vec<Vec<u32>>, JobError> {
+fn descendants(
+    children: &[Vec<u32>],
+    topological: &[u32],
+    budget: &mut GraphBudget,
+) -> Result<Vec<Vec<u32>>, JobError> {
     let mut descendants = vec![Vec::new(); children.len()];
+    let GraphBudget { pairs: most, .. } = *budget;
     // Which stage has last been seen below which.
-    let (mut seen_from, mut open, mut all) = (vec![u32::MAX; children.len()], Vec::new(), 0);
+    let (mut seen_from, mut open) = (vec![u32::MAX; children.len()], Vec::new());
     for &stage in topological.iter().rev() {
         let mut below = Vec::new();
         open.push(stage);
         while let Some(next) = open.pop() {
+            let steps = children[next as usize].len();
+            budget.steps = budget.steps.checked_sub(steps).ok_or_else(|| JobError::job(TOO_DENSE))?;
             for &child in &children[next as usize] {
                 if std::mem::replace(&mut seen_from[child as usize], stage) != stage {
                     below.push(child);
@@ -228,14 +260,14 @@ fn descendants(children: &[Vec<u32>], topological: &[u32]) -> Result<Vec<Vec<u32
                 }
             }
         }
-        all += below.len();
-        if all > MOST_DESCENDANTS {
-            return Err(JobError::job(format!(
-                "its {} stages form too long chains: more than {MOST_DESCENDANTS} pairs of a stage and one that needs its \
-                 output, directly or through others; a chain may have 2800 stages",
-                children.len()
-            )));
-        }
+        budget.pairs = budget.pairs.checked_sub(below.len()).ok_or_else(|| {
+            JobError::job(format!(
+                "its {} stages form too long chains: more than {most} pairs of a stage and one that needs its output, directly \
+                 or through others; a chain may have {} stages",
+                children.len(),
+                chain(most)
+            ))
+        })?;
         below.sort_unstable();
         descendants[stage as usize] = below;
     }

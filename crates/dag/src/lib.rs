@@ -39,5 +39,6 @@ pub use contract::DagTables;
 pub use graph::{JobError, JobGraph, StageSpec};
 pub use scenario::{Dag, Kind, Probabilities, kind};
 pub use state::{
-    ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError, View,
+    Change, ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError,
+    View,
 };

@@ -9,13 +9,14 @@ use crate::workload;
 use crate::{
     catalogue::CATALOGUE,
     feature::{Extractor, NO_JOB, feature_set},
-    state::{Decision, StageRef, View},
+    state::{Change, ClusterState, Decision, StageRef, View},
 };
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
+    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
+use std::error::Error;
 
 /// Spark-like jobs of stages on executors.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +34,7 @@ pub enum Kind {
 /// Log-probabilities of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probabilities {
-    /// One per schedulable stage, in order; empty for deterministic policies.
+    /// One per schedulable stage, in order; what they leave over is that of giving nothing. Empty for deterministic policies.
     pub stage: Vec<f64>,
     /// Of `1, 2, ...` executors for the stage that was chosen; larger amounts than there are entries have probability 0.
     pub amount: Vec<f64>,
@@ -74,6 +75,7 @@ impl Scenario for Dag {
     };
 
     type View<'a> = View<'a>;
+    type State = ClusterState;
     type Decision = Decision;
     type Probabilities = Probabilities;
     type Questions = Extractor;
@@ -96,8 +98,11 @@ impl Scenario for Dag {
 
     fn certain(seen: &View<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
         out.clear();
-        let Decision::Assign { stage, executors } = sure_of else { return };
         let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
+        let Decision::Assign { stage, executors } = sure_of else {
+            out.stage.extend(seen.schedulable().iter().map(|_| sure(false)));
+            return;
+        };
         out.stage.extend(seen.schedulable().iter().map(|&s| sure(s == stage)));
         if matches!(carried_out, Decision::Assign { stage: other, .. } if other == stage) {
             out.amount.extend((1..=executors).map(|amount| sure(amount == executors)));
@@ -140,6 +145,32 @@ impl Scenario for Dag {
             conditional: true,
             name: &|place| format!("{} executors", place + 1),
         });
+    }
+}
+
+impl State<Dag> for ClusterState {
+    type Change = Change;
+
+    fn of(seen: &View<'_>) -> Self {
+        seen.to_state()
+    }
+
+    fn view(&self) -> Option<View<'_>> {
+        self.view()
+    }
+
+    fn change(&mut self, change: Change) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(self.change(change)?)
+    }
+
+    fn answer(&mut self, decision: Decision) -> Result<Decision, Box<dyn Error + Send + Sync>> {
+        self.answer(decision)?;
+        Ok(decision)
+    }
+
+    /// Stages, and amounts that may be on offer.
+    fn extent(&self) -> usize {
+        self.extent()
     }
 }
 
@@ -225,6 +256,9 @@ fn any_of(log_probs: &[f64]) -> f32 {
     Given::ALL.within(Given::any(log_probs.iter().copied()).ln(), 1)
 }
 
+/// What probabilities may miss a sum of 1 by rounding alone.
+const ROUNDING: f64 = 1e-6;
+
 /// The job level of a decision. `stage_log_prob` has one entry per schedulable stage, or is empty.
 fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f64], abstains: bool, out: &mut ChoiceRows) {
     out.clear();
@@ -248,8 +282,10 @@ fn job_choice(extractor: &Extractor, decision: Decision, stage_log_prob: &[f64],
             out.chosen = Some(out.entity.len());
         }
         out.entity.push(NO_JOB);
-        // No policy with probabilities abstains.
-        out.log_prob.push(f32::NAN);
+        // What the stages leave over.
+        let left = 1.0 - stage_log_prob.iter().map(|p| p.exp()).sum::<f64>();
+        let left = if left > ROUNDING { left } else { 0.0 };
+        out.log_prob.push(if stage_log_prob.is_empty() { f32::NAN } else { Given::ALL.within(left.ln(), 1) });
     }
 }
 

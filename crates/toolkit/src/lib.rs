@@ -17,4 +17,5 @@ pub mod evaluator;
 pub mod explainer;
 pub mod pipeline;
 pub mod recorder;
+pub mod serve;
 pub mod trace;

@@ -27,4 +27,4 @@ pub mod workload;
 
 pub use contract::TrainingTables;
 pub use scenario::{Kind, Probabilities, Training, certain, kind};
-pub use state::{ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};
+pub use state::{Change, ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};

@@ -10,13 +10,14 @@ use crate::workload;
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, feature_set},
-    state::{Decision, Task, View},
+    state::{Change, ClusterState, Decision, Task, View},
 };
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo},
+    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
+use std::error::Error;
 
 /// Deep-learning jobs that receive workers and parameter servers, slot by slot.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +63,7 @@ impl Scenario for Training {
     };
 
     type View<'a> = View<'a>;
+    type State = ClusterState;
     type Decision = Decision;
     type Probabilities = Probabilities;
     type Questions = Extractor;
@@ -109,6 +111,37 @@ impl Scenario for Training {
                 None => "to close the slot".to_owned(),
             },
         });
+    }
+}
+
+impl State<Training> for ClusterState {
+    type Change = Change;
+
+    fn of(seen: &View<'_>) -> Self {
+        seen.to_state()
+    }
+
+    fn view(&self) -> Option<View<'_>> {
+        self.view()
+    }
+
+    fn change(&mut self, change: Change) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(self.change(change)?)
+    }
+
+    /// What names no node goes to the head.
+    fn answer(&mut self, decision: Decision) -> Result<Decision, Box<dyn Error + Send + Sync>> {
+        let head = self.head();
+        self.answer(decision)?;
+        Ok(match decision {
+            Decision::Add { job, task, node } => Decision::Add { job, task, node: node.or(Some(head)) },
+            Decision::Close => decision,
+        })
+    }
+
+    /// Nodes, jobs and entries of the table of speeds.
+    fn extent(&self) -> usize {
+        self.extent()
     }
 }
 

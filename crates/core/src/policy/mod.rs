@@ -50,6 +50,11 @@ pub trait Policy<S: Scenario>: Send + Sync {
         false
     }
 
+    /// Processes that each copy starts, which count where there may only be so many.
+    fn processes(&self) -> usize {
+        0
+    }
+
     /// Files that define it, so that a trace can record their hashes.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()

@@ -6,7 +6,8 @@ mod catalogue;
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
 
 use crate::{figure::Figure, level::FeatureSet, workload::WorkloadInfo};
-use std::{fmt::Debug, ops::RangeInclusive};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{error::Error, fmt::Debug, ops::RangeInclusive};
 
 /// A kind of cluster, as far as deciding goes.
 pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
@@ -16,8 +17,10 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// What a scheduler may know at a question. It borrows from who lends it, a simulator or a state that someone
     /// keeps, and tells nothing of the future.
     type View<'a>: Copy;
+    /// A question as a value of its own: what anyone can make, write down and send.
+    type State: State<Self>;
     /// An answer to a question.
-    type Decision: Copy + Debug + PartialEq + Send + Sync;
+    type Decision: Copy + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned;
     /// What a policy says of an answer: how probable it was, and how probable others were. The default is nothing.
     type Probabilities: Default + Clone + Debug + PartialEq + Send + Sync;
     /// Reads questions.
@@ -127,6 +130,36 @@ impl ScenarioInfo {
     pub fn objective(&self) -> &'static Figure {
         self.figures.first().expect("every scenario has an objective")
     }
+}
+
+/// The cluster at a question as a value. By serde it is what `distill serve` reads.
+pub trait State<S: Scenario>: Clone + Debug + Send + Sync + Serialize + DeserializeOwned {
+    /// What can be told of it later without telling all of it again.
+    type Change: DeserializeOwned;
+
+    /// The same question as one that somebody else lends.
+    fn of(seen: &S::View<'_>) -> Self;
+
+    /// The open question, if one is.
+    fn view(&self) -> Option<S::View<'_>>;
+
+    /// Takes in an answer to the open question, with all that it leaves open filled in. Whether another question follows is then
+    /// told by [`State::view`].
+    ///
+    /// # Errors
+    ///
+    /// An illegal answer; the state is as it was.
+    fn answer(&mut self, decision: S::Decision) -> Result<S::Decision, Box<dyn Error + Send + Sync>>;
+
+    /// Takes in what has changed since.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be; the state is then of no use any more.
+    fn change(&mut self, change: Self::Change) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// About how many numbers a policy looks at, and candidates it chooses from: what its memory and time grow with.
+    fn extent(&self) -> usize;
 }
 
 /// Reads the cluster at a question and lists the candidates of its choices, level by level, with their features.

@@ -328,7 +328,7 @@ impl ClusterState {
         self.versions
     }
 
-    fn place(&self, job: u32) -> Result<usize, StateError> {
+    pub(super) fn place(&self, job: u32) -> Result<usize, StateError> {
         self.jobs.binary_search_by_key(&job, |job| job.id).map_err(|_| {
             let known: Vec<String> = self.jobs.iter().take(8).map(|job| job.id.to_string()).collect();
             let more = if self.jobs.len() > 8 { ", ..." } else { "" };

@@ -1,8 +1,41 @@
 //! The cluster state as JSON.
 
-use super::{ClusterState, Job, Source, StageRef, StageTasks, StateError, View, build::time};
-use crate::graph::{JobGraph, StageSpec};
+use super::{ClusterState, Decision, Job, Source, StageRef, StageTasks, StateError, View, build::time};
+use crate::graph::{GraphBudget, JobGraph, StageSpec};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
+
+/// A decision as JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+enum RawDecision {
+    Assign { job: u32, stage: u32, executors: u32 },
+    Abstain {},
+}
+
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw = match *self {
+            Self::Assign { stage: StageRef { job, stage }, executors } => RawDecision::Assign { job, stage, executors },
+            Self::Abstain => RawDecision::Abstain {},
+        };
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Decision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match RawDecision::deserialize(deserializer)? {
+            RawDecision::Assign { job, stage, executors } => Self::Assign { stage: StageRef { job, stage }, executors },
+            RawDecision::Abstain {} => Self::Abstain,
+        })
+    }
+}
+
+/// What the graphs of all jobs may come to: pairs of stages as [`JobGraph`] keeps them, and edges walked to find them. Thousands
+/// of jobs as people write them; read in a hundredth of a second.
+const MOST_PAIRS: usize = 1_000_000;
+const MOST_STEPS: usize = 10_000_000;
 
 /// What a file or a message holds; `docs/cluster-state.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
@@ -24,18 +57,18 @@ struct RawState {
     moving_elsewhere: u32,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum RawSource {
+pub(super) enum RawSource {
     #[default]
     Common,
     Job(u32),
     Stage([u32; 2]),
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawJob {
+pub(super) struct RawJob {
     id: u32,
     #[serde(default)]
     name: String,
@@ -47,7 +80,7 @@ struct RawJob {
     stages: Vec<RawStage>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStage {
     tasks: u32,
@@ -136,9 +169,12 @@ impl TryFrom<RawState> for ClusterState {
     fn try_from(raw: RawState) -> Result<Self, StateError> {
         let mut state = Self::new(raw.num_executors)?;
         state.set_time(raw.time_ms)?;
-        for job in &raw.jobs {
-            state.read_job(job)?;
-        }
+        state.read_jobs(&raw.jobs, &mut GraphBudget::of_text())?;
+        let graphs = state.jobs.iter().map(|job| (job.id, Arc::clone(&job.graph)));
+        GRAPHS.with_borrow_mut(|known| {
+            known.clear();
+            known.extend(graphs);
+        });
         for &arrival_ms in &raw.gone_arrivals_ms {
             time(|| "gone_arrivals_ms".to_owned(), arrival_ms)?;
         }
@@ -149,26 +185,69 @@ impl TryFrom<RawState> for ClusterState {
         (state.gone, state.gone_arrivals_ms) = (raw.jobs_gone, raw.gone_arrivals_ms);
         state.moving_elsewhere = raw.moving_elsewhere;
         if raw.offered > 0 {
-            let source = match raw.source {
-                RawSource::Common => Source::Common,
-                RawSource::Job(job) => Source::Job(job),
-                RawSource::Stage([job, stage]) => Source::Stage(StageRef { job, stage }),
-            };
-            state.open(source, raw.offered)?;
+            state.open(raw.source.into(), raw.offered)?;
         }
         Ok(state)
     }
 }
 
+/// Graphs by number of the job.
+type Graphs = HashMap<u32, Arc<JobGraph>>;
+
+thread_local! {
+    /// Those of the state that was read last: who asks again and again tells the same jobs each time.
+    static GRAPHS: RefCell<Graphs> = RefCell::default();
+}
+
+impl RawJob {
+    /// Whether this is its graph.
+    fn has(&self, graph: &JobGraph) -> bool {
+        let same = |((id, raw), spec): ((u32, &RawStage), &StageSpec)| {
+            raw.tasks == spec.num_tasks
+                && raw.rough_ms.to_bits() == spec.rough_ms.to_bits()
+                && raw.parents == graph.parents(id)
+        };
+        self.stages.len() == graph.stages().len()
+            && (0..).zip(&self.stages).zip(graph.stages()).all(same)
+            && self.name == graph.name()
+    }
+}
+
+impl GraphBudget {
+    /// What the graphs of one text may come to.
+    pub(super) fn of_text() -> Self {
+        Self { pairs: MOST_PAIRS, steps: MOST_STEPS }
+    }
+}
+
+impl From<RawSource> for Source {
+    fn from(raw: RawSource) -> Self {
+        match raw {
+            RawSource::Common => Self::Common,
+            RawSource::Job(job) => Self::Job(job),
+            RawSource::Stage([job, stage]) => Self::Stage(StageRef { job, stage }),
+        }
+    }
+}
+
 impl ClusterState {
-    fn read_job(&mut self, job: &RawJob) -> Result<(), StateError> {
-        let specs = job.stages.iter().map(|s| StageSpec { num_tasks: s.tasks, rough_ms: s.rough_ms });
-        let edges: Vec<[u32; 2]> = (0u32..)
-            .zip(&job.stages)
-            .flat_map(|(child, stage)| stage.parents.iter().map(move |&parent| [parent, child]))
-            .collect();
-        let graph =
-            JobGraph::new(job.name.as_str(), specs.collect(), &edges).map_err(|e| StateError::graph(job.id, e))?;
+    pub(super) fn read_jobs(&mut self, jobs: &[RawJob], budget: &mut GraphBudget) -> Result<(), StateError> {
+        GRAPHS.with_borrow(|known| jobs.iter().try_for_each(|job| self.read_job(job, known, budget)))
+    }
+
+    fn read_job(&mut self, job: &RawJob, known: &Graphs, budget: &mut GraphBudget) -> Result<(), StateError> {
+        let graph = match known.get(&job.id).filter(|graph| job.has(graph)) {
+            Some(graph) => Arc::clone(graph),
+            None => {
+                let specs = job.stages.iter().map(|s| StageSpec { num_tasks: s.tasks, rough_ms: s.rough_ms });
+                let edges: Vec<[u32; 2]> = (0u32..)
+                    .zip(&job.stages)
+                    .flat_map(|(child, stage)| stage.parents.iter().map(move |&parent| [parent, child]))
+                    .collect();
+                let graph = JobGraph::within(job.name.as_str(), specs.collect(), &edges, budget);
+                graph.map_err(|e| StateError::graph(job.id, e))?.into()
+            }
+        };
         self.add_job(job.id, job.arrival_ms, graph)?;
         for (stage, raw) in (0u32..).zip(&job.stages) {
             let &RawStage { completed, running, moving, promised, recent_ms, chosen, .. } = raw;

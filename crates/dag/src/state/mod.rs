@@ -1,10 +1,12 @@
 //! The cluster as far as a scheduler may know it: the simulator keeps a state of it, anyone can make one, and both lend views.
 
 mod build;
+mod change;
 mod json;
 mod view;
 
 pub use build::{StageTasks, StateError};
+pub use change::Change;
 pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, Stamp, View};
 
 use crate::graph::{JobGraph, StageSpec};
@@ -212,6 +214,12 @@ impl ClusterState {
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         (!self.schedulable.is_empty()).then_some(View { state: self })
+    }
+
+    /// Stages, pairs of a stage and one that waits for it, and executors on offer.
+    pub(crate) fn extent(&self) -> usize {
+        let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
+        self.stages.len() + pairs + self.committable as usize
     }
 
     /// An arrived job.

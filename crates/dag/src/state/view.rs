@@ -44,7 +44,7 @@ impl Source {
     }
 }
 
-/// An answer to one question.
+/// An answer to one question. As JSON it is `{"do": "assign", "job": 7, "stage": 0, "executors": 3}` or `{"do": "abstain"}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Give executors to a stage. A surplus over the stage's demand stays on offer.

@@ -34,6 +34,8 @@ enum Rule<'a> {
     },
     /// One feature; smallest or largest first.
     Feature { column: usize, largest: bool },
+    /// What was carried out, whoever decided it.
+    Executed,
     /// Every order equally likely; its figures are expectations, not draws.
     Random,
 }
@@ -90,6 +92,14 @@ impl<'a> Scorer<'a> {
         Self { name: "random".to_owned(), role: Role::Baseline, rule: Rule::Random, pick: Pick::Mode, only: None }
     }
 
+    /// What was carried out, as if somebody had scored it: a present scheduler of which nothing else is known. It has an answer
+    /// where a candidate was executed.
+    #[must_use]
+    pub fn executed() -> Self {
+        let name = "present scheduler".to_owned();
+        Self { name, role: Role::Student, rule: Rule::Executed, pick: Pick::Mode, only: None }
+    }
+
     fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
@@ -99,7 +109,7 @@ impl<'a> Scorer<'a> {
 
     /// Whether its scores have a temperature, so that they stand for probabilities.
     pub(super) fn has_temperature(&self) -> bool {
-        !matches!(self.rule, Rule::Feature { .. } | Rule::Model { temperature: None, .. })
+        !matches!(self.rule, Rule::Feature { .. } | Rule::Executed | Rule::Model { temperature: None, .. })
     }
 
     /// Scores the candidates of a choice into `scores`: the temperature of the scores (that of one feature is `None`), or
@@ -109,6 +119,10 @@ impl<'a> Scorer<'a> {
         scores.resize(choice.len(), 0.0);
         match &self.rule {
             Rule::Random => None,
+            Rule::Executed => {
+                scores.iter_mut().zip(choice.chosen).for_each(|(score, &chosen)| *score = f64::from(u8::from(chosen)));
+                Some(None)
+            }
             Rule::Model { model, temperature, guards } => {
                 model.score_choice(choice.x, choice.width, scores);
                 if !guards.is_empty() {

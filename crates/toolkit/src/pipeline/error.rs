@@ -5,6 +5,7 @@ use crate::{
     distiller::{FitError, LoopError, TreeError},
     explainer::ExplainError,
     recorder::{RecordError, RolloutError},
+    serve::{ServeError, ShadowError},
     trace::TraceError,
 };
 use sched_distill_core::{
@@ -123,6 +124,12 @@ pub enum PipelineError {
     /// A search did not end.
     #[error(transparent)]
     Augment(AugmentError),
+    /// A policy cannot be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// A log cannot be written.
+    #[error(transparent)]
+    Shadow(#[from] ShadowError),
     /// Regions cannot be found.
     #[error(transparent)]
     Regions(#[from] TreeError),

@@ -20,6 +20,8 @@ mod record;
 mod registry;
 mod rules;
 mod run_dir;
+mod serve;
+mod shadow;
 mod stability;
 mod tables;
 
@@ -41,6 +43,8 @@ pub use record::{RecordParams, record};
 pub use registry::{AnyScenario, Registry};
 pub use rules::{KnownRule, known_rules};
 pub use run_dir::{FileHash, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line};
+pub use serve::{Pipes, ServeParams, serve};
+pub use shadow::{ShadowReport, shadow_report};
 pub use stability::{Resampling, resampled};
 pub use tables::{provenance, tables};
 

@@ -2,12 +2,13 @@
 
 use super::{
     AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison, Entry, Hear, LoopParams,
-    PipelineError, RecordParams, augment, check, compare, record, run_loop,
+    PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
     evaluator::ClosedLoop,
     recorder::Recording,
+    serve::{Address, Served},
 };
 use sched_distill_core::{
     level::FeatureSet,
@@ -89,6 +90,19 @@ pub trait AnyScenario: Sync {
         caller: Caller<'_>,
     ) -> Result<Augmented, PipelineError>;
 
+    /// See [`serve`](super::serve()).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn serve(
+        &self,
+        params: &ServeParams,
+        pipes: Pipes,
+        started: &mut dyn FnMut(&[Address]),
+        caller: Caller<'_>,
+    ) -> Result<Served, PipelineError>;
+
     /// The share of a student's decisions on the first `episodes` of a split that another one would take differently.
     ///
     /// # Errors
@@ -155,6 +169,16 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         caller: Caller<'_>,
     ) -> Result<Augmented, PipelineError> {
         augment::augment(self, student, request, hear, caller)
+    }
+
+    fn serve(
+        &self,
+        params: &ServeParams,
+        pipes: Pipes,
+        started: &mut dyn FnMut(&[Address]),
+        caller: Caller<'_>,
+    ) -> Result<Served, PipelineError> {
+        super::serve(self, params, pipes, started, caller)
     }
 
     fn departures(

@@ -8,7 +8,7 @@ use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::{Answer, ChoiceRows, Questions},
+    scenario::{Answer, ChoiceRows, Questions, Scenario},
     simulation::{JobEnd, Outcome, Simulated, Simulation, TaskRun},
 };
 use std::{convert::Infallible, error::Error};
@@ -157,7 +157,7 @@ pub(super) fn try_episode<S: Simulated, E>(
 
 /// Collects the choices of episodes, level by level, until they are flushed.
 #[derive(Clone, Debug)]
-pub struct ChoiceLog<S: Simulated> {
+pub struct ChoiceLog<S: Scenario> {
     abstains: bool,
     questions: S::Questions,
     /// Places of the candidates that lead to the choice at hand.
@@ -169,7 +169,7 @@ pub struct ChoiceLog<S: Simulated> {
     next_id: Vec<u64>,
 }
 
-impl<S: Simulated> ChoiceLog<S> {
+impl<S: Scenario> ChoiceLog<S> {
     /// An empty log for a policy that may or may not abstain.
     #[must_use]
     pub fn new(abstains: bool) -> Self {
@@ -237,6 +237,12 @@ impl<S: Simulated> ChoiceLog<S> {
             }
         }
         self.rows[level] = rows;
+    }
+
+    /// Rows of all levels.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.tables.iter().map(LevelTable::rows).sum()
     }
 
     /// Hands over the choices of each level that has at least so many rows, with the level's number, and forgets them.

@@ -160,7 +160,7 @@ pub(super) fn record_driven<S: Simulated>(
         ..Manifest::new((S::INFO.feature_set)().clone(), driving.source.clone(), policy, workload)
     };
     let planned = request.parts();
-    let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned }, request.force)?;
+    let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned, open_ended: false }, request.force)?;
     let failed = AtomicBool::new(false);
     let results: Vec<Result<(), RecordError>> = writer
         .missing_parts(request.shard)

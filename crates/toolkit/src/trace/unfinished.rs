@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     error::{Problem, Problems, TraceError},
     manifest::{EPISODES, Manifest, PLAN, parse_json},
+    open_ended::finished,
     parts::{PartState, part_path},
     reader::read_episodes,
     writer::RecordPlan,
@@ -17,7 +18,7 @@ use super::{
 pub struct Unfinished {
     /// The manifest to be, without tables.
     pub plan: Manifest,
-    /// Number of parts planned.
+    /// Number of parts planned; where nobody knows how many come, of those that are there.
     pub parts: u32,
     /// Numbers of the parts that are done and sound.
     pub done: Vec<u32>,
@@ -43,7 +44,10 @@ impl Unfinished {
     pub(super) fn read(dir: &Path) -> Result<Self, TraceError> {
         let path = dir.join(PLAN);
         let bytes = fs::read(&path).map_err(TraceError::io(&path, "read"))?;
-        let RecordPlan { manifest: plan, parts } = parse_json(&path, &bytes)?;
+        let RecordPlan { manifest: plan, mut parts, open_ended } = parse_json(&path, &bytes)?;
+        if open_ended {
+            parts = finished(dir, &plan).len() as u32;
+        }
         let (mut done, mut missing, mut damaged, mut tables) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for part in 0..parts {
             match PartState::of(dir, &plan, part) {

@@ -38,6 +38,9 @@ pub struct RecordPlan {
     /// Number of parts. Which episodes form a part is the caller's choice and must not depend on the number of threads.
     #[serde(deserialize_with = "number_of_parts")]
     pub parts: u32,
+    /// Whether fewer will do: nobody knows yet how many come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open_ended: bool,
 }
 
 /// Writes one trace. Parts may be written in any order and from several threads.
@@ -104,7 +107,7 @@ impl TraceWriter {
         if let Some(difference) = difference("", &theirs, &to_value(&self.plan)) {
             return Err(self.differs(difference));
         }
-        if self.dir.join(MANIFEST).exists() {
+        if !self.plan.open_ended && self.dir.join(MANIFEST).exists() {
             let (manifest, _) = read_manifest(&self.dir)?;
             let bare = Manifest { tables: Vec::new(), ..manifest.clone() };
             if let Some(difference) = difference("", &to_value(&bare), &to_value(&self.plan.manifest)) {

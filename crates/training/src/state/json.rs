@@ -1,9 +1,12 @@
 //! The cluster state as JSON.
 
 use super::{ClusterState, Decision, StateError, Task, View};
-use crate::cluster::{RawType, Speed, TrainingCluster, job_types, own_types};
+use crate::cluster::{RawType, Speed, TrainingCluster, check_sizes, job_types, own_types};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::sync::Arc;
+
+/// Most speeds of a cluster, by type and counts: those of the eight types at the largest maxima.
+const MOST_SPEEDS: usize = 8 * 258 * 258;
 
 /// What a file or a message holds; `docs/cluster-state.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
@@ -43,9 +46,9 @@ enum RawSpeed {
     Table(Vec<Vec<Vec<f64>>>),
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawJob {
+pub(super) struct RawJob {
     id: u32,
     #[serde(rename = "type")]
     job_type: String,
@@ -94,6 +97,16 @@ impl RawCluster {
     fn read(self) -> Result<TrainingCluster, String> {
         let types = self.types.map_or_else(|| Ok(job_types()), own_types)?;
         let limits = [self.max_workers, self.max_servers];
+        check_sizes(self.nodes, self.node_slots, limits, self.slot_s)?;
+        let speeds = limits.iter().fold(types.len(), |n, &most| n * (most as usize + 2));
+        if speeds > MOST_SPEEDS {
+            return Err(format!(
+                "{} types with up to {} workers and {} parameter servers have {speeds} speeds; at most {MOST_SPEEDS} are allowed",
+                types.len(),
+                limits[0],
+                limits[1]
+            ));
+        }
         let speed = match &self.speed {
             RawSpeed::Formula => Speed::formula(&types, self.slot_s, limits, 0.0),
             RawSpeed::Analytic => Speed::analytic(&types, self.slot_s, limits, self.nodes),
@@ -142,10 +155,7 @@ impl TryFrom<RawState> for ClusterState {
     fn try_from(raw: RawState) -> Result<Self, StateError> {
         let cluster = raw.cluster.read().map_err(|problem| StateError::new("cluster", problem))?;
         let mut state = Self::new(cluster)?;
-        for job in &raw.jobs {
-            state.add_job(job.id, &job.job_type, job.arrival_slot, job.epochs)?;
-            state.set_progress(job.id, job.progress)?;
-        }
+        raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
         state.gone = raw.jobs_gone;
         state.open_slot(raw.slot)?;
         for (place, &RawTask { job, task, node }) in raw.tasks.iter().enumerate() {
@@ -158,6 +168,13 @@ impl TryFrom<RawState> for ClusterState {
         }
         state.open = raw.open;
         Ok(state)
+    }
+}
+
+impl ClusterState {
+    pub(super) fn read_job(&mut self, job: &RawJob) -> Result<(), StateError> {
+        self.add_job(job.id, &job.job_type, job.arrival_slot, job.epochs)?;
+        self.set_progress(job.id, job.progress)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The cluster as far as a scheduler may know it: the simulator keeps a state of it, anyone can make one, and both lend views.
 
 mod build;
+mod change;
 mod json;
 mod nodes;
 mod view;
 
 pub use build::StateError;
+pub use change::Change;
 pub use view::{Decision, DecisionError, JobView, Placement, Task, View};
 
 use crate::cluster::{JobType, NodeShare, TrainingCluster};
@@ -132,6 +134,12 @@ impl ClusterState {
     #[must_use]
     pub fn placements(&self) -> &[Placement] {
         &self.placements
+    }
+
+    /// Nodes, jobs and speeds that were worked out.
+    pub(crate) fn extent(&self) -> usize {
+        let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
     }
 
     /// Where an arrived job stands in `jobs`.

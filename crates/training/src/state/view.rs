@@ -6,10 +6,12 @@
 
 use super::{ClusterState, Job};
 use crate::cluster::{JobType, TrainingCluster};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a job may get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// A worker.
     Worker,
@@ -56,8 +58,9 @@ impl fmt::Display for Task {
     }
 }
 
-/// An answer to one question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// An answer to one question. As JSON it is `{"do": "add", "job": 5, "task": "both", "node": 0}` or `{"do": "close"}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Decision {
     /// Place nothing more in this slot.
     Close,
@@ -68,6 +71,7 @@ pub enum Decision {
         /// What to place.
         task: Task,
         /// The node; `None` for the head.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<u32>,
     },
 }

@@ -125,6 +125,26 @@ pub struct PathStep {
     pub value: f32,
 }
 
+impl PathStep {
+    /// The tests on the way of a row of a level's features.
+    #[must_use]
+    pub fn along(tree: &Tree, spec: &LevelSpec, row: &[f32]) -> Vec<Self> {
+        let nodes: Vec<usize> = tree.decision_path(row).collect();
+        let step = |pair: &[usize]| {
+            let column = tree.feature[pair[0]] as usize;
+            let left = tree.left[pair[0]] as usize == pair[1];
+            Self {
+                node: pair[0],
+                feature: spec.features[column].name.clone(),
+                operator: if left { Operator::AtMost } else { Operator::Above },
+                threshold: tree.threshold[pair[0]],
+                value: row[column],
+            }
+        };
+        nodes.windows(2).map(step).collect()
+    }
+}
+
 /// The nearest change that makes a candidate the student's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -296,19 +316,8 @@ impl<'a> ChoiceExplainer<'a> {
     fn path(&self, tree: &Tree, row: &[f32], rival: &[f32]) -> (Vec<PathStep>, Option<usize>) {
         let nodes: Vec<usize> = tree.decision_path(row).collect();
         let theirs: Vec<usize> = tree.decision_path(rival).collect();
-        let step = |pair: &[usize]| {
-            let column = tree.feature[pair[0]] as usize;
-            let left = tree.left[pair[0]] as usize == pair[1];
-            PathStep {
-                node: pair[0],
-                feature: self.spec.features[column].name.clone(),
-                operator: if left { Operator::AtMost } else { Operator::Above },
-                threshold: tree.threshold[pair[0]],
-                value: row[column],
-            }
-        };
         let parts = nodes.iter().zip(&theirs).position(|(a, b)| a != b);
-        (nodes.windows(2).map(step).collect(), parts)
+        (PathStep::along(tree, self.spec, row), parts)
     }
 
     /// The guards that rule out candidates here, one after the other as they apply.

@@ -1,0 +1,342 @@
+//! Where clients come from: a pair of pipes, or sockets with a thread per client.
+
+#[cfg(unix)]
+use super::address::unix;
+use super::{
+    Address, AddressError, Service, Session, ShadowError,
+    lines::{Lines, Next},
+    turns::{Turns, Usage},
+};
+use crate::trace::Manifest;
+use sched_distill_core::scenario::Scenario;
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Write},
+    net::{Shutdown, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Answers that are collected while further lines are here already.
+const COLLECTED: usize = 64 << 10;
+/// How often somebody looks whether the server is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Nobody can listen there.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// What a shadow has noted cannot be written.
+    #[error(transparent)]
+    Shadow(#[from] ShadowError),
+    /// A thread cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+}
+
+/// What a server has done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Served {
+    /// Clients that were let in.
+    pub clients: u64,
+    /// Clients that were turned away, since there were too many.
+    pub turned_away: u64,
+    /// Lines that came.
+    pub lines: u64,
+    /// The trace of a shadow; `None` if nothing was noted.
+    pub log: Option<Manifest>,
+}
+
+/// A server that clients can come to.
+pub struct Server<S: Scenario> {
+    shared: Arc<Shared<S>>,
+    addresses: Vec<Address>,
+    #[cfg(unix)]
+    _files: Vec<unix::SocketFile>,
+}
+
+struct Shared<S: Scenario> {
+    service: Arc<Service<S>>,
+    turns: Turns,
+    /// What each client takes up of [`super::Limits::clients`].
+    slots: usize,
+    room: Mutex<Room>,
+    left: Condvar,
+    ending: AtomicBool,
+    clients: AtomicU64,
+    turned_away: AtomicU64,
+    lines: AtomicU64,
+}
+
+/// The clients that are there.
+#[derive(Default)]
+struct Room {
+    next: u64,
+    /// Their streams, by which their threads are told to end.
+    here: BTreeMap<u64, Box<dyn Wire>>,
+}
+
+/// A stream to a client.
+trait Wire: Read + Write + Send {
+    fn another(&self) -> io::Result<Box<dyn Wire>>;
+    fn limit(&self, patience: Duration) -> io::Result<()>;
+    fn hang_up(&self, how: Shutdown);
+}
+
+macro_rules! wire {
+    ($stream:ty, $prepare:expr) => {
+        impl Wire for $stream {
+            fn another(&self) -> io::Result<Box<dyn Wire>> {
+                Ok(Box::new(self.try_clone()?))
+            }
+
+            fn limit(&self, patience: Duration) -> io::Result<()> {
+                let prepare: fn(&$stream) -> io::Result<()> = $prepare;
+                prepare(self)?;
+                self.set_read_timeout(Some(patience))?;
+                self.set_write_timeout(Some(patience))
+            }
+
+            fn hang_up(&self, how: Shutdown) {
+                // Who is gone already needs no word.
+                let _ = self.shutdown(how);
+            }
+        }
+    };
+}
+
+wire!(TcpStream, |stream| stream.set_nodelay(true));
+#[cfg(unix)]
+wire!(std::os::unix::net::UnixStream, |_| Ok(()));
+
+impl<S: Scenario> Server<S> {
+    /// Listens at the addresses; `remote` allows those that other machines reach. Each copy of the policy starts so many
+    /// `processes`.
+    ///
+    /// # Errors
+    ///
+    /// An address where nobody can listen.
+    pub fn listen(
+        service: Service<S>,
+        processes: usize,
+        addresses: &[Address],
+        remote: bool,
+    ) -> Result<Self, ServeError> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        // Who waits for a process keeps no processor busy.
+        let places = if processes > 0 { service.limits.clients } else { cores };
+        let shared = Arc::new(Shared {
+            service: Arc::new(service),
+            turns: Turns::new(places),
+            slots: 1 + processes,
+            room: Mutex::default(),
+            left: Condvar::new(),
+            ending: AtomicBool::new(false),
+            clients: AtomicU64::new(0),
+            turned_away: AtomicU64::new(0),
+            lines: AtomicU64::new(0),
+        });
+        let mut server = Self {
+            shared,
+            addresses: Vec::new(),
+            #[cfg(unix)]
+            _files: Vec::new(),
+        };
+        for address in addresses {
+            server.open(address, remote)?;
+        }
+        Ok(server)
+    }
+
+    fn open(&mut self, address: &Address, remote: bool) -> Result<(), ServeError> {
+        let shared = Arc::clone(&self.shared);
+        match address {
+            Address::Tcp(host) => {
+                let listener = address.listen_tcp(host, remote)?;
+                let bound = listener.local_addr().map_err(address.io())?;
+                self.addresses.push(Address::Tcp(bound.to_string()));
+                spawn("accepts TCP", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let (listener, file) = unix::listen(address, path)?;
+                self._files.push(file);
+                self.addresses.push(address.clone());
+                spawn("accepts Unix", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))
+            }
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(AddressError::Form(address.to_string()).into()),
+        }
+    }
+
+    /// Where it listens; ports that were left open are filled in.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// Answers until `stop` is raised, then what has come until then, and ends; after `patience` also if answers are still open.
+    ///
+    /// # Errors
+    ///
+    /// If what a shadow has noted cannot be written.
+    pub fn run(self, stop: &AtomicBool, patience: Duration) -> Result<Served, ServeError> {
+        while !stop.load(Ordering::Relaxed) {
+            thread::sleep(LOOK);
+        }
+        self.shared.ending.store(true, Ordering::SeqCst);
+        let end = Instant::now() + patience;
+        let mut room = self.shared.room();
+        // What was sent before is still read.
+        room.here.values().for_each(|wire| wire.hang_up(Shutdown::Read));
+        while !room.here.is_empty() && Instant::now() < end {
+            room = self.shared.left.wait_timeout(room, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(room);
+        self.shared.served()
+    }
+
+    /// Answers the lines of one reader until it ends.
+    ///
+    /// # Errors
+    ///
+    /// If what a shadow has noted cannot be written.
+    pub fn run_piped(self, input: impl Read, output: impl Write) -> Result<Served, ServeError> {
+        self.shared.clients.fetch_add(1, Ordering::Relaxed);
+        self.shared.converse(input, output);
+        self.shared.served()
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), ServeError> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).map(|_| ()).map_err(ServeError::Thread)
+}
+
+impl<S: Scenario> Shared<S> {
+    fn room(&self) -> MutexGuard<'_, Room> {
+        // Entries come and go by single calls.
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn served(&self) -> Result<Served, ServeError> {
+        let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
+        Ok(Served {
+            clients: count(&self.clients),
+            turned_away: count(&self.turned_away),
+            lines: count(&self.lines),
+            log: match &self.service.shadow {
+                Some(log) => log.finish()?,
+                None => None,
+            },
+        })
+    }
+
+    /// Lets clients in, each with a thread of its own.
+    fn accept<W: Wire + 'static>(self: Arc<Self>, next: impl Fn() -> io::Result<W>) {
+        loop {
+            let came = next();
+            if self.ending.load(Ordering::SeqCst) {
+                return;
+            }
+            match came {
+                Ok(wire) => self.let_in(wire),
+                // Too many open files, or a client that was gone before it was let in.
+                Err(_) => thread::sleep(LOOK),
+            }
+        }
+    }
+
+    fn let_in<W: Wire + 'static>(self: &Arc<Self>, mut wire: W) {
+        let limits = self.service.limits;
+        let mut room = self.room();
+        if (room.here.len() + 1) * self.slots > limits.clients.max(self.slots) {
+            drop(room);
+            self.turned_away.fetch_add(1, Ordering::Relaxed);
+            let line = format!(
+                "{{\"type\":\"error\",\"error\":\"too many clients: {} are let in at a time (--max-clients)\"}}\n",
+                limits.clients.max(self.slots) / self.slots
+            );
+            // Who does not read this goes without it.
+            let _ = wire.limit(LOOK).and_then(|()| wire.write_all(line.as_bytes()));
+            return;
+        }
+        let (Ok(()), Ok(reader), Ok(handle)) = (wire.limit(limits.patience), wire.another(), wire.another()) else {
+            return;
+        };
+        let id = room.next;
+        room.next += 1;
+        room.here.insert(id, handle);
+        drop(room);
+        self.clients.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(self);
+        let started = spawn("answers", move || {
+            let gone = Gone { shared: &shared, id };
+            shared.converse(reader, wire);
+            drop(gone);
+        });
+        if started.is_err() {
+            self.room().here.remove(&id);
+        }
+    }
+
+    /// Answers one client until it is gone.
+    fn converse(&self, reader: impl Read, mut writer: impl Write) {
+        let limits = self.service.limits;
+        let mut lines = Lines::new(reader, limits.line);
+        let mut session = Session::new(&self.service);
+        let (mut usage, mut out) = (Usage::new(), Vec::new());
+        loop {
+            let mut stalled = false;
+            match lines.next() {
+                Ok(Next::Line(line)) => self.turns.take(&mut usage, || session.line(line, &mut out)),
+                Ok(Next::TooLong(bytes)) => {
+                    let problem =
+                        format!("the line has {bytes} bytes, at most {} are allowed (--max-line)", limits.line);
+                    session.refuse(None, &problem, &mut out);
+                }
+                Ok(Next::Stalled) => {
+                    let problem =
+                        format!("the rest of the line did not come within {} s", limits.patience.as_secs_f64());
+                    session.refuse(None, &problem, &mut out);
+                    stalled = true;
+                }
+                Ok(Next::End) | Err(_) => break,
+            }
+            self.lines.fetch_add(1, Ordering::Relaxed);
+            if !out.is_empty() && (stalled || out.len() >= COLLECTED || !lines.is_ready()) {
+                if writer.write_all(&out).and_then(|()| writer.flush()).is_err() {
+                    break;
+                }
+                out.clear();
+                out.shrink_to(COLLECTED);
+            }
+            if stalled {
+                break;
+            }
+        }
+        // Nobody is there to be told; the log keeps what it could not write for the next time.
+        let _ = session.end();
+    }
+}
+
+/// Takes a client out of the room, also by a panic.
+struct Gone<'a, S: Scenario> {
+    shared: &'a Shared<S>,
+    id: u64,
+}
+
+impl<S: Scenario> Drop for Gone<'_, S> {
+    fn drop(&mut self) {
+        if let Some(wire) = self.shared.room().here.remove(&self.id) {
+            wire.hang_up(Shutdown::Both);
+        }
+        self.shared.left.notify_all();
+    }
+}

@@ -1,0 +1,310 @@
+//! One client's conversation: a line in, at most a line out. Nothing here reads or writes anything.
+
+use super::{
+    Limits,
+    protocol::{Answered, Kind, Noted, Ready, Refused, Request, SERVE_PROTOCOL, cut, id_of, write},
+    reason::{LevelScores, Scorers, Teller},
+    shadow::{Episode, ShadowLog},
+};
+use crate::trace::Source;
+use sched_distill_core::{
+    policy::Policy,
+    scenario::{Scenario, State},
+};
+use std::{error::Error, sync::Arc};
+
+/// Decisions of a round × the extent of its state: what one line may ask for.
+const MOST_WORK: usize = 1 << 25;
+
+/// What all clients are answered by.
+pub struct Service<S: Scenario> {
+    /// The policy, with the hashes of its files.
+    pub source: Source,
+    /// It. Every client has a copy of its own.
+    pub policy: Box<dyn Policy<S>>,
+    /// The levels of a student, which can say why.
+    pub scorers: Option<Arc<Scorers>>,
+    /// Seed of the episodes of clients that name none.
+    pub seed: u64,
+    /// What lines may be.
+    pub limits: Limits,
+    /// Where a shadow notes what was done; `None` if the policy answers.
+    pub shadow: Option<ShadowLog>,
+}
+
+/// A client's conversation.
+pub struct Session<S: Scenario> {
+    service: Arc<Service<S>>,
+    policy: Box<dyn Policy<S>>,
+    /// Seed of the running episode.
+    seed: u64,
+    /// The cluster as it was told last, with the answers carried out.
+    state: Option<S::State>,
+    probabilities: S::Probabilities,
+    teller: Teller<S>,
+    episode: Option<Episode<S>>,
+    /// Whether a line has been answered.
+    begun: bool,
+    decisions: Vec<S::Decision>,
+    levels: Vec<Vec<LevelScores>>,
+}
+
+type Line<S> = Request<<S as Scenario>::State, <<S as Scenario>::State as State<S>>::Change, <S as Scenario>::Decision>;
+type Problem = Box<dyn Error + Send + Sync>;
+
+impl<S: Scenario> Session<S> {
+    /// The beginning of an episode.
+    #[must_use]
+    pub fn new(service: &Arc<Service<S>>) -> Self {
+        let mut policy = service.policy.fresh();
+        policy.reset(service.seed);
+        Self {
+            policy,
+            seed: service.seed,
+            state: None,
+            probabilities: S::Probabilities::default(),
+            teller: Teller::new(service.scorers.clone(), service.policy.abstains()),
+            episode: service.shadow.as_ref().map(|_| Episode::new()),
+            begun: false,
+            decisions: Vec::new(),
+            levels: Vec::new(),
+            service: Arc::clone(service),
+        }
+    }
+
+    /// Takes in a line and appends the answer to it, if it has one.
+    pub fn line(&mut self, line: &[u8], out: &mut Vec<u8>) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let read = serde_json::from_slice::<Line<S>>(line);
+        let known = read.as_ref().ok().map(|request| request.id);
+        let before = out.len();
+        let answered = read.map_err(|e| e.to_string().into()).and_then(|request| self.request(request, out));
+        if let Err(problem) = answered {
+            out.truncate(before);
+            self.refuse(known.unwrap_or_else(|| id_of(line)), &causes(&*problem), out);
+        }
+        self.begun = true;
+    }
+
+    /// Appends what is wrong.
+    pub(super) fn refuse(&self, id: Option<u64>, error: &str, out: &mut Vec<u8>) {
+        write(&Refused { id, error: &cut(error) }, out);
+    }
+
+    /// The client is gone.
+    ///
+    /// # Errors
+    ///
+    /// If what a shadow has noted cannot be written.
+    pub fn end(&mut self) -> Result<(), Problem> {
+        self.end_episode()
+    }
+
+    fn end_episode(&mut self) -> Result<(), Problem> {
+        if let (Some(log), Some(episode)) = (&self.service.shadow, &mut self.episode) {
+            log.add(episode.take(self.seed))?;
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, request: Line<S>, out: &mut Vec<u8>) -> Result<(), Problem> {
+        match request.kind {
+            Kind::Hello => self.hello(&request, out),
+            Kind::Reset => {
+                only(&request, &["seed"])?;
+                self.begin(request.seed.ok_or("`reset` has no `seed`")?)
+            }
+            Kind::Question => self.question(request, out),
+        }
+    }
+
+    fn hello(&mut self, request: &Line<S>, out: &mut Vec<u8>) -> Result<(), Problem> {
+        only(request, &["protocol", "seed"])?;
+        if self.begun {
+            return Err("`hello` is the first line or none; `reset` begins the next episode".into());
+        }
+        match request.protocol {
+            Some(SERVE_PROTOCOL) => {}
+            Some(other) => {
+                return Err(format!("the client speaks protocol {other}, this server {SERVE_PROTOCOL}").into());
+            }
+            None => return Err(format!("`hello` has no `protocol`; this server speaks {SERVE_PROTOCOL}").into()),
+        }
+        self.begin(request.seed.unwrap_or(self.service.seed))?;
+        let Service { source, shadow, .. } = &*self.service;
+        let features = (S::INFO.feature_set)().hash();
+        write(
+            &Ready {
+                protocol: SERVE_PROTOCOL,
+                version: env!("CARGO_PKG_VERSION"),
+                scenario: S::INFO.name,
+                policy: &source.id,
+                files: &source.files,
+                features: &features,
+                shadow: shadow.is_some(),
+            },
+            out,
+        );
+        Ok(())
+    }
+
+    fn begin(&mut self, seed: u64) -> Result<(), Problem> {
+        self.end_episode()?;
+        self.policy.reset(seed);
+        self.seed = seed;
+        self.state = None;
+        Ok(())
+    }
+
+    fn question(&mut self, request: Line<S>, out: &mut Vec<u8>) -> Result<(), Problem> {
+        if request.protocol.is_some() || request.seed.is_some() {
+            return Err("`protocol` and `seed` belong to `hello`, and `seed` to `reset`".into());
+        }
+        // Whatever goes wrong from here on, what was told before is not known any more.
+        let mut state = match (request.state, request.change, self.state.take()) {
+            (Some(state), None, _) => state,
+            (None, Some(change), Some(mut state)) => {
+                state.change(change)?;
+                state
+            }
+            (None, Some(_), None) => {
+                return Err(
+                    "`change` without a state to change: tell the whole `state` first, and after an error again".into(),
+                );
+            }
+            (Some(_), Some(_), _) => return Err("either `state` or `change`, not both".into()),
+            (None, None, _) => return Err("there is no `state` and no `change`".into()),
+        };
+        let extent = state.extent();
+        if extent > self.service.limits.extent {
+            let problem = format!(
+                "`state` is too large: an extent of {extent}, at most {} is allowed (--max-extent)",
+                self.service.limits.extent
+            );
+            return Err(problem.into());
+        }
+        match (&self.service.shadow, request.did) {
+            (None, Some(_)) => return Err("`did` is for a shadow (`serve --shadow`); this server answers".into()),
+            (None, None) => {
+                let most = request.most.map_or(usize::MAX, |most| most as usize);
+                self.decide(&mut state, most, request.scores.unwrap_or(true), request.why.unwrap_or(false))?;
+                let levels = (!self.levels.is_empty()).then_some(&*self.levels);
+                write(&Answered { id: request.id, decisions: &self.decisions, levels }, out);
+            }
+            (Some(_), None) => {
+                return Err("a shadow is told what was done: `did` has the decisions of this round, in order".into());
+            }
+            (Some(_), Some(did)) => {
+                if request.most.is_some() || request.scores.is_some() || request.why.is_some() {
+                    return Err("`most`, `scores` and `why` are for a server that answers; this one is a shadow".into());
+                }
+                self.note(&mut state, &did)?;
+                write(&Noted { id: request.id }, out);
+            }
+        }
+        self.state = Some(state);
+        Ok(())
+    }
+
+    /// Answers the question and those that follow in its round.
+    fn decide(&mut self, state: &mut S::State, most: usize, scores: bool, why: bool) -> Result<(), Problem> {
+        if why && self.service.scorers.is_none() {
+            return Err(format!("`why`: only a student can say; this is {}", self.service.source.id).into());
+        }
+        self.decisions.clear();
+        self.levels.clear();
+        let allowed = MOST_WORK / state.extent().max(1);
+        while self.decisions.len() < most {
+            let Some(seen) = state.view() else { break };
+            if self.decisions.len() == allowed {
+                let problem = format!("the round has more than {allowed} decisions; ask for fewer at a time (`most`)");
+                return Err(problem.into());
+            }
+            S::clear(&mut self.probabilities);
+            let decided = self.policy.decide(&seen, &mut self.probabilities);
+            let decision = decided.map_err(|e| self.replace(e.into()))?;
+            if scores || why {
+                self.levels.push(self.teller.levels(&seen, decision, &self.probabilities, why));
+            }
+            let carried_out = state.answer(decision).map_err(|e| format!("the policy's decision is illegal: {e}"))?;
+            self.decisions.push(carried_out);
+        }
+        Ok(())
+    }
+
+    /// Notes what was done in a round, beside what the policy would have done at each question of it.
+    fn note(&mut self, state: &mut S::State, did: &[S::Decision]) -> Result<(), Problem> {
+        let Some(episode) = &mut self.episode else { return Ok(()) };
+        let allowed = MOST_WORK / state.extent().max(1);
+        if did.len() > allowed {
+            return Err(format!("`did` has {} decisions, at most {allowed} are allowed at this size", did.len()).into());
+        }
+        for (place, &decision) in did.iter().enumerate() {
+            let mut next = state.clone();
+            let wrong = |e: &dyn std::fmt::Display| format!("did[{place}]: {e}");
+            next.answer(decision).map_err(|e| wrong(&e))?;
+            let Some(seen) = state.view() else { break };
+            let p = &mut self.probabilities;
+            S::clear(p);
+            let labelled = self.policy.decide(&seen, p).and_then(|label| {
+                if S::is_silent(p) {
+                    S::certain(&seen, label, decision, p);
+                } else if decision != label {
+                    self.policy.given(&seen, decision, p)?;
+                }
+                Ok(())
+            });
+            if let Err(error) = labelled {
+                return Err(self.replace(error.into()));
+            }
+            episode.push(&seen, decision, &self.probabilities);
+            *state = next;
+        }
+        match episode.is_long() {
+            true => self.end_episode(),
+            false => Ok(()),
+        }
+    }
+
+    /// A copy instead of a policy that has failed; the episode goes on with what the new one knows.
+    fn replace(&mut self, problem: Problem) -> Problem {
+        self.policy = self.service.policy.fresh();
+        self.policy.reset(self.seed);
+        problem
+    }
+}
+
+/// Whether a line has these fields at most, besides its type.
+fn only<St, C, D>(request: &Request<St, C, D>, allowed: &[&str]) -> Result<(), Problem> {
+    let found = [
+        ("protocol", request.protocol.is_some()),
+        ("seed", request.seed.is_some()),
+        ("id", request.id.is_some()),
+        ("state", request.state.is_some()),
+        ("change", request.change.is_some()),
+        ("most", request.most.is_some()),
+        ("scores", request.scores.is_some()),
+        ("why", request.why.is_some()),
+        ("did", request.did.is_some()),
+    ];
+    match found.iter().find(|(name, there)| *there && !allowed.contains(name)) {
+        Some((name, _)) => Err(format!("`{name}` does not belong here; allowed are {}", allowed.join(", ")).into()),
+        None => Ok(()),
+    }
+}
+
+/// A problem with its causes, without repeating what a cause already says.
+fn causes(problem: &(dyn Error + 'static)) -> String {
+    let mut words = problem.to_string();
+    let mut next = problem.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !words.contains(&text) {
+            words = format!("{words}: {text}");
+        }
+        next = cause.source();
+    }
+    words
+}

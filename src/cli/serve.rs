@@ -1,0 +1,148 @@
+//! `distill serve`: a policy that answers cluster states, over a pipe or a socket.
+
+use super::{Common, Verdict, interrupt, interrupt::STOP, output::Output, parts::count, progress::Watched};
+use crate::{
+    pipeline::ServeParams,
+    serve::{Address, Limits},
+};
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+    sync::atomic::Ordering,
+    time::Duration,
+};
+
+/// Answer cluster states: JSON lines over standard input, a Unix socket or TCP
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill serve student:student.json < questions.jsonl            one client, over pipes\n  \
+distill serve student:student.json --listen unix:/run/user/1000/distill.sock\n  \
+distill serve decima --listen tcp:127.0.0.1:7400 --max-clients 8\n  \
+distill serve student:student.json --listen unix:d.sock --shadow log     note what the present scheduler does\n\n\
+A question is {\"id\": 1, \"state\": {...}}, an answer {\"type\": \"answer\", \"id\": 1, \"decisions\": [...]}: docs/serve.md. \
+Without --scenario the state is one of `dag`. SIGTERM and Ctrl-C end it once what has come is answered."
+)]
+pub(super) struct ServeArgs {
+    /// Policy that answers (see `distill list policies`)
+    policy: String,
+    /// Where clients come from, repeatable: unix:PATH or tcp:HOST:PORT [default: standard input and output]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<Address>,
+    /// Listen at TCP addresses that other machines can reach; anybody there is answered
+    #[arg(long)]
+    allow_remote: bool,
+    /// Most clients at a time; a process that the policy starts for a client counts as one more
+    #[arg(long, default_value_t = Limits::default().clients, value_name = "N", value_parser = at_least_one)]
+    max_clients: usize,
+    /// Longest line, bytes
+    #[arg(long, default_value_t = Limits::default().line, value_name = "N", value_parser = at_least_one)]
+    max_line: usize,
+    /// Largest state: about how many stages, nodes, jobs and executors on offer it may have
+    #[arg(long, default_value_t = Limits::default().extent, value_name = "N", value_parser = at_least_one)]
+    max_extent: usize,
+    /// Answer nothing, and note in this trace what clients say was done (read it with `distill shadow`)
+    #[arg(long, value_name = "DIR")]
+    shadow: Option<PathBuf>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..) => Ok(n),
+        _ => Err("expected a whole number of at least 1".to_owned()),
+    }
+}
+
+/// How long it may take to answer what has come once the server is to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let scenario = common.scenario_of_policy(&args.policy)?;
+    interrupt::be_patient(PATIENCE + Duration::from_secs(10));
+    let limits =
+        Limits { line: args.max_line, extent: args.max_extent, clients: args.max_clients, ..Limits::default() };
+    let params = ServeParams {
+        policy: args.policy.clone(),
+        seed: common.seed,
+        listen: args.listen.clone(),
+        remote: args.allow_remote,
+        limits,
+        shadow: args.shadow.clone(),
+        patience: PATIENCE,
+    };
+    let notes = output.notes();
+    let watched = Watched::new(output);
+    let mut said = Ok(());
+    let mut started = |addresses: &[Address]| {
+        let listening: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        if listening.is_empty() {
+            return;
+        }
+        said = output.text(format!("listening on {}", listening.join(", ")));
+        if said.is_ok() {
+            said = output.json("listening", &json!({"addresses": listening}));
+        }
+    };
+    let pipes = (Box::new(UntilStopped) as _, Box::new(io::stdout()) as _);
+    let served = scenario.serve(&params, pipes, &mut started, watched.caller())?;
+    said?;
+    let turned_away = match served.turned_away {
+        0 => String::new(),
+        n => format!(", {n} more turned away"),
+    };
+    notes.note(format!(
+        "{}{turned_away}, {}",
+        count(served.clients as usize, "client"),
+        count(served.lines as usize, "line")
+    ));
+    if let Some(dir) = &args.shadow {
+        match &served.log {
+            Some(log) => notes.note(format!(
+                "{} noted in {}; next: distill shadow {} --trace TRAINING_TRACE",
+                count(log.episodes as usize, "episode"),
+                dir.display(),
+                dir.display()
+            )),
+            None => notes.note("nothing was noted"),
+        }
+    }
+    Ok(Verdict::Done)
+}
+
+/// Standard input, which ends when the program is to end and nothing more has come.
+struct UntilStopped;
+
+impl Read for UntilStopped {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let stopped = STOP.load(Ordering::Relaxed);
+            match has_come(if stopped { 0 } else { 20 })? {
+                true => return io::stdin().read(out),
+                false if stopped => return Ok(0),
+                false => {}
+            }
+        }
+    }
+}
+
+/// Whether there is something to read, or its end, within so many milliseconds.
+#[cfg(unix)]
+fn has_come(ms: i32) -> io::Result<bool> {
+    let mut input = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry, which the call fills.
+    match unsafe { libc::poll(&raw mut input, 1, ms) } {
+        -1 => match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+            e => Err(e),
+        },
+        found => Ok(found > 0),
+    }
+}
+
+/// A reader that waits cannot be woken here: the program ends with the next line.
+#[cfg(not(unix))]
+fn has_come(_ms: i32) -> io::Result<bool> {
+    Ok(true)
+}

@@ -1,0 +1,149 @@
+//! `distill shadow`: what a policy would have done beside a present scheduler, and whether the cluster is the one it was made for.
+
+use super::{
+    Common, Verdict,
+    disagreement::print_regions,
+    output::Output,
+    parts::count,
+    progress::Watched,
+    table::{Table, interval},
+};
+use crate::{
+    evaluator::{Drift, FEW_EPISODES, Stability},
+    pipeline::{ShadowReport, shadow_report},
+    trace::{Trace, bring_up_to_date},
+};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Report a shadow's log: agreement with the present scheduler, and drift from the training trace
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  distill serve student:student.json --listen unix:d.sock --shadow log      while the present \
+scheduler decides\n  distill shadow log --trace runs/demo/traces/train                        at any time, also meanwhile\n  \
+distill shadow log --trace train --max-drift 0.25                        exit code 1 if a feature drifts further\n\n\
+Drift is the population stability index: below 0.1 stable, from 0.25 on large, and only what is beyond chance counts \
+(docs/serve.md)."
+)]
+pub(super) struct ShadowArgs {
+    /// The log
+    log: PathBuf,
+    /// Trace that the policy was fitted on
+    #[arg(long, value_name = "DIR")]
+    trace: Option<PathBuf>,
+    /// Gate: the largest index of a feature, where it is beyond chance
+    #[arg(long, value_name = "X", requires = "trace")]
+    max_drift: Option<f64>,
+    /// Most regions of choices that are shown per level; 0 for none
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    max_regions: usize,
+}
+
+/// Features that are shown at least.
+const SHOWN: usize = 10;
+
+pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    if let Some(most) = args.max_drift.filter(|most| !(most.is_finite() && *most >= 0.0)) {
+        bail!("--max-drift must be a number of at least 0, got {most}");
+    }
+    bring_up_to_date(&args.log)?;
+    let log = common.trace(&args.log)?;
+    let training = args.trace.as_ref().map(|path| common.trace(path)).transpose()?;
+    let watched = Watched::new(output);
+    let found = shadow_report(&log, training.as_ref(), args.max_regions, common.seed, watched.caller())?;
+    drop(watched);
+    let beyond = match (args.max_drift, &found.drift) {
+        (Some(most), Some(drift)) => drift.beyond(most).count(),
+        _ => 0,
+    };
+    let passed = beyond == 0;
+    output.json(
+        "shadow",
+        &json!({"log": args.log.display().to_string(), "policy": log.manifest.labeller, "report": found,
+            "max_drift": args.max_drift, "beyond": beyond, "passed": passed}),
+    )?;
+    print(&found, &log, output)?;
+    match (&found.drift, args.trace.as_ref()) {
+        (Some(drift), Some(path)) => print_drift(drift, &path.display().to_string(), output)?,
+        _ => output.text("\nno drift is measured without --trace, the trace that the policy was fitted on")?,
+    }
+    if let Some(most) = args.max_drift {
+        output.text(match beyond {
+            0 => format!("\npassed: no feature drifts beyond {most} and beyond chance"),
+            n => format!("\nFAILED: {} beyond {most} and beyond chance", drifts(n)),
+        })?;
+    }
+    Ok(if passed { Verdict::Done } else { Verdict::GateFailed })
+}
+
+fn drifts(features: usize) -> String {
+    format!("{} {}", count(features, "feature"), if features == 1 { "drifts" } else { "drift" })
+}
+
+fn print(found: &ShadowReport, log: &Trace, output: &mut Output) -> Result<()> {
+    let policy = &log.manifest.labeller.id;
+    let Some(decisions) = &found.decisions else { return output.text("the log has no decisions") };
+    output.text(format!(
+        "{} in {} of the log, beside {policy}:\nthe policy would have decided as the present scheduler did in {} of them",
+        count(decisions.decisions, "decision"),
+        count(log.manifest.episodes as usize, "episode"),
+        interval(&decisions.joint, 3)
+    ))?;
+    let mut table = Table::new(&["level", "kind", "choices", "the same candidate"]);
+    for row in &found.agreement {
+        table.row([row.level.clone(), row.kind.clone(), row.choices.to_string(), interval(&row.top1, 3)]);
+    }
+    output.text(format!("\n{table}"))?;
+    found.regions.iter().try_for_each(|level| print_regions(level, "the present scheduler", output))
+}
+
+fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()> {
+    let [of_training, now] = drift.episodes;
+    output.text(format!(
+        "\ndrift from {training}: {} of the log against {} of training",
+        count(now, "episode"),
+        count(of_training, "episode")
+    ))?;
+    if of_training < FEW_EPISODES {
+        output.text(format!(
+            "  what chance does is not known from fewer than {FEW_EPISODES} episodes of training: read the index with care"
+        ))?;
+    }
+    output.text(format!(
+        "  {:.1} % of the decisions have a candidate outside the range of training",
+        100.0 * drift.outside
+    ))?;
+    let moved = drift.features.iter().filter(|f| f.stability > Stability::Stable).count();
+    let mut table =
+        Table::new(&["feature", "index", "chance", "outside", "median then", "now", "unit", "drift"]).with_words(2);
+    for f in drift.features.iter().take(SHOWN.max(moved)) {
+        table.row([
+            format!("{}.{}", f.level, f.feature),
+            format!("{:.3}", f.psi),
+            f.chance.map_or_else(|| "-".to_owned(), |chance| format!("{chance:.3}")),
+            format!("{:.1} %", 100.0 * f.outside),
+            number(f.medians[0]),
+            number(f.medians[1]),
+            f.unit.clone(),
+            f.stability.name().to_owned(),
+        ]);
+    }
+    output.text(format!("\n{table}"))?;
+    let others = drift.features.len().saturating_sub(SHOWN.max(moved));
+    match (moved, others) {
+        (0, n) => output.text(format!("no feature drifts beyond chance; {n} more are stable")),
+        (m, n) => output.text(format!("{} beyond chance; {n} more are stable", drifts(m))),
+    }
+}
+
+/// Four digits, whatever the size.
+fn number(value: f32) -> String {
+    match value.abs() {
+        size if size >= 1e5 || (size > 0.0 && size < 1e-3) => format!("{value:.2e}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}

@@ -1,0 +1,144 @@
+//! The program itself: pipes, signals, messages, and the clients of `examples` in other languages.
+
+use super::{agreement, by_student, guarded};
+use crate::cli::{command, done};
+use sched_distill::{dag::Dag, model::Structure, registry::Registered, training::Training};
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// All questions of ten episodes over the program's pipes.
+fn over_pipes<S: Registered>(workload: &str, driver: &str, guard: &str) {
+    let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
+    let student = guarded::<S>(&*workload, driver, guard, Structure::Flat);
+    let dir = tempfile::tempdir().unwrap();
+    student.save(&dir.path().join("student.json")).unwrap();
+    let episodes = agreement::recorded(&*workload, driver, &by_student::<S>(&student));
+    let mut child = command(dir.path(), &[]);
+    let child = child.args(["-q", "serve", "student:student.json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let (mut write, read) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let lines: Vec<String> = episodes.iter().flat_map(agreement::lines).collect();
+    let writer = thread::spawn(move || lines.iter().for_each(|line| writeln!(write, "{line}").unwrap()));
+    let mut answers = BufReader::new(read).lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    for episode in &episodes {
+        agreement::compare(episode, answers.by_ref().take(episode.answers.len()));
+    }
+    assert!(answers.next().is_none());
+    writer.join().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn pipes_answer_dag_as_in_process() {
+    over_pipes::<Dag>("builtin,jobs=6,executors=5,rate=2e-4", "sjf-cp,temperature=0.3", "age > 60s first");
+}
+
+#[test]
+fn pipes_answer_training_as_in_process() {
+    over_pipes::<Training>("builtin,nodes=4,jobs=5,max=3", "optimus", "job: stay > 3 first");
+}
+
+/// The program at a socket, once it listens.
+fn listening(dir: &Path, more: &[&str]) -> Child {
+    let mut child = command(dir, &[]);
+    child.args(["serve", "srpt-fair", "--listen", "unix:d.sock", "--listen", "tcp:localhost:0"]).args(more);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("listening on unix:d.sock, tcp:127.0.0.1:"), "{line}");
+    child
+}
+
+fn end(mut child: Child) -> String {
+    // SAFETY: takes two numbers and keeps nothing.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let end = Instant::now() + Duration::from_secs(10);
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < end, "it does not end");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = listening(dir.path(), &[]);
+    let mut client = std::os::unix::net::UnixStream::connect(dir.path().join("d.sock")).unwrap();
+    client.write_all(b"{\"state\":{\"num_executors\":1,\"jobs\":[]}}\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(&client).read_line(&mut line).unwrap();
+    assert_eq!(line, "{\"type\":\"answer\",\"decisions\":[]}\n");
+    assert_eq!(end(child), "1 client, 1 line\n");
+    assert!(!dir.path().join("d.sock").exists());
+    // And where it waits for a line of a pipe.
+    let mut child = command(dir.path(), &[]);
+    let child = child.args(["serve", "fair"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(end(child), "1 client, 0 lines\n");
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, words) in [
+        (&["serve", "nobody"][..], "unknown policy `nobody`"),
+        (&["serve", "student:missing.json"], "missing.json"),
+        (&["serve", "fair", "--listen", "tcp:0.0.0.0:0"], "--allow-remote"),
+        (&["serve", "fair", "--listen", "unix:no/such/folder.sock"], "cannot listen"),
+        (&["serve", "fair", "--listen", "7400"], "is no address"),
+        (&["serve", "fair", "--max-clients", "0"], "at least 1"),
+    ] {
+        let output = command(dir.path(), &[]).args(args).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(words), "{args:?}: {said}");
+    }
+}
+
+/// Runs a client of `examples` against the program; skipped, with a word, where its language is not installed.
+fn client(interpreter: &str, file: &str) {
+    let known = Command::new(interpreter).arg("--version").output();
+    if known.is_err() {
+        assert!(std::env::var_os("CI").is_none() || interpreter != "python3", "python3 is missing");
+        eprintln!("skipped: {interpreter} is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let child = listening(dir.path(), &[]);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(file);
+    let output = Command::new(interpreter).arg(path).arg("d.sock").current_dir(dir.path()).output().unwrap();
+    let (said, wrong) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{said}{wrong}");
+    assert_eq!(
+        said,
+        "asked srpt-fair of dag\n6 executors for stage 0 of job 7\n3 executors for stage 1 of job 7\nnothing to decide\n"
+    );
+    end(child);
+}
+
+#[test]
+fn the_client_in_python_is_answered() {
+    client("python3", "serve_client.py");
+}
+
+#[test]
+fn the_client_in_java_is_answered() {
+    client("java", "ServeClient.java");
+}
+
+#[test]
+fn the_commands_of_the_documentation_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = done(dir.path(), &["serve", "--help"]);
+    assert!(help.contains("docs/serve.md") && help.contains("--listen"));
+}
