@@ -24,7 +24,7 @@ class Policy:
         self.cluster = {name: place for place, name in enumerate(columns["cluster"])}
 
     def reset(self, seed):
-        """An episode begins. What was learnt from earlier episodes must be forgotten here; this policy learns nothing."""
+        """An episode begins. What was learnt from earlier ones must be forgotten here; this policy learns nothing."""
 
     def scores(self, question):
         """By job a logit for a worker, a parameter server and one of each; and a logit for closing the slot."""

@@ -113,8 +113,8 @@ static CONTRACT: Contract = Contract {
             name: "amount_scores",
             shape: &[Size::Of(JOBS), Size::Between { name: "K", least: OFFERED, most: EXECUTORS }],
             layout: "a row per job, columns for 1, 2, ... K executors",
-            meaning: "by job, logits of 1, 2, ... K executors; K is any number from the executors on offer to the size of \
-                      the cluster",
+            meaning: "by job, logits of 1, 2, ... K executors; K is any number from the executors on offer to \
+                      the size of the cluster",
         },
     ],
     needed: "scores of stages that may be chosen, and of amounts within the room of their jobs,",

@@ -1,8 +1,9 @@
-//! Schedulers that a user already has: a process, an ONNX file, a TorchScript file, all behind one contract per scenario.
+//! Schedulers that a user already has: a process, an ONNX file, a TorchScript file, all behind one contract per
+//! scenario.
 //!
 //! A [`Network`] sees [`Inputs`] and answers with [`Scores`]; which there are, the scenario says of itself
-//! ([`Tabular::CONTRACT`]). [`ForeignPolicy`] makes a scheduler of it, as the scenario does of scores: of stages and amounts in
-//! `dag`, of tasks in `training`. `docs/foreign-policies.md` is the contract for those who write networks.
+//! ([`Tabular::CONTRACT`]). [`ForeignPolicy`] makes a scheduler of it, as the scenario does of scores: of stages and
+//! amounts in `dag`, of tasks in `training`. `docs/foreign-policies.md` is the contract for those who write networks.
 //!
 //! Whatever implements [`Network`] in Rust is a scheduler too:
 //!
@@ -69,8 +70,8 @@ use std::path::{Path, PathBuf};
 
 /// Something that scores questions of a scenario.
 ///
-/// The scores of a question must depend on nothing but the inputs, the episode's seed and, if it likes, the questions since
-/// [`Network::reset`]: `distill check-policy` tests that.
+/// The scores of a question must depend on nothing but the inputs, the episode's seed and, if it likes, the questions
+/// since [`Network::reset`]: `distill check-policy` tests that.
 pub trait Network: Send + Sync {
     /// What errors call it.
     fn name(&self) -> String;

@@ -21,8 +21,8 @@ const MAX_PLANS: usize = 512;
 
 /// A network in an ONNX file.
 ///
-/// The graph is planned once for all sizes. Where tract cannot do that, it is planned for each combination of sizes that comes
-/// along, which takes tens of milliseconds; the plans are kept.
+/// The graph is planned once for all sizes. Where tract cannot do that, it is planned for each combination of sizes
+/// that comes along, which takes tens of milliseconds; the plans are kept.
 pub struct OnnxNetwork(Arc<Model>);
 
 struct Model {
@@ -49,8 +49,8 @@ impl OnnxNetwork {
     ///
     /// # Errors
     ///
-    /// A file that is no ONNX model, one with inputs or outputs that the contract does not name, or with an operator that
-    /// tract does not know.
+    /// A file that is no ONNX model, one with inputs or outputs that the contract does not name, or with an operator
+    /// that tract does not know.
     pub fn load(path: &Path, contract: &'static Contract) -> Result<Self, ForeignError> {
         let network = name(path);
         let load = |problem| ForeignError::Load { network: network.clone(), problem };

@@ -8,8 +8,8 @@ use std::{
 };
 use tch::{CModule, Device, IValue, Kind, TchError, Tensor};
 
-/// A network in a TorchScript file. Its `forward` takes the inputs of the contract as tensors, in order, and returns a tuple
-/// of the outputs.
+/// A network in a TorchScript file. Its `forward` takes the inputs of the contract as tensors, in order, and returns a
+/// tuple of the outputs.
 pub struct TorchScriptNetwork {
     module: Arc<CModule>,
     path: PathBuf,

@@ -81,8 +81,8 @@ static CONTRACT: Contract = Contract {
             dtype: Dtype::Bool,
             shape: &[Size::Of(JOBS), Size::Fixed(TASKS)],
             columns: &[],
-            meaning: "whether the job may be given a worker, a parameter server, one of each: within its maxima and the \
-                      room of the head node",
+            meaning: "whether the job may be given a worker, a parameter server, one of each: within its maxima \
+                      and the room of the head node",
         },
         Input {
             name: "cluster",
@@ -219,5 +219,126 @@ impl Tables<Training> for TrainingTables {
             Some(&job) if !closes => Decision::Add { job, task: Task::ALL[action % TASKS], node: None },
             _ => Decision::Close,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::TrainingWorkload;
+    use sched_distill_core::{
+        contract::{ScoreError, Tensor},
+        simulation::Simulated,
+    };
+
+    fn read(tables: &mut TrainingTables, seen: &View<'_>, inputs: &mut Inputs) {
+        inputs.clear();
+        tables.read(seen, inputs);
+        assert!(inputs.are_whole());
+    }
+
+    fn start(spec: &str, seed: u64) -> <Training as Simulated>::Simulator {
+        let workload = TrainingWorkload::open(&spec.parse().unwrap()).unwrap();
+        Training::start(&workload, workload.jobs(seed), seed)
+    }
+
+    /// Scores that go by places alone, so that all tasks come along; closing is unlikely.
+    fn filled(inputs: &Inputs) -> Scores {
+        let mut scores = Scores::new(&CONTRACT);
+        let jobs = inputs.size("jobs");
+        let values =
+            mask(inputs).iter().enumerate().map(|(i, &on)| if on { (i % 7) as f32 } else { f32::NAN }).collect();
+        *scores.output("task_scores") = Tensor { values, shape: vec![jobs, TASKS] };
+        *scores.output("close_score") = Tensor { values: vec![-1.0], shape: vec![1] };
+        scores
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_view_and_the_mask_is_what_may_be_done() {
+        let (mut tables, mut inputs, mut asked) = (TrainingTables::default(), Inputs::new(&CONTRACT), 0);
+        for spec in ["builtin,nodes=4,jobs=10,max=3", "builtin,nodes=3,jobs=8,max=3,speed=analytic"] {
+            let (mut sim, mut picker) = (start(spec, 2), Picker::new(true, "test"));
+            picker.reset(1);
+            while let Some(seen) = sim.view() {
+                read(&mut tables, &seen, &mut inputs);
+                let live = seen.live_jobs();
+                assert_eq!(inputs.size("jobs"), live.len());
+                let rows = inputs.floats("jobs").chunks(JOB_COLUMNS.len()).zip(inputs.integers("job_type"));
+                for ((row, &kind), &id) in rows.zip(live) {
+                    let job = seen.job(id);
+                    assert_eq!(
+                        (row[0], row[3], row[4]),
+                        (job.stay() as f32, job.workers() as f32, job.servers() as f32)
+                    );
+                    assert_eq!((row[1], row[2]), (job.epochs() as f32, job.remaining_epochs() as f32));
+                    assert_eq!(kind, i64::from(job.kind()));
+                    assert_eq!([row[6], row[7]], job.request(Task::Worker).map(|slots| slots as f32));
+                    assert_eq!(
+                        row[10..],
+                        [
+                            job.speed(),
+                            job.speed_with(Task::Worker),
+                            job.speed_with(Task::Server),
+                            job.speed_with(Task::Both)
+                        ]
+                        .map(|speed| speed as f32)
+                    );
+                }
+                let cluster = inputs.floats("cluster");
+                assert_eq!([cluster[3], cluster[4]], seen.used().map(|slots| slots as f32));
+                assert_eq!((cluster[10], cluster[12]), (live.len() as f32, seen.slot() as f32));
+                // What the mask allows is what the simulator would carry out.
+                let all = live.iter().flat_map(|&job| Task::ALL.map(|task| Decision::Add { job, task, node: None }));
+                assert!(all.zip(mask(&inputs)).all(|(decision, &fits)| sim.check(decision).is_ok() == fits));
+                let scores = filled(&inputs);
+                assert_eq!(scores.check::<Training>(&tables, &inputs), Ok(()));
+                let mut p = Probabilities::default();
+                let decision = tables.decide(&seen, (&inputs, &scores), &mut picker, &mut p).unwrap();
+                assert_eq!(p.action.len(), 3 * live.len() + 1);
+                let ruled_out = p.action.iter().zip(mask(&inputs)).all(|(p, &fits)| fits == p.is_finite());
+                let sum: f64 = p.action.iter().map(|p| p.exp()).sum();
+                assert!(ruled_out && (sum - 1.0).abs() < 1e-9, "{:?}", p.action);
+                sim.step(decision).unwrap();
+                asked += 1;
+            }
+        }
+        assert!(asked > 200, "{asked}");
+    }
+
+    /// How long jobs really take, and what luck they will have, is no part of it.
+    #[test]
+    fn nothing_tells_the_future() {
+        let first = |spec: &str| {
+            let (sim, mut inputs) = (start(spec, 3), Inputs::new(&CONTRACT));
+            read(&mut TrainingTables::default(), &sim.view().unwrap(), &mut inputs);
+            inputs.values().to_vec()
+        };
+        assert_eq!(first("builtin,jobs=20"), first("builtin,jobs=20,epoch-error=0.9,speed-error=0.9"));
+        assert_ne!(first("builtin,jobs=20"), first("builtin,jobs=20,epochs=50"));
+    }
+
+    #[test]
+    fn wrong_shapes_and_missing_numbers_are_named() {
+        let (sim, mut tables, mut inputs) =
+            (start("builtin,jobs=9", 1), TrainingTables::default(), Inputs::new(&CONTRACT));
+        read(&mut tables, &sim.view().unwrap(), &mut inputs);
+        let jobs = inputs.size("jobs");
+        type Change<'a> = &'a dyn Fn(&mut Tensor, &mut Tensor);
+        for (change, words) in [
+            (
+                &(|t: &mut Tensor, _: &mut Tensor| t.shape = vec![3 * jobs]) as Change<'_>,
+                "task_scores of shape (9); it must be (3, 3)",
+            ),
+            (&|t, _| t.values.truncate(1), "a row per job, columns for a worker, a parameter server, one of each"),
+            (&|_, c| c.shape.clear(), "close_score of shape (); it must be (1): one number"),
+            (&|t, _| t.values[4] = f32::NAN, "task_scores[1, 1] is NaN; scores of tasks that fit, and that of closing"),
+            (&|_, c| c.values[0] = f32::INFINITY, "close_score[0] is inf"),
+        ] {
+            let mut scores = filled(&inputs);
+            let [tasks, close] = scores.outputs_mut() else { unreachable!("two outputs") };
+            change(tasks, close);
+            let said = scores.check::<Training>(&tables, &inputs).err().as_ref().map(ScoreError::to_string);
+            assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{said:?}, expected {words}");
+        }
     }
 }

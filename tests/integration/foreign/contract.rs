@@ -130,7 +130,9 @@ fn schema(contract: &Contract) -> Value {
         answer[output.name] = shape;
     }
     let reset = json!({"type": {"const": "reset"}, "seed": {"type": "integer", "minimum": 0}});
-    let line = |properties: &Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
+    let line = |properties: &Value, required: &[&str]| -> Value {
+        json!({"type": "object", "properties": properties, "required": required})
+    };
     let lines = ["hello", "ready", "reset", "question", "answer"];
     let any_of: Vec<Value> = lines.iter().map(|of| json!({"$ref": format!("#/$defs/{of}")})).collect();
     json!({
@@ -228,7 +230,8 @@ fn conversation_fits<S: Tested>(schema: &str) {
         "import subprocess, sys\nlog = open({log:?}, 'w')\nasked = subprocess.Popen([sys.executable, {:?}], \
          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\nfor line in sys.stdin:\n    log.write(line)\n    \
          asked.stdin.write(line)\n    asked.stdin.flush()\n    if '\"type\":\"reset\"' not in line:\n        answer = \
-         asked.stdout.readline()\n        log.write(answer)\n        print(answer, end='', flush=True)\n    log.flush()\n",
+         asked.stdout.readline()\n        log.write(answer)\n        print(answer, end='', flush=True)\n    \
+         log.flush()\n",
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(S::EXAMPLE),
     );
     fs::write(&script, listens).unwrap();

@@ -1,5 +1,6 @@
 //! A small network, with weights by a formula, that all languages can write down: in Rust here, in Python in
-//! `network.py`, as ONNX and TorchScript in the files beside it. And one for the scenario `training` (`network_training.rs`).
+//! `network.py`, as ONNX and TorchScript in the files beside it. And one for the scenario `training`
+//! (`network_training.rs`).
 
 use sched_distill::{
     contract::{Inputs, Scores, Tabular},
@@ -21,8 +22,8 @@ pub(super) fn columns<S: Tabular>(table: &str) -> usize {
     S::CONTRACT.inputs[S::CONTRACT.input(table).unwrap()].columns.len()
 }
 
-/// The weights by name: of nodes, of their bias, of jobs, of a node itself, of the sum over its children, of the stage's
-/// score, of an amount, of its score.
+/// The weights by name: of nodes, of their bias, of jobs, of a node itself, of the sum over its children, of the
+/// stage's score, of an amount, of its score.
 #[derive(Clone)]
 pub(super) struct Weights {
     pub(super) node: Vec<f32>,

@@ -1,4 +1,4 @@
-"""The small network of the tests for the scenario `training`, and what a broken one would do: `network_training.py [FAULT]`."""
+"""The small network of the tests for `training`, and what a broken one would do: `network_training.py [FAULT]`."""
 
 import json
 import math

@@ -10,8 +10,8 @@ use sched_distill::{
 /// Types of job that it tells apart: those of the built-in workload.
 pub(super) const TYPES: usize = 8;
 
-/// The weights by name: of jobs, of their bias, of types, of the sum over jobs, of the cluster, of a job itself, of tasks'
-/// scores, of the score of closing.
+/// The weights by name: of jobs, of their bias, of types, of the sum over jobs, of the cluster, of a job itself, of
+/// tasks' scores, of the score of closing.
 #[derive(Clone)]
 pub(super) struct Weights {
     pub(super) job: Vec<f32>,

@@ -29,7 +29,8 @@ pub(super) enum Flaw {
     OutputShape,
     /// An operator that nobody knows.
     Operator,
-    /// None, but the jobs' terms come to the nodes by a product with a one-hot matrix, which tract makes for given sizes only.
+    /// None, but the jobs' terms come to the nodes by a product with a one-hot matrix, which tract makes for given
+    /// sizes only.
     OneHot,
 }
 

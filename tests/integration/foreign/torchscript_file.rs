@@ -1,4 +1,5 @@
-//! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in it.
+//! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in
+//! it.
 
 use super::{
     network::{WIDTH, Weights},

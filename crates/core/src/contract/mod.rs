@@ -1,8 +1,9 @@
 //! What a network of someone else's sees of a question, and what it gives: tables in, scores out.
 //!
-//! A scenario that is [`Tabular`] describes itself as plain data, its [`Contract`]: which [`Input`]s there are, with their
-//! columns and shapes, and which [`Output`]s. A process, an ONNX file or a network in Rust then serves for it as it is: whoever
-//! asks it needs no more than the description. [`Inputs`] and [`Scores`] are the numbers of one question.
+//! A scenario that is [`Tabular`] describes itself as plain data, its [`Contract`]: which [`Input`]s there are, with
+//! their columns and shapes, and which [`Output`]s. A process, an ONNX file or a network in Rust then serves for it as
+//! it is: whoever asks it needs no more than the description. [`Inputs`] and [`Scores`] are the numbers of one
+//! question.
 
 mod inputs;
 mod scores;
@@ -201,17 +202,18 @@ pub trait Tabular: Scenario {
     type Tables: Tables<Self>;
 }
 
-/// Writes questions as tables, and makes decisions of scores. It keeps buffers, so that nothing is allocated per question.
+/// Writes questions as tables, and makes decisions of scores. It keeps buffers, so that nothing is allocated per
+/// question.
 pub trait Tables<S: Tabular>: Default + Send + Sync {
     /// Takes in a question: all sizes, and the values of all inputs. `inputs` is empty on entry.
     fn read(&mut self, seen: &S::View<'_>, inputs: &mut Inputs);
 
-    /// Says which scores are looked at, whatever comes of them: an output, and places among its values, row-major. The shapes
-    /// are those of the contract. Only these need be finite.
+    /// Says which scores are looked at, whatever comes of them: an output, and places among its values, row-major. The
+    /// shapes are those of the contract. Only these need be finite.
     fn needed(&self, inputs: &Inputs, scores: &Scores, look: impl FnMut(usize, Range<usize>));
 
-    /// The decision that a picker takes, with the probabilities of all others; `None` if the scores are too far apart for
-    /// finite probabilities. What is needed of the scores is finite. `out` is empty on entry.
+    /// The decision that a picker takes, with the probabilities of all others; `None` if the scores are too far apart
+    /// for finite probabilities. What is needed of the scores is finite. `out` is empty on entry.
     fn decide(
         &mut self,
         seen: &S::View<'_>,
@@ -221,8 +223,8 @@ pub trait Tables<S: Tabular>: Default + Send + Sync {
     ) -> Option<S::Decision>;
 
     /// Makes probabilities that [`Tables::decide`] has just named speak of another decision, where a part of them is
-    /// conditional on what was decided (see [`Policy::given`](crate::policy::Policy::given)); `false` if scores are too far
-    /// apart. The default is for scenarios without such a part.
+    /// conditional on what was decided (see [`Policy::given`](crate::policy::Policy::given)); `false` if scores are too
+    /// far apart. The default is for scenarios without such a part.
     fn given(
         &mut self,
         _seen: &S::View<'_>,

@@ -361,8 +361,8 @@ mod tests {
             hello(Dag::CONTRACT),
             concat!(
                 r#"{"columns":{"cluster":["executors","offered","busy_executors","moving_executors","active_jobs","#,
-                r#""arrived_jobs","time_ms"],"jobs":["executors","room","is_source","attached_executors","stages","age_ms"],"#,
-                r#""nodes":["remaining_tasks","running_tasks","total_tasks","task_ms","coming_executors","#,
+                r#""arrived_jobs","time_ms"],"jobs":["executors","room","is_source","attached_executors","stages","#,
+                r#""age_ms"],"nodes":["remaining_tasks","running_tasks","total_tasks","task_ms","coming_executors","#,
                 r#""wanted_executors","unfinished_parents"]},"protocol":1,"type":"hello"}"#,
                 "\n"
             )
@@ -384,8 +384,8 @@ mod tests {
         assert_eq!(
             String::from_utf8(line)?,
             concat!(
-                r#"{"type":"question","id":7,"nodes":[[7,0,7,1023.5,0,7,0],[11,0,11,1155,0,11,1],[7,0,7,1023.5,0,7,0],"#,
-                r#"[11,0,11,1155,0,11,0]],"edges":[[0],[1]],"job_ptr":[0,2,4],"node_job":[0,0,1,1],"#,
+                r#"{"type":"question","id":7,"nodes":[[7,0,7,1023.5,0,7,0],[11,0,11,1155,0,11,1],"#,
+                r#"[7,0,7,1023.5,0,7,0],[11,0,11,1155,0,11,0]],"edges":[[0],[1]],"job_ptr":[0,2,4],"node_job":[0,0,1,1],"#,
                 r#""mask":[true,false,true,true],"jobs":[[0,3,0,0,2,0],[0,3,0,0,2,0]],"cluster":[3,3,0,0,2,2,0],"#,
                 r#""amounts":[1,2,3]}"#,
                 "\n"

@@ -9,8 +9,8 @@ const NEAR_TIE: f64 = 1e-4;
 
 /// How alike two policies are. The questions are those that the first one comes to.
 ///
-/// Where both name probabilities, the most probable candidates are compared, those that are conditional for what the first
-/// policy decided, so that sampling does not matter; otherwise their decisions.
+/// Where both name probabilities, the most probable candidates are compared, those that are conditional for what the
+/// first policy decided, so that sampling does not matter; otherwise their decisions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Concordance {
     /// Questions.
@@ -19,8 +19,8 @@ pub struct Concordance {
     pub differing: u64,
     /// Questions in which their actions differ by less than 1e-4 in log-probability.
     pub near_ties: u64,
-    /// By distribution the largest difference of log-probabilities; `None` where one of them names none. In JSON a key for
-    /// each, as `stage_log_prob`.
+    /// By distribution the largest difference of log-probabilities; `None` where one of them names none. In JSON a key
+    /// for each, as `stage_log_prob`.
     #[serde(flatten, serialize_with = "by_name")]
     pub log_probs: Vec<(&'static str, Option<f64>)>,
     /// The first question in which their actions differ, near ties left out.

@@ -1,6 +1,6 @@
 //! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one. For any scenario: what is
-//! known of probabilities is what [`Scenario::distributions`](sched_distill_core::scenario::Scenario::distributions) tells,
-//! and what a recording would have of them.
+//! known of probabilities is what [`Scenario::distributions`](sched_distill_core::scenario::Scenario::distributions)
+//! tells, and what a recording would have of them.
 
 mod concordance;
 mod lists;
@@ -119,8 +119,8 @@ struct Checker<'a, S: Simulated> {
     concordance: Option<Concordance>,
 }
 
-/// Runs the policy over the workloads and looks at every decision; `None` if `stop` was raised. `progress` hears of every
-/// workload.
+/// Runs the policy over the workloads and looks at every decision; `None` if `stop` was raised. `progress` hears of
+/// every workload.
 #[must_use]
 pub fn check_policy<S: Simulated>(
     request: &ConformanceRequest<'_, S>,
@@ -312,7 +312,8 @@ impl<S: Simulated> Checker<'_, S> {
     }
 }
 
-/// Whether what a policy says where `other` is decided agrees with its answer to the question, the last one it was asked.
+/// Whether what a policy says where `other` is decided agrees with its answer to the question, the last one it was
+/// asked.
 fn given<S: Simulated>(
     policy: &mut dyn Policy<S>,
     seen: &S::View<'_>,
