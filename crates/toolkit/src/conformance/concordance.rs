@@ -57,12 +57,6 @@ impl Concordance {
         self.differing == 0 && self.log_probs.iter().all(|(_, apart)| within(apart))
     }
 
-    /// The largest difference of log-probabilities in one of the distributions.
-    #[must_use]
-    pub fn log_prob(&self, of: &str) -> Option<f64> {
-        self.log_probs.iter().find(|(name, _)| *name == of)?.1
-    }
-
     /// Takes in a question; what the difference is, if there is one.
     pub(super) fn add<S: Scenario>(&mut self, seen: &S::View<'_>, sides: [Side<'_, S>; 2]) -> Option<String> {
         self.questions += 1;
