@@ -7,29 +7,31 @@ use super::{
 };
 use crate::{
     file::write_together,
-    model::export::{Target, export, parts},
+    model::export::{ExportError, Target, export, export_student, parts},
 };
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Write a student's models as rules, drawings, source code or ONNX
+/// Write a student as source code, its models as rules, drawings or ONNX
 #[derive(Args)]
 #[command(after_help = "Examples:\n  distill export student.json --to rules                      read it\n  \
 distill export student.json --to dot --level job | dot -Tsvg > job.svg\n  \
-distill export student.json --to c -o scheduler.c           one function per level\n  \
+distill export student.json --to c -o scheduler.c           the student: rows of candidates in, decision out\n  \
+distill export student.json --to c --level job              the scores of one level\n  \
 distill export student.json --to onnx -o models             models/job.onnx, models/stage.onnx, ...\n  \
 distill export student.json --to rust --model linear\n\n\
-Formats: docs/export.md. Without -o text goes to stdout. Where -o is a folder (it exists as one, or its name has no \
-extension) every level gets a file of its own.")]
+Formats: docs/export.md. Rust and C hold the whole student, guards included, unless a level is chosen. Without -o text \
+goes to stdout. Where -o is a folder (it exists as one, or its name has no extension) every level gets a file of its \
+own, a whole student in Rust or C one file, student.rs or student.c.")]
 pub(super) struct ExportArgs {
     /// Student file
     student: PathBuf,
     /// Format
     #[arg(long, value_name = "FORMAT")]
     to: To,
-    /// Only this level [default: all]
+    /// Only this level, its scores alone [default: all]
     #[arg(long, value_name = "LEVEL")]
     level: Option<String>,
     /// This model of the level [default: the one that schedules]
@@ -46,9 +48,9 @@ enum To {
     Rules,
     /// Graphviz drawing
     Dot,
-    /// Rust source, no dependencies
+    /// Rust source, no dependencies; the whole student, or the scores of a level
     Rust,
-    /// C99 source, no dependencies
+    /// C99 source, no dependencies; the whole student, or the scores of a level
     C,
     /// ONNX, one file per level
     Onnx,
@@ -74,26 +76,45 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
     let student = common.student(&args.student)?;
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
+    // A student that lacks models of a level decides nothing, but has scores.
+    let whole = match (args.level.is_none(), target.language()) {
+        (true, Some(language)) => match export_student(&student, &parts, language) {
+            Err(ExportError::Incomplete(level)) => {
+                output
+                    .warn(format!("note: the student has no model for level `{level}`; the export gives scores alone"));
+                None
+            }
+            text => Some(text?),
+        },
+        _ => None,
+    };
     let guards = student.guards.iter().filter(|guard| levels.contains(&guard.level.as_str())).count();
-    if guards > 0 && target != Target::Json {
+    if guards > 0 && target != Target::Json && whole.is_none() {
         output.warn(format!(
             "note: {} no part of the export, which gives scores alone; what it does may differ from the student's decisions \
              (`--to json` keeps guards)",
             if guards == 1 { "1 guard is".to_owned() } else { format!("{guards} guards are") }
         ));
     }
+    let of_all = || match &whole {
+        Some(text) => Ok(text.clone().into_bytes()),
+        None => export(&student, &parts, target),
+    };
     // Everything is made before anything is written, so that an error leaves no half of an export.
     let mut files = Vec::new();
     match &args.output {
         None if !target.is_text() => bail!("an ONNX file is no text: name a file or folder with -o"),
         None => {
-            let text = String::from_utf8(export(&student, &parts, target)?).context("the export is no text")?;
+            let text = String::from_utf8(of_all()?).context("the export is no text")?;
             output.text(text.trim_end_matches('\n'))?;
             output.json("export", &json!({"levels": levels, "text": text}))?;
             return Ok(Verdict::Done);
         }
         Some(path) if is_folder(path) => {
-            for part in &parts {
+            if whole.is_some() {
+                files.push((path.join(format!("student.{}", target.extension())), of_all()?));
+            }
+            for part in parts.iter().filter(|_| whole.is_none()) {
                 let name = format!("{}.{}", part.spec.name, target.extension());
                 if Path::new(&name).components().count() != 1 {
                     bail!("level `{}` cannot be the name of a file; name a file with -o and choose it", part.spec.name);
@@ -104,7 +125,7 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
         }
         Some(path) => {
             check_output(path, [&*args.student])?;
-            files.push((path.clone(), export(&student, &parts, target)?));
+            files.push((path.clone(), of_all()?));
         }
     }
     files.iter().try_for_each(|(path, _)| check_no_input(path, [&*args.student]))?;

@@ -392,6 +392,15 @@ fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
         done(dir, &["export", "student.json", "--to", "onnx", "-o", "models"]),
         "models/job.onnx\nmodels/stage.onnx\nmodels/amount.onnx\n"
     );
+    assert!(c.contains("student_decide("), "the whole student");
+    let rust = ["export", "student.json", "--to", "rust", "-o", "rust"];
+    assert_eq!(done(dir, &rust), "rust/student.rs\n");
+    assert_eq!(done(dir, &[&rust[..], &["--level", "job"]].concat()), "rust/job.rs\n");
+    assert!(!fs::read_to_string(dir.join("rust/job.rs")).unwrap().contains("fn decide"));
+    done(dir, &["export", "student.json", "--to", "json", "--level", "stage", "-o", "stage.json"]);
+    let scores = run(dir, &["export", "stage.json", "--to", "c"]);
+    assert!(text(&scores.stderr).contains("has no model for level `job`; the export gives scores alone"));
+    assert!(text(&scores.stdout).contains("double score_stage(") && !text(&scores.stdout).contains("student_decide"));
     let rules = done(dir, &["export", "student.json", "--to", "rules", "--level", "stage", "--model", "linear"]);
     assert!(rules.contains("level stage: Which stage of that job?\nmodel linear: linear score per candidate"));
     done(dir, &["export", "student.json", "--to", "json", "--model", "linear", "-o", "slim.json"]);

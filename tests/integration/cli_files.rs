@@ -270,7 +270,9 @@ fn an_export_without_the_guards_says_so() {
     let guard = ["--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "guarded.json", "-q"];
     done(dir, &[&["patch", "student.json"][..], &guard].concat());
     for (args, notes) in [
-        (&["guarded.json", "--to", "c"][..], true),
+        (&["guarded.json", "--to", "c", "--level", "job"][..], true),
+        (&["guarded.json", "--to", "c"], false),
+        (&["guarded.json", "--to", "rust"], false),
         (&["guarded.json", "--to", "rules", "--json"], true),
         (&["guarded.json", "--to", "c", "--level", "stage"], false),
         (&["guarded.json", "--to", "json"], false),

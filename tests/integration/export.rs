@@ -1,6 +1,9 @@
 //! Exports say what the model says: random rows, rows on thresholds and beside them, missing and infinite values.
 
-use crate::random_tree::{random_tree, rows};
+use crate::{
+    random_tree::{random_tree, rows},
+    replay::compiles,
+};
 use sched_distill::{
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
@@ -124,21 +127,6 @@ fn assert_same(found: &[f64], case: &Case, row: &[f32]) {
     let bits = |v: &[f64]| v.iter().map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() }).collect::<Vec<_>>();
     let expected = expected(case, row);
     assert_eq!(bits(found), bits(&expected), "{}: {found:?}, expected {expected:?} for {row:?}", case.level);
-}
-
-/// Runs a compiler; false if there is none, which is a failure where tests must be complete.
-fn compiles(command: &mut Command) -> bool {
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            true
-        }
-        Err(e) => {
-            assert!(std::env::var_os("CI").is_none(), "{command:?}: {e}");
-            eprintln!("skipped: {command:?}: {e}");
-            false
-        }
-    }
 }
 
 /// Compares what a program prints, numbers as hexadecimal bits, with the models; it reads the rows of all levels as bytes.

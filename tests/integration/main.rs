@@ -31,6 +31,7 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+mod export_student;
 #[cfg(feature = "toolkit")]
 mod features;
 mod foreign;
@@ -38,6 +39,9 @@ mod foreign;
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
 mod golden_traces;
+#[cfg(feature = "toolkit")]
+#[path = "../support/json_schema.rs"]
+mod json_schema;
 #[cfg(all(feature = "cli", unix))]
 mod kills;
 #[cfg(feature = "toolkit")]
@@ -54,6 +58,8 @@ mod mutate;
 mod new_scenario;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
+#[path = "../support/replay.rs"]
+mod replay;
 #[cfg(feature = "report")]
 mod report;
 #[cfg(feature = "toolkit")]

@@ -5,6 +5,7 @@ mod conversation;
 mod hostile;
 #[cfg(all(feature = "cli", unix))]
 mod program;
+mod schema;
 mod shadow;
 #[cfg(unix)]
 mod sockets;

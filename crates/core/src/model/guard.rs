@@ -291,16 +291,16 @@ pub(super) fn quantity(text: &str, unit: &str) -> Result<f64, String> {
 /// The guards of one level, with columns instead of names.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledGuards {
-    guards: Vec<CompiledGuard>,
+    pub(super) guards: Vec<CompiledGuard>,
 }
 
 #[derive(Clone, Debug)]
-struct CompiledGuard {
+pub(super) struct CompiledGuard {
     /// Column of the flag of the candidate that is no candidate, unless a condition names it.
-    none: Option<usize>,
+    pub(super) none: Option<usize>,
     /// Column, operator and value of each condition.
-    when: Vec<(usize, Operator, f32)>,
-    action: Action,
+    pub(super) when: Vec<(usize, Operator, f32)>,
+    pub(super) action: Action,
 }
 
 impl CompiledGuards {

@@ -5,12 +5,12 @@
 
 mod address;
 mod lines;
+mod priority;
 mod protocol;
 mod reason;
 mod server;
 mod session;
 mod shadow;
-mod turns;
 
 pub use address::{Address, AddressError};
 pub use protocol::SERVE_PROTOCOL;

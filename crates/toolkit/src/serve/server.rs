@@ -5,7 +5,7 @@ use super::address::unix;
 use super::{
     Address, AddressError, Service, Session, ShadowError,
     lines::{Lines, Next},
-    turns::{Turns, Usage},
+    priority::Priority,
 };
 use crate::trace::Manifest;
 use sched_distill_core::scenario::Scenario;
@@ -64,7 +64,6 @@ pub struct Server<S: Scenario> {
 
 struct Shared<S: Scenario> {
     service: Arc<Service<S>>,
-    turns: Turns,
     /// What each client takes up of [`super::Limits::clients`].
     slots: usize,
     room: Mutex<Room>,
@@ -129,12 +128,8 @@ impl<S: Scenario> Server<S> {
         addresses: &[Address],
         remote: bool,
     ) -> Result<Self, ServeError> {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        // Who waits for a process keeps no processor busy.
-        let places = if processes > 0 { service.limits.clients } else { cores };
         let shared = Arc::new(Shared {
             service: Arc::new(service),
-            turns: Turns::new(places),
             slots: 1 + processes,
             room: Mutex::default(),
             left: Condvar::new(),
@@ -291,11 +286,11 @@ impl<S: Scenario> Shared<S> {
         let limits = self.service.limits;
         let mut lines = Lines::new(reader, limits.line);
         let mut session = Session::new(&self.service);
-        let (mut usage, mut out) = (Usage::new(), Vec::new());
+        let (mut priority, mut out) = (Priority::new(), Vec::new());
         loop {
             let mut stalled = false;
             match lines.next() {
-                Ok(Next::Line(line)) => self.turns.take(&mut usage, || session.line(line, &mut out)),
+                Ok(Next::Line(line)) => session.line(line, &mut out),
                 Ok(Next::TooLong(bytes)) => {
                     let problem =
                         format!("the line has {bytes} bytes, at most {} are allowed (--max-line)", limits.line);
@@ -310,6 +305,7 @@ impl<S: Scenario> Shared<S> {
                 Ok(Next::End) | Err(_) => break,
             }
             self.lines.fetch_add(1, Ordering::Relaxed);
+            priority.look();
             if !out.is_empty() && (stalled || out.len() >= COLLECTED || !lines.is_ready()) {
                 if writer.write_all(&out).and_then(|()| writer.flush()).is_err() {
                     break;

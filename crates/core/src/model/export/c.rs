@@ -1,17 +1,21 @@
 //! A model as C99 source.
 
 use super::{
-    Form, Piece,
+    identifier,
+    piece::{Form, Piece, Role},
     source::{self, Tables, double, list},
 };
 use crate::model::{Additive, Factor, Shape, Student};
 
-/// What every exported tree uses.
-const STEP: &str = "
+/// What missing values need.
+pub(super) const FINITE: &str = "
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error \"missing values are NaN: compile without -ffast-math and -ffinite-math-only\"
 #endif
+";
 
+/// What every exported tree uses.
+const STEP: &str = "
 /* As said above. */
 struct distill_test { uint32_t low, span; };
 struct distill_way { uint32_t feature, child; };
@@ -35,33 +39,49 @@ the very bits of the model."
             .lines()
             .map(str::to_owned),
     );
-    let mut text = comment(&preface) + "#include <stdint.h>\n#include <string.h>\n";
+    comment(&preface) + &functions(pieces, &identifier::functions(student, pieces))
+}
+
+/// A function per piece, and what they need.
+pub(super) fn functions(pieces: &[Piece<'_>], names: &[String]) -> String {
+    let mut text = "#include <stdint.h>\n#include <string.h>\n".to_owned();
     let with_functions = |p: &Piece<'_>| {
-        let Form::Additive(additive) = p.form else { return false };
-        let mut factors = additive.terms.iter().flat_map(|t| &t.factors);
+        let mut factors = p.additive().into_iter().flat_map(|a| &a.terms).flat_map(|t| &t.factors);
         factors.any(|f| matches!(f.shape, Shape::Log | Shape::Excess))
     };
     if pieces.iter().any(with_functions) {
         text += "#include <math.h>\n";
     }
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
+        text += FINITE;
         text += STEP;
     }
-    for (piece, name) in pieces.iter().zip(source::names(student, pieces)) {
+    for (piece, name) in pieces.iter().zip(names) {
         text.push('\n');
         let (mut about, features) = source::about(piece);
         about.extend(features.iter().map(|line| format!("  {line}")));
         let about = comment(&about);
         text += &match &piece.form {
-            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, &about),
-            Form::Additive(additive) => sum(additive, &name, &about),
+            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), piece, name, &about),
+            Form::Additive(additive) => sum(additive, piece, name, &about),
         };
     }
     text
 }
 
+/// A function's head.
+pub(super) fn signature(piece: &Piece<'_>, name: &str) -> String {
+    match &piece.form {
+        Form::Tree(tree) if piece.role != Role::Regime && tree.outputs > 1 => {
+            format!("int {name}(const float *x, double *outputs)")
+        }
+        _ if piece.role == Role::Regime => format!("int {name}(const float *x)"),
+        _ => format!("double {name}(const float *x)"),
+    }
+}
+
 /// One line per term.
-fn sum(additive: &Additive, name: &str, about: &str) -> String {
+fn sum(additive: &Additive, piece: &Piece<'_>, name: &str, about: &str) -> String {
     let factor = |f: &Factor| {
         let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
         match f.shape {
@@ -71,12 +91,16 @@ fn sum(additive: &Additive, name: &str, about: &str) -> String {
             Shape::Excess => format!("fmax((double){x} - {}, 0.0)", double(&f64::from(threshold))),
         }
     };
-    let (body, intercept) = (source::terms(additive, factor, "  "), double(&additive.intercept));
-    format!("{about}double {name}(const float *x) {{\n  double sum = -0.0;\n{body}  return {intercept} + sum;\n}}\n")
+    let (mut body, intercept) = (source::terms(additive, factor, "  "), double(&additive.intercept));
+    if body.is_empty() {
+        body += "  (void)x;\n";
+    }
+    let signature = signature(piece, name);
+    format!("{about}{signature} {{\n  double sum = -0.0;\n{body}  return {intercept} + sum;\n}}\n")
 }
 
 /// The tables are the function's own, so that their names cannot meet those of other functions.
-fn function(tables: &Tables, name: &str, about: &str) -> String {
+fn function(tables: &Tables, piece: &Piece<'_>, name: &str, about: &str) -> String {
     let Tables { nodes, outputs, steps, width, .. } = tables;
     let mut body = format!("  static const struct distill_test tests[{}] = {{\n", nodes.len());
     for ([low, span, ..], about) in nodes {
@@ -86,33 +110,33 @@ fn function(tables: &Tables, name: &str, about: &str) -> String {
     let ways: Vec<String> = nodes.iter().map(|([.., feature, child], _)| format!("{{{feature}, {child}}}")).collect();
     body += &array("ways", "struct distill_way", &ways);
     body += &array("missing_right", "unsigned char", &words(&tables.missing_right, u8::to_string));
-    let (kind, arguments, result);
-    match (&tables.linear, outputs) {
+    let result = match (&tables.linear, outputs) {
+        _ if piece.role == Role::Regime => {
+            body += &array("model", "uint32_t", &words(&tables.value, |value| (*value as u32).to_string()));
+            "  return (int)model[leaf];\n".to_owned()
+        }
         (Some(linear), _) => {
             body += &array("intercept", "double", &words(&linear.intercept, double));
             body += &array("start", "uint32_t", &words(&linear.start, u32::to_string));
             body += &array("feature", "uint32_t", &words(&linear.feature, u32::to_string));
             body += &array("coefficient", "double", &words(&linear.coefficient, double));
-            (kind, arguments) = ("double", "");
-            result = "  double sum = -0.0;
+            "  double sum = -0.0;
   for (uint32_t i = start[leaf]; i < start[leaf + 1]; ++i)
     sum += coefficient[i] * (double)x[feature[i]];
   return intercept[leaf] + sum;\n"
-                .to_owned();
+                .to_owned()
         }
         (None, 1) => {
             body += &array("value", "double", &words(&tables.value, double));
-            (kind, arguments) = ("double", "");
-            result = "  return value[leaf];\n".to_owned();
+            "  return value[leaf];\n".to_owned()
         }
         (None, k) => {
             body += &array("value", "double", &words(&tables.value, double));
             body += &array("largest", "uint32_t", &words(&tables.class, u32::to_string));
-            (kind, arguments) = ("int", ", double *outputs");
             let copy = format!("memcpy(outputs, value + leaf * {k}, {k} * sizeof *outputs)");
-            result = format!("  {copy};\n  return (int)largest[leaf];\n");
+            format!("  {copy};\n  return (int)largest[leaf];\n")
         }
-    }
+    };
     // Compilers turn a loop over a multiple of four columns into a few vector instructions.
     let whole = width / 4 * 4;
     let mut missing = String::new();
@@ -120,8 +144,9 @@ fn function(tables: &Tables, name: &str, about: &str) -> String {
         missing += &format!("  for (int i = {from}; i < {to}; ++i)\n    missing |= x[i] != x[i];\n");
     }
     let steps = "    DISTILL_STEP\n".repeat(*steps);
+    let signature = signature(piece, name);
     format!(
-        "{about}{kind} {name}(const float *x{arguments}) {{
+        "{about}{signature} {{
 {body}  uint32_t node = 0, leaf;
   int missing = 0;
 {missing}  if (missing) {{
@@ -150,7 +175,9 @@ fn array(name: &str, kind: &str, items: &[String]) -> String {
     format!("  static const {kind} {name}[{}] = {{\n{}\n  }};\n", items.len(), list(items, 4))
 }
 
-fn comment(lines: &[String]) -> String {
-    let lines: String = lines.iter().map(|line| format!(" * {line}").trim_end().to_owned() + "\n").collect();
+/// No line ends with a backslash, which would go on with the next.
+pub(super) fn comment(lines: &[String]) -> String {
+    let line = |line: &String| format!(" * {line}").trim_end_matches([' ', '\\']).to_owned() + "\n";
+    let lines: String = lines.iter().map(line).collect();
     format!("/*{} */\n", &lines[2..])
 }

@@ -1,6 +1,10 @@
 //! A tree as a drawing for Graphviz.
 
-use super::{ExportError, Form, Piece, number32, origin, percent, plain, rows, rules};
+use super::{
+    ExportError, guards_left_out, number32, origin, percent,
+    piece::{Form, Piece},
+    plain, rows, rules,
+};
 use crate::{
     level::FLAG,
     model::{Student, Tree},
@@ -8,7 +12,7 @@ use crate::{
 
 pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, ExportError> {
     let mut text = String::new();
-    for line in origin(student) {
+    for line in origin(student).into_iter().chain(guards_left_out(student)) {
         text += &format!("// {line}\n");
     }
     text += "// Yes: the value is at most the threshold, as 32-bit floats. Missing values go where the edge says so.\n";

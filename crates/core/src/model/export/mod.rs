@@ -4,16 +4,22 @@
 //! outputs), it says so. `docs/export.md` describes the formats.
 
 mod c;
+mod c_student;
+mod decider;
 mod dot;
+mod identifier;
 mod onnx;
+mod piece;
 mod protobuf;
 mod rules;
 mod rust;
+mod rust_student;
 mod source;
 
-use super::{Additive, Model, NamedModel, Pairwise, Pick, Structure, Student, StudentError, Tree};
+use super::{Additive, Guard, NamedModel, Pick, Structure, Student, StudentError};
 use crate::level::LevelSpec;
-use std::borrow::Cow;
+use decider::Decider;
+use piece::Piece;
 
 /// What a model can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +52,30 @@ impl Target {
         }
     }
 
+    /// The language, of those that a whole student can be written in.
+    #[must_use]
+    pub fn language(self) -> Option<Language> {
+        match self {
+            Self::Rust => Some(Language::Rust),
+            Self::C => Some(Language::C),
+            Self::Rules | Self::Dot | Self::Onnx | Self::Json => None,
+        }
+    }
+
     /// Whether the export is text, and may hold several levels.
     #[must_use]
     pub fn is_text(self) -> bool {
         self != Self::Onnx
     }
+}
+
+/// A programming language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Rust, of the edition of 2021 or later.
+    Rust,
+    /// C99.
+    C,
 }
 
 /// Why a model cannot be exported.
@@ -69,6 +94,9 @@ pub enum ExportError {
         /// What can be done.
         instead: &'static str,
     },
+    /// A level has no model, so that there is no whole student.
+    #[error("the student has no model for level `{0}`: it is no whole one, whose decisions could be exported")]
+    Incomplete(String),
     /// An ONNX file holds one model.
     #[error("an ONNX file holds one model, not {0}; export to a folder, or choose a level")]
     Several(usize),
@@ -83,53 +111,6 @@ pub struct Part<'a> {
     pub named: &'a NamedModel,
     /// What its level takes of the probabilities.
     pub pick: Pick,
-}
-
-/// What formats other than a student file know of a model.
-struct Piece<'a> {
-    /// The level; of a pairwise model, with the columns of a pair.
-    spec: Cow<'a, LevelSpec>,
-    name: &'a str,
-    temperature: f64,
-    form: Form<'a>,
-    /// Which candidate is taken, in words.
-    taken: &'static str,
-    /// Whether a row describes a pair of candidates.
-    pairs: bool,
-}
-
-enum Form<'a> {
-    Tree(&'a Tree),
-    Additive(&'a Additive),
-}
-
-/// How a tree over pairs gives scores.
-const PAIRS: &str = "compares two candidates: a row holds the candidate's features, then their differences to the opponent's, \
-                     and the value is the chance to win; a candidate's score is the sum over its opponents";
-
-impl<'a> Piece<'a> {
-    fn new(part: &Part<'a>, target: Target) -> Result<Self, ExportError> {
-        let &Part { spec, named, pick } = part;
-        let taken = match pick {
-            Pick::Mode => "the highest wins, the first of equals",
-            Pick::Median => "the candidate at the median of softmax(score / temperature) is taken",
-        };
-        let pairs = matches!(named.model, Model::Pairwise(_));
-        let form = match &named.model {
-            Model::Tree(tree) | Model::Pairwise(Pairwise { tree }) => Form::Tree(tree),
-            Model::Additive(additive) => Form::Additive(additive),
-            Model::Regime(_) => {
-                return Err(ExportError::Unsupported {
-                    level: spec.name.clone(),
-                    what: "a choice of models by regime",
-                    target: target.extension(),
-                    instead: "choose another model, or `json`",
-                });
-            }
-        };
-        let spec = if pairs { Cow::Owned(Pairwise::level(spec)) } else { Cow::Borrowed(spec) };
-        Ok(Self { spec, name: &named.name, temperature: named.temperature, form, taken, pairs })
-    }
 }
 
 /// The models of a student to export: of all levels or one, those that schedule or those of a name.
@@ -180,7 +161,7 @@ pub fn parts<'a>(
 pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<Vec<u8>, ExportError> {
     let pieces = match target {
         Target::Json => Vec::new(),
-        _ => parts.iter().map(|part| Piece::new(part, target)).collect::<Result<Vec<_>, _>>()?,
+        _ => pieces(parts, target)?,
     };
     Ok(match target {
         Target::Rules => rules::export(student, &pieces).into_bytes(),
@@ -201,6 +182,48 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
         },
         Target::Json => json(student, parts).into_bytes(),
     })
+}
+
+/// Writes a whole student: the functions of all levels, and one that decides as the student does, with its guards, its
+/// structure and what it takes of the probabilities. There is to be a part for every level of the feature set.
+///
+/// ```
+/// use sched_distill_core::model::export::{Language, export_student, parts};
+/// # use sched_distill_dag::feature::feature_set;
+/// # use sched_distill_core::model::*;
+/// # let level = |level: &str| LevelModels::new(level, "tree", vec![NamedModel {
+/// #     name: "tree".into(), temperature: 1.0, model: Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0)) }]);
+/// # let levels = ["job", "stage", "amount"].map(level);
+/// # let student = Student::new(feature_set().clone(), false, levels.to_vec(), Provenance::default());
+/// let text = export_student(&student, &parts(&student, None, None)?, Language::C)?;
+/// assert!(text.contains("student_decide(const struct student_choices *choices, size_t path[STUDENT_LEVELS])"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ExportError::Incomplete`] if a level has no part.
+pub fn export_student(student: &Student, parts: &[Part<'_>], language: Language) -> Result<String, ExportError> {
+    let target = match language {
+        Language::Rust => Target::Rust,
+        Language::C => Target::C,
+    };
+    let mut all = Vec::new();
+    for spec in &student.feature_set.levels {
+        let part = parts.iter().find(|part| part.spec.name == spec.name);
+        all.push(*part.ok_or_else(|| ExportError::Incomplete(spec.name.clone()))?);
+    }
+    let pieces = pieces(&all, target)?;
+    let decider = Decider::new(student, &all, &pieces);
+    Ok(match language {
+        Language::Rust => rust_student::export(&decider),
+        Language::C => c_student::export(&decider),
+    })
+}
+
+fn pieces<'a>(parts: &[Part<'a>], target: Target) -> Result<Vec<Piece<'a>>, ExportError> {
+    let pieces: Vec<_> = parts.iter().map(|part| Piece::of(part, target)).collect::<Result<_, _>>()?;
+    Ok(pieces.into_iter().flatten().collect())
 }
 
 /// The student less the levels and models left out, and less what guards and patches say of them.
@@ -230,13 +253,14 @@ fn json(student: &Student, parts: &[Part<'_>]) -> String {
 /// Lines about the student that open every text export.
 fn origin(student: &Student) -> Vec<String> {
     let p = &student.provenance;
-    let mut lines = vec![format!("Exported by distill {} from a student of scenario {}.", version(), student.scenario)];
+    let mut lines =
+        vec![format!("Exported by distill {} from a student of scenario {}.", version(), plain(&student.scenario))];
     for (what, value) in [("Teacher", &p.teacher), ("Workload", &p.workload), ("Training trace", &p.trace_hash)] {
         if !value.is_empty() {
             lines.push(format!("{what}: {}", plain(value)));
         }
     }
-    lines.push(format!("Feature set: {}", student.feature_set_hash));
+    lines.push(format!("Feature set: {}", plain(&student.feature_set_hash)));
     if student.structure == Structure::Flat {
         let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
         lines.push(format!(
@@ -245,10 +269,13 @@ fn origin(student: &Student) -> Vec<String> {
             plain(&names.join(", "))
         ));
     }
-    for guard in &student.guards {
-        lines.push(format!("Guard above the scores, not part of them: {}", plain(&guard.to_string())));
-    }
     lines
+}
+
+/// Lines about the guards, where scores alone are exported.
+fn guards_left_out(student: &Student) -> impl Iterator<Item = String> + '_ {
+    let line = |guard: &Guard| format!("Guard above the scores, not part of them: {}", plain(&guard.to_string()));
+    student.guards.iter().map(line)
 }
 
 fn version() -> &'static str {
@@ -261,7 +288,8 @@ fn plain(text: &str) -> String {
         c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let text: String = text.chars().map(|c| if hidden(c) { ' ' } else { c }).collect();
-    text.replace("*/", "* /").replace("/*", "/ *").trim_end_matches('\\').to_owned()
+    // The last is a backslash to C.
+    text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "?? /").trim_end_matches('\\').to_owned()
 }
 
 /// A number in the fewest digits that give its bits back.
@@ -309,7 +337,7 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
 mod tests {
     use super::*;
     use crate::{
-        model::{Guard, LEAF, LevelModels, Provenance},
+        model::{LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Tree},
         testing::feature_set,
     };
 
@@ -369,6 +397,23 @@ mod tests {
         ] {
             let text = exported(Model::Pairwise(Pairwise { tree: tree.clone() }), target).unwrap();
             assert!(text.contains(&expected), "{expected} not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_regime_is_a_function_that_chooses_and_those_that_it_chooses_from() {
+        let leaf = |value| Model::Tree(Tree::leaf(value, 0.0, 1, 1.0));
+        let regime = || Model::Regime(Regime::split(2, 1.5, leaf(1.0), leaf(2.0)));
+        let c = exported(regime(), Target::C).unwrap();
+        for function in ["int regime_job(const float *x)", "double score0_job(const", "double score1_job(const"] {
+            assert!(c.contains(function), "{c}");
+        }
+        let rust = exported(regime(), Target::Rust).unwrap();
+        let signature = format!("pub fn regime_job(x: &[f32; {}]) -> usize", width());
+        assert!(rust.contains(&signature) && rust.contains("Model `model`, number 1 of its regimes: tree of 1 leaves"));
+        for target in [Target::Rules, Target::Dot, Target::Onnx] {
+            let refused = exported(regime(), target).unwrap_err().to_string();
+            assert!(refused.contains("a choice of models by regime cannot be written as"), "{refused}");
         }
     }
 }

@@ -2,7 +2,12 @@
 //!
 //! Numbers of fields and of the enums' values are those of `onnx.proto3`.
 
-use super::{ExportError, Form, Piece, origin, protobuf::Message, version};
+use super::{
+    ExportError, guards_left_out, origin,
+    piece::{Form, Piece},
+    protobuf::Message,
+    version,
+};
 use crate::model::{Student, Tree};
 
 const FLOAT: i64 = 1;
@@ -45,6 +50,7 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
     }
     graph = graph.bytes(12, tensor(name(outputs), FLOAT, Some(outputs as i64)));
     let mut doc = origin(student);
+    doc.extend(guards_left_out(student));
     doc.push(format!("Level {}: {}", spec.name, spec.question));
     let mut model = Message::default()
         .int(1, 8)

@@ -1,6 +1,10 @@
 //! Rules as text: one line per leaf, the tests on a feature merged into one interval.
 
-use super::{Form, Piece, kind, number, number32, origin, percent, plain, rows, sum};
+use super::{
+    guards_left_out, kind, number, number32, origin, percent,
+    piece::{Form, PAIRS, Piece, Role},
+    plain, rows, sum,
+};
 use crate::{
     level::{LevelSpec, first_max},
     model::{Additive, Student, Term, Tree},
@@ -9,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     let mut text = String::new();
-    for line in origin(student) {
+    for line in origin(student).into_iter().chain(guards_left_out(student)) {
         text += &format!("# {line}\n");
     }
     text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
@@ -21,7 +25,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
         match &piece.form {
             Form::Tree(tree) => {
                 let kind = match tree.outputs {
-                    _ if piece.pairs => format!("{}; {taken}; temperature {temperature}", super::PAIRS),
+                    _ if piece.role == Role::Pair => format!("{PAIRS}; {taken}; temperature {temperature}"),
                     1 => {
                         format!("score per candidate, {taken}; temperature {temperature}")
                     }

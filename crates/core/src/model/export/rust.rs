@@ -1,7 +1,8 @@
 //! A model as Rust source.
 
 use super::{
-    Form, Piece,
+    identifier,
+    piece::{Form, Piece, Role},
     source::{self, Tables, double, list},
 };
 use crate::model::{Additive, Factor, Shape, Student};
@@ -48,11 +49,16 @@ fn walk<const N: usize>(
 ";
 
 pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
-    let mut text = comment("//!", &source::preface(student));
+    comment("//!", &source::preface(student)) + &functions(pieces, &identifier::functions(student, pieces))
+}
+
+/// A function per piece, and what they need.
+pub(super) fn functions(pieces: &[Piece<'_>], names: &[String]) -> String {
+    let mut text = String::new();
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += WALK;
     }
-    for (piece, name) in pieces.iter().zip(source::names(student, pieces)) {
+    for (piece, name) in pieces.iter().zip(names) {
         text.push('\n');
         // In a block of text, or brackets would be links.
         let (mut about, features) = source::about(piece);
@@ -62,14 +68,14 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
         text += &comment("///", &about);
         let width = piece.spec.features.len();
         text += &match &piece.form {
-            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), &name, width),
-            Form::Additive(additive) => sum(additive, &name, width),
+            Form::Tree(tree) => function(&Tables::new(tree, &piece.spec), piece.role, name, width),
+            Form::Additive(additive) => sum(additive, name, width),
         };
     }
     text
 }
 
-fn function(tables: &Tables, name: &str, features: usize) -> String {
+fn function(tables: &Tables, role: Role, name: &str, features: usize) -> String {
     let Tables { nodes, outputs, steps, width, .. } = tables;
     let k = *outputs;
     let mut body = format!("    static TABLES: Tables<{}> = ([\n", nodes.len());
@@ -81,6 +87,11 @@ fn function(tables: &Tables, name: &str, features: usize) -> String {
     body += &array("MISSING_RIGHT", "u8", &tables.missing_right, u8::to_string);
     let leaf = format!("walk(&TABLES, &MISSING_RIGHT, {steps}, {width}, x)");
     let signature = match (&tables.linear, k) {
+        _ if role == Role::Regime => {
+            body += &array("MODEL", "u32", &tables.value, |value| (*value as u32).to_string());
+            body += &format!("    MODEL[{leaf}] as usize\n");
+            format!("x: &[f32; {features}]) -> usize")
+        }
         (Some(linear), _) => {
             body += &array("INTERCEPT", "f64", &linear.intercept, double);
             body += &array("START", "u32", &linear.start, u32::to_string);
@@ -125,6 +136,9 @@ fn sum(additive: &Additive, name: &str, features: usize) -> String {
         }
     };
     let (body, intercept) = (source::terms(additive, factor, "    "), double(&additive.intercept));
+    if body.is_empty() {
+        return format!("pub fn {name}(_: &[f32; {features}]) -> f64 {{\n    {intercept}\n}}\n");
+    }
     format!(
         "pub fn {name}(x: &[f32; {features}]) -> f64 {{\n    let mut sum = -0.0;\n{body}    {intercept} + sum\n}}\n"
     )
@@ -134,6 +148,6 @@ fn array<T>(name: &str, kind: &str, items: &[T], word: impl Fn(&T) -> String) ->
     format!("    static {name}: [{kind}; {}] = [\n{}\n    ];\n", items.len(), list(items.iter().map(word), 8))
 }
 
-fn comment(mark: &str, lines: &[String]) -> String {
+pub(super) fn comment(mark: &str, lines: &[String]) -> String {
     lines.iter().map(|line| format!("{mark} {line}").trim_end().to_owned() + "\n").collect()
 }

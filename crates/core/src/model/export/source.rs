@@ -1,6 +1,10 @@
 //! What exported Rust and C have in common: the words at the top, and a compiled tree as tables.
 
-use super::{Form, Piece, kind, number, number32, origin, plain};
+use super::{
+    guards_left_out, kind, number, number32, origin,
+    piece::{Form, PAIRS, Piece, Role},
+    plain,
+};
 use crate::{
     level::{FeatureSpec, LevelSpec},
     model::{Additive, CompiledTree, Factor, Student, Term, Tree, compiled::order},
@@ -77,11 +81,17 @@ impl Tables {
     }
 }
 
-/// Lines for the top of a source file.
+/// Lines for the top of a source file of scores.
 pub(super) fn preface(student: &Student) -> Vec<String> {
     let mut lines = origin(student);
-    lines.extend(
-        "
+    lines.extend(guards_left_out(student));
+    lines.extend(tables());
+    lines
+}
+
+/// Lines on how rows and tables are to be read.
+pub(super) fn tables() -> impl Iterator<Item = String> {
+    "
 A row holds the features of one candidate as 32-bit floats, in the order listed at each function. A test sends a row left
 if its value is at most the threshold, compared in 32 bits; a missing value (NaN) goes where the test's comment says.
 
@@ -90,10 +100,8 @@ of 32-bit integers, so that one subtraction and one comparison tell. A node has 
 goes to `child + 1` if the bits of x[feature] are among the `span` values from `low` on, else to `child`. Leaves are their
 own children, and `low` is their number; a row takes a fixed number of steps before anything asks whether it has arrived,
 so that there is little to guess wrong. Rows with missing values are walked with a look at every step."
-            .lines()
-            .map(str::to_owned),
-    );
-    lines
+        .lines()
+        .map(str::to_owned)
 }
 
 /// Lines about one model, and a line for each of its features.
@@ -101,32 +109,28 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
     let Piece { spec, name, temperature, taken, .. } = piece;
     let temperature = number(*temperature);
     let mut lines = vec![format!("Level {}: {}", plain(&spec.name), plain(&spec.question)), String::new()];
-    let model = plain(name);
-    lines.push(match &piece.form {
-        Form::Tree(tree) if piece.pairs => format!(
-            "Model `{model}`: tree of {} leaves, {} tests deep. {}; {taken}. Softmax(score / {temperature}) gives probabilities.",
-            tree.leaves(),
-            tree.depth(),
-            super::PAIRS
+    let model = match piece.place {
+        None => format!("Model `{}`", plain(name)),
+        Some(place) => format!("Model `{}`, number {place} of its regimes", plain(name)),
+    };
+    let tree = |tree: &Tree| format!("{model}: tree of {} leaves, {} tests deep", tree.leaves(), tree.depth());
+    let score = format!("Returns the candidate's score; {taken}. Softmax(score / {temperature}) gives probabilities.");
+    lines.push(match (&piece.form, piece.role) {
+        (Form::Tree(t), Role::Regime) => format!(
+            "{}. Asked about the first candidate of a choice, it returns the number of the model that scores them all.",
+            tree(t)
         ),
-        Form::Tree(tree) if tree.outputs > 1 => format!(
-            "Model `{model}`: tree of {} leaves, {} tests deep. Writes the {} outputs (of a classifier, the classes' shares) \
-             and returns the number of the largest, the first of equals.",
-            tree.leaves(),
-            tree.depth(),
-            tree.outputs
+        (Form::Tree(t), Role::Pair) => {
+            format!("{}. {PAIRS}; {taken}. Softmax(score / {temperature}) gives probabilities.", tree(t))
+        }
+        (Form::Tree(t), Role::Score) if t.outputs > 1 => format!(
+            "{}. Writes the {} outputs (of a classifier, the classes' shares) and returns the number of the largest, the \
+             first of equals.",
+            tree(t),
+            t.outputs
         ),
-        Form::Tree(tree) => format!(
-            "Model `{model}`: tree of {} leaves, {} tests deep. Returns the candidate's score; {taken}. \
-             Softmax(score / {temperature}) gives probabilities.",
-            tree.leaves(),
-            tree.depth()
-        ),
-        Form::Additive(additive) => format!(
-            "Model `{model}`: {}. Returns the candidate's score; {taken}. \
-             Softmax(score / {temperature}) gives probabilities.",
-            kind(additive, spec)
-        ),
+        (Form::Tree(t), Role::Score) => format!("{}. {score}", tree(t)),
+        (Form::Additive(additive), _) => format!("{model}: {}. {score}", kind(additive, spec)),
     });
     lines.extend([String::new(), format!("{} features: name, unit, meaning.", spec.features.len())]);
     let feature =
@@ -141,30 +145,6 @@ pub(super) fn terms(additive: &Additive, factor: impl Fn(&Factor) -> String, mar
         format!("{margin}sum += {} * ({});\n", double(&t.coefficient), factors.join(" * "))
     };
     additive.terms.iter().map(term).collect()
-}
-
-/// Function names of the parts: `score_LEVEL`, `classify_LEVEL` for several outputs, `beats_LEVEL` for pairs. No two levels of
-/// a student share one, so that files of single levels can be compiled together.
-pub(super) fn names(student: &Student, pieces: &[Piece<'_>]) -> Vec<String> {
-    let mut taken: Vec<(&str, String)> = Vec::new();
-    for level in &student.feature_set.levels {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-        let base: String = level.name.chars().map(plain).collect();
-        let numbered = (2..).map(|n| format!("{base}_n{n}"));
-        let is_free = |name: &String| taken.iter().all(|(_, other)| other != name);
-        let name = std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or_default();
-        taken.push((&level.name, name));
-    }
-    let name = |piece: &Piece<'_>| {
-        let kind = match &piece.form {
-            Form::Tree(tree) if tree.outputs > 1 => "classify",
-            _ if piece.pairs => "beats",
-            _ => "score",
-        };
-        let level = taken.iter().find(|(level, _)| *level == piece.spec.name).map_or("", |(_, name)| name);
-        format!("{kind}_{level}")
-    };
-    pieces.iter().map(name).collect()
 }
 
 /// Items with commas, several on a line.
