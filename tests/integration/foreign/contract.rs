@@ -1,6 +1,7 @@
 //! The documentation and the schemas say what scenarios say of themselves, and so do the lines of a conversation.
 
 use super::{Tested, episode, open};
+use crate::json_schema::misfit;
 use sched_distill::{
     contract::{Contract, Dtype, Input, Size, Tabular as _},
     dag::Dag,
@@ -171,57 +172,6 @@ fn the_schemas_are_those_of_the_contracts() {
     }
 }
 
-/// What is wrong with a value by a schema, if anything; of JSON Schema as much as the files use.
-fn flaw(schema: &Value, value: &Value, root: &Value) -> Option<String> {
-    for (key, rule) in schema.as_object()? {
-        let items = || value.as_array().into_iter().flatten();
-        let is = |kind: &str| match kind {
-            "object" => value.is_object(),
-            "array" => value.is_array(),
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "null" => value.is_null(),
-            "integer" => value.is_u64() || value.is_i64(),
-            "number" => value.is_number(),
-            other => panic!("unknown type {other}"),
-        };
-        let holds = match key.as_str() {
-            "title" | "description" | "$schema" | "$defs" => true,
-            "$ref" => return flaw(root.pointer(&rule.as_str().unwrap()[1..]).unwrap(), value, root),
-            "const" => value == rule,
-            "type" => match rule {
-                Value::String(kind) => is(kind),
-                kinds => kinds.as_array().unwrap().iter().any(|kind| is(kind.as_str().unwrap())),
-            },
-            "minimum" => value.as_f64() >= rule.as_f64(),
-            "minItems" => items().count() as u64 >= rule.as_u64().unwrap(),
-            "maxItems" => items().count() as u64 <= rule.as_u64().unwrap(),
-            "anyOf" => rule.as_array().unwrap().iter().any(|rule| flaw(rule, value, root).is_none()),
-            "contains" => items().any(|item| flaw(rule, item, root).is_none()),
-            "items" => match items().find_map(|item| flaw(rule, item, root)) {
-                Some(flaw) => return Some(flaw),
-                None => true,
-            },
-            "required" => rule.as_array().unwrap().iter().all(|key| value.get(key.as_str().unwrap()).is_some()),
-            "additionalProperties" => {
-                value.as_object().unwrap().keys().all(|key| schema["properties"].get(key).is_some())
-            }
-            "properties" => {
-                let of = |(key, rule)| value.get(key).and_then(|value| flaw(rule, value, root));
-                match rule.as_object().unwrap().iter().find_map(of) {
-                    Some(flaw) => return Some(flaw),
-                    None => true,
-                }
-            }
-            other => panic!("unknown rule {other}"),
-        };
-        if !holds {
-            return Some(format!("{key} of {rule}: {value}"));
-        }
-    }
-    None
-}
-
 /// Lets the example in Python talk, writes both sides down, and looks at every line.
 fn conversation_fits<S: Tested>(schema: &str) {
     let dir = tempfile::tempdir().unwrap();
@@ -247,9 +197,8 @@ fn conversation_fits<S: Tested>(schema: &str) {
             None if asked == "hello" => "ready",
             None => "answer",
         };
-        let found = flaw(&root["$defs"][kind], &value, &root);
-        assert_eq!(found, None, "{kind}: {line}");
-        assert_eq!(flaw(&root, &value, &root), None);
+        assert_eq!(misfit(&root, &root["$defs"][kind], &value, kind), None, "{line}");
+        assert_eq!(misfit(&root, &root, &value, kind), None);
         // Every key is one of the schema's.
         let known = &root["$defs"][kind]["properties"];
         assert!(value.as_object().unwrap().keys().all(|key| known.get(key).is_some()), "{kind}: {line}");
@@ -260,7 +209,7 @@ fn conversation_fits<S: Tested>(schema: &str) {
     // A question that lacks an input is found out.
     let mut question: Value = serde_json::from_str(log.lines().nth(3).unwrap()).unwrap();
     question.as_object_mut().unwrap().remove(S::CONTRACT.inputs[0].name);
-    assert!(flaw(&root["$defs"]["question"], &question, &root).is_some());
+    assert!(misfit(&root, &root["$defs"]["question"], &question, "question").is_some());
 }
 
 #[test]
