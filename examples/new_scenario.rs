@@ -32,19 +32,19 @@ pub(crate) static MACHINE: Entry<Machine> =
 /// A job as it is declared.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Job {
-    arrival_ms: f64,
-    length_ms: f64,
-    deadline_ms: f64,
+    pub(crate) arrival_ms: f64,
+    pub(crate) length_ms: f64,
+    pub(crate) deadline_ms: f64,
 }
 
 /// The machine is free: which of the waiting jobs runs next?
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    time_ms: f64,
+    pub(crate) time_ms: f64,
     /// Those that have arrived.
-    jobs: &'a [Job],
+    pub(crate) jobs: &'a [Job],
     /// Numbers of the waiting jobs, ascending.
-    waiting: &'a [u32],
+    pub(crate) waiting: &'a [u32],
 }
 
 impl View<'_> {

@@ -92,14 +92,16 @@ pub mod registry;
 
 #[cfg(feature = "network")]
 pub use sched_distill_core::network;
-pub use sched_distill_core::{feature, figure, file, level, model, policy, rng, scenario, simulation, spec, workload};
+pub use sched_distill_core::{
+    contract, feature, figure, file, level, model, policy, rng, scenario, simulation, spec, workload,
+};
 pub use sched_distill_dag as dag;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
-pub use sched_distill_toolkit::{augment, distiller, evaluator, explainer, recorder, serve, trace};
+pub use sched_distill_toolkit::{augment, conformance, distiller, evaluator, explainer, recorder, serve, trace};
 #[cfg(feature = "torch")]
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;

@@ -7,49 +7,32 @@ use crate::{
     dag::{self, Dag},
     foreign,
     pipeline::{Entry, Registry},
-    policy::{self, Policy, PolicyError, PolicyInfo},
+    policy::{Policy, PolicyError},
     simulation::Simulated,
     spec::Spec,
     training::{self, Training},
 };
 
-/// Spark-like jobs, with policies of others too.
+/// Spark-like jobs.
 pub static DAG: Entry<Dag> = Entry {
     teacher: dag::policies::TEACHER,
     baselines: dag::policies::BASELINES,
-    policies: dag_policies,
-    open: open_dag,
+    policies: || foreign::policies::beside(dag::policies::POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, dag::policies::POLICIES, dag::policies::open),
 };
 
 /// Deep-learning training jobs.
 pub static TRAINING: Entry<Training> = Entry {
     teacher: training::policies::TEACHER,
     baselines: training::policies::BASELINES,
-    policies: || training::policies::POLICIES.to_vec(),
-    open: training::policies::open,
+    policies: || foreign::policies::beside(training::policies::POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, training::policies::POLICIES, training::policies::open),
 };
 
 /// All scenarios there are.
 #[must_use]
 pub fn all() -> Registry {
     Registry::new(&[&DAG, &TRAINING])
-}
-
-fn dag_policies() -> Vec<PolicyInfo> {
-    let mut all = dag::policies::POLICIES.to_vec();
-    all.splice(all.len() - 1..all.len() - 1, foreign::policies::POLICIES.iter().copied());
-    all
-}
-
-fn open_dag(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
-    if foreign::policies::POLICIES.iter().any(|p| p.name == spec.name) {
-        return foreign::policies::open(spec);
-    }
-    let all = dag_policies();
-    match all.iter().any(|p| p.name == spec.name) {
-        true => dag::policies::open(spec),
-        false => Err(spec.unknown_name("policy", "policies", &policy::names(&all)).into()),
-    }
 }
 
 /// A scenario that is registered here, by its type.

@@ -4,8 +4,9 @@
 mod random_tree;
 
 use sched_distill::{
+    contract::{Inputs, Scores},
     dag::Dag,
-    foreign::{ForeignError, ForeignPolicy, Inputs, NODE_COLUMNS, Network, Scores},
+    foreign::{ForeignError, ForeignPolicy, Network},
     level::{FeatureSet, LevelSpec},
     model::{
         Additive, CompiledTree, Factor, LEAF, LevelModels, Model, NamedModel, Pairwise, Provenance, Regime,
@@ -158,10 +159,41 @@ impl Network for FewTasks {
     }
 
     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
-        out.stage.extend(inputs.nodes.chunks(NODE_COLUMNS.len()).map(|row| -1e-2 * row[0]));
-        out.stage_shape.push(inputs.num_nodes());
-        (0..inputs.num_jobs()).for_each(|_| out.amount.extend_from_slice(&inputs.amounts));
-        out.amount_shape.extend([inputs.num_jobs(), inputs.offered()]);
+        let (nodes, jobs, offered) = (inputs.size("nodes"), inputs.size("jobs"), inputs.size("offered"));
+        let stages = out.output("stage_scores");
+        stages
+            .values
+            .extend(inputs.floats("nodes").chunks(inputs.floats("nodes").len() / nodes).map(|row| -1e-2 * row[0]));
+        stages.shape.push(nodes);
+        let amounts = out.output("amount_scores");
+        (0..jobs).for_each(|_| amounts.values.extend_from_slice(inputs.floats("amounts")));
+        amounts.shape.extend([jobs, offered]);
+        Ok(())
+    }
+}
+
+/// A network that prefers workers, for jobs that have few, and closes the slot only where nothing fits.
+struct FewWorkers;
+
+impl Network for FewWorkers {
+    fn name(&self) -> String {
+        "few workers".to_owned()
+    }
+
+    fn fresh(&self) -> Box<dyn Network> {
+        Box::new(FewWorkers)
+    }
+
+    fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
+        let jobs = inputs.size("jobs");
+        let tasks = out.output("task_scores");
+        for row in inputs.floats("jobs").chunks(inputs.floats("jobs").len() / jobs) {
+            tasks.values.extend([-row[3], -row[4], 0.5 - row[3]]);
+        }
+        tasks.shape.extend([jobs, 3]);
+        let close = out.output("close_score");
+        close.values.push(-50.0);
+        close.shape.push(1);
         Ok(())
     }
 }
@@ -170,6 +202,7 @@ impl Network for FewTasks {
 fn what_surrounds_a_foreign_network_allocates_nothing() {
     for sample in [false, true] {
         check("foreign", Box::new(ForeignPolicy::new(Box::new(FewTasks), sample)));
+        check_training("foreign", Box::new(ForeignPolicy::new(Box::new(FewWorkers), sample)));
     }
 }
 

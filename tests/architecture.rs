@@ -12,7 +12,7 @@ const CRATES: [(&str, &[&str]); 7] = [
     ("dag", &["core"]),
     ("training", &["core"]),
     ("toolkit", &["core"]),
-    ("foreign", &["core", "dag", "toolkit"]),
+    ("foreign", &["core"]),
     ("report", &["core", "toolkit"]),
     ("trainer", &["core", "dag", "toolkit", "training"]),
 ];
@@ -33,6 +33,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "scenario",
             "simulation",
             "policy",
+            "contract",
             "network",
         ],
     ),
@@ -45,6 +46,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "catalogue",
             "workload",
             "scenario",
+            "contract",
             "simulator",
             "simulated",
             "heuristic",
@@ -61,6 +63,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "catalogue",
             "workload",
             "scenario",
+            "contract",
             "simulator",
             "simulated",
             "heuristic",
@@ -68,7 +71,10 @@ const ORDER: [(&str, &[&str]); 4] = [
             "policies",
         ],
     ),
-    ("toolkit", &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "serve", "pipeline"]),
+    (
+        "toolkit",
+        &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "conformance", "serve", "pipeline"],
+    ),
 ];
 
 /// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of

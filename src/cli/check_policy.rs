@@ -1,12 +1,9 @@
 //! `distill check-policy`: does a policy keep its contract, and does it decide as another one?
 
-use super::{Common, Interrupted, STOP, Verdict, output::Output, parts::count, progress::StepBar, table::Table};
+use super::{Common, Verdict, output::Output, parts::count, progress::Watched, table::Table};
 use crate::{
-    dag::Dag,
-    foreign::conformance::{Check, Concordance, Conformance, ConformanceRequest, Named, battery, check_policy},
-    registry::Registered as _,
-    scenario::Scenario as _,
-    spec::Spec,
+    conformance::{Check, Concordance, Conformance},
+    pipeline::CheckParams,
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -16,9 +13,10 @@ use serde_json::json;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill check-policy \"script:python3 policy.py\"\n  distill check-policy onnx:policy.onnx \
---against \"script:python3 policy.py\"\n  distill check-policy decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -n 3\n\n\
-Without -w the policy meets ordinary workloads and corner cases: one job, one executor, no edges, many jobs, a large\n\
-cluster, long chains, many stages at once. Exit code 1 if a check fails (docs/foreign-policies.md)."
+--against \"script:python3 policy.py\"\n  distill check-policy decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -n 3\n  \
+distill check-policy --scenario training \"script:python3 policy.py\"\n\n\
+Without -w the policy meets ordinary workloads of the scenario and corner cases, as one job, many jobs, a large cluster.\n\
+Exit code 1 if a check fails (docs/foreign-policies.md)."
 )]
 pub(super) struct CheckPolicyArgs {
     /// Policy to check (see `distill list policies`)
@@ -44,37 +42,21 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
     if args.tolerance.is_nan() || args.tolerance < 0.0 {
         bail!("--tolerance must be a number of at least 0, got {}", args.tolerance);
     }
-    if common.scenario()?.info().name != Dag::INFO.name {
-        bail!("check-policy knows the contract of the scenario dag only");
-    }
-    let policy = Dag::open(&args.policy.parse::<Spec>()?)?;
-    let against = args.against.as_ref().map(|id| anyhow::Ok(Dag::open(&id.parse::<Spec>()?)?)).transpose()?;
-    let workloads = match &args.workloads[..] {
-        [] => battery()?,
-        ids => {
-            let named = |id: &String| Ok(Named { name: id.clone(), workload: Dag::entry().workload(id)? });
-            ids.iter().map(named).collect::<Result<_>>()?
-        }
-    };
-    let request = ConformanceRequest {
-        policy: &*policy,
-        against: against.as_deref(),
-        workloads: &workloads,
+    let params = CheckParams {
+        policy: args.policy.clone(),
+        against: args.against.clone(),
+        workloads: args.workloads.clone(),
         seed: common.seed,
         episodes: args.episodes,
         decisions: args.decisions,
     };
-    let bar = StepBar::new(workloads.len(), output.notes());
-    let found = check_policy(&request, &STOP, |name| {
-        bar.begin(name.to_owned());
-        bar.step();
-    });
-    drop(bar);
-    let Some(found) = found else { return Err(Interrupted.into()) };
+    let watched = Watched::new(output);
+    let checked = common.scenario()?.check_policy(&params, watched.caller())?;
+    drop(watched);
+    let found = checked.found;
     let alike = found.concordance.as_ref().is_none_or(|concordance| concordance.holds(args.tolerance));
     let passed = found.passed() && alike;
-    let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
-    let fields = json!({"policy": args.policy, "against": args.against, "workloads": names,
+    let fields = json!({"policy": args.policy, "against": args.against, "workloads": checked.workloads,
         "tolerance": args.tolerance, "passed": passed, "found": found});
     output.json("conformance", &fields)?;
     print(args, &found, passed, output)?;
@@ -122,20 +104,20 @@ fn result(check: &Check) -> String {
 }
 
 fn rows_of_concordance(table: &mut Table, other: &str, concordance: &Concordance, tolerance: f64) {
-    let Concordance { questions, differing, near_ties, stage_log_prob, amount_log_prob, .. } = concordance;
+    let Concordance { questions, differing, near_ties, log_probs, .. } = concordance;
     let ties = match near_ties {
         0 => String::new(),
         n => format!("; {n} near ties"),
     };
     let actions = if *differing == 0 { format!("ok{ties}") } else { format!("FAILED {differing} times{ties}") };
     table.row([format!("same actions as {other}"), questions.to_string(), actions]);
-    for (what, apart) in [("stages", stage_log_prob), ("amounts", amount_log_prob)] {
+    for (of, apart) in log_probs {
         let (tested, verdict) = match *apart {
             None => ("-".to_owned(), "not applicable".to_owned()),
             Some(apart) if apart <= tolerance => (questions.to_string(), format!("ok, {apart:.1e} apart at most")),
             Some(apart) => (questions.to_string(), format!("FAILED, {apart:.1e} apart, {tolerance:.0e} allowed")),
         };
-        table.row([format!("same log-probabilities of {what}"), tested, verdict]);
+        table.row([format!("same log-probabilities ({of})"), tested, verdict]);
     }
 }
 

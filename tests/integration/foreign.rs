@@ -2,6 +2,8 @@
 
 #[cfg(feature = "toolkit")]
 mod agreement;
+#[cfg(feature = "toolkit")]
+mod breaches;
 #[cfg(feature = "cli")]
 mod cli;
 mod contract;
@@ -10,6 +12,8 @@ mod files;
 mod misbehaves;
 #[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network;
+#[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
+mod network_training;
 #[cfg(feature = "onnx")]
 mod onnx_file;
 #[cfg(feature = "onnx")]
@@ -21,31 +25,70 @@ mod script;
 mod torchscript_file;
 
 use sched_distill::{
-    dag::{Dag, Probabilities, simulator::Simulator},
+    contract::Tabular,
+    dag::Dag,
     policy::{Policy, PolicyError},
-    registry::Registered as _,
+    registry::Registered,
+    simulation::Simulation as _,
+    training::Training,
 };
 use std::path::Path;
 
-/// The spec of the network in Python, broken in some way.
-fn python(fault: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign/network.py");
+/// A scenario with what the tests have for it.
+trait Tested: Registered + Tabular {
+    /// Prefix of the files in Python and of the workloads on the command line.
+    const ARGS: &'static [&'static str];
+    /// The small network in Python.
+    const NETWORK: &'static str;
+    /// The example in Python.
+    const EXAMPLE: &'static str;
+    /// A few jobs.
+    const WORKLOAD: &'static str;
+}
+
+impl Tested for Dag {
+    const ARGS: &'static [&'static str] = &[];
+    const NETWORK: &'static str = "network.py";
+    const EXAMPLE: &'static str = "script_policy.py";
+    const WORKLOAD: &'static str = "builtin,jobs=5,executors=6,rate=1e-3";
+}
+
+impl Tested for Training {
+    const ARGS: &'static [&'static str] = &["--scenario", "training"];
+    const NETWORK: &'static str = "network_training.py";
+    const EXAMPLE: &'static str = "script_policy_training.py";
+    const WORKLOAD: &'static str = "builtin,nodes=4,jobs=5,max=4";
+}
+
+/// The spec of the scenario's small network in Python, broken in some way.
+fn python_of<S: Tested>(fault: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign").join(S::NETWORK);
     format!("script:python3 {} {fault}", script.display()).trim_end().to_owned()
 }
 
-fn open(spec: &str) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
-    Dag::open(&spec.parse().unwrap())
+/// The same of `dag`.
+fn python(fault: &str) -> String {
+    python_of::<Dag>(fault)
+}
+
+/// The spec of the scenario's example in Python.
+fn example<S: Tested>() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(S::EXAMPLE);
+    format!("script:python3 {}", script.display())
+}
+
+fn open<S: Tested>(spec: &str) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    S::open(&spec.parse().unwrap())
 }
 
 /// Runs an episode of a few jobs; what stopped it, if anything.
-fn episode(policy: &mut dyn Policy<Dag>, seed: u64) -> Result<u32, PolicyError> {
-    let workload =
-        sched_distill::dag::workload::open(&"builtin,jobs=5,executors=6,rate=1e-3".parse().unwrap()).unwrap();
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
-    let (mut p, mut decisions) = (Probabilities::default(), 0);
+fn episode<S: Tested>(policy: &mut dyn Policy<S>, seed: u64) -> Result<u32, PolicyError> {
+    let workload = S::open_workload(&S::WORKLOAD.parse().unwrap()).unwrap();
+    let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
+    let (mut p, mut decisions) = (S::Probabilities::default(), 0);
     policy.reset(seed);
     while let Some(seen) = sim.view() {
-        p.clear();
+        S::clear(&mut p);
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).unwrap();
         decisions += 1;
@@ -54,7 +97,12 @@ fn episode(policy: &mut dyn Policy<Dag>, seed: u64) -> Result<u32, PolicyError> 
 }
 
 /// The error that a policy of this spec ends with, and all the words that it must hold.
-fn refused(spec: &str, words: &[&str]) {
-    let error = open(spec).and_then(|policy| episode(&mut *policy.fresh(), 1)).unwrap_err().to_string();
+fn refused_in<S: Tested>(spec: &str, words: &[&str]) {
+    let error = open::<S>(spec).and_then(|policy| episode(&mut *policy.fresh(), 1)).unwrap_err().to_string();
     assert!(words.iter().all(|word| error.contains(word)), "{spec}: {error}\nexpected {words:?}");
+}
+
+/// The same in `dag`.
+fn refused(spec: &str, words: &[&str]) {
+    refused_in::<Dag>(spec, words);
 }

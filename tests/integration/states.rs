@@ -162,11 +162,15 @@ fn training_policies_decide_alike_from_a_state_of_ones_own() {
 fn the_documented_states_can_be_read() {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cluster-state.md")).unwrap();
     let blocks: Vec<&str> = text.split("```json").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [dag, training] = blocks[..] else { panic!("{} blocks of JSON", blocks.len()) };
-    let dag: sched_distill::dag::ClusterState = serde_json::from_str(dag).unwrap();
+    let [dag, dag_change, training, training_change] = blocks[..] else { panic!("{} blocks of JSON", blocks.len()) };
+    let mut dag: sched_distill::dag::ClusterState = serde_json::from_str(dag).unwrap();
     assert_eq!(dag.view().unwrap().committable(), 6);
-    let training: sched_distill::training::ClusterState = serde_json::from_str(training).unwrap();
+    dag.change(serde_json::from_str(dag_change).unwrap()).unwrap();
+    assert_eq!((dag.view().unwrap().committable(), dag.view().unwrap().active_jobs()), (1, &[7, 9][..]));
+    let mut training: sched_distill::training::ClusterState = serde_json::from_str(training).unwrap();
     assert_eq!(training.view().unwrap().job(5).workers(), 1);
+    training.change(serde_json::from_str(training_change).unwrap()).unwrap();
+    assert_eq!((training.view().unwrap().slot(), training.view().unwrap().live_jobs()), (43, &[5, 7][..]));
 }
 
 #[test]

@@ -45,7 +45,10 @@ pub(crate) fn misfit(root: &Value, schema: &Value, value: &Value, place: &str) -
         if least.is_some_and(|n| (items.len() as u64) < n) || most.is_some_and(|n| items.len() as u64 > n) {
             return wrong(format!("{} items", items.len()));
         }
-        let Some(of) = schema.get("items") else { return None };
+        if schema.get("contains").is_some_and(|of| items.iter().all(|item| misfit(root, of, item, place).is_some())) {
+            return wrong(format!("no item is {}", schema["contains"]));
+        }
+        let of = schema.get("items")?;
         return items.iter().enumerate().find_map(|(i, item)| misfit(root, of, item, &format!("{place}[{i}]")));
     }
     let fields = value.as_object()?;

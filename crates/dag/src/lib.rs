@@ -19,6 +19,7 @@
 //! `network` for the Decima network.
 
 mod catalogue;
+mod contract;
 pub mod feature;
 mod graph;
 mod heuristic;
@@ -34,6 +35,7 @@ mod state;
 #[cfg(feature = "simulate")]
 pub mod workload;
 
+pub use contract::DagTables;
 pub use graph::{JobError, JobGraph, StageSpec};
 pub use scenario::{Dag, Kind, Probabilities, kind};
 pub use state::{

@@ -13,7 +13,7 @@ use crate::{
 };
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
-    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
 use std::error::Error;
@@ -118,6 +118,33 @@ impl Scenario for Dag {
             }
             _ => a == b,
         }
+    }
+
+    fn gives_nothing(decision: Decision) -> bool {
+        decision == Decision::Abstain
+    }
+
+    /// One of stages; and one of amounts, which may leave out the largest but not the one that was taken.
+    fn distributions(seen: &View<'_>, decision: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
+        let stages = seen.schedulable();
+        each(Distribution {
+            of: "stage",
+            log_prob: &p.stage,
+            candidates: stages.len()..=stages.len(),
+            conditional: false,
+            name: &|place| stages.get(place).map_or("no stage".to_owned(), ToString::to_string),
+        });
+        let executors = match decision {
+            Decision::Assign { executors, .. } => executors,
+            Decision::Abstain => 0,
+        };
+        each(Distribution {
+            of: "amount",
+            log_prob: &p.amount,
+            candidates: executors as usize..=seen.committable() as usize,
+            conditional: true,
+            name: &|place| format!("{} executors", place + 1),
+        });
     }
 }
 

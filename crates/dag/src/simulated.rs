@@ -5,7 +5,11 @@ use crate::{
     simulator::Simulator,
     workload::{self, JobArrival, Workload},
 };
-use sched_distill_core::{simulation::Simulated, spec::Spec, workload::WorkloadError};
+use sched_distill_core::{
+    simulation::{NamedWorkload, Simulated},
+    spec::Spec,
+    workload::WorkloadError,
+};
 use std::path::PathBuf;
 
 impl Simulated for Dag {
@@ -19,6 +23,10 @@ impl Simulated for Dag {
 
     fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
         workload.files()
+    }
+
+    fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
+        workload::battery()
     }
 
     fn jobs(workload: &dyn Workload, seed: u64) -> Vec<JobArrival> {

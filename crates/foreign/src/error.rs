@@ -1,6 +1,6 @@
 //! Why a foreign network cannot be used, or gave no answer.
 
-use sched_distill_core::policy::PolicyError;
+use sched_distill_core::{contract::ScoreError, policy::PolicyError};
 use std::path::PathBuf;
 
 /// Why a foreign network cannot be used, or gave no answer.
@@ -81,42 +81,22 @@ pub enum ForeignError {
         problem: String,
     },
     /// The model failed on a question.
-    #[error("{network}: the model failed on a question with {nodes} nodes, {edges} edges, {jobs} jobs: {problem}")]
+    #[error("{network}: the model failed on a question with {sizes}: {problem}")]
     Run {
         /// The network.
         network: String,
-        /// Nodes of the question.
-        nodes: usize,
-        /// Edges of the question.
-        edges: usize,
-        /// Jobs of the question.
-        jobs: usize,
+        /// How many nodes, jobs and so on the question has.
+        sizes: String,
         /// What the run-time said.
         problem: String,
     },
-    /// An output has another shape than the question asks for.
-    #[error("{network}: {output} of shape {found}; it must be {allowed}")]
-    Shape {
+    /// The answer is none to the question.
+    #[error("{network}: {problem}")]
+    Scores {
         /// The network.
         network: String,
-        /// Which output.
-        output: &'static str,
-        /// Its shape.
-        found: String,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// A score that is needed is no number.
-    #[error(
-        "{network}: {place} is {value}; scores of stages that may be chosen, and of amounts within the room of their jobs, must be finite"
-    )]
-    NotFinite {
-        /// The network.
-        network: String,
-        /// Which score.
-        place: String,
-        /// What stands there.
-        value: f32,
+        /// What is wrong with it.
+        problem: ScoreError,
     },
     /// This build cannot read such models.
     #[error("{kind}:{}: this build of distill does not read {what}; build it with `cargo build --release --features {feature}`{hint}", path.display())]

@@ -1,17 +1,16 @@
-//! Schedulers that a user already has: a process, an ONNX file, a TorchScript file, all behind one contract.
+//! Schedulers that a user already has: a process, an ONNX file, a TorchScript file, all behind one contract per
+//! scenario.
 //!
-//! A [`Network`] sees [`Inputs`] and answers with [`Scores`]: a logit per node, and for every job a logit per number of
-//! executors. [`ForeignPolicy`] makes a scheduler of it: softmax over the stages that may be chosen, then softmax over the
-//! amounts that the chosen stage's job may be given. `docs/foreign-policies.md` is the contract for those who write networks;
-//! [`INPUTS`], [`NODE_COLUMNS`], [`JOB_COLUMNS`] and [`CLUSTER_COLUMNS`] are the same in code.
+//! A [`Network`] sees [`Inputs`] and answers with [`Scores`]; which there are, the scenario says of itself
+//! ([`Tabular::CONTRACT`]). [`ForeignPolicy`] makes a scheduler of it, as the scenario does of scores: of stages and
+//! amounts in `dag`, of tasks in `training`. `docs/foreign-policies.md` is the contract for those who write networks.
 //!
 //! Whatever implements [`Network`] in Rust is a scheduler too:
 //!
 //! ```
-//! use sched_distill_core::policy::Policy;
-//! use sched_distill_foreign::{ForeignError, ForeignPolicy, Inputs, Network, Scores};
-//! use sched_distill_dag::Probabilities;
-//! use std::path::PathBuf;
+//! use sched_distill_core::{contract::{Inputs, Scores}, policy::Policy};
+//! use sched_distill_foreign::{ForeignError, ForeignPolicy, Network};
+//! use sched_distill_dag::{Dag, Probabilities};
 //!
 //! /// Prefers stages with few tasks left, and many executors.
 //! struct FewTasks;
@@ -24,21 +23,22 @@
 //!         Box::new(FewTasks)
 //!     }
 //!     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
-//!         out.stage.extend(inputs.nodes.chunks(7).map(|row| -row[0]));
-//!         out.stage_shape.push(inputs.num_nodes());
-//!         for _ in 0..inputs.num_jobs() {
-//!             out.amount.extend_from_slice(&inputs.amounts);
+//!         let stages = out.output("stage_scores");
+//!         stages.values.extend(inputs.floats("nodes").chunks(7).map(|row| -row[0]));
+//!         stages.shape.push(inputs.size("nodes"));
+//!         let amounts = out.output("amount_scores");
+//!         for _ in 0..inputs.size("jobs") {
+//!             amounts.values.extend_from_slice(inputs.floats("amounts"));
 //!         }
-//!         out.amount_shape.extend([inputs.num_jobs(), inputs.offered()]);
+//!         amounts.shape.extend([inputs.size("jobs"), inputs.size("offered")]);
 //!         Ok(())
 //!     }
 //! }
 //!
 //! # use sched_distill_dag::{Decision, simulator::Simulator};
-//! # use sched_distill_core::workload;
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
-//! let mut policy = ForeignPolicy::new(Box::new(FewTasks), false);
+//! let mut policy = ForeignPolicy::<Dag>::new(Box::new(FewTasks), false);
 //! let mut probabilities = Probabilities::default();
 //! let seen = sim.view().ok_or("no question")?;
 //! let decision = policy.decide(&seen, &mut probabilities)?;
@@ -47,40 +47,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod conformance;
 mod error;
-mod inputs;
 #[cfg(feature = "onnx")]
 mod onnx;
 pub mod policies;
-mod scores;
 mod script;
 #[cfg(feature = "torch")]
 mod torchscript;
 
 pub use error::ForeignError;
-pub use inputs::{CLUSTER_COLUMNS, Column, INPUTS, InputInfo, Inputs, JOB_COLUMNS, NODE_COLUMNS};
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxNetwork;
-pub use scores::Scores;
 pub use script::{PROTOCOL, ScriptNetwork, kill_processes};
 #[cfg(feature = "torch")]
 pub use torchscript::TorchScriptNetwork;
 
-use sched_distill_core::policy::{
-    Policy, PolicyError,
-    pick::{Picker, log_softmax},
+use sched_distill_core::{
+    contract::{Contract, Inputs, Scores, Tables, Tabular},
+    policy::{Policy, PolicyError, pick::Picker},
 };
-use sched_distill_dag::{Dag, Decision, Probabilities, StageRef, View};
 use std::path::{Path, PathBuf};
 
-/// Names of the outputs.
-pub const OUTPUTS: [&str; 2] = ["stage_scores", "amount_scores"];
-
-/// Something that scores the stages of a question and, by job, the amounts of executors.
+/// Something that scores questions of a scenario.
 ///
-/// The scores of a question must depend on nothing but the inputs, the episode's seed and, if it likes, the questions since
-/// [`Network::reset`]: `distill check-policy` tests that.
+/// The scores of a question must depend on nothing but the inputs, the episode's seed and, if it likes, the questions
+/// since [`Network::reset`]: `distill check-policy` tests that.
 pub trait Network: Send + Sync {
     /// What errors call it.
     fn name(&self) -> String;
@@ -98,6 +89,11 @@ pub trait Network: Send + Sync {
     /// If there is no answer.
     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError>;
 
+    /// Processes that each copy starts.
+    fn processes(&self) -> usize {
+        0
+    }
+
     /// Files that define it, so that a trace can record their hashes.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -105,43 +101,33 @@ pub trait Network: Send + Sync {
 }
 
 /// A foreign network as a scheduler, greedy or sampling.
-pub struct ForeignPolicy {
+pub struct ForeignPolicy<S: Tabular> {
     network: Box<dyn Network>,
     picker: Picker,
+    tables: S::Tables,
     inputs: Inputs,
     scores: Scores,
-    /// Scores of the stages that may be chosen.
-    logits: Vec<f32>,
 }
 
-impl ForeignPolicy {
-    /// Takes the most probable stage and amount, or draws them if `sample`.
+impl<S: Tabular> ForeignPolicy<S> {
+    /// Takes what is most probable, or draws if `sample`. The network is one for the contract of the scenario.
     #[must_use]
     pub fn new(network: Box<dyn Network>, sample: bool) -> Self {
         Self::with(network, Picker::new(sample, "foreign"))
     }
 
     fn with(network: Box<dyn Network>, picker: Picker) -> Self {
-        Self { network, picker, inputs: Inputs::default(), scores: Scores::default(), logits: Vec::new() }
+        let (inputs, scores) = (Inputs::new(S::CONTRACT), Scores::new(S::CONTRACT));
+        Self { network, picker, tables: S::Tables::default(), inputs, scores }
     }
 
-    /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
-    fn amounts(&mut self, seen: &View<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
-        // A schedulable stage belongs to an active job.
-        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        match log_softmax(self.scores.amounts(&self.inputs, job), out) {
-            true => Ok(()),
-            false => Err(self.not_finite(seen)),
-        }
-    }
-
-    fn not_finite(&self, seen: &View<'_>) -> PolicyError {
-        PolicyError::NotFinite { policy: self.network.name(), time_ms: seen.time_ms() }
+    fn not_finite(&self, seen: &S::View<'_>) -> PolicyError {
+        PolicyError::NotFinite { policy: self.network.name(), time_ms: S::time_ms(seen) }
     }
 }
 
-impl Policy<Dag> for ForeignPolicy {
-    fn fresh(&self) -> Box<dyn Policy<Dag>> {
+impl<S: Tabular> Policy<S> for ForeignPolicy<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
         Box::new(Self::with(self.network.fresh(), self.picker.fresh()))
     }
 
@@ -150,30 +136,33 @@ impl Policy<Dag> for ForeignPolicy {
         self.network.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
-        let Self { network, inputs, scores, logits, .. } = self;
-        inputs.read(seen);
+    fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+        let Self { network, picker, tables, inputs, scores } = self;
+        inputs.clear();
+        tables.read(seen, inputs);
+        debug_assert!(inputs.are_whole());
         scores.clear();
         network.scores(inputs, scores)?;
-        scores.check(&**network, inputs)?;
-        logits.clear();
-        logits.extend(inputs.mask.iter().zip(&scores.stage).filter(|&(&on, _)| on).map(|(_, &score)| score));
-        // Finite scores may still be too far apart for a finite log-probability.
-        if !log_softmax(logits, &mut p.stage) {
-            return Err(self.not_finite(seen));
-        }
-        let stage = seen.schedulable()[self.picker.pick(&p.stage)];
-        self.amounts(seen, stage, &mut p.amount)?;
-        let executors = 1 + self.picker.pick(&p.amount) as u32;
-        Ok(Decision::Assign { stage, executors })
+        scores
+            .check::<S>(tables, inputs)
+            .map_err(|problem| ForeignError::Scores { network: network.name(), problem })?;
+        tables.decide(seen, (inputs, scores), picker, p).ok_or_else(|| self.not_finite(seen))
     }
 
-    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
-        p.amount.clear();
-        match decision {
-            Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),
-            Decision::Abstain => Ok(()),
+    fn given(
+        &mut self,
+        seen: &S::View<'_>,
+        decision: S::Decision,
+        p: &mut S::Probabilities,
+    ) -> Result<(), PolicyError> {
+        match self.tables.given(seen, (&self.inputs, &self.scores), decision, p) {
+            true => Ok(()),
+            false => Err(self.not_finite(seen)),
         }
+    }
+
+    fn processes(&self) -> usize {
+        self.network.processes()
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -186,9 +175,11 @@ impl Policy<Dag> for ForeignPolicy {
 /// # Errors
 ///
 /// A file that is no ONNX model of the contract, or a build without the feature `onnx`.
-fn open_onnx(path: &Path) -> Result<Box<dyn Network>, ForeignError> {
+fn open_onnx(path: &Path, contract: &'static Contract) -> Result<Box<dyn Network>, ForeignError> {
     #[cfg(feature = "onnx")]
-    return Ok(Box::new(OnnxNetwork::load(path)?));
+    return Ok(Box::new(OnnxNetwork::load(path, contract)?));
+    #[cfg(not(feature = "onnx"))]
+    let _ = contract;
     #[cfg(not(feature = "onnx"))]
     Err(ForeignError::NotBuilt { kind: "onnx", path: path.to_owned(), what: "ONNX files", feature: "onnx", hint: "" })
 }
@@ -198,9 +189,11 @@ fn open_onnx(path: &Path) -> Result<Box<dyn Network>, ForeignError> {
 /// # Errors
 ///
 /// A file that is no TorchScript module of the contract, or a build without the feature `torch`.
-fn open_torchscript(path: &Path) -> Result<Box<dyn Network>, ForeignError> {
+fn open_torchscript(path: &Path, contract: &'static Contract) -> Result<Box<dyn Network>, ForeignError> {
     #[cfg(feature = "torch")]
-    return Ok(Box::new(TorchScriptNetwork::load(path)?));
+    return Ok(Box::new(TorchScriptNetwork::load(path, contract)?));
+    #[cfg(not(feature = "torch"))]
+    let _ = contract;
     #[cfg(not(feature = "torch"))]
     Err(ForeignError::NotBuilt {
         kind: "torchscript",

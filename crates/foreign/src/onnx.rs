@@ -1,6 +1,7 @@
 //! ONNX files, run by tract: plain Rust, one thread, no code in the file.
 
-use super::{CLUSTER_COLUMNS, ForeignError, INPUTS, Inputs, JOB_COLUMNS, NODE_COLUMNS, Network, OUTPUTS, Scores};
+use super::{ForeignError, Network};
+use sched_distill_core::contract::{Contract, Dtype, Input, Inputs, Scores, Values};
 use std::{
     collections::{BTreeSet, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,36 +21,37 @@ const MAX_PLANS: usize = 512;
 
 /// A network in an ONNX file.
 ///
-/// The graph is planned once for all sizes. Where tract cannot do that, it is planned for each combination of sizes that comes
-/// along, which takes tens of milliseconds; the plans are kept.
+/// The graph is planned once for all sizes. Where tract cannot do that, it is planned for each combination of sizes
+/// that comes along, which takes tens of milliseconds; the plans are kept.
 pub struct OnnxNetwork(Arc<Model>);
 
 struct Model {
     path: PathBuf,
     /// Files beside it that hold weights.
     weights: Vec<PathBuf>,
-    /// By input of the graph: its place in [`INPUTS`].
+    contract: &'static Contract,
+    /// By input of the graph: its place in the contract.
     inputs: Vec<usize>,
-    /// Places of the two outputs among those of the graph.
-    outputs: [usize; 2],
+    /// By output of the contract: its place among those of the graph.
+    outputs: Vec<usize>,
     plan: Plan,
 }
 
 enum Plan {
     /// One for all sizes.
     General(Arc<TypedSimplePlan>),
-    /// One for each combination of nodes, edges, jobs and offered executors.
-    BySize { graph: Box<InferenceModel>, plans: Mutex<HashMap<[usize; 4], Arc<TypedSimplePlan>>> },
+    /// One for each combination of the contract's sizes.
+    BySize { graph: Box<InferenceModel>, plans: Mutex<HashMap<Vec<usize>, Arc<TypedSimplePlan>>> },
 }
 
 impl OnnxNetwork {
-    /// Reads a file.
+    /// Reads a file, for questions of a contract.
     ///
     /// # Errors
     ///
-    /// A file that is no ONNX model, one with inputs or outputs that the contract does not name, or with an operator that
-    /// tract does not know.
-    pub fn load(path: &Path) -> Result<Self, ForeignError> {
+    /// A file that is no ONNX model, one with inputs or outputs that the contract does not name, or with an operator
+    /// that tract does not know.
+    pub fn load(path: &Path, contract: &'static Contract) -> Result<Self, ForeignError> {
         let network = name(path);
         let load = |problem| ForeignError::Load { network: network.clone(), problem };
         let bytes = std::fs::read(path).map_err(|e| load(format!("cannot read the file: {e}")))?;
@@ -65,24 +67,30 @@ impl OnnxNetwork {
         })
         .map_err(load)?;
         let signature = |problem| ForeignError::Signature { network: network.clone(), problem };
-        let inputs = check_inputs(&graph).map_err(signature)?;
-        let mut outputs = [0; 2];
-        for (place, wanted) in outputs.iter_mut().zip(OUTPUTS) {
-            *place = names.iter().position(|name| name == wanted).ok_or_else(|| {
+        let inputs = check_inputs(&graph, contract).map_err(signature)?;
+        let place = |wanted: &str| {
+            let place = names.iter().position(|name| name == wanted);
+            place.ok_or_else(|| {
                 signature(format!("there is no output `{wanted}`; its outputs are {}", names.join(", ")))
-            })?;
-        }
-        let plan = match guarded(|| plan(graph.clone(), &inputs, None)) {
+            })
+        };
+        let outputs = contract.outputs.iter().map(|output| place(output.name)).collect::<Result<_, _>>()?;
+        let named: Vec<&Input> = inputs.iter().map(|&input| &contract.inputs[input]).collect();
+        let any_size = |graph: &InferenceModel| -> Vec<TDim> {
+            contract.sizes.iter().map(|size| graph.symbols.sym(size.name).to_dim()).collect()
+        };
+        let plan = match guarded(|| plan(graph.clone(), &named, &any_size(&graph))) {
             Ok(plan) => Plan::General(plan),
             Err(general) => {
                 // A graph that cannot be planned for any size had better be refused now.
-                if let Err(problem) = guarded(|| plan(graph.clone(), &inputs, Some([3, 2, 2, 2]))) {
+                let small: Vec<TDim> = (0..contract.sizes.len()).map(|i| if i == 0 { 3 } else { 2 }.into()).collect();
+                if let Err(problem) = guarded(|| plan(graph.clone(), &named, &small)) {
                     return Err(load(if problem == general { problem } else { format!("{problem} ({general})") }));
                 }
                 Plan::BySize { graph: Box::new(graph), plans: Mutex::default() }
             }
         };
-        Ok(Self(Arc::new(Model { path: path.to_owned(), weights, inputs, outputs, plan })))
+        Ok(Self(Arc::new(Model { path: path.to_owned(), weights, contract, inputs, outputs, plan })))
     }
 
     /// Whether one plan serves all sizes; otherwise new sizes cost time.
@@ -104,9 +112,7 @@ impl Network for OnnxNetwork {
     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
         guarded(|| self.0.run(inputs, out)).map_err(|problem| ForeignError::Run {
             network: self.name(),
-            nodes: inputs.num_nodes(),
-            edges: inputs.num_edges(),
-            jobs: inputs.num_jobs(),
+            sizes: inputs.sizes_in_words(),
             problem,
         })
     }
@@ -123,30 +129,30 @@ impl Model {
         let results = match &self.plan {
             Plan::General(plan) => plan.run(values)?,
             Plan::BySize { graph, plans } => {
-                let sizes = [inputs.num_nodes(), inputs.num_edges(), inputs.num_jobs(), inputs.offered()];
-                let known = plans.lock().unwrap_or_else(PoisonError::into_inner).get(&sizes).cloned();
+                let sizes = inputs.sizes();
+                let known = plans.lock().unwrap_or_else(PoisonError::into_inner).get(sizes).cloned();
                 let plan = match known {
                     Some(plan) => plan,
                     None => {
-                        let new = plan((**graph).clone(), &self.inputs, Some(sizes))?;
+                        let named: Vec<&Input> =
+                            self.inputs.iter().map(|&input| &self.contract.inputs[input]).collect();
+                        let dims: Vec<TDim> = sizes.iter().map(|size| size.to_dim()).collect();
+                        let new = plan((**graph).clone(), &named, &dims)?;
                         let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
                         if plans.len() >= MAX_PLANS {
                             plans.clear();
                         }
-                        plans.insert(sizes, Arc::clone(&new));
+                        plans.insert(sizes.to_vec(), Arc::clone(&new));
                         new
                     }
                 };
                 plan.run(values)?
             }
         };
-        for (place, values, shape) in [
-            (self.outputs[0], &mut out.stage, &mut out.stage_shape),
-            (self.outputs[1], &mut out.amount, &mut out.amount_shape),
-        ] {
+        for (&place, tensor) in self.outputs.iter().zip(out.outputs_mut()) {
             let result = results[place].cast_to::<f32>()?;
-            shape.extend_from_slice(result.shape());
-            values.extend(result.to_plain_array_view::<f32>()?.iter());
+            tensor.shape.extend_from_slice(result.shape());
+            tensor.values.extend(result.to_plain_array_view::<f32>()?.iter());
         }
         Ok(())
     }
@@ -164,18 +170,20 @@ fn name(path: &Path) -> String {
     format!("onnx:{}", path.display())
 }
 
-/// By input of the graph its place in [`INPUTS`]; what is wrong with one, if anything.
-fn check_inputs(graph: &InferenceModel) -> Result<Vec<usize>, String> {
+/// By input of the graph its place in the contract; what is wrong with one, if anything.
+fn check_inputs(graph: &InferenceModel, contract: &Contract) -> Result<Vec<usize>, String> {
     let outlets = graph.input_outlets().map_err(|e| e.to_string())?;
     let place = |outlet: &tract_onnx::prelude::OutletId| {
         let node = graph.node(outlet.node);
-        let known: Vec<&str> = INPUTS.iter().map(|input| input.name).collect();
-        let place = known.iter().position(|&name| name == node.name);
-        let place = place.ok_or_else(|| format!("unknown input `{}`; there are {}", node.name, known.join(", ")))?;
+        let place = contract.input(&node.name).ok_or_else(|| {
+            let known: Vec<&str> = contract.inputs.iter().map(|input| input.name).collect();
+            format!("unknown input `{}`; there are {}", node.name, known.join(", "))
+        })?;
+        let input = &contract.inputs[place];
         let declared = graph.outlet_fact(*outlet).ok().and_then(|fact| fact.datum_type.concretize());
         match declared {
-            Some(found) if found != dtype(place) => {
-                Err(format!("input `{}` is {found:?}, it must be {}", node.name, INPUTS[place].dtype))
+            Some(found) if found != dtype(input) => {
+                Err(format!("input `{}` is {found:?}, it must be {}", node.name, input.dtype.name()))
             }
             _ => Ok(place),
         }
@@ -183,53 +191,29 @@ fn check_inputs(graph: &InferenceModel) -> Result<Vec<usize>, String> {
     outlets.iter().map(place).collect()
 }
 
-fn dtype(input: usize) -> DatumType {
-    match INPUTS[input].dtype {
-        "int64" => i64::datum_type(),
-        "bool" => bool::datum_type(),
-        _ => f32::datum_type(),
-    }
-}
-
-/// The shape of an input, given the numbers of nodes, edges, jobs and offered executors.
-fn shape<D: Clone + From<usize> + std::ops::Add<Output = D>>(input: usize, sizes: &[D; 4]) -> Vec<D> {
-    let [nodes, edges, jobs, offered] = sizes.clone();
-    match INPUTS[input].name {
-        "nodes" => vec![nodes, NODE_COLUMNS.len().into()],
-        "edges" => vec![2.into(), edges],
-        "job_ptr" => vec![jobs + 1.into()],
-        "node_job" | "mask" => vec![nodes],
-        "jobs" => vec![jobs, JOB_COLUMNS.len().into()],
-        "cluster" => vec![CLUSTER_COLUMNS.len().into()],
-        _ => vec![offered],
+fn dtype(input: &Input) -> DatumType {
+    match input.dtype {
+        Dtype::I64 => i64::datum_type(),
+        Dtype::Bool => bool::datum_type(),
+        Dtype::F32 => f32::datum_type(),
     }
 }
 
 fn tensor(input: usize, inputs: &Inputs) -> TractResult<TValue> {
-    let sizes = [inputs.num_nodes(), inputs.num_edges(), inputs.num_jobs(), inputs.offered()];
-    let shape = shape(input, &sizes);
-    let tensor = match INPUTS[input].name {
-        "nodes" => Tensor::from_shape(&shape, &inputs.nodes),
-        "edges" => Tensor::from_shape(&shape, &inputs.edges),
-        "job_ptr" => Tensor::from_shape(&shape, &inputs.job_ptr),
-        "node_job" => Tensor::from_shape(&shape, &inputs.node_job),
-        "mask" => Tensor::from_shape(&shape, &inputs.mask),
-        "jobs" => Tensor::from_shape(&shape, &inputs.jobs),
-        "cluster" => Tensor::from_shape(&shape, &inputs.cluster),
-        _ => Tensor::from_shape(&shape, &inputs.amounts),
+    let shape: TVec<usize> = inputs.shape(&inputs.contract().inputs[input]).collect();
+    let tensor = match &inputs.values()[input] {
+        Values::F32(values) => Tensor::from_shape(&shape, values),
+        Values::I64(values) => Tensor::from_shape(&shape, values),
+        Values::Bool(values) => Tensor::from_shape(&shape, values),
     };
     tensor.map(Into::into)
 }
 
-/// A plan for some sizes, or for all.
-fn plan(mut graph: InferenceModel, inputs: &[usize], sizes: Option<[usize; 4]>) -> TractResult<Arc<TypedSimplePlan>> {
-    let sizes: [TDim; 4] = match sizes {
-        Some(sizes) => sizes.map(|size| size.to_dim()),
-        None => ["nodes", "edges", "jobs", "offered"].map(|name| graph.symbols.sym(name).to_dim()),
-    };
-    for (place, &input) in inputs.iter().enumerate() {
-        let fact = InferenceFact::dt_shape(dtype(input), shape(input, &sizes));
-        graph.set_input_fact(place, fact)?;
+/// A plan for some sizes, or for all if these are symbols.
+fn plan(mut graph: InferenceModel, inputs: &[&Input], sizes: &[TDim]) -> TractResult<Arc<TypedSimplePlan>> {
+    for (place, input) in inputs.iter().enumerate() {
+        let shape: TVec<TDim> = input.shape_by(|size| sizes[size].clone()).collect();
+        graph.set_input_fact(place, InferenceFact::dt_shape(dtype(input), shape))?;
     }
     graph.into_optimized()?.into_runnable()
 }

@@ -1,11 +1,11 @@
-//! Schedulers of others by name, for the `dag` scenario.
+//! Schedulers of others by name, for every scenario that says how its questions look as tables.
 
 use crate::{ForeignPolicy, Network, ScriptNetwork, open_onnx, open_torchscript};
 use sched_distill_core::{
+    contract::Tabular,
     policy::{self, Policy, PolicyError, PolicyInfo, Sort},
     spec::{Args, Spec},
 };
-use sched_distill_dag::Dag;
 use std::time::Duration;
 
 /// All there are.
@@ -30,12 +30,42 @@ pub const POLICIES: &[PolicyInfo] = &[
     },
 ];
 
+/// A scenario's own policies, of which the last is the student, with those of others before that.
+#[must_use]
+pub fn beside(own: &[PolicyInfo]) -> Vec<PolicyInfo> {
+    let mut all = own.to_vec();
+    let student = all.len().saturating_sub(1);
+    all.splice(student..student, POLICIES.iter().copied());
+    all
+}
+
+/// Opens one of a scenario's own policies.
+pub type OpenOwn<S> = fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>;
+
+/// Opens the policy that a spec names: one of others, or one of the scenario's own by `open`.
+///
+/// # Errors
+///
+/// An unknown name or parameter, or a file or command that cannot be used.
+pub fn open_beside<S: Tabular>(
+    spec: &Spec,
+    own: &[PolicyInfo],
+    open_own: OpenOwn<S>,
+) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    let is_among = |policies: &[PolicyInfo]| policies.iter().any(|policy| policy.name == spec.name);
+    match (is_among(POLICIES), is_among(own)) {
+        (true, _) => open(spec),
+        (false, true) => open_own(spec),
+        (false, false) => Err(spec.unknown_name("policy", "policies", &policy::names(&beside(own))).into()),
+    }
+}
+
 /// Opens the policy that a spec names.
 ///
 /// # Errors
 ///
 /// An unknown name or parameter, or a file or command that cannot be used.
-pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
+pub fn open<S: Tabular>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> {
     let mut args = spec.args();
     let samples = |args: &mut Args<'_>| args.word("mode", &["greedy", "sample"]).map(|mode| mode == "sample");
     let (network, sample): (Box<dyn Network>, bool) = match spec.name.as_str() {
@@ -44,20 +74,20 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
                 spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
             let timeout = Duration::from_secs_f64(args.number("timeout", 60.0, 0.001..=1e6)?);
             let sample = samples(&mut args)?;
-            (Box::new(ScriptNetwork::new(&command.to_string_lossy(), timeout)?), sample)
+            (Box::new(ScriptNetwork::new(&command.to_string_lossy(), timeout, S::CONTRACT)?), sample)
         }
         "onnx" => {
             let path = spec.require_file("an ONNX model as in docs/foreign-policies.md")?;
             let sample = samples(&mut args)?;
-            (open_onnx(path)?, sample)
+            (open_onnx(path, S::CONTRACT)?, sample)
         }
         "torchscript" => {
             let path = spec.require_file("a TorchScript module as in docs/foreign-policies.md")?;
             let sample = samples(&mut args)?;
-            (open_torchscript(path)?, sample)
+            (open_torchscript(path, S::CONTRACT)?, sample)
         }
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };
     args.finish()?;
-    Ok(Box::new(ForeignPolicy::new(network, sample)))
+    Ok(Box::new(ForeignPolicy::<S>::new(network, sample)))
 }

@@ -1,26 +1,28 @@
 //! TorchScript files, run by libtorch on one thread of the CPU. Such a file is a program: load only what you trust.
 
-use super::{CLUSTER_COLUMNS, ForeignError, INPUTS, Inputs, JOB_COLUMNS, NODE_COLUMNS, Network, OUTPUTS, Scores};
+use super::{ForeignError, Network};
+use sched_distill_core::contract::{Contract, Inputs, Scores, Values};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 use tch::{CModule, Device, IValue, Kind, TchError, Tensor};
 
-/// A network in a TorchScript file. Its `forward` takes the inputs of the contract as tensors, in order, and returns a tuple
-/// of the two outputs.
+/// A network in a TorchScript file. Its `forward` takes the inputs of the contract as tensors, in order, and returns a
+/// tuple of the outputs.
 pub struct TorchScriptNetwork {
     module: Arc<CModule>,
     path: PathBuf,
+    contract: &'static Contract,
 }
 
 impl TorchScriptNetwork {
-    /// Reads a file and puts the module in evaluation mode.
+    /// Reads a file, for questions of a contract, and puts the module in evaluation mode.
     ///
     /// # Errors
     ///
     /// A file that is no TorchScript module, e.g. a state dict.
-    pub fn load(path: &Path) -> Result<Self, ForeignError> {
+    pub fn load(path: &Path, contract: &'static Contract) -> Result<Self, ForeignError> {
         // Episodes run in parallel; a module that uses all cores would only disturb them.
         tch::set_num_threads(1);
         let load = |e: TchError| ForeignError::Load {
@@ -29,27 +31,23 @@ impl TorchScriptNetwork {
         };
         let mut module = CModule::load_on_device(path, Device::Cpu).map_err(load)?;
         module.f_set_eval().map_err(load)?;
-        Ok(Self { module: Arc::new(module), path: path.to_owned() })
+        Ok(Self { module: Arc::new(module), path: path.to_owned(), contract })
     }
 
     fn run(&self, inputs: &Inputs) -> Result<IValue, TchError> {
         // The optimiser would specialise on the sizes of the first questions and start again at the next.
         tch::jit::f_set_graph_executor_optimize(false)?;
-        let (nodes, jobs) = (inputs.num_nodes() as i64, inputs.num_jobs() as i64);
-        let table =
-            |values: &[f32], rows: i64, columns: usize| Tensor::from_slice(values).f_view([rows, columns as i64]);
-        let tensors = [
-            table(&inputs.nodes, nodes, NODE_COLUMNS.len())?,
-            Tensor::from_slice(&inputs.edges).f_view([2, inputs.num_edges() as i64])?,
-            Tensor::from_slice(&inputs.job_ptr),
-            Tensor::from_slice(&inputs.node_job),
-            Tensor::from_slice(&inputs.mask),
-            table(&inputs.jobs, jobs, JOB_COLUMNS.len())?,
-            Tensor::from_slice(&inputs.cluster).f_view([CLUSTER_COLUMNS.len() as i64])?,
-            Tensor::from_slice(&inputs.amounts),
-        ];
-        const { assert!(INPUTS.len() == 8) };
-        tch::no_grad(|| self.module.forward_is(&tensors.map(IValue::Tensor)))
+        let mut tensors = Vec::with_capacity(self.contract.inputs.len());
+        for (input, values) in self.contract.inputs.iter().zip(inputs.values()) {
+            let flat = match values {
+                Values::F32(values) => Tensor::from_slice(values),
+                Values::I64(values) => Tensor::from_slice(values),
+                Values::Bool(values) => Tensor::from_slice(values),
+            };
+            let shape: Vec<i64> = inputs.shape(input).map(|size| size as i64).collect();
+            tensors.push(IValue::Tensor(flat.f_view(&shape[..])?));
+        }
+        tch::no_grad(|| self.module.forward_is(&tensors))
     }
 }
 
@@ -59,27 +57,28 @@ impl Network for TorchScriptNetwork {
     }
 
     fn fresh(&self) -> Box<dyn Network> {
-        Box::new(Self { module: Arc::clone(&self.module), path: self.path.clone() })
+        Box::new(Self { module: Arc::clone(&self.module), path: self.path.clone(), contract: self.contract })
     }
 
     fn scores(&mut self, inputs: &Inputs, out: &mut Scores) -> Result<(), ForeignError> {
         let failed = |e: TchError| ForeignError::Run {
             network: self.name(),
-            nodes: inputs.num_nodes(),
-            edges: inputs.num_edges(),
-            jobs: inputs.num_jobs(),
+            sizes: inputs.sizes_in_words(),
             problem: reason(&e),
         };
-        let [stage, amount] = match self.run(inputs).map_err(failed)? {
-            IValue::Tuple(values) => match <[IValue; 2]>::try_from(values) {
-                Ok([IValue::Tensor(stage), IValue::Tensor(amount)]) => [stage, amount],
-                _ => return Err(self.no_tuple("a tuple of something else")),
-            },
+        let found = match self.run(inputs).map_err(failed)? {
+            IValue::Tuple(found) => found,
             IValue::Tensor(_) => return Err(self.no_tuple("one tensor")),
             _ => return Err(self.no_tuple("something else")),
         };
-        read(&stage, &mut out.stage, &mut out.stage_shape).map_err(failed)?;
-        read(&amount, &mut out.amount, &mut out.amount_shape).map_err(failed)
+        if found.len() != out.outputs().len() {
+            return Err(self.no_tuple(&format!("a tuple of {}", found.len())));
+        }
+        for (found, to) in found.iter().zip(out.outputs_mut()) {
+            let IValue::Tensor(tensor) = found else { return Err(self.no_tuple("a tuple of something else")) };
+            read(tensor, &mut to.values, &mut to.shape).map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -89,7 +88,8 @@ impl Network for TorchScriptNetwork {
 
 impl TorchScriptNetwork {
     fn no_tuple(&self, found: &str) -> ForeignError {
-        let problem = format!("`forward` returned {found}, it must return the tuple ({})", OUTPUTS.join(", "));
+        let problem =
+            format!("`forward` returned {found}, it must return the tuple ({})", self.contract.outputs_named("", ", "));
         ForeignError::Signature { network: self.name(), problem }
     }
 }

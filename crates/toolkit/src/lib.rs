@@ -11,6 +11,7 @@
 //! trace sees levels and choices only.
 
 pub mod augment;
+pub mod conformance;
 pub mod distiller;
 pub mod evaluator;
 pub mod explainer;

@@ -10,6 +10,7 @@
 
 mod catalogue;
 pub mod cluster;
+mod contract;
 pub mod feature;
 pub mod heuristic;
 #[cfg(feature = "network")]
@@ -24,5 +25,6 @@ mod state;
 #[cfg(feature = "simulate")]
 pub mod workload;
 
+pub use contract::TrainingTables;
 pub use scenario::{Kind, Probabilities, Training, certain, kind};
 pub use state::{Change, ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};

@@ -14,7 +14,7 @@ use crate::{
 };
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
-    scenario::{Answer, ChoiceRows, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
 use std::error::Error;
@@ -96,6 +96,21 @@ impl Scenario for Training {
             }
             _ => a == b,
         }
+    }
+
+    fn distributions(seen: &View<'_>, _: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
+        let live = seen.live_jobs();
+        let actions = 3 * live.len() + 1;
+        each(Distribution {
+            of: "action",
+            log_prob: &p.action,
+            candidates: actions..=actions,
+            conditional: false,
+            name: &|place| match live.get(place / 3) {
+                Some(job) => format!("{} for job {job}", Task::ALL[place % 3]),
+                None => "to close the slot".to_owned(),
+            },
+        });
     }
 }
 

@@ -3,9 +3,13 @@
 use crate::{
     Training,
     simulator::Simulator,
-    workload::{TrainingJob, TrainingWorkload},
+    workload::{self, TrainingJob, TrainingWorkload},
 };
-use sched_distill_core::{simulation::Simulated, spec::Spec, workload::WorkloadError};
+use sched_distill_core::{
+    simulation::{NamedWorkload, Simulated},
+    spec::Spec,
+    workload::WorkloadError,
+};
 use std::path::PathBuf;
 
 impl Simulated for Training {
@@ -19,6 +23,10 @@ impl Simulated for Training {
 
     fn workload_files(workload: &TrainingWorkload) -> Vec<PathBuf> {
         workload.files()
+    }
+
+    fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
+        workload::battery()
     }
 
     fn jobs(workload: &TrainingWorkload, seed: u64) -> Vec<TrainingJob> {

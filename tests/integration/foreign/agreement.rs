@@ -1,42 +1,50 @@
 //! Every kind of network decides the same.
 
-use super::{
-    network::{Small, Weights},
-    open, python,
-};
+use super::{Tested, network, network_training, open, python, python_of};
+#[cfg(feature = "onnx")]
+use sched_distill::contract::Tabular as _;
 use sched_distill::{
+    conformance::{Conformance, ConformanceRequest, check_policy},
     dag::Dag,
-    foreign::{
-        ForeignPolicy,
-        conformance::{Conformance, ConformanceRequest, battery, check_policy},
-    },
+    foreign::ForeignPolicy,
     policy::Policy,
+    training::Training,
 };
 use std::sync::atomic::AtomicBool;
 
 /// Checks a policy on every built-in workload, beside another one.
-fn check(policy: &dyn Policy<Dag>, against: &dyn Policy<Dag>, decisions: u32) -> Conformance {
-    let workloads = battery().unwrap();
+fn check<S: Tested>(policy: &dyn Policy<S>, against: &dyn Policy<S>, decisions: u32) -> Conformance {
+    let workloads = S::battery().unwrap();
     let request =
         ConformanceRequest { policy, against: Some(against), workloads: &workloads, seed: 5, episodes: 2, decisions };
     check_policy(&request, &AtomicBool::new(false), |_| ()).unwrap()
 }
 
-fn by_formula() -> ForeignPolicy {
-    ForeignPolicy::new(Box::new(Small(Weights::new())), false)
+fn by_formula() -> ForeignPolicy<Dag> {
+    ForeignPolicy::new(Box::new(network::Small(network::Weights::new())), false)
+}
+
+fn training_by_formula() -> ForeignPolicy<Training> {
+    ForeignPolicy::new(Box::new(network_training::Small(network_training::Weights::new())), false)
 }
 
 /// Asserts that a policy keeps the contract and does as the formulas do, on every decision.
-fn agrees(spec: &str, decisions: u32) {
-    let found = check(&*open(spec).unwrap(), &by_formula(), decisions);
+fn agrees_in<S: Tested>(spec: &str, by_formula: &dyn Policy<S>, decisions: u32) {
+    let found = check(&*open::<S>(spec).unwrap(), by_formula, decisions);
     assert!(found.passed(), "{spec}: {found:?}");
     let concordance = found.concordance.as_ref().unwrap();
     assert!(concordance.holds(1e-5), "{spec}: {concordance:?}");
-    assert!(
-        concordance.questions >= 12 * u64::from(decisions) && concordance.amount_log_prob.is_some(),
-        "{spec}: {concordance:?}"
-    );
+    let compared = concordance.log_probs.iter().all(|(_, apart)| apart.is_some());
+    assert!(concordance.questions >= 12 * u64::from(decisions) && compared, "{spec}: {concordance:?}");
     println!("{spec}: {concordance:?}, median {} ms", found.median_ms);
+}
+
+fn agrees(spec: &str, decisions: u32) {
+    agrees_in(spec, &by_formula(), decisions);
+}
+
+fn agrees_in_training(spec: &str, decisions: u32) {
+    agrees_in(spec, &training_by_formula(), decisions);
 }
 
 #[test]
@@ -44,6 +52,7 @@ fn agrees(spec: &str, decisions: u32) {
 fn a_process_decides_as_the_formulas_do() {
     // Python takes its time.
     agrees(&python(""), 25);
+    agrees_in_training(&python_of::<Training>(""), 25);
 }
 
 #[test]
@@ -53,7 +62,10 @@ fn an_onnx_file_decides_as_the_formulas_do() {
     let path = dir.path().join("small.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
     agrees(&format!("onnx:{}", path.display()), 250);
-    assert!(sched_distill::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Dag::CONTRACT).unwrap().is_general());
+    std::fs::write(&path, super::onnx_file::small_training()).unwrap();
+    agrees_in_training(&format!("onnx:{}", path.display()), 150);
+    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Training::CONTRACT).unwrap().is_general());
 }
 
 /// tract cannot plan this graph for all sizes at once.
@@ -63,7 +75,7 @@ fn an_onnx_file_may_be_planned_size_by_size() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("one-hot.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::OneHot)).unwrap();
-    assert!(!sched_distill::foreign::OnnxNetwork::load(&path).unwrap().is_general());
+    assert!(!sched_distill::foreign::OnnxNetwork::load(&path, Dag::CONTRACT).unwrap().is_general());
     agrees(&format!("onnx:{}", path.display()), 25);
 }
 
@@ -74,48 +86,63 @@ fn a_torchscript_file_decides_as_the_formulas_do() {
     let path = dir.path().join("small.pt");
     super::torchscript_file::save(&path, super::torchscript_file::Flaw::None);
     agrees(&format!("torchscript:{}", path.display()), 250);
+    super::torchscript_file::save_training(&path);
+    agrees_in_training(&format!("torchscript:{}", path.display()), 150);
 }
 
 #[test]
 #[cfg(all(feature = "onnx", feature = "torch"))]
 #[cfg_attr(not(python), ignore = "needs python3")]
 fn the_three_kinds_decide_alike_when_they_sample() {
-    let dir = tempfile::tempdir().unwrap();
-    let (onnx, torch) = (dir.path().join("small.onnx"), dir.path().join("small.pt"));
-    std::fs::write(&onnx, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
-    super::torchscript_file::save(&torch, super::torchscript_file::Flaw::None);
-    let [script, onnx, torch] =
-        [python(""), format!("onnx:{}", onnx.display()), format!("torchscript:{}", torch.display())]
-            .map(|spec| open(&format!("{spec},mode=sample")).unwrap());
-    for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
-        let found = check(&**a, &**b, 20);
-        assert!(found.passed() && found.concordance.as_ref().unwrap().holds(1e-5), "{found:?}");
+    use super::{onnx_file, torchscript_file};
+    fn alike<S: Tested>(onnx: Vec<u8>, save: impl Fn(&std::path::Path)) {
+        let dir = tempfile::tempdir().unwrap();
+        let (onnx_path, torch_path) = (dir.path().join("small.onnx"), dir.path().join("small.pt"));
+        std::fs::write(&onnx_path, onnx).unwrap();
+        save(&torch_path);
+        let specs = [
+            python_of::<S>(""),
+            format!("onnx:{}", onnx_path.display()),
+            format!("torchscript:{}", torch_path.display()),
+        ];
+        let [script, onnx, torch] = specs.map(|spec| open::<S>(&format!("{spec},mode=sample")).unwrap());
+        for (a, b) in [(&script, &onnx), (&onnx, &torch)] {
+            let found = check(&**a, &**b, 20);
+            assert!(found.passed() && found.concordance.as_ref().unwrap().holds(1e-5), "{found:?}");
+        }
     }
+    let none = torchscript_file::Flaw::None;
+    alike::<Dag>(onnx_file::small(onnx_file::Flaw::None), |path| torchscript_file::save(path, none));
+    alike::<Training>(onnx_file::small_training(), torchscript_file::save_training);
 }
 
 #[test]
 fn another_network_is_told_apart() {
-    let mut weights = Weights::new();
+    let mut weights = network::Weights::new();
     weights.stage[0] += 0.5;
-    let found = check(&ForeignPolicy::new(Box::new(Small(weights)), false), &by_formula(), 50);
-    let concordance = found.concordance.as_ref().unwrap();
-    assert!(found.passed() && !concordance.holds(1e-5) && concordance.differing > 10, "{concordance:?}");
-    assert!(concordance.first.as_ref().unwrap().contains("most probable"), "{concordance:?}");
-}
-
-/// What is no answer to the contract is found, in a process that runs.
-#[test]
-#[cfg_attr(not(python), ignore = "needs python3")]
-fn a_process_that_remembers_other_episodes_is_found() {
-    let found = check(&*open(&python("remembers")).unwrap(), &by_formula(), 20);
-    let failed: Vec<&str> = found.checks.iter().filter(|c| c.failed > 0).map(|c| c.name).collect();
-    assert!(failed.contains(&"a copy decides the same again after `reset`"), "{failed:?}");
+    let dag = check(&ForeignPolicy::new(Box::new(network::Small(weights)), false), &by_formula(), 50);
+    let mut weights = network_training::Weights::new();
+    weights.task.reverse();
+    let other = ForeignPolicy::new(Box::new(network_training::Small(weights)), false);
+    let training = check(&other, &training_by_formula(), 50);
+    for found in [dag, training] {
+        let concordance = found.concordance.as_ref().unwrap();
+        assert!(found.passed() && !concordance.holds(1e-5) && concordance.differing > 10, "{concordance:?}");
+        assert!(concordance.first.as_ref().unwrap().contains("most probable"), "{concordance:?}");
+    }
 }
 
 #[test]
 fn rules_keep_the_contract_too() {
-    for spec in ["fifo", "fair", "random", "sjf-cp,temperature=0.5,mode=sample", "srpt-fair,temperature=0.3"] {
-        let found = check(&*open(spec).unwrap(), &*open(spec).unwrap(), 120);
+    fn keeps<S: Tested>(spec: &str) {
+        let found = check(&*open::<S>(spec).unwrap(), &*open::<S>(spec).unwrap(), 120);
         assert!(found.passed() && found.concordance.as_ref().unwrap().holds(0.0), "{spec}: {found:?}");
+    }
+    for spec in ["fifo", "fair", "random", "sjf-cp,temperature=0.5,mode=sample", "srpt-fair,temperature=0.3", "decima"]
+    {
+        keeps::<Dag>(spec);
+    }
+    for spec in ["drf", "fifo", "srtf", "srtf-time", "tetris", "optimus", "dl2", "dl2,mode=sample"] {
+        keeps::<Training>(spec);
     }
 }

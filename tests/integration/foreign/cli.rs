@@ -1,27 +1,36 @@
 //! The commands with schedulers that a user already has.
 
-use super::python;
+use super::{Tested, example, python};
 use crate::{
     cli::{TINY, done, refused, run, text},
     common::files,
 };
+use sched_distill::{dag::Dag, training::Training};
 use serde_json::Value;
 use std::path::Path;
 
-#[test]
-#[cfg_attr(not(python), ignore = "needs python3")]
-fn the_example_passes_the_check() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/script_policy.py");
+fn passes_the_check<S: Tested>(workload: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let policy = format!("script:python3 {}", example.display());
-    let said = done(dir.path(), &["check-policy", &policy, "--decisions", "40"]);
+    let dir = dir.path();
+    let with = |args: &[&'static str], more: &[&str]| -> String { done(dir, &[args, S::ARGS, more].concat()) };
+    let policy = example::<S>();
+    let said = with(&["check-policy"], &[&policy, "--decisions", "40"]);
     assert!(said.contains("passed") && said.contains("per decision") && !said.contains("FAILED"), "{said}");
     let sampled = format!("{policy},mode=sample");
-    done(dir.path(), &["check-policy", &sampled, "--against", &policy, "-w", TINY]);
-    done(dir.path(), &["record", "-p", &sampled, "-w", TINY, "-n", "2", "-o", "trace"]);
-    assert!(done(dir.path(), &["inspect", "trace"]).ends_with("sound\n"));
-    let manifest = std::fs::read_to_string(dir.path().join("trace/manifest.json")).unwrap();
-    assert!(manifest.contains("script_policy.py"), "the file's hash is recorded");
+    with(&["check-policy"], &[&sampled, "--against", &policy, "-w", workload]);
+    with(&["record", "-n", "2", "-o", "trace"], &["-p", &sampled, "-w", workload]);
+    assert!(done(dir, &["inspect", "trace"]).ends_with("sound\n"));
+    let manifest = std::fs::read_to_string(dir.join("trace/manifest.json")).unwrap();
+    assert!(manifest.contains(S::EXAMPLE), "the file's hash is recorded");
+    let listed = with(&["list", "policies"], &[]);
+    assert!(["script:COMMAND", "onnx:FILE", "torchscript:FILE"].iter().all(|usage| listed.contains(usage)), "{listed}");
+}
+
+#[test]
+#[cfg_attr(not(python), ignore = "needs python3")]
+fn the_examples_pass_the_check() {
+    passes_the_check::<Dag>(TINY);
+    passes_the_check::<Training>(Training::WORKLOAD);
 }
 
 #[test]
@@ -46,23 +55,18 @@ fn a_failed_check_is_exit_code_1_and_says_where() {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&found["type"], &found["passed"]), (&"conformance".into(), &false.into()));
     assert!(found["found"]["concordance"]["stage_log_prob"].as_f64().is_some_and(|apart| apart > 0.1), "{found}");
-    assert_eq!(found["found"]["checks"].as_array().map(Vec::len), Some(9));
+    assert_eq!(found["found"]["checks"].as_array().map(Vec::len), Some(8));
+
+    let args =
+        ["check-policy", "--scenario", "training", "optimus", "--against", "drf", "-w", Training::WORKLOAD, "--json"];
+    let output = run(dir, &args);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["passed"], &found["found"]["concordance"]["action_log_prob"]), (&false.into(), &Value::Null));
 
     refused(dir, &["check-policy", "fiar"], &["unknown policy `fiar`", "did you mean `fair`"]);
     refused(dir, &["check-policy", "sjf", "--tolerance=-1"], &["--tolerance must be"]);
     refused(dir, &["check-policy", "sjf", "-w", "nothing"], &["unknown workload"]);
-}
-
-#[test]
-#[cfg_attr(not(python), ignore = "needs python3")]
-fn a_broken_process_fails_the_check() {
-    let dir = tempfile::tempdir().unwrap();
-    for (fault, words) in [("crash", "ValueError: no such layer"), ("remembers", "the same decision with other prob")] {
-        let output = run(dir.path(), &["check-policy", &python(fault), "-w", TINY]);
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(words), "{said}");
-    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 #[cfg(any(feature = "onnx", feature = "torch"))]
 use super::open;
 use super::refused;
+#[cfg(any(feature = "onnx", feature = "torch"))]
+use sched_distill::dag::Dag;
 
 #[test]
 fn a_file_is_needed() {
@@ -41,6 +43,11 @@ fn onnx_files_that_do_not_fit_are_refused() {
     refused(&spec(Flaw::OutputShape), &["stage_scores of shape (", ", 1)", "one per node"]);
     refused(&spec(Flaw::Operator), &["cannot load the model", "Tangens"]);
 
+    super::refused_in::<sched_distill::training::Training>(
+        &spec(Flaw::None),
+        &["unknown input `nodes`; there are jobs, job_type, mask, cluster"],
+    );
+
     let garbage = dir.path().join("garbage.onnx");
     std::fs::write(&garbage, b"no model at all").unwrap();
     refused(&format!("onnx:{}", garbage.display()), &["cannot load the model"]);
@@ -50,7 +57,7 @@ fn onnx_files_that_do_not_fit_are_refused() {
     let whole = small(Flaw::None);
     for length in (0..whole.len()).step_by(97) {
         std::fs::write(&garbage, &whole[..length]).unwrap();
-        assert!(open(&format!("onnx:{}", garbage.display())).is_err(), "{length} of {} bytes", whole.len());
+        assert!(open::<Dag>(&format!("onnx:{}", garbage.display())).is_err(), "{length} of {} bytes", whole.len());
     }
 }
 
@@ -72,5 +79,5 @@ fn torchscript_files_that_do_not_fit_are_refused() {
     std::fs::write(&garbage, b"no model at all").unwrap();
     refused(&format!("torchscript:{}", garbage.display()), &["cannot load the model", "torch.jit.save"]);
     refused("torchscript:missing.pt", &["cannot load the model"]);
-    assert!(open(&spec(Flaw::None)).unwrap().files()[0].ends_with("None.pt"));
+    assert!(open::<Dag>(&spec(Flaw::None)).unwrap().files()[0].ends_with("None.pt"));
 }

@@ -1,10 +1,15 @@
 //! The small network as an ONNX file, written field by field (`onnx.proto3`).
 
 use super::{
-    network::{WIDTH, Weights},
+    network::{WIDTH, Weights, columns},
+    network_training::{TYPES, Weights as TrainingWeights},
     protobuf::Message,
 };
-use sched_distill::foreign::{INPUTS, InputInfo, JOB_COLUMNS, NODE_COLUMNS};
+use sched_distill::{
+    contract::{Contract, Dtype, Input, Tabular as _},
+    dag::Dag,
+    training::Training,
+};
 
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;
@@ -24,7 +29,8 @@ pub(super) enum Flaw {
     OutputShape,
     /// An operator that nobody knows.
     Operator,
-    /// None, but the jobs' terms come to the nodes by a product with a one-hot matrix, which tract makes for given sizes only.
+    /// None, but the jobs' terms come to the nodes by a product with a one-hot matrix, which tract makes for given
+    /// sizes only.
     OneHot,
 }
 
@@ -61,23 +67,85 @@ fn value(name: &str, dtype: i64, dims: &[&str]) -> Message {
         .bytes(2, Message::default().bytes(1, Message::default().int(1, dtype).bytes(2, shape)))
 }
 
-fn input(info: &InputInfo, flaw: Flaw) -> Message {
-    let dtype = match info.dtype {
-        "int64" => INT64,
-        "bool" => BOOL,
-        _ if info.name == "nodes" && flaw == Flaw::InputType => INT64,
-        _ => FLOAT,
+fn input(contract: &Contract, input: &Input, flaw: Flaw) -> Message {
+    let dtype = match input.dtype {
+        Dtype::I64 => INT64,
+        Dtype::Bool => BOOL,
+        Dtype::F32 if input.name == "nodes" && flaw == Flaw::InputType => INT64,
+        Dtype::F32 => FLOAT,
     };
-    let dims: Vec<&str> = info.shape.trim_matches(['(', ')']).split(", ").collect();
+    let shape = contract.shape_of_input(input);
+    let dims: Vec<&str> = shape.trim_matches(['(', ')']).split(", ").collect();
     // A sum is no name of a size.
     let dims: Vec<&str> = dims.into_iter().map(|d| if d.contains('+') { "ends" } else { d }).collect();
-    value(if info.name == "nodes" && flaw == Flaw::InputName { "features" } else { info.name }, dtype, &dims)
+    value(if input.name == "nodes" && flaw == Flaw::InputName { "features" } else { input.name }, dtype, &dims)
+}
+
+/// A model with these operators, constants, inputs and outputs.
+fn model(operators: Vec<Message>, constants: Vec<Message>, inputs: Vec<Message>, outputs: Vec<Message>) -> Vec<u8> {
+    let add = |graph: Message, field, parts: Vec<Message>| {
+        parts.into_iter().fold(graph, |graph, part| graph.bytes(field, part))
+    };
+    let graph = add(add(Message::default(), 1, operators).bytes(2, "small"), 5, constants);
+    let graph = add(add(graph, 11, inputs), 12, outputs);
+    let opset = Message::default().bytes(1, "").int(2, 16);
+    Message::default().int(1, 8).bytes(2, "test").bytes(7, graph).bytes(8, opset).into_bytes()
+}
+
+fn times(values: &[f32]) -> Vec<f32> {
+    values.iter().map(|v| 8.0 * v).collect()
+}
+
+/// The network for the scenario `training`.
+pub(super) fn small_training() -> Vec<u8> {
+    let w = TrainingWeights::new();
+    let operators = vec![
+        node("Abs", &["jobs"], "jobs_abs"),
+        node("Add", &["jobs_abs", "one"], "jobs_1"),
+        node("Log", &["jobs_1"], "jobs_log"),
+        node("MatMul", &["jobs_log", "job"], "jobs_product"),
+        node("Add", &["jobs_product", "bias"], "jobs_bias"),
+        node("Gather", &["kind", "job_type"], "of_type"),
+        node("Add", &["jobs_bias", "of_type"], "jobs_sum"),
+        node("Tanh", &["jobs_sum"], "h"),
+        with_int(node("ReduceSum", &["h", "axis_0"], "total"), "keepdims", 1),
+        node("Abs", &["cluster"], "cluster_abs"),
+        node("Add", &["cluster_abs", "one"], "cluster_1"),
+        node("Log", &["cluster_1"], "cluster_log"),
+        node("MatMul", &["cluster_log", "cluster_weights"], "cluster_product"),
+        node("MatMul", &["total", "pool"], "pooled"),
+        node("Add", &["pooled", "cluster_product"], "cluster_sum"),
+        node("Tanh", &["cluster_sum"], "c"),
+        node("MatMul", &["h", "own"], "own_product"),
+        node("Add", &["own_product", "c"], "z_sum"),
+        node("Tanh", &["z_sum"], "z"),
+        node("MatMul", &["z", "task"], "task_scores"),
+        node("MatMul", &["c", "close"], "close_row"),
+        node("Squeeze", &["close_row", "axis_0"], "close_score"),
+    ];
+    let constants = vec![
+        floats("one", &[], &[1.0]),
+        ints("axis_0", &[1], &[0]),
+        floats("job", &[columns::<Training>("jobs"), WIDTH], &w.job),
+        floats("bias", &[WIDTH], &w.bias),
+        floats("kind", &[TYPES, WIDTH], &w.kind),
+        floats("pool", &[WIDTH, WIDTH], &w.pool),
+        floats("cluster_weights", &[columns::<Training>("cluster"), WIDTH], &w.cluster),
+        floats("own", &[WIDTH, WIDTH], &w.own),
+        floats("task", &[WIDTH, 3], &times(&w.task)),
+        floats("close", &[WIDTH, 1], &times(&w.close)),
+    ];
+    let contract = Training::CONTRACT;
+    let used = contract.inputs.iter().filter(|input| input.name != "mask");
+    let inputs = used.map(|info| input(contract, info, Flaw::None)).collect();
+    let outputs = vec![value("task_scores", FLOAT, &["jobs", "3"]), value("close_score", FLOAT, &["1"])];
+    model(operators, constants, inputs, outputs)
 }
 
 /// The file. As exporters do, it leaves out inputs that the network does not use.
 pub(super) fn small(flaw: Flaw) -> Vec<u8> {
     let w = Weights::new();
-    let (nodes, jobs) = (NODE_COLUMNS.len(), JOB_COLUMNS.len());
+    let (nodes, jobs) = (columns::<Dag>("nodes"), columns::<Dag>("jobs"));
     let nodes_input = if flaw == Flaw::InputName { "features" } else { "nodes" };
     let scatter = node("ScatterND", &["zeros", "parents_column", "of_children"], "below");
     let scatter = scatter.bytes(5, Message::default().bytes(1, "reduction").int(20, 3).bytes(4, "add"));
@@ -133,8 +201,7 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         ];
         operators.splice(gather..=gather, one_hot);
     }
-    let times = |values: &[f32]| values.iter().map(|v| 8.0 * v).collect::<Vec<_>>();
-    let constants = [
+    let constants = vec![
         floats("one", &[], &[1.0]),
         floats("zero", &[], &[0.0]),
         ints("first", &[], &[0]),
@@ -152,13 +219,9 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         floats("amount", &[WIDTH], &times(&w.amount)),
         floats("score", &[WIDTH, 1], &times(&w.score)),
     ];
-    let mut graph =
-        operators.into_iter().fold(Message::default(), |graph, node| graph.bytes(1, node)).bytes(2, "small");
-    graph = constants.into_iter().fold(graph, |graph, constant| graph.bytes(5, constant));
-    let used = INPUTS.iter().filter(|input| !["job_ptr", "mask"].contains(&input.name));
-    graph = used.fold(graph, |graph, info| graph.bytes(11, input(info, flaw)));
-    graph = graph.bytes(12, value("stage_scores", FLOAT, &["nodes"]));
-    graph = graph.bytes(12, value(amount_output, FLOAT, &["jobs", "offered"]));
-    let opset = Message::default().bytes(1, "").int(2, 16);
-    Message::default().int(1, 8).bytes(2, "test").bytes(7, graph).bytes(8, opset).into_bytes()
+    let contract = Dag::CONTRACT;
+    let used = contract.inputs.iter().filter(|input| !["job_ptr", "mask"].contains(&input.name));
+    let inputs = used.map(|info| input(contract, info, flaw)).collect();
+    let outputs = vec![value("stage_scores", FLOAT, &["nodes"]), value(amount_output, FLOAT, &["jobs", "offered"])];
+    model(operators, constants, inputs, outputs)
 }

@@ -1,7 +1,15 @@
-//! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in it.
+//! The small network as a TorchScript file: the archive that `torch.jit.save` would write, with the module's source in
+//! it.
 
-use super::network::{WIDTH, Weights};
-use sched_distill::foreign::{INPUTS, JOB_COLUMNS, NODE_COLUMNS};
+use super::{
+    network::{WIDTH, Weights},
+    network_training::Weights as TrainingWeights,
+};
+use sched_distill::{
+    contract::{Contract, Tabular as _},
+    dag::Dag,
+    training::Training,
+};
 use std::path::Path;
 
 /// What may be wrong with a file.
@@ -26,9 +34,7 @@ fn list(values: &[f32], columns: usize, factor: f32) -> String {
 /// The module's source, as TorchScript prints it.
 fn source(flaw: Flaw) -> String {
     let w = Weights::new();
-    assert_eq!(w.node.len() + w.job.len(), (NODE_COLUMNS.len() + JOB_COLUMNS.len()) * WIDTH);
     let node = if flaw == Flaw::Columns { &w.own } else { &w.node };
-    let arguments: Vec<String> = INPUTS.iter().map(|input| format!("    {}: Tensor", input.name)).collect();
     let (result, type_) = match flaw {
         Flaw::OneOutput => ("amount_scores", "Tensor"),
         Flaw::OutputShape => ("(stage_column, amount_scores)", "Tuple[Tensor, Tensor]"),
@@ -55,12 +61,36 @@ fn source(flaw: Flaw) -> String {
         format!("amount_scores = torch.squeeze(torch.matmul(t, {}), 2)", list(&w.score, 1, 8.0)),
         format!("return {result}"),
     ];
+    module(Dag::CONTRACT, type_, &lines)
+}
+
+/// A module whose `forward` takes the inputs of a contract.
+fn module(contract: &Contract, type_: &str, lines: &[String]) -> String {
+    let arguments: Vec<String> = contract.inputs.iter().map(|input| format!("    {}: Tensor", input.name)).collect();
     format!(
         "class Small(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  def forward(self: \
          __torch__.Small,\n{}) -> {type_}:\n    {}\n",
         arguments.join(",\n"),
         lines.join("\n    ")
     )
+}
+
+/// The source of the network for the scenario `training`.
+fn source_training() -> String {
+    let w = TrainingWeights::new();
+    let lines = [
+        format!("product = torch.matmul(torch.log1p(torch.abs(jobs)), {})", list(&w.job, WIDTH, 1.0)),
+        format!("of_type = torch.index_select({}, 0, job_type)", list(&w.kind, WIDTH, 1.0)),
+        format!("h = torch.tanh(torch.add(torch.add(product, {}), of_type))", list(&w.bias, WIDTH, 1.0)),
+        format!("pooled = torch.matmul(torch.sum(h, [0], True), {})", list(&w.pool, WIDTH, 1.0)),
+        format!("numbers = torch.matmul(torch.log1p(torch.abs(cluster)), {})", list(&w.cluster, WIDTH, 1.0)),
+        "c = torch.tanh(torch.add(pooled, numbers))".to_owned(),
+        format!("z = torch.tanh(torch.add(torch.matmul(h, {}), c))", list(&w.own, WIDTH, 1.0)),
+        format!("task_scores = torch.matmul(z, {})", list(&w.task, 3, 8.0)),
+        format!("close_score = torch.squeeze(torch.matmul(c, {}), 0)", list(&w.close, 1, 8.0)),
+        "return (task_scores, close_score)".to_owned(),
+    ];
+    module(Training::CONTRACT, "Tuple[Tensor, Tensor]", &lines)
 }
 
 /// A stored zip archive.
@@ -84,9 +114,17 @@ fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// Writes the file.
 pub(super) fn save(path: &Path, flaw: Flaw) {
+    write(path, &source(flaw));
+}
+
+/// Writes the file of the network for the scenario `training`.
+pub(super) fn save_training(path: &Path) {
+    write(path, &source_training());
+}
+
+fn write(path: &Path, code: &str) {
     // Pickles: an object of the class with `training` false; an empty tuple.
     let object = b"\x80\x02c__torch__\nSmall\n)\x81}(X\x08\0\0\0training\x89ub.";
-    let code = source(flaw);
     let entries: [(&str, &[u8]); 4] = [
         ("small/data.pkl", object),
         ("small/code/__torch__.py", code.as_bytes()),

@@ -210,7 +210,7 @@ fn what_has_come_is_answered_before_the_end() {
     assert_eq!(ask(&mut slow, QUESTION)["id"], 1);
     let many: String = (0..2000).map(|id| QUESTION.replace("\"id\":1", &format!("\"id\":{id}")) + "\n").collect();
     let reader = stream.try_clone().unwrap();
-    stream.write_all(many[..many.len() / 3].as_bytes()).unwrap();
+    stream.write_all(&many.as_bytes()[..many.len() / 3]).unwrap();
     let read = thread::spawn(move || BufReader::new(reader).lines().map_while(Result::ok).count());
     thread::sleep(Duration::from_millis(50));
     let began = Instant::now();

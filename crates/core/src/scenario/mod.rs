@@ -7,7 +7,7 @@ pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
 
 use crate::{figure::Figure, level::FeatureSet, workload::WorkloadInfo};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{error::Error, fmt::Debug};
+use std::{error::Error, fmt::Debug, ops::RangeInclusive};
 
 /// A kind of cluster, as far as deciding goes.
 pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
@@ -56,6 +56,38 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     fn same(_seen: &Self::View<'_>, a: Self::Decision, b: Self::Decision) -> bool {
         a == b
     }
+
+    /// Whether a decision gives nothing where policies may differ in that ([`Policy::abstains`]).
+    ///
+    /// [`Policy::abstains`]: crate::policy::Policy::abstains
+    fn gives_nothing(_decision: Self::Decision) -> bool {
+        false
+    }
+
+    /// Tells of which distributions probabilities consist, so that policies can be checked and compared: always the same
+    /// ones in the same order, empty where the policy names none. The default knows of none: probabilities are then
+    /// checked level by level only.
+    fn distributions(
+        _seen: &Self::View<'_>,
+        _decision: Self::Decision,
+        _probabilities: &Self::Probabilities,
+        _each: &mut dyn FnMut(Distribution<'_>),
+    ) {
+    }
+}
+
+/// One of the distributions of which the probabilities of an answer consist.
+pub struct Distribution<'a> {
+    /// What it is of: "stage".
+    pub of: &'static str,
+    /// Log-probabilities; empty if the policy names none.
+    pub log_prob: &'a [f64],
+    /// How many there may be.
+    pub candidates: RangeInclusive<usize>,
+    /// Whether it depends on what was decided, see [`Policy::given`](crate::policy::Policy::given).
+    pub conditional: bool,
+    /// What the candidate at a place is called.
+    pub name: &'a dyn Fn(usize) -> String,
 }
 
 /// A scenario in plain data.

@@ -31,6 +31,17 @@ pub trait Simulated: Scenario {
         Vec::new()
     }
 
+    /// Workloads on which policies are checked: ordinary ones, and the corners of what a scheduler
+    /// may meet. The default is the first workload of the scenario without parameters.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: what they are is fixed.
+    fn battery() -> Result<Vec<NamedWorkload<Self::Workload>>, WorkloadError> {
+        let first = Self::INFO.workloads.first().map(|info| info.name).unwrap_or_default();
+        Ok(vec![NamedWorkload { name: first.to_owned(), workload: Self::open_workload(&first.parse()?)? }])
+    }
+
     /// The jobs of the episode with this seed.
     fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
 
@@ -42,6 +53,14 @@ pub trait Simulated: Scenario {
     fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
         None
     }
+}
+
+/// A workload with what reports call it.
+pub struct NamedWorkload<W: ?Sized> {
+    /// What it is like, or how the user named it.
+    pub name: String,
+    /// The workload.
+    pub workload: Box<W>,
 }
 
 /// A running episode.

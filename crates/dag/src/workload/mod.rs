@@ -4,6 +4,7 @@
 //! file) is the business of the modules below.
 
 mod arrivals;
+mod battery;
 mod builtin;
 mod duration;
 mod edge;
@@ -12,6 +13,7 @@ mod json;
 mod tpch;
 
 pub use arrivals::Arrivals;
+pub(crate) use battery::battery;
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};

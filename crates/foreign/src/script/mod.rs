@@ -8,9 +8,10 @@ mod protocol;
 pub use process::kill_processes;
 pub use protocol::PROTOCOL;
 
-use super::{ForeignError, Inputs, Network, Scores};
+use super::{ForeignError, Network};
 use pipe::Failure;
 use process::{Process, cut};
+use sched_distill_core::contract::{Contract, Inputs, Scores};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -35,24 +36,25 @@ struct Pool {
     command: String,
     words: Vec<String>,
     timeout: Duration,
+    contract: &'static Contract,
     /// Processes that no copy uses.
     idle: Mutex<Vec<Process>>,
 }
 
 impl ScriptNetwork {
-    /// A process that `command` starts. Words are separated by spaces; quotes, 'single' or "double", keep words together.
+    /// A process that `command` starts, for questions of a contract. Words are separated by spaces; quotes, 'single' or "double", keep words together.
     /// No shell takes part.
     ///
     /// # Errors
     ///
     /// A command without a word, or with a quote that is not closed.
-    pub fn new(command: &str, timeout: Duration) -> Result<Self, ForeignError> {
+    pub fn new(command: &str, timeout: Duration, contract: &'static Contract) -> Result<Self, ForeignError> {
         let bad = |problem: &str| ForeignError::Command { command: command.to_owned(), problem: problem.to_owned() };
         let words = words(command).ok_or_else(|| bad("a quote is not closed"))?;
         if words.first().is_none_or(String::is_empty) {
             return Err(bad("no program; expected script:PROGRAM ARGUMENTS..., e.g. script:python3 policy.py"));
         }
-        let pool = Pool { command: command.to_owned(), words, timeout, idle: Mutex::default() };
+        let pool = Pool { command: command.to_owned(), words, timeout, contract, idle: Mutex::default() };
         Ok(Self::with(Arc::new(pool)))
     }
 
@@ -71,13 +73,13 @@ impl ScriptNetwork {
         if let Some(process) = idle {
             return Ok(process);
         }
-        let Pool { words, timeout, command, .. } = &*self.pool;
+        let Pool { words, timeout, command, contract, .. } = &*self.pool;
         let mut process = Process::start(words, *timeout).map_err(|source| ForeignError::Start {
             command: command.clone(),
             program: words[0].clone(),
             source,
         })?;
-        let hello = protocol::hello();
+        let hello = protocol::hello(contract);
         let checked = match process.ask(hello.as_bytes()) {
             Ok(line) => protocol::read_ready(line).map_err(|problem| (line.to_vec(), problem)),
             Err(failure) => return Err(self.failed(process, failure, hello.as_bytes())),
@@ -158,6 +160,10 @@ impl Network for ScriptNetwork {
         }
     }
 
+    fn processes(&self) -> usize {
+        1
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         self.pool.words.iter().map(PathBuf::from).filter(|path| path.is_file()).collect()
     }
@@ -192,6 +198,7 @@ fn words(command: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::contract::Tabular as _;
 
     #[test]
     fn quotes_keep_words_together() {
@@ -205,7 +212,8 @@ mod tests {
 
     #[test]
     fn a_command_without_a_program_is_refused() {
-        let said = |command| ScriptNetwork::new(command, Duration::from_secs(1)).err().map(|e| e.to_string());
+        let contract = sched_distill_dag::Dag::CONTRACT;
+        let said = |command| ScriptNetwork::new(command, Duration::from_secs(1), contract).err().map(|e| e.to_string());
         assert!(said(" ").is_some_and(|s| s.contains("no program")));
         assert!(said("'' x").is_some_and(|s| s.contains("no program")));
         assert!(said("a 'b").is_some_and(|s| s.contains("quote is not closed")));

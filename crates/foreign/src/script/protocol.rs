@@ -1,9 +1,7 @@
 //! The lines that go to a process and come back, as `docs/foreign-policies.md` describes them.
 
-use super::{
-    super::{CLUSTER_COLUMNS, Column, Inputs, JOB_COLUMNS, NODE_COLUMNS, Scores},
-    process::{cut, escaped},
-};
+use super::process::{cut, escaped};
+use sched_distill_core::contract::{Contract, Inputs, Scores, Values};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -13,14 +11,15 @@ use std::{fmt, io::Write as _};
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
-/// The line that introduces us.
-pub(super) fn hello() -> String {
-    let names = |columns: &[Column]| -> Vec<&str> { columns.iter().map(|c| c.name).collect() };
-    let hello = serde_json::json!({
-        "type": "hello",
-        "protocol": PROTOCOL,
-        "columns": {"nodes": names(&NODE_COLUMNS), "jobs": names(&JOB_COLUMNS), "cluster": names(&CLUSTER_COLUMNS)},
-    });
+/// The line that introduces us: which columns there are, and of which scenario where the contract says that.
+pub(super) fn hello(contract: &Contract) -> String {
+    let tables = contract.inputs.iter().filter(|input| !input.columns.is_empty());
+    let columns: serde_json::Map<String, serde_json::Value> =
+        tables.map(|input| (input.name.to_owned(), input.columns.iter().map(|column| column.name).collect())).collect();
+    let mut hello = serde_json::json!({"type": "hello", "protocol": PROTOCOL, "columns": columns});
+    if let Some(scenario) = contract.scenario {
+        hello["scenario"] = scenario.into();
+    }
     format!("{hello}\n")
 }
 
@@ -53,28 +52,19 @@ pub(super) fn write_reset(seed: u64, out: &mut Vec<u8>) {
     write(out, format_args!("{{\"type\":\"reset\",\"seed\":{seed}}}\n"));
 }
 
-/// Appends a question.
+/// Appends a question: every input by its name, tables as lists of rows.
 pub(super) fn write_question(id: u64, inputs: &Inputs, out: &mut Vec<u8>) {
     write(out, format_args!("{{\"type\":\"question\",\"id\":{id}"));
-    table(out, "nodes", &inputs.nodes, NODE_COLUMNS.len());
-    let (parents, children) = inputs.edges.split_at(inputs.num_edges());
-    key(out, "edges");
-    out.push(b'[');
-    list(out, parents);
-    out.push(b',');
-    list(out, children);
-    out.push(b']');
-    key(out, "job_ptr");
-    list(out, &inputs.job_ptr);
-    key(out, "node_job");
-    list(out, &inputs.node_job);
-    key(out, "mask");
-    list(out, &inputs.mask);
-    table(out, "jobs", &inputs.jobs, JOB_COLUMNS.len());
-    key(out, "cluster");
-    list(out, &inputs.cluster);
-    key(out, "amounts");
-    list(out, &inputs.amounts);
+    for (input, values) in inputs.contract().inputs.iter().zip(inputs.values()) {
+        write(out, format_args!(",\"{}\":", input.name));
+        let mut shape = inputs.shape(input);
+        let shape = (shape.next().unwrap_or(0), shape.next());
+        match values {
+            Values::F32(values) => write_values(out, values, shape),
+            Values::I64(values) => write_values(out, values, shape),
+            Values::Bool(values) => write_values(out, values, shape),
+        }
+    }
     out.extend_from_slice(b"}\n");
 }
 
@@ -83,8 +73,17 @@ fn write(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-fn key(out: &mut Vec<u8>, name: &str) {
-    write(out, format_args!(",\"{name}\":"));
+/// A list, or a list of rows if there is a second size.
+fn write_values(out: &mut Vec<u8>, values: &[impl fmt::Display], (rows, columns): (usize, Option<usize>)) {
+    let Some(columns) = columns else { return list(out, values) };
+    out.push(b'[');
+    for row in 0..rows {
+        if row > 0 {
+            out.push(b',');
+        }
+        list(out, &values[row * columns..][..columns]);
+    }
+    out.push(b']');
 }
 
 fn list(out: &mut Vec<u8>, values: &[impl fmt::Display]) {
@@ -98,19 +97,7 @@ fn list(out: &mut Vec<u8>, values: &[impl fmt::Display]) {
     out.push(b']');
 }
 
-fn table(out: &mut Vec<u8>, name: &str, values: &[f32], width: usize) {
-    key(out, name);
-    out.push(b'[');
-    for (i, row) in values.chunks(width).enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        list(out, row);
-    }
-    out.push(b']');
-}
-
-/// Reads the answer to question `id` into `scores`; what is wrong with it, if anything.
+/// Reads the answer to question `id` into `scores`, which is empty; what is wrong with it, if anything.
 pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(), String> {
     let mut json = serde_json::Deserializer::from_slice(line);
     let answer = Answer(scores).deserialize(&mut json).and_then(|head| json.end().map(|()| head));
@@ -118,7 +105,7 @@ pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(
         let error = brief(&error);
         let bare = |word: &[u8]| line.windows(word.len()).any(|w| w == word);
         match bare(b"NaN") || bare(b"Infinity") {
-            true => format!("{error}; JSON has no NaN and no Infinity, write null for a stage that may not be chosen"),
+            true => format!("{error}; JSON has no NaN and no Infinity, write null for what may not be chosen"),
             false if !line.trim_ascii_start().starts_with(b"{") => {
                 format!("{error}; standard output is for answers only, write notes to standard error")
             }
@@ -128,11 +115,14 @@ pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(
     if let Some(error) = head.error {
         return Err(format!("it says: {}", error.chars().take(1000).flat_map(escaped).collect::<String>()));
     }
+    let mut given = scores.contract().outputs.iter().zip(scores.outputs());
     match head.id {
         Some(found) if found != id => Err(format!("this answers question {found}, but question {id} is open")),
-        _ if !head.stage => Err("there are no `stage_scores`".to_owned()),
-        _ if !head.amount => Err("there are no `amount_scores`".to_owned()),
-        _ => Ok(()),
+        // What was read has a shape.
+        _ => match given.find(|(_, tensor)| tensor.shape.is_empty()) {
+            Some((output, _)) => Err(format!("there are no `{}`", output.name)),
+            None => Ok(()),
+        },
     }
 }
 
@@ -141,8 +131,6 @@ pub(super) fn read_answer(line: &[u8], id: u64, scores: &mut Scores) -> Result<(
 struct Head {
     id: Option<u64>,
     error: Option<String>,
-    stage: bool,
-    amount: bool,
 }
 
 /// Reads an answer into buffers that are there.
@@ -160,34 +148,40 @@ impl<'de> Visitor<'de> for Answer<'_> {
     type Value = Head;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with `stage_scores` and `amount_scores`")
+        write!(f, "an object with {}", self.0.contract().outputs_named("`", " and "))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Head, A::Error> {
         let (mut head, scores) = (Head::default(), self.0);
-        while let Some(key) = map.next_key::<Key>()? {
-            match key {
-                Key::Id => head.id = map.next_value()?,
-                Key::Error => head.error = map.next_value()?,
-                Key::StageScores => {
-                    scores.stage.clear();
-                    map.next_value_seed(Row(&mut scores.stage))?;
-                    scores.stage_shape.clear();
-                    scores.stage_shape.push(scores.stage.len());
-                    head.stage = true;
+        let contract = scores.contract();
+        while let Some(key) = map.next_key_seed(KeyOf(contract))? {
+            let place = match key {
+                Key::Id => {
+                    head.id = map.next_value()?;
+                    continue;
                 }
-                Key::AmountScores => {
-                    scores.amount.clear();
-                    let (rows, columns) = map.next_value_seed(Rows(&mut scores.amount))?;
-                    scores.amount_shape.clear();
-                    scores.amount_shape.extend([rows, columns]);
-                    head.amount = true;
+                Key::Error => {
+                    head.error = map.next_value()?;
+                    continue;
                 }
+                Key::Output(place) => place,
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
-                    return Err(A::Error::custom(
-                        "it may have id, stage_scores, amount_scores and error, and no other key",
-                    ));
+                    let names = contract.outputs_named("", ", ");
+                    return Err(A::Error::custom(format!("it may have id, {names} and error, and no other key")));
+                }
+            };
+            let (output, tensor) = (&contract.outputs[place], &mut scores.outputs_mut()[place]);
+            tensor.values.clear();
+            tensor.shape.clear();
+            match output.shape.len() {
+                1 => {
+                    let length = map.next_value_seed(Row(&mut tensor.values))?;
+                    tensor.shape.push(length);
+                }
+                _ => {
+                    let (rows, columns) = map.next_value_seed(Rows(&mut tensor.values, output.name))?;
+                    tensor.shape.extend([rows, columns]);
                 }
             }
         }
@@ -195,15 +189,40 @@ impl<'de> Visitor<'de> for Answer<'_> {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A key of an answer.
 enum Key {
     Id,
     Error,
-    StageScores,
-    AmountScores,
-    #[serde(other)]
+    /// An output, by its place in the contract.
+    Output(usize),
     Other,
+}
+
+/// Reads a key of an answer by a contract.
+struct KeyOf(&'static Contract);
+
+impl<'de> DeserializeSeed<'de> for KeyOf {
+    type Value = Key;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeyOf {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Key, E> {
+        Ok(match key {
+            "id" => Key::Id,
+            "error" => Key::Error,
+            key => self.0.output(key).map_or(Key::Other, Key::Output),
+        })
+    }
 }
 
 /// Appends a list of scores; their number.
@@ -234,8 +253,8 @@ impl<'de> Visitor<'de> for Row<'_> {
     }
 }
 
-/// Appends lists of equally many scores; the number of lists and that of scores in each.
-struct Rows<'a>(&'a mut Vec<f32>);
+/// Appends lists of equally many scores, of an output of that name; the number of lists and that of scores in each.
+struct Rows<'a>(&'a mut Vec<f32>, &'static str);
 
 impl<'de> DeserializeSeed<'de> for Rows<'_> {
     type Value = (usize, usize);
@@ -256,7 +275,8 @@ impl<'de> Visitor<'de> for Rows<'_> {
         let (mut rows, mut columns) = (0, 0);
         while let Some(width) = seq.next_element_seed(Row(self.0))? {
             if rows > 0 && width != columns {
-                let unequal = format!("amount_scores[{rows}] has {width} entries, amount_scores[0] has {columns}");
+                let name = self.1;
+                let unequal = format!("{name}[{rows}] has {width} entries, {name}[0] has {columns}");
                 return Err(A::Error::custom(unequal));
             }
             (rows, columns) = (rows + 1, width);
@@ -272,24 +292,39 @@ mod mutate;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::contract::{Tables, Tabular};
+    use sched_distill_dag::{Dag, DagTables};
+    use sched_distill_training::Training;
+
+    fn empty() -> Scores {
+        Scores::new(Dag::CONTRACT)
+    }
 
     #[test]
     fn answers_are_read_into_the_buffers() {
-        let mut scores = Scores::default();
+        let mut scores = empty();
         let line = br#"{"id": 3, "stage_scores": [1, -2.5, null], "amount_scores": [[0.1, 2], [3, 4e-1]]}"#;
         for _ in 0..2 {
+            scores.clear();
             assert_eq!(read_answer(line, 3, &mut scores), Ok(()));
-            assert_eq!((&scores.stage_shape[..], &scores.amount_shape[..]), (&[3][..], &[2, 2][..]));
-            assert_eq!((&scores.stage[..2], &scores.amount[..]), (&[1.0, -2.5][..], &[0.1, 2.0, 3.0, 0.4][..]));
-            assert!(scores.stage[2].is_nan());
+            let [stage, amount] = scores.outputs() else { unreachable!("two outputs") };
+            assert_eq!((&stage.shape[..], &amount.shape[..]), (&[3][..], &[2, 2][..]));
+            assert_eq!((&stage.values[..2], &amount.values[..]), (&[1.0, -2.5][..], &[0.1, 2.0, 3.0, 0.4][..]));
+            assert!(stage.values[2].is_nan());
         }
+        scores.clear();
         assert_eq!(read_answer(br#"{"amount_scores": [], "stage_scores": []}"#, 9, &mut scores), Ok(()));
-        assert_eq!(scores.amount_shape, [0, 0]);
+        assert_eq!(scores.outputs()[1].shape, [0, 0]);
+        // A key twice: the last one counts.
+        scores.clear();
+        let line = br#"{"amount_scores": [[1]], "stage_scores": [1, 2], "amount_scores": [[2]], "stage_scores": [3]}"#;
+        assert_eq!(read_answer(line, 9, &mut scores), Ok(()));
+        assert_eq!((&scores.outputs()[0].values, &scores.outputs()[1].values), (&vec![3.0], &vec![2.0]));
     }
 
     #[test]
     fn other_answers_are_refused_with_the_reason() {
-        let said = |line: &str| read_answer(line.as_bytes(), 3, &mut Scores::default()).err().unwrap_or_default();
+        let said = |line: &str| read_answer(line.as_bytes(), 3, &mut empty()).err().unwrap_or_default();
         for (line, words) in [
             ("debug: hello", "standard output is for answers only"),
             ("", "EOF"),
@@ -300,13 +335,16 @@ mod tests {
             (r#"{"stage_scores": [1], "amount_scores": [[1], [1, 2]]}"#, "amount_scores[1] has 2 entries"),
             (r#"{"stage_scores": [1], "amount_scores": [1]}"#, "a list of numbers"),
             (r#"{"stage_scores": ["1"], "amount_scores": [[1]]}"#, "invalid type: string"),
-            (r#"{"scores": [1]}"#, "no other key"),
+            (r#"{"scores": [1]}"#, "it may have id, stage_scores, amount_scores and error, and no other key"),
             (r#"{"error": "no such model"}"#, "it says: no such model"),
             (r#"{"id": 2, "stage_scores": [1], "amount_scores": [[1]]}"#, "answers question 2, but question 3 is open"),
             (r#"{"stage_scores": [1], "amount_scores": [[1]]} {}"#, "trailing characters"),
         ] {
             assert!(said(line).contains(words), "{line}: {}", said(line));
         }
+        let line = br#"{"stage_scores": [1], "amount_scores": [[1]]}"#;
+        let said_of_training = read_answer(line, 3, &mut Scores::new(Training::CONTRACT)).err().unwrap_or_default();
+        assert!(said_of_training.contains("it may have id, task_scores, close_score and error"), "{said_of_training}");
         assert_eq!(read_ready(br#"{"protocol": 1, "name": "mine"}"#), Ok(()));
         assert!(read_ready(br#"{"protocol": 2}"#).is_err_and(|e| e.contains("speaks protocol 2")));
         assert!(read_ready(b"Loading weights...").is_err_and(|e| e.contains("in answer to the first line")));
@@ -316,33 +354,57 @@ mod tests {
         assert!(read_ready(format!(r#"{{"protocol": "{long}"}}"#).as_bytes()).is_err_and(|e| e.len() < 1000));
     }
 
+    /// Processes count on these bytes.
     #[test]
-    fn a_question_is_one_line_of_json() -> Result<(), serde_json::Error> {
-        let mut inputs = Inputs::default();
-        inputs.nodes.extend((0..14).map(|i| i as f32 * 0.5));
-        inputs.edges.extend([0, 1]);
-        inputs.job_ptr.extend([0, 2]);
-        inputs.node_job.extend([0, 0]);
-        inputs.mask.extend([true, false]);
-        inputs.jobs.extend([1.0; 6]);
-        inputs.cluster.extend([1e9; 7]);
-        inputs.amounts.extend([1.0, 2.0]);
+    fn the_lines_of_protocol_1_are_as_they_were() -> Result<(), Box<dyn std::error::Error>> {
+        assert_eq!(
+            hello(Dag::CONTRACT),
+            concat!(
+                r#"{"columns":{"cluster":["executors","offered","busy_executors","moving_executors","active_jobs","#,
+                r#""arrived_jobs","time_ms"],"jobs":["executors","room","is_source","attached_executors","stages","#,
+                r#""age_ms"],"nodes":["remaining_tasks","running_tasks","total_tasks","task_ms","coming_executors","#,
+                r#""wanted_executors","unfinished_parents"]},"protocol":1,"type":"hello"}"#,
+                "\n"
+            )
+        );
         let mut line = Vec::new();
-        write_question(7, &inputs, &mut line);
-        assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
-        let value: serde_json::Value = serde_json::from_slice(&line)?;
-        assert_eq!((&value["type"], &value["id"]), (&"question".into(), &7.into()));
-        assert_eq!(value["nodes"], serde_json::json!([[0, 0.5, 1, 1.5, 2, 2.5, 3], [3.5, 4, 4.5, 5, 5.5, 6, 6.5]]));
-        assert_eq!(value["edges"], serde_json::json!([[0], [1]]));
-        assert_eq!(value["mask"], serde_json::json!([true, false]));
-        assert_eq!(value["cluster"][0], serde_json::json!(1_000_000_000));
-        inputs.edges.clear();
+        write_reset(8_070_450_532_247_928_832, &mut line);
+        assert_eq!(line, b"{\"type\":\"reset\",\"seed\":8070450532247928832}\n");
+        let stages = [(7, 1023.5), (11, 1155.0)]
+            .map(|(num_tasks, rough_ms)| sched_distill_dag::StageSpec { num_tasks, rough_ms });
+        let mut state = sched_distill_dag::ClusterState::new(3)?;
+        for (job, edges) in [(0, &[[0, 1]][..]), (1, &[])] {
+            state.add_job(job, 0.0, sched_distill_dag::JobGraph::new("two", stages.to_vec(), edges)?)?;
+        }
+        let view = state.offer(sched_distill_dag::Source::Common, 3)?.ok_or("a question")?;
+        let (mut tables, mut inputs) = (DagTables::default(), Inputs::new(Dag::CONTRACT));
+        tables.read(&view, &mut inputs);
         line.clear();
-        write_question(8, &inputs, &mut line);
-        assert_eq!(serde_json::from_slice::<serde_json::Value>(&line)?["edges"], serde_json::json!([[], []]));
-        let hello: serde_json::Value = serde_json::from_str(&hello())?;
-        assert_eq!(hello["columns"]["nodes"][3], "task_ms");
+        write_question(7, &inputs, &mut line);
+        assert_eq!(
+            String::from_utf8(line)?,
+            concat!(
+                r#"{"type":"question","id":7,"nodes":[[7,0,7,1023.5,0,7,0],[11,0,11,1155,0,11,1],"#,
+                r#"[7,0,7,1023.5,0,7,0],[11,0,11,1155,0,11,0]],"edges":[[0],[1]],"#,
+                r#""job_ptr":[0,2,4],"node_job":[0,0,1,1],"#,
+                r#""mask":[true,false,true,true],"jobs":[[0,3,0,0,2,0],[0,3,0,0,2,0]],"cluster":[3,3,0,0,2,2,0],"#,
+                r#""amounts":[1,2,3]}"#,
+                "\n"
+            )
+        );
         Ok(())
+    }
+
+    #[test]
+    fn what_is_empty_is_written_too() {
+        let mut inputs = Inputs::new(Dag::CONTRACT);
+        if let [_, Values::I64(edges), ..] = inputs.values_mut() {
+            edges.clear();
+        }
+        let mut line = Vec::new();
+        write_question(8, &inputs, &mut line);
+        assert!(line.windows(15).any(|w| w == b"\"edges\":[[],[]]"), "{}", String::from_utf8_lossy(&line));
+        assert!(hello(Training::CONTRACT).ends_with("\"protocol\":1,\"scenario\":\"training\",\"type\":\"hello\"}\n"));
     }
 
     #[test]
@@ -353,10 +415,13 @@ mod tests {
             br#"{"error": "no such layer"}"#,
         ];
         let count = mutate::each_mutant(&seeds.map(<[u8]>::to_vec), |_, line| {
-            let mut scores = Scores::default();
+            let mut scores = empty();
             let _ = read_ready(line);
             if read_answer(line, 3, &mut scores).is_ok() {
-                assert_eq!(scores.amount.len(), scores.amount_shape.iter().product::<usize>());
+                let are_whole = |tensor: &sched_distill_core::contract::Tensor| {
+                    tensor.values.len() == tensor.shape.iter().product::<usize>()
+                };
+                assert!(scores.outputs().iter().all(are_whole));
             }
         });
         assert!(count > 0);

@@ -2,6 +2,7 @@
 //! one to stop. The command line parses, calls them and prints.
 
 mod augment;
+mod check;
 mod compare;
 mod edit;
 mod entry;
@@ -25,6 +26,7 @@ mod stability;
 mod tables;
 
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
+pub use check::{CheckParams, Checked, check_policy};
 pub use compare::{CompareParams, Comparison, Contender, compare, with_edge_cases};
 pub use edit::{FidelityChange, agreement_of, fidelity_change};
 pub use entry::{Entry, OpenPolicy};

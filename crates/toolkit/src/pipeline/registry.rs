@@ -1,8 +1,8 @@
 //! Which scenarios there are, as a value that the steps and the program take.
 
 use super::{
-    AugmentRequest, Augmented, Caller, CompareParams, Comparison, Entry, Hear, LoopParams, PipelineError, Pipes,
-    RecordParams, ServeParams, augment, compare, record, run_loop,
+    AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison, Entry, Hear, LoopParams,
+    PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
@@ -69,6 +69,13 @@ pub trait AnyScenario: Sync {
         each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError>;
+
+    /// See [`check_policy`](check::check_policy).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn check_policy(&self, params: &CheckParams, caller: Caller<'_>) -> Result<Checked, PipelineError>;
 
     /// See [`augment`].
     ///
@@ -148,6 +155,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError> {
         compare::compare(self, params, each, caller)
+    }
+
+    fn check_policy(&self, params: &CheckParams, caller: Caller<'_>) -> Result<Checked, PipelineError> {
+        check::check_policy(self, params, caller)
     }
 
     fn augment(

@@ -13,11 +13,13 @@
 //! ```
 
 mod arrivals;
+mod battery;
 mod builtin;
 mod json;
 mod trace;
 
 pub use arrivals::SlotArrivals;
+pub(crate) use battery::battery;
 pub use builtin::Generator;
 pub use trace::ArrivalTrace;
 

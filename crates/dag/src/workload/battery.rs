@@ -1,24 +1,13 @@
 //! The workloads on which policies are checked: ordinary ones, and the corners of what a scheduler may meet.
 
-use sched_distill_core::{spec::Spec, workload::WorkloadError};
-use sched_distill_dag::workload::{self, Cluster, JobArrival, JobTemplate, Workload};
+use super::{Cluster, JobArrival, JobTemplate, Workload, open};
+use sched_distill_core::{simulation::NamedWorkload, spec::Spec, workload::WorkloadError};
 use std::sync::Arc;
 
-/// A workload with a name.
-pub struct Named {
-    /// What reports call it.
-    pub name: String,
-    /// The workload.
-    pub workload: Box<dyn Workload>,
-}
-
-/// The built-in workloads of [`super::check_policy`].
-///
-/// # Errors
-///
-/// None in practice: the specs are constants.
-pub fn battery() -> Result<Vec<Named>, WorkloadError> {
+/// These workloads.
+pub(crate) fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
     let mut all = Vec::new();
+    let mut add = |name: &str, workload| all.push(NamedWorkload { name: name.to_owned(), workload });
     for (name, spec) in [
         ("ordinary", "builtin,jobs=20,executors=10"),
         ("one job", "builtin,jobs=1,executors=4"),
@@ -28,15 +17,15 @@ pub fn battery() -> Result<Vec<Named>, WorkloadError> {
         ("long chains", "builtin,jobs=6,executors=5,edge=chains"),
         ("many stages at once", "builtin,jobs=6,executors=30,edge=wide"),
     ] {
-        all.push(Named { name: name.to_owned(), workload: workload::open(&spec.parse::<Spec>()?)? });
+        add(name, open(&spec.parse::<Spec>()?)?);
     }
     // Policies that take raw times as scores meet huge and tiny ones.
     for (name, factor) in [("tasks of days", 1e5), ("tasks of microseconds", 1e-6)] {
-        let ordinary = workload::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
-        all.push(Named { name: name.to_owned(), workload: Box::new(Stretched(ordinary, factor)) });
+        let ordinary = open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
+        add(name, Box::new(Stretched(ordinary, factor)));
     }
-    let linked = workload::open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
-    all.push(Named { name: "no edges".to_owned(), workload: Box::new(WithoutEdges(linked)) });
+    let linked = open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
+    add("no edges", Box::new(WithoutEdges(linked)));
     Ok(all)
 }
 

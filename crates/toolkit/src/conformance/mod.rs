@@ -1,18 +1,21 @@
-//! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one.
+//! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one. For any scenario: what is
+//! known of probabilities is what [`Scenario::distributions`](sched_distill_core::scenario::Scenario::distributions)
+//! tells, and what a recording would have of them.
 
-mod battery;
 mod concordance;
+mod lists;
 
-pub use battery::{Named, battery};
 pub use concordance::Concordance;
 
+use crate::recorder::ChoiceLog;
 use concordance::Side;
+use lists::{Answer, apart, ask, chain, distribution, lists, same};
 use sched_distill_core::{
-    policy::{Policy, PolicyError},
+    policy::Policy,
     rng::{Split, episode_seed},
+    scenario::Questions,
+    simulation::{NamedWorkload, Simulated, Simulation},
 };
-use sched_distill_dag::{Dag, Decision, Probabilities, StageRef, View, simulator::Simulator};
-use sched_distill_toolkit::recorder::ChoiceLog;
 use serde::Serialize;
 use std::{
     fmt::Display,
@@ -20,21 +23,19 @@ use std::{
     time::Instant,
 };
 
-/// By how much probabilities may miss a sum of 1, for those that come in 32 bits.
-const SUM: f64 = 1e-3;
 /// How far apart log-probabilities of one and the same policy may be.
 const REPEAT: f64 = 1e-6;
-/// How many stages of a question are asked for amounts.
-const ASKED_STAGES: usize = 16;
+/// How many decisions of a question [`Policy::given`] is asked about.
+const ASKED_DECISIONS: usize = 16;
 
 /// What to check.
-pub struct ConformanceRequest<'a> {
+pub struct ConformanceRequest<'a, S: Simulated> {
     /// The policy.
-    pub policy: &'a dyn Policy<Dag>,
+    pub policy: &'a dyn Policy<S>,
     /// Another one that is asked the same questions.
-    pub against: Option<&'a dyn Policy<Dag>>,
-    /// Workloads with their names, see [`battery`].
-    pub workloads: &'a [Named],
+    pub against: Option<&'a dyn Policy<S>>,
+    /// The workloads, see [`Simulated::battery`].
+    pub workloads: &'a [NamedWorkload<S::Workload>],
     /// The user's seed.
     pub seed: u64,
     /// Episodes of each workload.
@@ -90,29 +91,27 @@ pub struct Check {
 enum Rule {
     Answers,
     Legal,
-    Stages,
-    Amounts,
-    AnyStage,
+    Distributions,
+    Given,
     Levels,
     Repeats,
     Forgets,
     OtherAnswers,
 }
 
-const RULES: [&str; 8] = [
+const RULES: [&str; 7] = [
     "every question is answered",
     "decisions are legal",
-    "a probability per stage, all finite, summing to 1",
-    "probabilities of amounts, all finite, summing to 1",
-    "`given` names amounts for every stage and agrees with `decide`",
+    "a probability per candidate, all finite, summing to 1",
+    "`given` agrees with `decide`, whatever was decided",
     "probabilities of every level, as a recording has them, sum to 1",
     "a second copy decides the same",
     "a copy decides the same again after `reset`",
 ];
 
 /// A check in progress.
-struct Checker<'a> {
-    request: &'a ConformanceRequest<'a>,
+struct Checker<'a, S: Simulated> {
+    request: &'a ConformanceRequest<'a, S>,
     checks: Vec<Check>,
     /// Where we are.
     place: (&'a str, u32, u32),
@@ -120,10 +119,11 @@ struct Checker<'a> {
     concordance: Option<Concordance>,
 }
 
-/// Runs the policy over the workloads and looks at every decision; `None` if `stop` was raised.
+/// Runs the policy over the workloads and looks at every decision; `None` if `stop` was raised. `progress` hears of
+/// every workload.
 #[must_use]
-pub fn check_policy(
-    request: &ConformanceRequest<'_>,
+pub fn check_policy<S: Simulated>(
+    request: &ConformanceRequest<'_, S>,
     stop: &AtomicBool,
     mut progress: impl FnMut(&str),
 ) -> Option<Conformance> {
@@ -139,10 +139,10 @@ pub fn check_policy(
         checker.checks.push(check("the other policy answers"));
     }
     let (mut stalled, mut episodes) = (0, 0);
-    for workload in request.workloads {
-        progress(&workload.name);
+    for NamedWorkload { name, workload } in request.workloads {
+        progress(name);
         for episode in 0..request.episodes {
-            checker.place = (&workload.name, episode, 0);
+            checker.place = (name, episode, 0);
             episodes += 1;
             stalled += u32::from(checker.episode(workload, stop));
             if stop.load(Ordering::Relaxed) {
@@ -161,17 +161,7 @@ pub fn check_policy(
     Some(Conformance { checks, episodes, stalled, decisions, median_ms, p99_ms, longest_ms, concordance })
 }
 
-/// An answer as it is kept for later comparison.
-type Answer = (Decision, Probabilities);
-
-/// What a policy says of amounts for a stage of the question that it has just answered.
-pub(super) fn amounts(policy: &mut dyn Policy<Dag>, seen: &View<'_>, stage: StageRef) -> Result<Vec<f64>, PolicyError> {
-    let mut p = Probabilities::default();
-    policy.given(seen, Decision::Assign { stage, executors: 1 }, &mut p)?;
-    Ok(p.amount)
-}
-
-impl Checker<'_> {
+impl<S: Simulated> Checker<'_, S> {
     /// Counts a check; `found` says what is wrong.
     fn test(&mut self, rule: Rule, found: Result<(), impl Display>) -> bool {
         let check = &mut self.checks[rule as usize];
@@ -185,9 +175,9 @@ impl Checker<'_> {
     }
 
     /// Checks an episode; whether it ended with a stranded cluster.
-    fn episode(&mut self, workload: &Named, stop: &AtomicBool) -> bool {
+    fn episode(&mut self, workload: &S::Workload, stop: &AtomicBool) -> bool {
         let seed = episode_seed(self.request.seed, Split::Test, u64::from(self.place.1));
-        let simulator = || Simulator::new(workload.workload.cluster(), workload.workload.jobs(seed), seed);
+        let simulator = || S::start(workload, S::jobs(workload, seed), seed);
         let (mut policy, mut second) = (self.request.policy.fresh(), self.request.policy.fresh());
         let mut other = self.request.against.map(|other| other.fresh());
         [&mut policy, &mut second].into_iter().chain(&mut other).for_each(|policy| policy.reset(seed));
@@ -203,7 +193,7 @@ impl Checker<'_> {
                 return false;
             }
             self.check_probabilities(&mut *policy, &seen, &answer);
-            let repeated = ask(&mut *second, &seen).and_then(|again| same(&answer, &again));
+            let repeated = ask(&mut *second, &seen).and_then(|again| same::<S>(&seen, &answer, &again));
             self.test(Rule::Repeats, repeated);
             if let Some(other) = &mut other
                 && !self.compare((&mut *policy, &mut **other), &seen, &answer)
@@ -226,7 +216,7 @@ impl Checker<'_> {
                 break;
             }
             self.place.2 = step as u32;
-            let found = ask(&mut *policy, &seen).and_then(|again| same(answer, &again));
+            let found = ask(&mut *policy, &seen).and_then(|again| same::<S>(&seen, answer, &again));
             if !self.test(Rule::Forgets, found) || sim.step(answer.0).is_err() {
                 break;
             }
@@ -235,7 +225,7 @@ impl Checker<'_> {
     }
 
     /// Asks the policy with the clock running.
-    fn ask(&mut self, policy: &mut dyn Policy<Dag>, seen: &View<'_>) -> Option<Answer> {
+    fn ask(&mut self, policy: &mut dyn Policy<S>, seen: &S::View<'_>) -> Option<Answer<S>> {
         let start = Instant::now();
         let answer = ask(policy, seen);
         self.times_ms.push(start.elapsed().as_secs_f64() * 1e3);
@@ -243,57 +233,55 @@ impl Checker<'_> {
         answer.ok()
     }
 
-    fn may_abstain(&self, decision: Decision) -> Result<(), String> {
-        match decision {
-            Decision::Abstain if !self.request.policy.abstains() => {
-                Err("it gave nothing, but `abstains` says that it never does".to_owned())
-            }
-            _ => Ok(()),
+    fn may_abstain(&self, decision: S::Decision) -> Result<(), String> {
+        match S::gives_nothing(decision) && !self.request.policy.abstains() {
+            true => Err("it gave nothing, but `abstains` says that it never does".to_owned()),
+            false => Ok(()),
         }
     }
 
-    fn check_probabilities(&mut self, policy: &mut dyn Policy<Dag>, seen: &View<'_>, answer: &Answer) {
+    fn check_probabilities(&mut self, policy: &mut dyn Policy<S>, seen: &S::View<'_>, answer: &Answer<S>) {
         let (decision, p) = answer;
+        let mut sound = true;
         // A deterministic policy names none.
-        if !p.stage.is_empty() {
-            let stages = seen.schedulable().len();
-            let found = match p.stage.len() == stages {
-                true => distribution(&p.stage),
-                false => Err(format!("{} probabilities for {stages} stages", p.stage.len())),
-            };
-            if self.test(Rule::Stages, found) {
-                self.check_levels(seen, answer);
-            }
+        for list in lists::<S>(seen, *decision, p).iter().filter(|list| !list.log_prob.is_empty()) {
+            sound &= self.test(Rule::Distributions, list.check());
         }
-        let Decision::Assign { stage, executors } = *decision else { return };
-        if !p.amount.is_empty() {
-            let found = match (p.amount.len() as u32, seen.committable()) {
-                (given, offered) if given > offered => {
-                    Err(format!("{given} amounts, but {offered} executors on offer"))
-                }
-                (given, _) if given < executors => Err(format!("{executors} executors, but only {given} amounts")),
-                _ => distribution(&p.amount),
-            };
-            self.test(Rule::Amounts, found);
+        if sound && !S::is_silent(p) {
+            self.check_levels(seen, answer);
         }
-        for &other in seen.schedulable().iter().take(ASKED_STAGES).chain([&stage]) {
-            let asked = amounts(policy, seen, other).map_err(|e| chain(&e));
-            let found = asked.and_then(|amounts| match (amounts.is_empty(), p.amount.is_empty()) {
-                (true, true) => Ok(()),
-                (true, false) => Err("no amounts, but `decide` named some".to_owned()),
-                // A policy that names no amounts in `decide` decides deterministically; there is nothing to compare then.
-                (false, _) if other == stage && !p.amount.is_empty() && apart(&amounts, &p.amount) > REPEAT => {
-                    Err("other amounts for the chosen stage than `decide` named".to_owned())
-                }
-                (false, _) => distribution(&amounts),
-            });
-            self.test(Rule::AnyStage, found.map_err(|found| format!("{other}: {found}")));
+        let mut asked = self.some_decisions(seen);
+        asked.push(*decision);
+        for other in asked {
+            let found = given(policy, seen, answer, other);
+            self.test(Rule::Given, found.map_err(|found| format!("{other:?}: {found}")));
         }
     }
 
-    /// What a recording would write of the answer: a choice per level, and one of stages for every job.
-    fn check_levels(&mut self, seen: &View<'_>, (decision, p): &Answer) {
-        let mut log = ChoiceLog::<Dag>::new(self.request.policy.abstains());
+    /// What could be decided: the first candidate of the last level under each of those above it, up to a number.
+    fn some_decisions(&self, seen: &S::View<'_>) -> Vec<S::Decision> {
+        let mut questions = S::Questions::default();
+        questions.update(seen);
+        let (mut open, mut decisions, mut rows) = (vec![Vec::new()], Vec::new(), Vec::new());
+        let last = (S::INFO.feature_set)().levels.len() - 1;
+        while let Some(path) = open.pop().filter(|_| decisions.len() < ASKED_DECISIONS) {
+            rows.clear();
+            let candidates = match questions.rows(seen, &path, false, &mut rows) {
+                0 => {
+                    decisions.push(questions.decision(seen, &path));
+                    continue;
+                }
+                candidates if path.len() < last => candidates,
+                _ => 1,
+            };
+            open.extend((0..candidates).rev().map(|candidate| [&path[..], &[candidate]].concat()));
+        }
+        decisions
+    }
+
+    /// What a recording would write of the answer: a choice per level, and those of every candidate of the first.
+    fn check_levels(&mut self, seen: &S::View<'_>, (decision, p): &Answer<S>) {
+        let mut log = ChoiceLog::<S>::new(self.request.policy.abstains());
         log.push(0, 0, seen, *decision, p);
         for table in log.into_tables() {
             for choice in table.iter().filter(|choice| choice.has_probabilities()) {
@@ -307,9 +295,9 @@ impl Checker<'_> {
     /// Asks the other policy the same; whether it answered.
     fn compare(
         &mut self,
-        (policy, other): (&mut dyn Policy<Dag>, &mut dyn Policy<Dag>),
-        seen: &View<'_>,
-        answer: &Answer,
+        (policy, other): (&mut dyn Policy<S>, &mut dyn Policy<S>),
+        seen: &S::View<'_>,
+        answer: &Answer<S>,
     ) -> bool {
         let theirs = ask(other, seen);
         self.test(Rule::OtherAnswers, theirs.as_ref().map(|_| ()));
@@ -324,52 +312,33 @@ impl Checker<'_> {
     }
 }
 
-fn ask(policy: &mut dyn Policy<Dag>, seen: &View<'_>) -> Result<Answer, String> {
-    let mut p = Probabilities::default();
-    policy.decide(seen, &mut p).map(|decision| (decision, p)).map_err(|e| chain(&e))
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if !text.contains(&cause.to_string()) {
-            text += &format!(": {cause}");
+/// Whether what a policy says where `other` is decided agrees with its answer to the question, the last one it was
+/// asked.
+fn given<S: Simulated>(
+    policy: &mut dyn Policy<S>,
+    seen: &S::View<'_>,
+    (decision, p): &Answer<S>,
+    other: S::Decision,
+) -> Result<(), String> {
+    let mut theirs = p.clone();
+    policy.given(seen, other, &mut theirs).map_err(|e| chain(&e))?;
+    for (mine, theirs) in lists::<S>(seen, *decision, p).iter().zip(lists::<S>(seen, other, &theirs)) {
+        let differs = apart(&mine.log_prob, &theirs.log_prob) > REPEAT;
+        let of = mine.of;
+        match (theirs.log_prob.is_empty(), mine.log_prob.is_empty()) {
+            _ if !mine.conditional => {
+                if differs {
+                    return Err(format!("{of}: other probabilities than `decide` named; they depend on no decision"));
+                }
+            }
+            (true, true) => {}
+            (true, false) => return Err(format!("{of}: no probabilities, but `decide` named some")),
+            // A policy that names none in `decide` decides deterministically; there is nothing to compare then.
+            (false, false) if other == *decision && differs => {
+                return Err(format!("{of}: other probabilities for what was decided than `decide` named"));
+            }
+            (false, _) => theirs.check()?,
         }
-        next = cause.source();
     }
-    text
-}
-
-/// Whether these are the log-probabilities of a distribution.
-fn distribution(log_prob: &[f64]) -> Result<(), String> {
-    if let Some(at) = log_prob.iter().position(|p| p.is_nan() || *p == f64::INFINITY) {
-        return Err(format!("the log-probability at {at} is {}", log_prob[at]));
-    }
-    let sum: f64 = log_prob.iter().map(|p| p.exp()).sum();
-    match (sum - 1.0).abs() <= SUM {
-        true => Ok(()),
-        false => Err(format!("probabilities sum to {sum}")),
-    }
-}
-
-/// Whether two answers of one policy to one question are the same.
-fn same(a: &Answer, b: &Answer) -> Result<(), String> {
-    match a.0 == b.0 {
-        false => Err(format!("{:?}, then {:?}", a.0, b.0)),
-        true if apart(&a.1.stage, &b.1.stage).max(apart(&a.1.amount, &b.1.amount)) > REPEAT => {
-            Err("the same decision with other probabilities".to_owned())
-        }
-        true => Ok(()),
-    }
-}
-
-/// The largest difference; infinite between lists of different lengths.
-pub(super) fn apart(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() != b.len() {
-        return f64::INFINITY;
-    }
-    // Equal infinities are not apart.
-    a.iter().zip(b).map(|(a, b)| if a == b { 0.0 } else { (a - b).abs() }).fold(0.0, f64::max)
+    Ok(())
 }

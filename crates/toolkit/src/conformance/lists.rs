@@ -1,0 +1,147 @@
+//! What a policy answered, as lists of log-probabilities that can be checked and compared.
+
+use super::REPEAT;
+use sched_distill_core::{
+    policy::Policy,
+    scenario::{LEAST_LOG_PROB, Scenario},
+};
+use std::ops::RangeInclusive;
+
+/// By how much probabilities may miss a sum of 1, for those that come in 32 bits.
+const SUM: f64 = 1e-3;
+
+/// An answer as it is kept for later comparison.
+pub(super) type Answer<S> = (<S as Scenario>::Decision, <S as Scenario>::Probabilities);
+
+/// A distribution of an answer.
+pub(super) struct List {
+    /// What it is of.
+    pub(super) of: &'static str,
+    pub(super) log_prob: Vec<f64>,
+    candidates: RangeInclusive<usize>,
+    pub(super) conditional: bool,
+}
+
+impl List {
+    /// Whether it is a distribution over as many candidates as there are.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (found, allowed) = (self.log_prob.len(), &self.candidates);
+        let result = match allowed.contains(&found) {
+            true => distribution(&self.log_prob),
+            false if allowed.start() == allowed.end() => {
+                Err(format!("{found} probabilities for {} candidates", allowed.start()))
+            }
+            false => Err(format!("{found} probabilities; {} to {} are allowed", allowed.start(), allowed.end())),
+        };
+        result.map_err(|found| format!("{}: {found}", self.of))
+    }
+}
+
+/// The distributions of an answer; none if the scenario does not tell of any.
+pub(super) fn lists<S: Scenario>(seen: &S::View<'_>, decision: S::Decision, p: &S::Probabilities) -> Vec<List> {
+    let mut all = Vec::new();
+    S::distributions(seen, decision, p, &mut |d| {
+        let log_prob = d.log_prob.to_vec();
+        all.push(List { of: d.of, log_prob, candidates: d.candidates, conditional: d.conditional });
+    });
+    all
+}
+
+/// What the candidate at a place of a distribution is called.
+pub(super) fn name<S: Scenario>(seen: &S::View<'_>, (decision, p): &Answer<S>, of: &str, place: usize) -> String {
+    let mut found = String::new();
+    S::distributions(seen, *decision, p, &mut |d| {
+        if d.of == of {
+            found = (d.name)(place);
+        }
+    });
+    found
+}
+
+pub(super) fn ask<S: Scenario>(policy: &mut dyn Policy<S>, seen: &S::View<'_>) -> Result<Answer<S>, String> {
+    let mut p = S::Probabilities::default();
+    policy.decide(seen, &mut p).map(|decision| (decision, p)).map_err(|e| chain(&e))
+}
+
+/// An error with its causes.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if !text.contains(&cause.to_string()) {
+            text += &format!(": {cause}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+/// Whether these are the log-probabilities of a distribution.
+pub(super) fn distribution(log_prob: &[f64]) -> Result<(), String> {
+    if let Some(at) = log_prob.iter().position(|p| p.is_nan() || *p == f64::INFINITY) {
+        return Err(format!("the log-probability at {at} is {}", log_prob[at]));
+    }
+    let sum: f64 = log_prob.iter().map(|p| p.exp()).sum();
+    match (sum - 1.0).abs() <= SUM {
+        true => Ok(()),
+        false => Err(format!("probabilities sum to {sum}")),
+    }
+}
+
+/// Whether two answers of one policy to one question are the same.
+pub(super) fn same<S: Scenario>(seen: &S::View<'_>, a: &Answer<S>, b: &Answer<S>) -> Result<(), String> {
+    if a.0 != b.0 {
+        return Err(format!("{:?}, then {:?}", a.0, b.0));
+    }
+    let [of_a, of_b] = [a, b].map(|(decision, p)| lists::<S>(seen, *decision, p));
+    let alike = match of_a.is_empty() {
+        true => a.1 == b.1,
+        false => of_a.iter().zip(&of_b).all(|(a, b)| apart(&a.log_prob, &b.log_prob) <= REPEAT),
+    };
+    match alike {
+        true => Ok(()),
+        false => Err("the same decision with other probabilities".to_owned()),
+    }
+}
+
+/// The largest difference; infinite between lists of different lengths, or where one is no number.
+pub(super) fn apart(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() != b.len() {
+        return f64::INFINITY;
+    }
+    let rules_out = |p: f64| p <= f64::from(LEAST_LOG_PROB);
+    let difference = |(a, b): (&f64, &f64)| match (a - b).abs() {
+        // What a policy rules out is −∞ or a very small number.
+        f64::INFINITY if rules_out(*a) && rules_out(*b) => 0.0,
+        apart if apart.is_nan() && a != b => f64::INFINITY,
+        apart if apart.is_nan() => 0.0,
+        apart => apart,
+    };
+    a.iter().zip(b).map(difference).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_compared_entry_by_entry() {
+        let none = f64::NEG_INFINITY;
+        assert_eq!(apart(&[none, -1.0], &[none, -1.25]), 0.25);
+        assert_eq!(apart(&[none, none], &[-50.0, -1e6]), 0.0);
+        assert_eq!(apart(&[none], &[-49.0]), f64::INFINITY);
+        assert_eq!(apart(&[f64::NAN], &[0.0]), f64::INFINITY);
+        assert_eq!(apart(&[0.0], &[0.0, none]), f64::INFINITY);
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_told() {
+        assert_eq!(distribution(&[f64::NEG_INFINITY, 0.0]), Ok(()));
+        assert_eq!(distribution(&[0.0, f64::NAN]), Err("the log-probability at 1 is NaN".to_owned()));
+        assert_eq!(distribution(&[0.0, 0.0]), Err("probabilities sum to 2".to_owned()));
+        let list = |candidates| List { of: "stage", log_prob: vec![0.0], candidates, conditional: false };
+        assert_eq!(list(2..=2).check(), Err("stage: 1 probabilities for 2 candidates".to_owned()));
+        assert_eq!(list(2..=4).check(), Err("stage: 1 probabilities; 2 to 4 are allowed".to_owned()));
+        assert_eq!(list(0..=1).check(), Ok(()));
+    }
+}
