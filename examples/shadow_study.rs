@@ -1,6 +1,6 @@
 //! Does a shadow flag a workload that has changed, and only that? Twenty logs of the workload of the training trace, and twenty
 //! of one with twice the arrivals and tasks half as long, each of other episodes. Usage:
-//! `cargo run --release --example shadow_study [EPISODES_OF_A_LOG] [PRESENT_SCHEDULER]`.
+//! `cargo run --release --example shadow_study [EPISODES_OF_A_LOG] [RUNS] [PRESENT_SCHEDULER]`.
 
 use sched_distill::{
     dag::{
@@ -27,12 +27,12 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The scheduler of the training trace, and the policy beside which the present one is watched.
 const DRIVER: &str = "sjf-cp,temperature=0.3";
 const WORKLOAD: &str = "builtin,jobs=20,executors=10,rate=5e-5";
-const RUNS: u64 = 20;
 const TRAINING_EPISODES: u32 = 40;
 
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let episodes: u32 = args.next().map_or(Ok(10), |n| n.parse())?;
+    let runs: u64 = args.next().map_or(Ok(20), |n| n.parse())?;
     let present = args.next().unwrap_or_else(|| DRIVER.to_owned());
     let entry: &Entry<Dag> = Dag::entry();
     let (folder, policy) = (tempfile::tempdir()?, entry.policy(DRIVER)?);
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     ] {
         let workload = Stretched(entry.workload(&workload)?, factor);
         let mut flagged = [0, 0];
-        for run in 0..RUNS {
+        for run in 0..runs {
             let dir = folder.path().join(format!("{factor}-{run}"));
             log(&dir, &workload, &present, 1000 + run, episodes)?;
             let caller = Caller { watch: &(), stop: &AtomicBool::new(false) };
@@ -69,7 +69,7 @@ fn main() -> Result<()> {
             }
             std::fs::remove_dir_all(&dir)?;
         }
-        println!("{name:<34} {RUNS:>5} {:>20} {:>20}", flagged[0], flagged[1]);
+        println!("{name:<34} {runs:>5} {:>20} {:>20}", flagged[0], flagged[1]);
     }
     Ok(())
 }

@@ -328,7 +328,12 @@ fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
             drawn += rows(levels[0].training.get(&id)).max(1);
             some.push(id);
         }
-        let all: Vec<u32> = ids.iter().map(|_| ids[stream.below(ids.len())]).collect();
+        // Episodes that are compared with themselves would look nearer than any new ones are.
+        let mut others: Vec<u32> = ids.iter().copied().filter(|id| !some.contains(id)).collect();
+        if others.len() < ids.len() / 2 {
+            others.clone_from(&ids);
+        }
+        let all: Vec<u32> = ids.iter().map(|_| others[stream.below(others.len())]).collect();
         let of = |level: &DriftTally, ids: &[u32]| level.total(ids.iter().filter_map(|id| level.training.get(id)));
         let psi = |level: &DriftTally| {
             let (p, q) = (of(level, &some), of(level, &all));
