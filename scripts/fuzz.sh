@@ -9,4 +9,4 @@ DISTILL_FUZZ_SECONDS=$(awk "BEGIN { print int(3600 * ${1:-1}) }")
 export DISTILL_FUZZ_SECONDS DISTILL_FUZZ_SEED=${2:-$RANDOM}
 echo "seed $DISTILL_FUZZ_SEED"
 cargo test --locked -p sched-distill-foreign --lib damaged_answers -- --nocapture
-cargo test --locked --test integration mutants -- --nocapture
+cargo test --locked --test integration -- mutants serve::hostile --nocapture

@@ -18,12 +18,12 @@ use std::{
 /// Answer cluster states: JSON lines over standard input, a Unix socket or TCP
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill serve student:student.json < questions.jsonl            one client, over pipes\n  \
+    after_help = "Examples:\n  distill serve student:student.json < questions.jsonl      one client, over pipes\n  \
 distill serve student:student.json --listen unix:/run/user/1000/distill.sock\n  \
 distill serve decima --listen tcp:127.0.0.1:7400 --max-clients 8\n  \
-distill serve student:student.json --listen unix:d.sock --shadow log     note what the present scheduler does\n\n\
+distill serve student:student.json --listen unix:d.sock --shadow log      look on\n\n\
 A question is {\"id\": 1, \"state\": {...}}, an answer {\"type\": \"answer\", \"id\": 1, \"decisions\": [...]}: docs/serve.md. \
-Without --scenario the state is one of `dag`. SIGTERM and Ctrl-C end it once what has come is answered."
+Without --scenario the state is that of the student, else one of `dag`. SIGTERM and Ctrl-C end it once what has come is answered."
 )]
 pub(super) struct ServeArgs {
     /// Policy that answers (see `distill list policies`)

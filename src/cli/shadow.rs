@@ -20,13 +20,11 @@ use std::path::PathBuf;
 
 /// Report a shadow's log: agreement with the present scheduler, and drift from the training trace
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  distill serve student:student.json --listen unix:d.sock --shadow log      while the present \
-scheduler decides\n  distill shadow log --trace runs/demo/traces/train                        at any time, also meanwhile\n  \
-distill shadow log --trace train --max-drift 0.25                        exit code 1 if a feature drifts further\n\n\
+#[command(after_help = "Examples:\n  distill serve student:student.json --listen unix:d.sock --shadow log\n  \
+distill shadow log --trace runs/demo/traces/train      at any time, also meanwhile\n  \
+distill shadow log --trace train --max-drift 0.25      exit code 1 if a feature drifts\n\n\
 Drift is the population stability index: below 0.1 stable, from 0.25 on large, and only what is beyond chance counts \
-(docs/serve.md)."
-)]
+(docs/serve.md).")]
 pub(super) struct ShadowArgs {
     /// The log
     log: PathBuf,

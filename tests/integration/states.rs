@@ -174,6 +174,28 @@ fn the_documented_states_can_be_read() {
 }
 
 #[test]
+fn a_job_that_is_told_again_may_have_become_another() {
+    let read = |stages: &str| -> sched_distill::dag::ClusterState {
+        let job = format!("{{\"id\":7,\"arrival_ms\":0,\"stages\":[{stages}]}}");
+        serde_json::from_str(&format!("{{\"num_executors\":4,\"offered\":2,\"jobs\":[{job}]}}")).unwrap()
+    };
+    let (first, second) = (r#"{"tasks":8,"rough_ms":5}"#, r#"{"tasks":2,"rough_ms":5}"#);
+    let child = r#"{"tasks":2,"rough_ms":5,"parents":[0]}"#;
+    for stages in
+        [format!("{first},{child}"), format!("{first},{second}"), format!("{second},{child}"), first.to_owned()]
+    {
+        // Each is read after one that differs from it in the number of tasks, of stages, or in an edge; and once more.
+        for _ in 0..2 {
+            let (state, fresh) = (read(&stages), std::thread::scope(|s| s.spawn(|| read(&stages)).join().unwrap()));
+            assert_eq!(serde_json::to_value(&state).unwrap(), serde_json::to_value(&fresh).unwrap());
+            let (seen, expected) = (state.view().unwrap(), fresh.view().unwrap());
+            assert_eq!(seen.schedulable(), expected.schedulable());
+            assert_eq!(seen.job(7).graph(), expected.job(7).graph());
+        }
+    }
+}
+
+#[test]
 fn the_example_lets_a_student_with_a_guard_schedule() {
     let workload = Dag::open_workload(&"builtin,jobs=12,rate=1e-4".parse().unwrap()).unwrap();
     let driver = Dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
