@@ -51,7 +51,7 @@ pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) 
         decisions: args.decisions,
     };
     let watched = Watched::new(output);
-    let checked = common.scenario()?.check_policy(&params, watched.caller())?;
+    let checked = common.scenario_of_policy(&args.policy)?.check_policy(&params, watched.caller())?;
     drop(watched);
     let found = checked.found;
     let alike = found.concordance.as_ref().is_none_or(|concordance| concordance.holds(args.tolerance));

@@ -9,7 +9,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Drift, FEW_EPISODES, Stability},
+    evaluator::{Drift, Estimate, Stability},
     pipeline::{ShadowReport, shadow_report},
     trace::{Trace, bring_up_to_date},
 };
@@ -46,13 +46,20 @@ pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Re
     if let Some(most) = args.max_drift.filter(|most| !(most.is_finite() && *most >= 0.0)) {
         bail!("--max-drift must be a number of at least 0, got {most}");
     }
-    bring_up_to_date(&args.log)?;
+    if !bring_up_to_date(&args.log)? {
+        bail!(
+            "{}: nothing is in the log yet; an episode is written a minute after its client has reset or gone, and at the server's \
+             end",
+            args.log.display()
+        );
+    }
     let log = common.trace(&args.log)?;
     let training = args.trace.as_ref().map(|path| common.trace(path)).transpose()?;
     let watched = Watched::new(output);
     let found = shadow_report(&log, training.as_ref(), args.max_regions, common.seed, watched.caller())?;
     drop(watched);
     let beyond = match (args.max_drift, &found.drift) {
+        (Some(_), Some(Drift { unknown: Some(why), .. })) => bail!("--max-drift cannot be judged: {why}"),
         (Some(most), Some(drift)) => drift.beyond(most).count(),
         _ => 0,
     };
@@ -69,31 +76,33 @@ pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Re
     }
     if let Some(most) = args.max_drift {
         output.text(match beyond {
-            0 => format!("\npassed: no feature drifts beyond {most} and beyond chance"),
-            n => format!("\nFAILED: {} beyond {most} and beyond chance", drifts(n)),
+            0 => format!("\npassed: no index is beyond {most} and beyond chance"),
+            n => format!("\nFAILED: the index of {} is beyond {most} and beyond chance", count(n, "feature")),
         })?;
     }
     Ok(if passed { Verdict::Done } else { Verdict::GateFailed })
 }
 
-fn drifts(features: usize) -> String {
-    format!("{} {}", count(features, "feature"), if features == 1 { "drifts" } else { "drift" })
-}
-
 fn print(found: &ShadowReport, log: &Trace, output: &mut Output) -> Result<()> {
     let policy = &log.manifest.labeller.id;
+    // One or two episodes tell nothing of how others would differ.
+    let few = log.manifest.episodes < 3;
+    let share = |e: &Estimate| if few { format!("{:.3}", e.value) } else { interval(e, 3) };
     let Some(decisions) = &found.decisions else { return output.text("the log has no decisions") };
     output.text(format!(
         "{} in {} of the log, beside {policy}:\nthe policy would have decided as the present scheduler did in {} of them",
         count(decisions.decisions, "decision"),
         count(log.manifest.episodes as usize, "episode"),
-        interval(&decisions.joint, 3)
+        share(&decisions.joint)
     ))?;
     let mut table = Table::new(&["level", "kind", "choices", "the same candidate"]);
     for row in &found.agreement {
-        table.row([row.level.clone(), row.kind.clone(), row.choices.to_string(), interval(&row.top1, 3)]);
+        table.row([row.level.clone(), row.kind.clone(), row.choices.to_string(), share(&row.top1)]);
     }
     output.text(format!("\n{table}"))?;
+    if few {
+        output.text("  no intervals: they are over episodes, of which the log has too few")?;
+    }
     for level in &found.regions {
         let mut level = level.clone();
         // Regions know a teacher; here that is the policy.
@@ -110,10 +119,8 @@ fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()>
         count(now, "episode"),
         count(of_training, "episode")
     ))?;
-    if of_training < FEW_EPISODES {
-        output.text(format!(
-            "  what chance does is not known from fewer than {FEW_EPISODES} episodes of training: read the index with care"
-        ))?;
+    if let Some(why) = &drift.unknown {
+        output.text(format!("  what chance does is not known, so nothing is said to drift: {why}"))?;
     }
     output.text(format!(
         "  {:.1} % of the decisions have a candidate outside the range of training",
@@ -136,10 +143,13 @@ fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()>
     }
     output.text(format!("\n{table}"))?;
     let others = drift.features.len().saturating_sub(SHOWN.max(moved));
-    match (moved, others) {
-        (0, n) => output.text(format!("no feature drifts beyond chance; {n} more are stable")),
-        (m, n) => output.text(format!("{} beyond chance; {n} more are stable", drifts(m))),
-    }
+    let drifting = match (&drift.unknown, moved) {
+        (Some(_), _) => return output.text(format!("{others} more features")),
+        (None, 0) => "no feature drifts".to_owned(),
+        (None, 1) => "1 feature drifts".to_owned(),
+        (None, n) => format!("{n} features drift"),
+    };
+    output.text(format!("{drifting} (an index of 0.1 or more, and beyond chance); {others} more are not shown"))
 }
 
 /// Four digits, whatever the size.

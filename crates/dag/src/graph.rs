@@ -62,6 +62,19 @@ pub(crate) struct GraphBudget {
     pub(crate) steps: usize,
 }
 
+impl GraphBudget {
+    /// Takes so many pairs away.
+    pub(crate) fn take_pairs(&mut self, pairs: usize) -> Result<(), JobError> {
+        self.pairs = self.pairs.checked_sub(pairs).ok_or_else(|| {
+            JobError::job(format!(
+                "its stages, with those of the jobs before it, form too long chains: too many pairs of a stage and one that needs \
+                 its output, directly or through others; {MOST_DESCENDANTS} are allowed in a job"
+            ))
+        })?;
+        Ok(())
+    }
+}
+
 const TOO_DENSE: &str = "its stages, with those of the jobs before it, have too many edges";
 
 /// How long a chain has at most so many pairs, in hundreds of stages.

@@ -87,8 +87,24 @@ fn states_are_bounded() {
     let mut session = Session::new(&Arc::new(sched_distill::serve::Service { limits, ..service }));
     let answer = said(&mut session, &line(""));
     assert!(answer["error"].as_str().unwrap().contains("at most 8"), "{answer}");
-    // Graphs that are dense or long on purpose.
+    // Graphs that are dense or long on purpose, also those that were told before.
     let mut session = fair();
+    let chains = |jobs: u32| {
+        let stage = |i: usize| json!({"tasks": 1, "rough_ms": 1, "parents": if i == 0 { vec![] } else { vec![i - 1] }});
+        let stages: Vec<Value> = (0..1200).map(stage).collect();
+        let job = |id: u32| json!({"id": id, "arrival_ms": 0, "stages": stages});
+        json!({"state": {"num_executors": 1, "jobs": (0..jobs).map(job).collect::<Vec<_>>()}}).to_string()
+    };
+    assert!(said(&mut session, &chains(1))["error"].as_str().unwrap().contains("too large"));
+    let several = said(&mut session, &chains(2));
+    assert!(several["error"].as_str().unwrap().contains("too long chains"), "{several}");
+    // Answers are bounded too.
+    let wide = json!({"num_executors": 1000, "offered": 1000, "jobs": [{"id": 1, "arrival_ms": 0,
+        "stages": vec![json!({"tasks": 1, "rough_ms": 1}); 5000]}]});
+    let long = said(&mut session, &json!({"state": wide}).to_string());
+    assert!(long["error"].as_str().unwrap().contains("more than 65536 candidates"), "{long}");
+    let short = said(&mut session, &json!({"state": wide, "scores": false}).to_string());
+    assert_eq!(short["decisions"].as_array().map(Vec::len), Some(1000));
     let stages = |parents: &dyn Fn(usize) -> Vec<usize>| -> String {
         let stage = |i: usize| json!({"tasks": 1, "rough_ms": 1, "parents": parents(i)});
         let state = json!({"num_executors": 1, "jobs": (0..3).map(|id| json!({"id": id, "arrival_ms": 0,
@@ -99,6 +115,25 @@ fn states_are_bounded() {
     assert!(chain["error"].as_str().unwrap().contains("too long chains"), "{chain}");
     let dense = said(&mut session, &stages(&|i| if i < 600 { (0..i).collect() } else { vec![0] }));
     assert!(dense["error"].as_str().unwrap().contains("too many edges"), "{dense}");
+}
+
+#[test]
+fn what_is_told_step_by_step_can_be_told_as_a_whole() {
+    let mut session = fair();
+    let first = json!({"num_executors": 10, "jobs_gone": u32::MAX, "jobs": [{"id": 1, "arrival_ms": 0,
+        "stages": [{"tasks": 900, "rough_ms": 5}]}]});
+    assert_eq!(said(&mut session, &json!({"state": first}).to_string())["decisions"], json!([]));
+    // Promises add up beyond the size of the cluster; jobs go beyond all that can be counted.
+    for _ in 0..5 {
+        let answer = said(&mut session, r#"{"change":{"offered":10,"source":{"job":1}}}"#);
+        assert_eq!(answer["decisions"][0]["executors"], 10, "{answer}");
+    }
+    let told = said(
+        &mut session,
+        r#"{"change":{"offered":10,"source":{"job":1},"jobs":[{"id":1,"stages":[{"stage":0,"completed":1}]}]}}"#,
+    );
+    assert_eq!(told["type"], "answer", "{told}");
+    assert_eq!(said(&mut session, r#"{"change":{"gone":[1]}}"#)["decisions"], json!([]));
 }
 
 /// Fails at every second question.

@@ -83,9 +83,12 @@ fn a_signal_ends_it_in_good_order() {
     // And where it waits for a line of a pipe.
     let mut child = command(dir.path(), &[]);
     let child = child.args(["serve", "fair"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = child.spawn().unwrap();
-    thread::sleep(Duration::from_millis(300));
-    assert_eq!(end(child), "1 client, 0 lines\n");
+    let mut child = child.spawn().unwrap();
+    writeln!(child.stdin.as_mut().unwrap(), "{{\"type\":\"hello\",\"protocol\":1}}").unwrap();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let open = child.stdin.take();
+    assert_eq!(end(child), "1 client, 1 line\n");
+    drop(open);
 }
 
 #[test]
@@ -176,8 +179,8 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
     done(dir.path(), &["record", "-p", DRIVER, "-w", WORKLOAD, "-n", "24", "-o", "train"]);
     done(dir.path(), &["fit", "train", "-o", "student.json"]);
     for (log, workload, code, words) in [
-        ("same", WORKLOAD, 0, "passed: no feature drifts beyond 0.25"),
-        ("other", "builtin,jobs=8,executors=5,rate=1e-3", 1, "beyond 0.25 and beyond chance"),
+        ("same", WORKLOAD, 0, "passed: no index is beyond 0.25"),
+        ("other", "builtin,jobs=8,executors=5,rate=1e-3", 1, "is beyond 0.25 and beyond chance"),
     ] {
         let mut child =
             command(dir.path(), &["serve", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);

@@ -101,6 +101,7 @@ fn what_a_shadow_is_not_told_or_cannot_be_is_refused() {
     for (line, words) in [
         (json!({"state": state}), "`did`"),
         (json!({"state": state, "did": [assign(5, 1)]}), "did[0]: "),
+        // Nothing of it is noted.
         (json!({"state": state, "did": [assign(0, 2), assign(0, 1)]}), "did[1]: "),
         (json!({"state": state, "did": [], "why": true}), "for a server that answers"),
     ] {
@@ -113,8 +114,11 @@ fn what_a_shadow_is_not_told_or_cannot_be_is_refused() {
     assert_eq!(said(&mut session, &json!({"state": state, "did": [Decision::Abstain]}).to_string())["type"], "noted");
     let change = json!({"change": {"time_ms": 9, "offered": 1}, "did": [assign(1, 1)]});
     assert_eq!(said(&mut session, &change.to_string())["type"], "noted");
+    assert!(service.shadow.as_ref().unwrap().finish().unwrap().is_none(), "what has not ended is not in the log yet");
     drop(session);
-    assert!(service.shadow.as_ref().unwrap().finish().unwrap().is_none(), "what was not ended is not in the log yet");
+    service.shadow.as_ref().unwrap().finish().unwrap().unwrap();
+    let trace = Trace::open(&dir.path().join("log")).unwrap();
+    assert_eq!(trace.level("job").unwrap().choices.len(), 4, "a round of two, one that gives nothing, one more");
 }
 
 #[test]
@@ -123,9 +127,39 @@ fn a_log_of_another_policy_is_not_gone_on_with() {
     let source = |id: &str| sched_distill::trace::Source { id: id.to_owned(), ..Default::default() };
     let create = |id| ShadowLog::create(dir.path(), &<Dag as Scenario>::INFO, &source(id), 3);
     assert!(create("fair").is_ok() && create("fair").is_ok());
+    let first = create("fair").unwrap();
+    let said = create("fair").err().unwrap().to_string();
+    assert!(said.contains("another server notes here"), "{said}");
+    drop(first);
     let said = std::error::Error::source(&create("fifo").err().unwrap()).unwrap().to_string();
     assert!(said.contains("labeller.id"), "{said}");
     // Nothing has been noted, so there is nothing to bring up to date.
-    bring_up_to_date(dir.path()).unwrap();
+    assert!(!bring_up_to_date(dir.path()).unwrap());
     assert!(!dir.path().join("manifest.json").exists());
+}
+
+#[test]
+fn a_log_with_a_damaged_part_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let workload = Dag::open_workload(&"builtin,jobs=4,executors=5".parse().unwrap()).unwrap();
+    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
+    let log = dir.path().join("log");
+    for _ in 0..3 {
+        let service = shadow::<Dag>(&student, &log);
+        told::<Dag>(&*workload, "fair", &student, &service);
+        service.shadow.as_ref().unwrap().finish().unwrap();
+    }
+    let part = log.join("job/part-00001.parquet");
+    let whole = std::fs::read(&part).unwrap();
+    std::fs::write(&part, &whole[..whole.len() / 2]).unwrap();
+    let said = bring_up_to_date(&log).unwrap_err().to_string();
+    assert!(said.contains("part-00001.parquet"), "{said}");
+    let source = sched_distill::trace::Source { id: "served".to_owned(), ..Default::default() };
+    let resumed = ShadowLog::create(&log, &<Dag as Scenario>::INFO, &source, 3).err().unwrap();
+    assert!(std::error::Error::source(&resumed).unwrap().to_string().contains("part-00001.parquet"));
+    assert!(inspect(&log).problem_count > 0);
+    // What was sound is as it was.
+    std::fs::write(&part, &whole).unwrap();
+    assert!(bring_up_to_date(&log).unwrap());
+    assert_eq!((Trace::open(&log).unwrap().manifest.episodes, inspect(&log).problem_count), (6, 0));
 }

@@ -174,18 +174,23 @@ fn clients_beyond_the_limit_are_turned_away_with_a_word() {
 }
 
 #[test]
-fn lines_without_end_and_clients_that_stall_hurt_nobody() {
-    let limits = Limits { line: 1000, patience: Duration::from_millis(300), ..Limits::default() };
-    let running = start(fair(limits), 0);
+fn lines_without_end_are_passed_over() {
+    let running = start(fair(Limits { line: 1000, ..Limits::default() }), 0);
     let mut long = running.unix();
     let filler = vec![b'x'; 1 << 16];
     (0..100).for_each(|_| long.write_all(&filler).unwrap());
     let refused = ask(&mut long, "");
     assert!(refused["error"].as_str().unwrap().contains("the line has 6553600 bytes, at most 1000"), "{refused}");
     assert_eq!(ask(&mut long, QUESTION)["id"], 1);
+    running.end();
+}
 
+#[test]
+fn clients_that_stall_hurt_nobody() {
+    let running = start(fair(Limits { patience: Duration::from_millis(300), ..Limits::default() }), 0);
     let mut stalled = running.tcp();
     stalled.write_all(b"{\"id\":").unwrap();
+    let mut trickling = running.unix();
     let idle = running.unix();
     // Whoever asks and never reads is cut off once its pipes are full.
     let mut deaf = running.unix();
@@ -195,6 +200,12 @@ fn lines_without_end_and_clients_that_stall_hurt_nobody() {
     let said = answer(&mut BufReader::new(&stalled));
     assert!(said["error"].as_str().unwrap().contains("did not come within 0.3 s"), "{said}");
     assert_eq!(stalled.read(&mut [0; 8]).unwrap(), 0, "it is hung up");
+    // A line that comes byte by byte has no more time than one that does not come.
+    let end = Instant::now() + Duration::from_secs(20);
+    while trickling.write_all(b" ").is_ok() {
+        assert!(Instant::now() < end, "it was never cut off");
+        thread::sleep(Duration::from_millis(50));
+    }
     // Silence between lines is no stall.
     let mut idle = idle;
     assert_eq!(ask(&mut idle, QUESTION)["id"], 1);

@@ -130,7 +130,7 @@ impl ClusterState {
         self.jobs[place..].iter_mut().for_each(|later| later.first_stage -= count);
         self.stages[first..].iter_mut().for_each(|stage| stage.job -= 1);
         self.arrived -= 1;
-        self.gone += 1;
+        self.gone = self.gone.saturating_add(1);
         if gone.arrival_ms >= self.time_ms - KEPT_MS {
             self.gone_arrivals_ms.push(gone.arrival_ms);
         }
@@ -158,10 +158,12 @@ impl ClusterState {
             let problem = format!("{} tasks, but only {left} of its {} are not completed", tasks.running, s.num_tasks);
             return Err(StateError::new(field("running"), problem));
         }
-        for (name, executors) in [("moving", tasks.moving), ("promised", tasks.promised)] {
-            if executors > self.num_executors {
-                let problem = format!("{executors} executors of {}", self.num_executors);
-                return Err(StateError::new(field(name), problem));
+        // Promises are kept until they are told to be over, and may come to more than the cluster has.
+        for (name, executors, most) in
+            [("moving", tasks.moving, self.num_executors), ("promised", tasks.promised, MOST_EXECUTORS)]
+        {
+            if executors > most {
+                return Err(StateError::new(field(name), format!("{executors} executors of {most}")));
             }
         }
         let job = s.job as usize;
@@ -175,8 +177,7 @@ impl ClusterState {
         let (s, job) = (&mut self.stages[index], &mut self.jobs[job]);
         let here = |running, moving, promised| i64::from(running) + i64::from(moving) + i64::from(promised);
         let more = here(tasks.running, tasks.moving, tasks.promised) - here(s.executing, s.moving, s.committed);
-        // Both are sums over stages, each of which has at most three times 2²⁰.
-        job.supply = (i64::from(job.supply) + more).clamp(0, i32::MAX.into()) as i32;
+        job.supply = (i64::from(job.supply) + more).clamp(0, MOST_EXECUTORS.into()) as i32;
         job.attached = (job.attached + tasks.running).saturating_sub(s.executing);
         job.version = version;
         (s.remaining, s.completed, s.executing) = (remaining, tasks.completed, tasks.running);
@@ -240,7 +241,8 @@ impl ClusterState {
                 s.committed += given;
                 s.selected = true;
                 if self.source.job() != Some(stage.job) {
-                    self.jobs[s.job as usize].supply += given as i32;
+                    let supply = &mut self.jobs[s.job as usize].supply;
+                    *supply = (*supply + given as i32).min(MOST_EXECUTORS as i32);
                 }
                 self.committable -= given;
                 self.refresh();

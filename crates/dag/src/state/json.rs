@@ -151,7 +151,7 @@ impl From<&ClusterState> for RawState {
             },
             offered: if state.schedulable.is_empty() { 0 } else { state.committable },
             jobs,
-            jobs_gone: state.gone + gone.len() as u32,
+            jobs_gone: state.gone.saturating_add(gone.len() as u32),
             gone_arrivals_ms: state
                 .gone_arrivals_ms
                 .iter()
@@ -237,7 +237,10 @@ impl ClusterState {
 
     fn read_job(&mut self, job: &RawJob, known: &Graphs, budget: &mut GraphBudget) -> Result<(), StateError> {
         let graph = match known.get(&job.id).filter(|graph| job.has(graph)) {
-            Some(graph) => Arc::clone(graph),
+            Some(graph) => {
+                budget.take_pairs(graph.num_descendants()).map_err(|e| StateError::graph(job.id, e))?;
+                Arc::clone(graph)
+            }
             None => {
                 let specs = job.stages.iter().map(|s| StageSpec { num_tasks: s.tasks, rough_ms: s.rough_ms });
                 let edges: Vec<[u32; 2]> = (0u32..)

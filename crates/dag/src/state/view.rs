@@ -151,7 +151,7 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived + self.state.gone
+        self.state.arrived.saturating_add(self.state.gone)
     }
 
     /// Jobs that arrived at or after `time_ms`, which lies within the last 100 s.

@@ -17,20 +17,20 @@ use std::collections::BTreeMap;
 
 /// Draws of training episodes against each other.
 const DRAWS: usize = 400;
-/// Share of the draws in which no feature is further away than chance is said to take it.
-const CONFIDENCE: f64 = 0.995;
+/// Quantile of a feature's draws by which it is measured against the other features.
+const HIGH: f64 = 0.95;
 /// Least spread by chance, so that features that never vary are not flagged for next to nothing.
 const LEAST: f64 = 0.002;
 /// Rows by which the tenths of a feature are found.
 const ROWS: usize = 20_000;
 /// Episodes that a training trace has at least if chance is to be known.
-pub const FEW_EPISODES: usize = 8;
+const FEW_EPISODES: usize = 8;
 
 /// How stable a feature is, by the usual borders of its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stability {
-    /// Below 0.1, or no further than chance takes it.
+    /// Below 0.1, or not known to be further than chance takes it.
     Stable,
     /// From 0.1 on.
     Moderate,
@@ -62,8 +62,8 @@ pub struct FeatureDrift {
     pub unit: String,
     /// Population stability index against the training trace.
     pub psi: f64,
-    /// How far chance alone takes it; in 1 of 200 traces of the training workload any feature comes further than that. `None` if
-    /// the training trace has too few episodes to know.
+    /// How far chance alone takes it: in none of 400 draws from the training trace any feature came further than that. `None` if
+    /// that is not known ([`Drift::unknown`]).
     pub chance: Option<f64>,
     /// What that makes of it.
     pub stability: Stability,
@@ -83,22 +83,24 @@ pub struct Drift {
     pub decisions: usize,
     /// Share of the decisions in which a candidate of the first level lies outside the range of training in some feature.
     pub outside: f64,
+    /// Why nothing is known of chance; nothing is then said to drift.
+    pub unknown: Option<String>,
     /// Those furthest beyond chance first.
     pub features: Vec<FeatureDrift>,
 }
 
 impl Drift {
-    /// Features whose index is beyond `most`, and beyond what chance explains.
+    /// Features whose index is beyond `most`, and beyond what chance explains; none where chance is not known.
     pub fn beyond(&self, most: f64) -> impl Iterator<Item = &FeatureDrift> {
-        self.features.iter().filter(move |f| f.psi > most && f.chance.is_none_or(|chance| f.psi > chance))
+        self.features.iter().filter(move |f| f.psi > most && f.chance.is_some_and(|chance| f.psi > chance))
     }
 }
 
 /// One feature's tenths in training.
 #[derive(Clone, Debug)]
 struct Bins {
-    /// Ascending.
-    edges: Vec<f32>,
+    /// The largest values of all bins but the last, ascending.
+    cuts: Vec<f32>,
     median: f32,
 }
 
@@ -106,22 +108,22 @@ impl Bins {
     fn new(mut values: Vec<f32>) -> Self {
         values.sort_by(f32::total_cmp);
         let at = |share: f64| values.get(((values.len() as f64 - 1.0).max(0.0) * share).round() as usize).copied();
-        let mut edges: Vec<f32> = (0..=10).filter_map(|tenth| at(f64::from(tenth) / 10.0)).collect();
-        edges.dedup();
-        Self { median: at(0.5).unwrap_or(0.0), edges }
-    }
-
-    /// Bins between edges, and one beyond either end.
-    fn len(&self) -> usize {
-        self.edges.len() + 1
-    }
-
-    /// The bin of a value; the first and the last lie beyond the edges.
-    fn of(&self, value: f32) -> usize {
-        match self.edges.first() {
-            Some(least) if value >= *least => self.edges.partition_point(|edge| *edge < value).max(1),
-            _ => 0,
+        let mut cuts: Vec<f32> = (1..10).filter_map(|tenth| at(f64::from(tenth) / 10.0)).collect();
+        cuts.dedup();
+        if let [only] = cuts[..] {
+            // Other values than nearly all of training has are bins of their own.
+            cuts = vec![only.next_down(), only];
         }
+        Self { median: at(0.5).unwrap_or(0.0), cuts }
+    }
+
+    fn len(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    /// The bin of a value.
+    fn of(&self, value: f32) -> usize {
+        self.cuts.partition_point(|cut| *cut < value)
     }
 }
 
@@ -135,7 +137,6 @@ struct Counts {
 /// One level of two traces, added up piece by piece.
 pub struct DriftTally {
     spec: LevelSpec,
-    first: bool,
     none: Option<usize>,
     bins: Vec<Bins>,
     /// Where a feature's bins begin in [`Counts::bins`].
@@ -154,9 +155,9 @@ pub struct DriftTally {
 }
 
 impl DriftTally {
-    /// For a level, by some choices of the training trace; `first` tells the first level, whose choices are the decisions.
+    /// For a level, by some choices of the training trace.
     #[must_use]
-    pub fn new(sample: &LevelTable, first: bool) -> Self {
+    pub fn new(sample: &LevelTable) -> Self {
         let spec = sample.spec.clone();
         let none = spec.features.iter().position(|f| f.name == NONE_FLAG);
         let rows: Vec<&[f32]> = sample.iter().flat_map(|choice| real(choice, none)).collect();
@@ -172,22 +173,7 @@ impl DriftTally {
         let sampled = Stream::new(0, "rows of a log");
         let (range, outside) = (vec![[f32::INFINITY, f32::NEG_INFINITY]; bins.len()], vec![0; bins.len()]);
         let (sample, decisions, leaving, seen) = (Vec::new(), 0, 0, 0);
-        Self {
-            spec,
-            first,
-            none,
-            bins,
-            starts,
-            training,
-            now,
-            range,
-            outside,
-            decisions,
-            leaving,
-            sample,
-            sampled,
-            seen,
-        }
+        Self { spec, none, bins, starts, training, now, range, outside, decisions, leaving, sample, sampled, seen }
     }
 
     /// Adds choices of the training trace.
@@ -279,7 +265,8 @@ fn psi(p: &[u64], q: &[u64]) -> f64 {
 pub fn drift(levels: &[DriftTally], seed: u64) -> Drift {
     let episodes = |of: fn(&DriftTally) -> &BTreeMap<u32, Counts>| levels.first().map_or(0, |level| of(level).len());
     let [training, now] = [episodes(|l| &l.training), episodes(|l| &l.now)];
-    let chance = (training >= FEW_EPISODES).then(|| chance(levels, seed));
+    let unknown = unknown(levels, training);
+    let chance = unknown.is_none().then(|| chance(levels, seed));
     let mut features = Vec::new();
     for (place, level) in levels.iter().enumerate() {
         let (p, q) = (level.total(level.now.values()), level.total(level.training.values()));
@@ -297,7 +284,7 @@ pub fn drift(levels: &[DriftTally], seed: u64) -> Drift {
                 psi: index,
                 chance,
                 stability: match index {
-                    index if chance.is_some_and(|chance| index <= chance) || index < 0.1 => Stability::Stable,
+                    index if chance.is_none_or(|chance| index <= chance) || index < 0.1 => Stability::Stable,
                     index if index < 0.25 => Stability::Moderate,
                     _ => Stability::Large,
                 },
@@ -308,13 +295,31 @@ pub fn drift(levels: &[DriftTally], seed: u64) -> Drift {
     }
     let beyond = |f: &FeatureDrift| f.psi / f.chance.unwrap_or(1.0).max(LEAST);
     features.sort_by(|a, b| b.stability.cmp(&a.stability).then(beyond(b).total_cmp(&beyond(a))));
-    let first = levels.iter().find(|level| level.first);
-    let (decisions, leaving) = first.map_or((0, 0), |level| (level.decisions, level.leaving));
-    Drift { episodes: [training, now], decisions, outside: leaving as f64 / decisions.max(1) as f64, features }
+    let (decisions, leaving) = levels.first().map_or((0, 0), |level| (level.decisions, level.leaving));
+    let outside = leaving as f64 / decisions.max(1) as f64;
+    Drift { episodes: [training, now], decisions, outside, unknown, features }
+}
+
+/// Why chance cannot be judged, if it cannot.
+fn unknown(levels: &[DriftTally], training: usize) -> Option<String> {
+    let first = levels.first()?;
+    if training < FEW_EPISODES {
+        return Some(format!("the training trace has {training} episodes, at least {FEW_EPISODES} are needed"));
+    }
+    // Whole episodes are drawn; a log that is shorter than most of them is none of these.
+    let mut rows: Vec<u64> = first.training.values().map(|counts| counts.rows).collect();
+    rows.sort_unstable();
+    let (now, median) = (first.now.values().map(|counts| counts.rows).sum::<u64>(), rows[rows.len() / 2]);
+    (now < median).then(|| {
+        format!(
+            "the log is short: {now} candidates of level {}, half of the episodes of training have {median} or more",
+            first.spec.name
+        )
+    })
 }
 
 /// By level and feature, how far episodes of the training trace are apart when as many rows as now are drawn from it: so far that
-/// with [`CONFIDENCE`] no feature at all is further.
+/// in none of the draws any feature is further.
 fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
     // All levels come from the same episodes, so they are drawn together.
     let ids: Vec<u32> = levels.first().map_or(Vec::new(), |level| level.training.keys().copied().collect());
@@ -328,12 +333,7 @@ fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
             drawn += rows(levels[0].training.get(&id)).max(1);
             some.push(id);
         }
-        // Episodes that are compared with themselves would look nearer than any new ones are.
-        let mut others: Vec<u32> = ids.iter().copied().filter(|id| !some.contains(id)).collect();
-        if others.len() < ids.len() / 2 {
-            others.clone_from(&ids);
-        }
-        let all: Vec<u32> = ids.iter().map(|_| others[stream.below(others.len())]).collect();
+        let all: Vec<u32> = ids.iter().map(|_| ids[stream.below(ids.len())]).collect();
         let of = |level: &DriftTally, ids: &[u32]| level.total(ids.iter().filter_map(|id| level.training.get(id)));
         let psi = |level: &DriftTally| {
             let (p, q) = (of(level, &some), of(level, &all));
@@ -350,15 +350,16 @@ fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
         .iter()
         .enumerate()
         .map(|(place, level)| {
-            let median = |feature: usize| quantile(draws.iter().map(|d| d[place][feature]).collect(), 0.5).max(LEAST);
-            (0..level.features()).map(median).collect()
+            // High, so that a feature that is rarely far away, but then very far, does not set the border of all others.
+            let high = |feature: usize| quantile(draws.iter().map(|d| d[place][feature]).collect(), HIGH).max(LEAST);
+            (0..level.features()).map(high).collect()
         })
         .collect();
     let furthest = |draw: &Vec<Vec<f64>>| {
         let ratios = draw.iter().zip(&scale).flat_map(|(psi, scale)| psi.iter().zip(scale).map(|(psi, s)| psi / s));
         ratios.fold(0.0, f64::max)
     };
-    let factor = quantile(draws.iter().map(furthest).collect(), CONFIDENCE);
+    let factor = draws.iter().map(furthest).fold(0.0, f64::max);
     scale.into_iter().map(|of_level| of_level.into_iter().map(|s| s * factor).collect()).collect()
 }
 
@@ -411,7 +412,7 @@ mod tests {
     }
 
     fn found(training: &LevelTable, now: &LevelTable) -> Drift {
-        let mut tally = DriftTally::new(training, true);
+        let mut tally = DriftTally::new(training);
         tally.add_training(training);
         tally.add(now);
         drift(&[tally], 1)
@@ -423,9 +424,11 @@ mod tests {
         let (p, q) = ([300_000, 700_000], [500_000, 500_000]);
         let expected = -0.2 * (0.3f64 / 0.5).ln() + 0.2 * (0.7f64 / 0.5).ln();
         assert!((psi(&p, &q) - expected).abs() < 1e-5);
-        let bins = Bins::new(vec![1.0, 1.0, 2.0, 3.0]);
-        assert_eq!(bins.edges, [1.0, 2.0, 3.0]);
-        assert_eq!([0.5, 1.0, 1.5, 2.0, 3.0, 3.5].map(|value| bins.of(value)), [0, 1, 1, 1, 2, 3]);
+        let bins = Bins::new((0..=100).map(|i| (i / 10) as f32).collect());
+        assert_eq!(bins.cuts, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
+        assert_eq!([-5.0, 1.0, 1.5, 2.0, 9.0, 9.5].map(|value| bins.of(value)), [0, 0, 1, 1, 8, 9]);
+        let constant = Bins::new(vec![3.0; 20]);
+        assert_eq!([2.0, 3.0, 4.0].map(|value| constant.of(value)), [0, 1, 2]);
     }
 
     #[test]
@@ -463,6 +466,15 @@ mod tests {
     #[test]
     fn chance_is_not_known_from_a_few_episodes() {
         let found = found(&table(0..4, 1, 0.0), &table(100..104, 2, 0.0));
-        assert!(found.features.iter().all(|f| f.chance.is_none()));
+        assert!(found.features.iter().all(|f| f.chance.is_none()) && found.unknown.unwrap().contains("4 episodes"));
+    }
+
+    #[test]
+    fn of_a_log_shorter_than_an_episode_nothing_is_said() {
+        let (training, mut now) = (table(0..40, 1, 0.0), table(100..101, 2, 1.0));
+        now = now.filter(|choice| choice.header.step < 10);
+        let found = found(&training, &now);
+        assert!(found.unknown.as_ref().is_some_and(|why| why.contains("20 candidates")), "{:?}", found.unknown);
+        assert_eq!((found.beyond(0.0).count(), found.features[0].stability), (0, Stability::Stable));
     }
 }

@@ -18,7 +18,7 @@ pub use agreement::{AgreementRow, agreement};
 pub use closed_loop::{EpisodeFigures, Runs, compare, floor};
 pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
-pub use drift::{Drift, DriftTally, FEW_EPISODES, FeatureDrift, Stability, drift};
+pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};
 pub use fidelity::{Tally, fidelity, leads};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;

@@ -88,8 +88,8 @@ fn drift_against(
     caller: Caller<'_>,
 ) -> Result<Drift, PipelineError> {
     let mut tallies = Vec::new();
-    for (place, name) in names.iter().enumerate() {
-        let mut tally = DriftTally::new(&training.sample(name, SAMPLE, seed)?.table, place == 0);
+    for name in names {
+        let mut tally = DriftTally::new(&training.sample(name, SAMPLE, seed)?.table);
         for piece in training.pieces(name)? {
             caller.check()?;
             tally.add_training(&piece?);

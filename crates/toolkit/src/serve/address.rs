@@ -124,11 +124,15 @@ pub(super) mod unix {
             if !there.file_type().is_socket() {
                 return Err(AddressError::Taken(address.clone(), "there is a file that is no socket"));
             }
-            if UnixStream::connect(path).is_ok() {
-                return Err(AddressError::Taken(address.clone(), "another server answers there"));
+            match UnixStream::connect(path) {
+                Ok(_) => return Err(AddressError::Taken(address.clone(), "another server answers there")),
+                // A server that was killed has left it behind.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
+                    fs::remove_file(path).map_err(address.io())?;
+                }
+                // Somebody else's, or a server that is busy.
+                Err(source) => return Err(AddressError::Io { address: address.clone(), source }),
             }
-            // A server that was killed has left it behind.
-            fs::remove_file(path).map_err(address.io())?;
         }
         let listener = bind(path).map_err(address.io())?;
         let identity = identity(path).map_err(address.io())?;

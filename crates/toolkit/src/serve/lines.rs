@@ -1,6 +1,9 @@
-//! Lines of bounded length from whoever writes them.
+//! Lines of bounded length, in bounded time, from whoever writes them.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::{
+    io::{self, BufRead, BufReader, ErrorKind, Read},
+    time::{Duration, Instant},
+};
 
 /// Bytes of memory that stay with a connection between lines.
 const KEPT: usize = 256 << 10;
@@ -18,18 +21,21 @@ pub(super) enum Next<'a> {
     Stalled,
 }
 
-/// Reads lines of at most so many bytes.
+/// Reads lines.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
+    /// Longest line, bytes.
     most: usize,
+    /// How long a line may take from its first byte on; between lines one may be silent as long as one likes.
+    patience: Duration,
+    /// Whether a last line counts that has no end: one of a file does, one of a client that is gone does not.
+    last: bool,
     line: Vec<u8>,
-    /// Bytes of a line that is too long and has been passed over so far.
-    passed: u64,
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(reader: R, most: usize) -> Self {
-        Self { reader: BufReader::with_capacity(64 << 10, reader), most, line: Vec::new(), passed: 0 }
+    pub(super) fn new(reader: R, most: usize, patience: Duration, last: bool) -> Self {
+        Self { reader: BufReader::with_capacity(64 << 10, reader), most, patience, last, line: Vec::new() }
     }
 
     /// Whether the next line is here already.
@@ -37,62 +43,50 @@ impl<R: Read> Lines<R> {
         self.reader.buffer().contains(&b'\n')
     }
 
-    /// The next line. A time limit of the reader counts from the beginning of a line on; between lines it may wait as long as it
-    /// likes.
+    /// The next line. A reader that gives up now and then (a timeout) is asked again.
     pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
         if self.line.capacity() > KEPT {
             self.line = Vec::new();
         }
         self.line.clear();
-        loop {
-            if self.passed > 0 {
-                return self.pass();
-            }
-            // One byte more for the end of the line.
-            let room = (self.most + 1 - self.line.len()) as u64;
-            match self.reader.by_ref().take(room).read_until(b'\n', &mut self.line) {
-                Ok(_) if self.line.last() == Some(&b'\n') => {
-                    self.line.pop();
-                    return Ok(Next::Line(&self.line));
-                }
-                Ok(_) if self.line.len() > self.most => {
-                    self.passed = self.line.len() as u64;
-                    self.line.clear();
-                }
-                // Whoever is gone in the middle of a line has not asked.
-                Ok(_) => return Ok(Next::End),
-                Err(e) if is_timeout(&e) && self.line.is_empty() => {}
-                Err(e) if is_timeout(&e) => return Ok(Next::Stalled),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-    }
-
-    /// Passes over the rest of a line.
-    fn pass(&mut self) -> io::Result<Next<'_>> {
+        let (mut length, mut began) = (0u64, None::<Instant>);
         loop {
             let bytes = match self.reader.fill_buf() {
-                Ok([]) => return Ok(Next::End),
+                Ok([]) => {
+                    return Ok(match self.last && length > 0 && length <= self.most as u64 {
+                        true => Next::Line(&self.line),
+                        false => Next::End,
+                    });
+                }
                 Ok(bytes) => bytes,
-                Err(e) if is_timeout(&e) => return Ok(Next::Stalled),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    match began.is_some_and(|began| began.elapsed() >= self.patience) {
+                        true => return Ok(Next::Stalled),
+                        false => continue,
+                    }
+                }
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             };
             // Whether it is there at all is told much faster than where.
             let end = bytes.contains(&b'\n').then(|| bytes.iter().position(|&byte| byte == b'\n')).flatten();
-            let passed = end.map_or(bytes.len(), |end| end + 1);
-            self.reader.consume(passed);
-            self.passed += passed as u64;
+            let part = end.unwrap_or(bytes.len());
+            length += part as u64;
+            if length <= self.most as u64 {
+                self.line.extend_from_slice(&bytes[..part]);
+            }
+            self.reader.consume(part + usize::from(end.is_some()));
             if end.is_some() {
-                return Ok(Next::TooLong(std::mem::take(&mut self.passed) - 1));
+                return Ok(match length <= self.most as u64 {
+                    true => Next::Line(&self.line),
+                    false => Next::TooLong(length),
+                });
+            }
+            if began.get_or_insert_with(Instant::now).elapsed() >= self.patience {
+                return Ok(Next::Stalled);
             }
         }
     }
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 #[cfg(test)]
@@ -100,10 +94,11 @@ mod tests {
     use super::*;
 
     /// Gives its pieces one by one, and a timeout for an empty one.
-    struct Pieces(Vec<&'static [u8]>);
+    struct Pieces(Vec<&'static [u8]>, Duration);
 
     impl Read for Pieces {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            std::thread::sleep(self.1);
             match self.0.first() {
                 None => Ok(0),
                 Some([]) => {
@@ -123,8 +118,9 @@ mod tests {
         }
     }
 
-    fn all(pieces: &[&'static [u8]]) -> Vec<String> {
-        let mut lines = Lines::new(Pieces(pieces.to_vec()), 4);
+    fn lines(pieces: &[&'static [u8]], delay: u64, patience: u64, last: bool) -> Vec<String> {
+        let reader = Pieces(pieces.to_vec(), Duration::from_millis(delay));
+        let mut lines = Lines::new(reader, 4, Duration::from_millis(patience), last);
         let mut found = Vec::new();
         loop {
             let next = lines.next().unwrap();
@@ -134,11 +130,15 @@ mod tests {
                 Next::Stalled => "stalled".to_owned(),
                 Next::End => return found,
             });
+            if found.len() > 20 || found.last().is_some_and(|f| f == "stalled") {
+                return found;
+            }
         }
     }
 
     #[test]
     fn lines_are_whole_and_bounded() {
+        let all = |pieces: &[&'static [u8]]| lines(pieces, 0, 60_000, false);
         assert_eq!(all(&[b"a\nbcde\n\n", b"x", b"y\nz"]), ["a", "bcde", "", "xy"]);
         assert_eq!(all(&[b"abcde\nok\n"]), ["long 5", "ok"]);
         assert_eq!(all(&[b"abcdefgh", b"ijk", b"\nok\n"]), ["long 11", "ok"]);
@@ -146,9 +146,18 @@ mod tests {
     }
 
     #[test]
+    fn the_last_line_of_a_file_needs_no_end() {
+        let all = |pieces: &[&'static [u8]]| lines(pieces, 0, 60_000, true);
+        assert_eq!(all(&[b"a\nb"]), ["a", "b"]);
+        assert_eq!((all(&[b"a\n"]), all(&[b"abcdefgh"])), (vec!["a".to_owned()], Vec::new()));
+    }
+
+    #[test]
     fn waiting_is_allowed_between_lines_and_not_within() {
-        assert_eq!(all(&[b"", b"ok\n", b"", b"", b"ok\n"]), ["ok", "ok"]);
-        assert_eq!(all(&[b"ok\no", b"", b"k\n"]), ["ok", "stalled", "k"]);
-        assert_eq!(all(&[b"abcdefg", b"", b"\nok\n"])[0], "stalled");
+        assert_eq!(lines(&[b"", b"ok\n", b"", b"", b"ok\n"], 0, 0, false), ["ok", "ok"]);
+        assert_eq!(lines(&[b"ok\no", b"", b"k\n"], 0, 60_000, false), ["ok", "ok"]);
+        assert_eq!(lines(&[b"ok\n", b"o", b"", b"k\n"], 0, 0, false), ["ok", "stalled"]);
+        // Nor is a line that comes byte by byte without end.
+        assert_eq!(lines(&[b"a", b"b", b"c", b"d", b"e", b"f", b"\n"], 10, 25, false), ["stalled"]);
     }
 }

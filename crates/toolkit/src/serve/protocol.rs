@@ -1,6 +1,6 @@
 //! The lines of `distill serve`, as `docs/serve.md` describes them: one JSON object each.
 
-use serde::{Deserialize, Serialize, de::IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 /// Version of the protocol.
 pub const SERVE_PROTOCOL: u32 = 1;
@@ -98,8 +98,6 @@ pub(super) fn id_of(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Only {
         id: Option<u64>,
-        #[serde(flatten)]
-        _rest: IgnoredAny,
     }
     serde_json::from_slice::<Only>(line).ok()?.id
 }

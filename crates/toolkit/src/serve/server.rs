@@ -9,12 +9,14 @@ use super::{
 };
 use crate::trace::Manifest;
 use sched_distill_core::scenario::Scenario;
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
-    net::{Shutdown, TcpStream},
+    net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -23,6 +25,8 @@ use std::{
 
 /// Answers that are collected while further lines are here already.
 const COLLECTED: usize = 64 << 10;
+/// How long a client that goes on asking is answered once the server is to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often somebody looks whether the server is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -68,7 +72,8 @@ struct Shared<S: Scenario> {
     slots: usize,
     room: Mutex<Room>,
     left: Condvar,
-    ending: AtomicBool,
+    /// When it was told to end.
+    ended: OnceLock<Instant>,
     clients: AtomicU64,
     turned_away: AtomicU64,
     lines: AtomicU64,
@@ -80,6 +85,12 @@ struct Room {
     next: u64,
     /// Their streams, by which their threads are told to end.
     here: BTreeMap<u64, Box<dyn Wire>>,
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener),
 }
 
 /// A stream to a client.
@@ -113,7 +124,7 @@ macro_rules! wire {
 
 wire!(TcpStream, |stream| stream.set_nodelay(true));
 #[cfg(unix)]
-wire!(std::os::unix::net::UnixStream, |_| Ok(()));
+wire!(UnixStream, |_| Ok(()));
 
 impl<S: Scenario> Server<S> {
     /// Listens at the addresses; `remote` allows those that other machines reach. Each copy of the policy starts so many
@@ -133,7 +144,7 @@ impl<S: Scenario> Server<S> {
             slots: 1 + processes,
             room: Mutex::default(),
             left: Condvar::new(),
-            ending: AtomicBool::new(false),
+            ended: OnceLock::new(),
             clients: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
             lines: AtomicU64::new(0),
@@ -144,30 +155,40 @@ impl<S: Scenario> Server<S> {
             #[cfg(unix)]
             _files: Vec::new(),
         };
-        for address in addresses {
-            server.open(address, remote)?;
+        // All listen before anybody comes: until then one thread has the process and its mask to itself.
+        let listeners = addresses.iter().map(|address| server.bind(address, remote)).collect::<Result<Vec<_>, _>>()?;
+        for listener in listeners {
+            let shared = Arc::clone(&server.shared);
+            match listener {
+                Listener::Tcp(listener) => {
+                    spawn("accepts TCP", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))?;
+                }
+                #[cfg(unix)]
+                Listener::Unix(listener) => {
+                    spawn("accepts Unix", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))?;
+                }
+            }
         }
         Ok(server)
     }
 
-    fn open(&mut self, address: &Address, remote: bool) -> Result<(), ServeError> {
-        let shared = Arc::clone(&self.shared);
+    fn bind(&mut self, address: &Address, remote: bool) -> Result<Listener, AddressError> {
         match address {
             Address::Tcp(host) => {
                 let listener = address.listen_tcp(host, remote)?;
                 let bound = listener.local_addr().map_err(address.io())?;
                 self.addresses.push(Address::Tcp(bound.to_string()));
-                spawn("accepts TCP", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))
+                Ok(Listener::Tcp(listener))
             }
             #[cfg(unix)]
             Address::Unix(path) => {
                 let (listener, file) = unix::listen(address, path)?;
                 self._files.push(file);
                 self.addresses.push(address.clone());
-                spawn("accepts Unix", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))
+                Ok(Listener::Unix(listener))
             }
             #[cfg(not(unix))]
-            Address::Unix(_) => Err(AddressError::Form(address.to_string()).into()),
+            Address::Unix(_) => Err(AddressError::Form(address.to_string())),
         }
     }
 
@@ -185,9 +206,12 @@ impl<S: Scenario> Server<S> {
     pub fn run(self, stop: &AtomicBool, patience: Duration) -> Result<Served, ServeError> {
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(LOOK);
+            if let Some(log) = &self.shared.service.shadow {
+                // What cannot be written now is kept for the next time.
+                let _ = log.write_what_is_due();
+            }
         }
-        self.shared.ending.store(true, Ordering::SeqCst);
-        let end = Instant::now() + patience;
+        let end = *self.shared.ended.get_or_init(Instant::now) + patience;
         let mut room = self.shared.room();
         // What was sent before is still read.
         room.here.values().for_each(|wire| wire.hang_up(Shutdown::Read));
@@ -205,9 +229,26 @@ impl<S: Scenario> Server<S> {
     /// If what a shadow has noted cannot be written.
     pub fn run_piped(self, input: impl Read, output: impl Write) -> Result<Served, ServeError> {
         self.shared.clients.fetch_add(1, Ordering::Relaxed);
-        self.shared.converse(input, output);
+        self.shared.converse(input, output, true);
         self.shared.served()
     }
+}
+
+/// Writes an answer to a client that takes it within so long.
+fn write_in_time(writer: &mut impl Write, mut out: &[u8], patience: Duration) -> io::Result<()> {
+    let began = Instant::now();
+    while !out.is_empty() {
+        match writer.write(out) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => out = &out[n..],
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+        if !out.is_empty() && began.elapsed() >= patience {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+    writer.flush()
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), ServeError> {
@@ -237,7 +278,7 @@ impl<S: Scenario> Shared<S> {
     fn accept<W: Wire + 'static>(self: Arc<Self>, next: impl Fn() -> io::Result<W>) {
         loop {
             let came = next();
-            if self.ending.load(Ordering::SeqCst) {
+            if self.ended.get().is_some() {
                 return;
             }
             match came {
@@ -273,7 +314,7 @@ impl<S: Scenario> Shared<S> {
         let shared = Arc::clone(self);
         let started = spawn("answers", move || {
             let gone = Gone { shared: &shared, id };
-            shared.converse(reader, wire);
+            shared.converse(reader, wire, false);
             drop(gone);
         });
         if started.is_err() {
@@ -281,10 +322,10 @@ impl<S: Scenario> Shared<S> {
         }
     }
 
-    /// Answers one client until it is gone.
-    fn converse(&self, reader: impl Read, mut writer: impl Write) {
+    /// Answers one client until it is gone. `alone` is the one client of a pair of pipes, whose last line needs no end.
+    fn converse(&self, reader: impl Read, mut writer: impl Write, alone: bool) {
         let limits = self.service.limits;
-        let mut lines = Lines::new(reader, limits.line);
+        let mut lines = Lines::new(reader, limits.line, limits.patience, alone);
         let mut session = Session::new(&self.service);
         let (mut priority, mut out) = (Priority::new(), Vec::new());
         loop {
@@ -305,20 +346,21 @@ impl<S: Scenario> Shared<S> {
                 Ok(Next::End) | Err(_) => break,
             }
             self.lines.fetch_add(1, Ordering::Relaxed);
-            priority.look();
+            if !alone {
+                priority.look();
+            }
             if !out.is_empty() && (stalled || out.len() >= COLLECTED || !lines.is_ready()) {
-                if writer.write_all(&out).and_then(|()| writer.flush()).is_err() {
+                if write_in_time(&mut writer, &out, limits.patience).is_err() {
                     break;
                 }
                 out.clear();
                 out.shrink_to(COLLECTED);
             }
-            if stalled {
+            // TCP goes on reading what comes after its end was told.
+            if stalled || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS) {
                 break;
             }
         }
-        // Nobody is there to be told; the log keeps what it could not write for the next time.
-        let _ = session.end();
     }
 }
 

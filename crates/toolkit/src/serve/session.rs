@@ -15,6 +15,8 @@ use std::{error::Error, sync::Arc};
 
 /// Decisions of a round × the extent of its state: what one line may ask for.
 const MOST_WORK: usize = 1 << 25;
+/// Candidates that one answer lists, over all decisions and levels.
+const MOST_LISTED: usize = 1 << 16;
 
 /// What all clients are answered by.
 pub struct Service<S: Scenario> {
@@ -192,6 +194,7 @@ impl<S: Scenario> Session<S> {
                 self.decide(&mut state, most, request.scores.unwrap_or(true), request.why.unwrap_or(false))?;
                 let levels = (!self.levels.is_empty()).then_some(&*self.levels);
                 write(&Answered { id: request.id, decisions: &self.decisions, levels }, out);
+                self.levels = Vec::new();
             }
             (Some(_), None) => {
                 return Err("a shadow is told what was done: `did` has the decisions of this round, in order".into());
@@ -216,6 +219,7 @@ impl<S: Scenario> Session<S> {
         self.decisions.clear();
         self.levels.clear();
         let allowed = MOST_WORK / state.extent().max(1);
+        let mut listed = 0;
         while self.decisions.len() < most {
             let Some(seen) = state.view() else { break };
             if self.decisions.len() == allowed {
@@ -226,7 +230,17 @@ impl<S: Scenario> Session<S> {
             let decided = self.policy.decide(&seen, &mut self.probabilities);
             let decision = decided.map_err(|e| self.replace(e.into()))?;
             if scores || why {
-                self.levels.push(self.teller.levels(&seen, decision, &self.probabilities, why));
+                let levels = self.teller.levels(&seen, decision, &self.probabilities, why);
+                listed += levels.iter().map(|level| level.candidates.len()).sum::<usize>();
+                if listed > MOST_LISTED {
+                    self.levels = Vec::new();
+                    let problem = format!(
+                        "the answer would list more than {MOST_LISTED} candidates; ask for fewer decisions at a time (`most`), \
+                         or leave them out (`\"scores\": false`)"
+                    );
+                    return Err(problem.into());
+                }
+                self.levels.push(levels);
             }
             let carried_out = state.answer(decision).map_err(|e| format!("the policy's decision is illegal: {e}"))?;
             self.decisions.push(carried_out);
@@ -241,10 +255,12 @@ impl<S: Scenario> Session<S> {
         if did.len() > allowed {
             return Err(format!("`did` has {} decisions, at most {allowed} are allowed at this size", did.len()).into());
         }
+        // All or nothing: a line that is refused leaves nothing behind.
+        let mut whole = state.clone();
         for (place, &decision) in did.iter().enumerate() {
-            let mut next = state.clone();
-            let wrong = |e: &dyn std::fmt::Display| format!("did[{place}]: {e}");
-            next.answer(decision).map_err(|e| wrong(&e))?;
+            whole.answer(decision).map_err(|e| format!("did[{place}]: {e}"))?;
+        }
+        for &decision in did {
             let Some(seen) = state.view() else { break };
             let p = &mut self.probabilities;
             S::clear(p);
@@ -260,7 +276,7 @@ impl<S: Scenario> Session<S> {
                 return Err(self.replace(error.into()));
             }
             episode.push(&seen, decision, &self.probabilities);
-            *state = next;
+            state.answer(decision)?;
         }
         match episode.is_long() {
             true => self.end_episode(),
@@ -273,6 +289,14 @@ impl<S: Scenario> Session<S> {
         self.policy = self.service.policy.fresh();
         self.policy.reset(self.seed);
         problem
+    }
+}
+
+impl<S: Scenario> Drop for Session<S> {
+    /// Also where something went wrong, what was noted is kept.
+    fn drop(&mut self) {
+        // Nobody is there to be told; the log keeps what it could not write for the next time.
+        let _ = self.end_episode();
     }
 }
 

@@ -9,7 +9,8 @@ use sched_distill_core::{
     scenario::{Scenario, ScenarioInfo},
 };
 use std::{
-    path::Path,
+    fs::File,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -32,6 +33,9 @@ pub enum ShadowError {
     /// The log cannot be written.
     #[error("cannot be noted")]
     Trace(#[from] TraceError),
+    /// Two servers would write over each other.
+    #[error("{}: another server notes here; give this one a log of its own", .0.display())]
+    Taken(PathBuf),
     /// Too much waits for a disk that takes nothing.
     #[error("cannot be noted: {MOST_ROWS} rows wait to be written")]
     Full,
@@ -41,7 +45,8 @@ pub enum ShadowError {
 pub(super) struct Episode<S: Scenario> {
     log: ChoiceLog<S>,
     decisions: u32,
-    since: Instant,
+    /// When it was first told something.
+    since: Option<Instant>,
 }
 
 /// An episode that has ended.
@@ -54,16 +59,17 @@ pub(super) struct Notes {
 impl<S: Scenario> Episode<S> {
     pub(super) fn new() -> Self {
         // A present scheduler may leave open what the policy would not.
-        Self { log: ChoiceLog::new(true), decisions: 0, since: Instant::now() }
+        Self { log: ChoiceLog::new(true), decisions: 0, since: None }
     }
 
     pub(super) fn push(&mut self, seen: &S::View<'_>, decision: S::Decision, probabilities: &S::Probabilities) {
+        self.since.get_or_insert_with(Instant::now);
         self.log.push(0, self.decisions, seen, decision, probabilities);
         self.decisions += 1;
     }
 
     pub(super) fn is_long(&self) -> bool {
-        self.log.rows() >= ROWS_PER_EPISODE || self.since.elapsed() > LONGEST_EPISODE
+        self.log.rows() >= ROWS_PER_EPISODE || self.since.is_some_and(|since| since.elapsed() > LONGEST_EPISODE)
     }
 
     /// Ends the episode and begins the next.
@@ -77,6 +83,8 @@ impl<S: Scenario> Episode<S> {
 pub struct ShadowLog {
     writer: TraceWriter,
     pending: Mutex<Pending>,
+    /// Held as long as this server may write here.
+    _lock: File,
 }
 
 struct Pending {
@@ -85,7 +93,7 @@ struct Pending {
     /// The next part and episode.
     part: u32,
     episode: u32,
-    /// When the last part was written.
+    /// When the first of the episodes came.
     since: Instant,
 }
 
@@ -108,17 +116,18 @@ impl ShadowLog {
         };
         let kinds = manifest.kinds.clone();
         let writer = TraceWriter::create(dir, RecordPlan::open_ended(manifest), false)?;
-        let (part, episode) = writer.so_far();
+        let lock = writer.lock()?.ok_or_else(|| ShadowError::Taken(dir.to_owned()))?;
+        let (part, episode) = writer.so_far()?;
         let tables = set.levels.iter().map(|spec| LevelTable::new(spec.clone(), kinds.clone())).collect();
         let pending = Pending { tables, episodes: Vec::new(), part, episode, since: Instant::now() };
-        Ok(Self { writer, pending: Mutex::new(pending) })
+        Ok(Self { writer, pending: Mutex::new(pending), _lock: lock })
     }
 
     /// Takes in an episode.
     ///
     /// # Errors
     ///
-    /// If it cannot be written; it is kept for the next time, unless too much waits already.
+    /// If it cannot be written; it is kept for the next time. If too much waits already, the episode is lost.
     pub(super) fn add(&self, notes: Notes) -> Result<(), ShadowError> {
         if notes.decisions == 0 {
             return Ok(());
@@ -126,6 +135,9 @@ impl ShadowLog {
         let mut pending = self.pending();
         if pending.rows() + notes.tables.iter().map(LevelTable::rows).sum::<usize>() > MOST_ROWS {
             return Err(ShadowError::Full);
+        }
+        if pending.episodes.is_empty() {
+            pending.since = Instant::now();
         }
         let episode = pending.episode;
         pending.episode += 1;
@@ -147,6 +159,19 @@ impl ShadowLog {
             figures: vec![None; self.writer.figures()],
         });
         match pending.rows() >= ROWS_PER_PART || pending.since.elapsed() > LONGEST_PART {
+            true => self.write(&mut pending),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes what has waited long enough.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written; it is kept for the next time.
+    pub(super) fn write_what_is_due(&self) -> Result<(), ShadowError> {
+        let mut pending = self.pending();
+        match !pending.episodes.is_empty() && pending.since.elapsed() > LONGEST_PART {
             true => self.write(&mut pending),
             false => Ok(()),
         }
@@ -177,7 +202,6 @@ impl ShadowLog {
         pending.tables.iter_mut().for_each(LevelTable::clear);
         pending.episodes.clear();
         pending.part += 1;
-        pending.since = Instant::now();
         Ok(())
     }
 

@@ -6,9 +6,10 @@ use std::{
 };
 
 use super::{
-    error::{Problems, TraceError},
-    manifest::{EPISODES, MANIFEST, Manifest, PLAN, TableFile, parse_json},
-    parts::{MOST_PARTS, PartState, part_path},
+    directory::remove_leftovers,
+    error::{Problem, Problems, TraceError},
+    manifest::{EPISODES, MANIFEST, Manifest, PARTS, PLAN, TableFile, parse_json},
+    parts::{MOST_PARTS, PartState, entries, marker_path, part_path},
     writer::{RecordPlan, TraceWriter},
 };
 use sched_distill_core::file;
@@ -23,10 +24,28 @@ impl RecordPlan {
 
 impl TraceWriter {
     /// Where an open-ended recording goes on: the number of the next part and of the next episode.
-    #[must_use]
-    pub fn so_far(&self) -> (u32, u32) {
-        let parts = finished(&self.dir, &self.plan.manifest);
-        (parts.len() as u32, episodes(&parts))
+    ///
+    /// # Errors
+    ///
+    /// * [`TraceError::Invalid`] if a part is damaged or missing: what came behind it would not fit any more.
+    pub fn so_far(&self) -> Result<(u32, u32), TraceError> {
+        let parts = finished(&self.dir, &self.plan.manifest)?;
+        Ok((parts.len() as u32, episodes(&parts)))
+    }
+
+    /// Keeps others from writing here as long as the file is open; `None` if another recorder does.
+    ///
+    /// # Errors
+    ///
+    /// * [`TraceError::Io`] if the plan cannot be opened or locked.
+    pub fn lock(&self) -> Result<Option<fs::File>, TraceError> {
+        let path = self.dir.join(PLAN);
+        let file = fs::File::open(&path).map_err(TraceError::io(&path, "opened"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(e)) => Err(TraceError::io(&path, "locked")(e)),
+        }
     }
 
     /// Number of figures that episodes have.
@@ -41,36 +60,54 @@ impl TraceWriter {
     ///
     /// * [`TraceError::Io`] if the manifest cannot be written.
     pub fn finish_so_far(&self) -> Result<Option<Manifest>, TraceError> {
-        seal_so_far(&self.dir, &self.plan.manifest)
+        let sealed = seal_so_far(&self.dir, &self.plan.manifest)?;
+        sealed.iter().try_for_each(|manifest| remove_leftovers(&self.dir, manifest))?;
+        Ok(sealed)
     }
 }
 
 /// Writes the manifest of what an open-ended recording holds at present, whether a recorder is at work there or was killed; other
-/// traces are left as they are.
+/// traces are left as they are. Whether there is something to read.
 ///
 /// # Errors
 ///
 /// * [`TraceError::Io`] if a file cannot be read or the manifest cannot be written.
-pub fn bring_up_to_date(dir: &Path) -> Result<(), TraceError> {
+/// * [`TraceError::Invalid`] if a part is damaged or missing.
+pub fn bring_up_to_date(dir: &Path) -> Result<bool, TraceError> {
     let path = dir.join(PLAN);
     if !path.exists() {
-        return Ok(());
+        return Ok(true);
     }
     let bytes = fs::read(&path).map_err(TraceError::io(&path, "read"))?;
     let plan: RecordPlan = parse_json(&path, &bytes)?;
-    if plan.open_ended {
-        seal_so_far(dir, &plan.manifest)?;
-    }
-    Ok(())
+    Ok(!plan.open_ended || seal_so_far(dir, &plan.manifest)?.is_some())
 }
 
-/// The files of the finished parts, up to the first that is not.
-pub(super) fn finished(dir: &Path, manifest: &Manifest) -> Vec<Vec<TableFile>> {
-    let part = |index| match PartState::of(dir, manifest, index) {
-        PartState::Done(files) => Some(files),
-        PartState::Missing | PartState::Damaged(_) => None,
-    };
-    (0..MOST_PARTS).map_while(part).collect()
+/// The files of the finished parts, all of which are there and sound.
+fn finished(dir: &Path, manifest: &Manifest) -> Result<Vec<Vec<TableFile>>, TraceError> {
+    let (mut parts, all) = (Vec::new(), marked(dir)?);
+    for index in 0..all {
+        match PartState::of(dir, manifest, index) {
+            PartState::Done(files) => parts.push(files),
+            PartState::Damaged(problem) => return Err(TraceError::Invalid { dir: dir.to_owned(), problem }),
+            PartState::Missing => {
+                let message = format!("is missing, but there is a later part; of {all} parts");
+                let problem = Problem { file: marker_path(index), column: None, row: None, message };
+                return Err(TraceError::Invalid { dir: dir.to_owned(), problem });
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// One more than the number of the last part that has a marker.
+pub(super) fn marked(dir: &Path) -> Result<u32, TraceError> {
+    let folder = dir.join(PARTS);
+    if !folder.exists() {
+        return Ok(0);
+    }
+    let number = |name: String| name.strip_prefix("part-")?.strip_suffix(".json")?.parse::<u32>().ok();
+    Ok(entries(&folder)?.into_iter().filter_map(number).map(|last| last + 1).max().unwrap_or(0))
 }
 
 fn episodes(parts: &[Vec<TableFile>]) -> u32 {
@@ -81,7 +118,7 @@ fn episodes(parts: &[Vec<TableFile>]) -> u32 {
 }
 
 fn seal_so_far(dir: &Path, plan: &Manifest) -> Result<Option<Manifest>, TraceError> {
-    let parts = finished(dir, plan);
+    let parts = finished(dir, plan)?;
     if parts.is_empty() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     error::{Problem, Problems, TraceError},
     manifest::{EPISODES, Manifest, PLAN, parse_json},
-    open_ended::finished,
+    open_ended::marked,
     parts::{PartState, part_path},
     reader::read_episodes,
     writer::RecordPlan,
@@ -46,7 +46,7 @@ impl Unfinished {
         let bytes = fs::read(&path).map_err(TraceError::io(&path, "read"))?;
         let RecordPlan { manifest: plan, mut parts, open_ended } = parse_json(&path, &bytes)?;
         if open_ended {
-            parts = finished(dir, &plan).len() as u32;
+            parts = marked(dir)?;
         }
         let (mut done, mut missing, mut damaged, mut tables) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for part in 0..parts {

@@ -101,7 +101,7 @@ impl ClusterState {
         self.jobs.remove(index);
         self.live.retain(|&live| live != job);
         self.arrived -= 1;
-        self.gone += 1;
+        self.gone = self.gone.saturating_add(1);
         Ok(())
     }
 

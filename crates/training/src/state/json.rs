@@ -142,7 +142,7 @@ impl RawState {
             cluster: RawCluster::new(&state.cluster),
             slot: state.slot,
             open,
-            jobs_gone: state.arrived + state.gone - jobs.len() as u32,
+            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
             jobs,
             tasks: state.placements.iter().map(task).collect(),
         }

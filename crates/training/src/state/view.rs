@@ -184,7 +184,7 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived + self.state.gone
+        self.state.arrived.saturating_add(self.state.gone)
     }
 
     /// Numbers of the arrived, uncompleted jobs in order of arrival; never empty.
