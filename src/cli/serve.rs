@@ -40,7 +40,7 @@ pub(super) struct ServeArgs {
     /// Longest line, bytes
     #[arg(long, default_value_t = Limits::default().line, value_name = "N", value_parser = at_least_one)]
     max_line: usize,
-    /// Largest state: about how many stages, nodes, jobs and executors on offer it may have
+    /// Largest state: stages, pairs of a stage and one behind it, nodes, jobs, speeds and executors on offer
     #[arg(long, default_value_t = Limits::default().extent, value_name = "N", value_parser = at_least_one)]
     max_extent: usize,
     /// Answer nothing, and note in this trace what clients say was done (read it with `distill shadow`)
