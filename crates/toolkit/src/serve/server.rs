@@ -325,7 +325,9 @@ impl<S: Scenario> Shared<S> {
     /// Answers one client until it is gone. `alone` is the one client of a pair of pipes, whose last line needs no end.
     fn converse(&self, reader: impl Read, mut writer: impl Write, alone: bool) {
         let limits = self.service.limits;
-        let mut lines = Lines::new(reader, limits.line, limits.patience, alone);
+        // Nobody else waits for a pair of pipes.
+        let patience = if alone { Duration::MAX } else { limits.patience };
+        let mut lines = Lines::new(reader, limits.line, patience, alone);
         let mut session = Session::new(&self.service);
         let (mut priority, mut out) = (Priority::new(), Vec::new());
         loop {
@@ -349,15 +351,16 @@ impl<S: Scenario> Shared<S> {
             if !alone {
                 priority.look();
             }
-            if !out.is_empty() && (stalled || out.len() >= COLLECTED || !lines.is_ready()) {
-                if write_in_time(&mut writer, &out, limits.patience).is_err() {
+            // TCP goes on reading what comes after its end was told.
+            let last = stalled || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS);
+            if !out.is_empty() && (last || out.len() >= COLLECTED || !lines.is_ready()) {
+                if write_in_time(&mut writer, &out, patience).is_err() {
                     break;
                 }
                 out.clear();
                 out.shrink_to(COLLECTED);
             }
-            // TCP goes on reading what comes after its end was told.
-            if stalled || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS) {
+            if last {
                 break;
             }
         }
