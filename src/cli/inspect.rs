@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     model::Pick,
+    serve::PRESENT_SCHEDULER,
     trace::{self, Manifest, Unfinished},
 };
 use anyhow::{Result, bail};
@@ -122,6 +123,9 @@ fn describe_unfinished(dir: &Path, unfinished: &Unfinished, output: &mut Output)
 
 /// The command that completes a recording.
 fn command(dir: &Path, plan: &Manifest) -> String {
+    if plan.driver.id == PRESENT_SCHEDULER {
+        return format!("distill shadow {}", quoted(&dir.display().to_string()));
+    }
     if plan.driver != plan.labeller || plan.first_episode > 0 {
         return "the `distill loop` command that began it, again".to_owned();
     }

@@ -135,6 +135,8 @@ fn a_log_of_another_policy_is_not_gone_on_with() {
     assert!(said.contains("labeller.id"), "{said}");
     // Nothing has been noted, so there is nothing to bring up to date.
     assert!(!bring_up_to_date(dir.path()).unwrap());
+    let said = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(said.contains("`distill shadow` brings it up to date"), "{said}");
     assert!(!dir.path().join("manifest.json").exists());
 }
 

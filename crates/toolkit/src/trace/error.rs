@@ -58,6 +58,12 @@ pub enum TraceError {
         /// Parts planned.
         parts: u32,
     },
+    /// The recording goes on, or was killed.
+    #[error(
+        "{}: a log without a manifest: a server writes to it, or was killed; `distill shadow` brings it up to date",
+        .0.display()
+    )]
+    OpenEnded(PathBuf),
     /// A directory for a new trace holds something else.
     #[error("{}: is not a trace and not empty (it holds `{found}`); choose another directory", dir.display())]
     NotATrace {

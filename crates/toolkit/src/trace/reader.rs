@@ -135,17 +135,19 @@ pub(super) fn incomplete(dir: &Path) -> Option<TraceError> {
     struct Parts {
         #[serde(deserialize_with = "number_of_parts")]
         parts: u32,
+        #[serde(default)]
+        open_ended: bool,
     }
-    let missing = || -> Result<(Vec<u32>, u32), TraceError> {
+    let missing = || -> Result<TraceError, TraceError> {
         let plan = dir.join(PLAN);
         let bytes = fs::read(&plan).map_err(TraceError::io(&plan, "read"))?;
-        let Parts { parts } = parse_json(&plan, &bytes)?;
-        Ok((unmarked(dir, parts)?, parts))
+        let Parts { parts, open_ended } = parse_json(&plan, &bytes)?;
+        Ok(match open_ended {
+            true => TraceError::OpenEnded(dir.to_owned()),
+            false => TraceError::Incomplete { dir: dir.to_owned(), missing: unmarked(dir, parts)?, parts },
+        })
     };
-    match missing() {
-        Ok((missing, parts)) => Some(TraceError::Incomplete { dir: dir.to_owned(), missing, parts }),
-        Err(error) => Some(error),
-    }
+    Some(missing().unwrap_or_else(|error| error))
 }
 
 /// What the rules of level number `index` need to know.
