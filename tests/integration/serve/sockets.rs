@@ -66,8 +66,8 @@ impl Running {
 }
 
 fn ask(stream: &mut (impl Write + Read), line: &str) -> Value {
-    stream.write_all(line.as_bytes()).unwrap();
-    stream.write_all(b"\n").unwrap();
+    // In one piece, so that a machine that is busy makes no stall of it.
+    stream.write_all(format!("{line}\n").as_bytes()).unwrap();
     answer(&mut BufReader::with_capacity(1, stream))
 }
 
