@@ -10,18 +10,33 @@ use sched_distill_core::{
     model::Student,
     policy::{Policy, PolicyError, StudentPolicy},
     rng::{Split, Stream, episode_seed, hash},
-    simulation::Simulated,
-    simulation::Simulation,
+    scenario::Scenario,
+    simulation::{Simulated, Simulation},
 };
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// A driver with a labeller beside it: the driver's decisions, the labeller's probabilities.
+/// Makes the probabilities that a labeller has just named with its own decision speak of the one that is carried out.
 ///
 /// A labeller without probabilities counts as sure of its decision. Where a part of them is conditional on what was decided, it
-/// is asked about the driver's decision; if it says nothing about that, the part has no label.
+/// is asked about what is carried out; if it says nothing about that, the part has no label.
+pub(crate) fn speak_of<S: Scenario>(
+    labeller: &mut dyn Policy<S>,
+    seen: &S::View<'_>,
+    (label, carried_out): (S::Decision, S::Decision),
+    p: &mut S::Probabilities,
+) -> Result<(), PolicyError> {
+    if S::is_silent(p) {
+        S::certain(seen, label, carried_out, p);
+    } else if carried_out != label {
+        labeller.given(seen, carried_out, p)?;
+    }
+    Ok(())
+}
+
+/// A driver with a labeller beside it: the driver's decisions, the labeller's probabilities.
 struct Labelled<S: Simulated> {
     driver: Box<dyn Policy<S>>,
     labeller: Box<dyn Policy<S>>,
@@ -42,11 +57,7 @@ impl<S: Simulated> Labelled<S> {
         let label = self.labeller.decide(seen, p)?;
         S::clear(&mut self.own);
         let decision = self.driver.decide(seen, &mut self.own)?;
-        if S::is_silent(p) {
-            S::certain(seen, label, decision, p);
-        } else if decision != label {
-            self.labeller.given(seen, decision, p)?;
-        }
+        speak_of(&mut *self.labeller, seen, (label, decision), p)?;
         Ok((decision, label))
     }
 }

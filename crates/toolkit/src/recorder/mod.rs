@@ -6,6 +6,7 @@ mod record;
 mod rollout;
 
 pub use drive::LabelledRollouts;
+pub(crate) use drive::speak_of;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
 pub use record::{RecordError, RecordRequest, Recording, policy_source, record, workload_source};
 pub use rollout::{Episodes, Progress, RolloutError, rollouts};

@@ -6,7 +6,7 @@ use super::{
     reason::{LevelScores, Scorers, Teller},
     shadow::{Episode, ShadowLog},
 };
-use crate::trace::Source;
+use crate::{recorder::speak_of, trace::Source};
 use sched_distill_core::{
     policy::Policy,
     scenario::{Scenario, State},
@@ -187,11 +187,12 @@ impl<S: Scenario> Session<S> {
             );
             return Err(problem.into());
         }
+        let allowed = MOST_WORK / extent.max(1);
         match (&self.service.shadow, request.did) {
             (None, Some(_)) => return Err("`did` is for a shadow (`serve --shadow`); this server answers".into()),
             (None, None) => {
                 let most = request.most.map_or(usize::MAX, |most| most as usize);
-                self.decide(&mut state, most, request.scores.unwrap_or(true), request.why.unwrap_or(false))?;
+                self.decide(&mut state, (most, allowed), request.scores.unwrap_or(true), request.why.unwrap_or(false))?;
                 let levels = (!self.levels.is_empty()).then_some(&*self.levels);
                 write(&Answered { id: request.id, decisions: &self.decisions, levels }, out);
                 self.levels = Vec::new();
@@ -203,7 +204,7 @@ impl<S: Scenario> Session<S> {
                 if request.most.is_some() || request.scores.is_some() || request.why.is_some() {
                     return Err("`most`, `scores` and `why` are for a server that answers; this one is a shadow".into());
                 }
-                self.note(&mut state, &did)?;
+                self.note(&mut state, &did, allowed)?;
                 write(&Noted { id: request.id }, out);
             }
         }
@@ -212,13 +213,18 @@ impl<S: Scenario> Session<S> {
     }
 
     /// Answers the question and those that follow in its round.
-    fn decide(&mut self, state: &mut S::State, most: usize, scores: bool, why: bool) -> Result<(), Problem> {
+    fn decide(
+        &mut self,
+        state: &mut S::State,
+        (most, allowed): (usize, usize),
+        scores: bool,
+        why: bool,
+    ) -> Result<(), Problem> {
         if why && self.service.scorers.is_none() {
             return Err(format!("`why`: only a student can say; this is {}", self.service.source.id).into());
         }
         self.decisions.clear();
         self.levels.clear();
-        let allowed = MOST_WORK / state.extent().max(1);
         let mut listed = 0;
         while self.decisions.len() < most {
             let Some(seen) = state.view() else { break };
@@ -249,13 +255,12 @@ impl<S: Scenario> Session<S> {
     }
 
     /// Notes what was done in a round, beside what the policy would have done at each question of it.
-    fn note(&mut self, state: &mut S::State, did: &[S::Decision]) -> Result<(), Problem> {
+    fn note(&mut self, state: &mut S::State, did: &[S::Decision], allowed: usize) -> Result<(), Problem> {
         let Some(episode) = &mut self.episode else { return Ok(()) };
-        let allowed = MOST_WORK / state.extent().max(1);
         if did.len() > allowed {
             return Err(format!("`did` has {} decisions, at most {allowed} are allowed at this size", did.len()).into());
         }
-        // All or nothing: a line that is refused leaves nothing behind.
+        // A line with a decision that cannot be leaves nothing behind.
         let mut whole = state.clone();
         for (place, &decision) in did.iter().enumerate() {
             whole.answer(decision).map_err(|e| format!("did[{place}]: {e}"))?;
@@ -264,15 +269,8 @@ impl<S: Scenario> Session<S> {
             let Some(seen) = state.view() else { break };
             let p = &mut self.probabilities;
             S::clear(p);
-            let labelled = self.policy.decide(&seen, p).and_then(|label| {
-                if S::is_silent(p) {
-                    S::certain(&seen, label, decision, p);
-                } else if decision != label {
-                    self.policy.given(&seen, decision, p)?;
-                }
-                Ok(())
-            });
-            if let Err(error) = labelled {
+            let label = self.policy.decide(&seen, p);
+            if let Err(error) = label.and_then(|label| speak_of(&mut *self.policy, &seen, (label, decision), p)) {
                 return Err(self.replace(error.into()));
             }
             episode.push(&seen, decision, &self.probabilities);
