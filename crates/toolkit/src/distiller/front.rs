@@ -9,6 +9,7 @@ use crate::{
     evaluator::{FidelityRow, Role, Scorer, fidelity},
     trace::LevelTable,
 };
+use rayon::prelude::*;
 use sched_distill_core::{
     level::ALL_KINDS,
     model::{NamedModel, Pick, ScoreCandidates},
@@ -122,7 +123,7 @@ pub fn front_models(
     let searched = matches!(learner, Learner::Logit | Learner::SplineLogit);
     let sizes: Vec<usize> = sizes.iter().copied().filter(|n| searched || n.is_power_of_two()).collect();
     let models = learner.with(params).fit_sizes(train, &sizes)?;
-    let judged = models.into_iter().map(|model| {
+    let judged = models.into_par_iter().map(|model| {
         let temperature = fit_temperature(&model, validation);
         let named = NamedModel { name: learner.name().to_owned(), temperature, model };
         let pick = pick_like_teacher(&named, validation);

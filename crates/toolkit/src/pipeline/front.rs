@@ -3,12 +3,13 @@
 use super::{AnyScenario, Caller, CompareParams, Contender, PipelineError, SizeChoice, provenance, tables};
 use crate::{
     distiller::{
-        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, SizeFront, assemble, best_within,
-        front_models, smallest_passing,
+        By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, assemble,
+        best_within, front_models, smallest_passing,
     },
     evaluator::{ClosedLoop, Estimate, Role},
     trace::{LevelTable, Trace},
 };
+use rayon::prelude::*;
 use sched_distill_core::{model::Student, rng::Split};
 use std::ops::ControlFlow;
 
@@ -45,20 +46,27 @@ impl Front {
             return Err(PipelineError::TooSmall { most, levels: train.len() });
         }
         let sizes: Vec<usize> = SIZES.into_iter().filter(|&n| n <= most - (train.len() - 1)).collect();
-        caller.watch.steps(train.len() * params.learners.len());
+        let pairs: Vec<(usize, Learner)> =
+            (0..train.len()).flat_map(|level| params.learners.iter().map(move |&learner| (level, learner))).collect();
+        caller.watch.steps(pairs.len());
+        let fitted = pairs.into_par_iter().map(|(level, learner)| {
+            caller.check()?;
+            let (train, validation) = (&train[level], &validation[level]);
+            caller.watch.step(&format!("{}: {}", train.spec.name, learner.name()));
+            let models = front_models(train, validation, learner, &sizes, params);
+            models.map_err(|source| PipelineError::Fit { trace: trace.dir.clone(), source })
+        });
+        let fitted: Vec<Result<Vec<FrontModel>, PipelineError>> = fitted.collect();
+        let mut fitted = fitted.into_iter();
         let mut levels = Vec::new();
-        for (train, validation) in train.iter().zip(&validation) {
-            let mut models = Vec::new();
-            for &learner in &params.learners {
-                caller.check()?;
-                caller.watch.step(&format!("{}: {}", train.spec.name, learner.name()));
-                let fitted = front_models(train, validation, learner, &sizes, params);
-                models.extend(fitted.map_err(|source| PipelineError::Fit { trace: trace.dir.clone(), source })?);
-            }
+        for level in &train {
+            let name = level.spec.name.clone();
+            let of_learners = fitted.by_ref().take(params.learners.len());
+            let models: Vec<FrontModel> = of_learners.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
             if models.is_empty() {
-                return Err(PipelineError::NoModel(train.spec.name.clone()));
+                return Err(PipelineError::NoModel(name));
             }
-            levels.push((train.spec.name.clone(), models));
+            levels.push((name, models));
         }
         Ok(Self { levels, validation })
     }

@@ -114,6 +114,16 @@ impl Design {
             row.iter_mut().zip(&self.used).for_each(|(v, &term)| *v /= self.sd[term]);
         }
     }
+
+    /// Used terms of all choices, centred and scaled, shape `(rows, used)`.
+    pub(super) fn all_rows<T: Copy + Into<f64> + Sync>(&self, data: &ChoiceData<'_, T>) -> Vec<f64> {
+        let (mut all, mut z) = (Vec::with_capacity(data.probability.len() * self.used.len()), Vec::new());
+        for c in 0..data.choices() {
+            self.rows(data.choice(c), &mut z);
+            all.extend_from_slice(&z);
+        }
+        all
+    }
 }
 
 /// Takes every column relative to its mean.

@@ -12,7 +12,7 @@ use super::{
     LogitError, LogitParams, ValidLogitParams,
     data::ChoiceData,
     design::{BLOCK, Design},
-    objective::loss,
+    objective::{bend, loss},
 };
 use crate::distiller::cholesky;
 use linfa::ParamGuard;
@@ -28,6 +28,9 @@ const CLOSE: f64 = 1e-14;
 
 /// The same while terms are searched for.
 const CLOSE_ENOUGH: f64 = 1e-7;
+
+/// The curvature is measured anew where a step promises more than this share of what the one before did.
+const STALE: f64 = 0.1;
 
 /// Share of the decrease promised by the slope that a step must bring.
 const ARMIJO: f64 = 1e-4;
@@ -118,25 +121,33 @@ pub(in crate::distiller) fn fit_from<T: Copy + Into<f64> + Sync>(
 ) -> Result<Fitted, LogitError> {
     let total = data.check()?;
     let design = Design::new(data, total, params)?;
-    let problem = Problem { data, design: &design, params, total };
+    // A search looks at the same rows a few times, at a size that fits in memory.
+    let rows = (effort == Effort::Search).then(|| design.all_rows(data));
+    let problem = Problem { data, design: &design, params, total, rows };
     let k = design.used.len();
     let mut beta: Vec<f64> = match start {
         None => vec![0.0; k],
         Some(list) => design.used.iter().map(|&term| list[term] * design.sd[term]).collect(),
     };
-    let mut at = problem.sums(&beta, false);
+    let mut at = problem.sums(&beta, Order::Curvature);
     let factor = |hessian: &[f64]| {
         let singular = |i: usize| LogitError::Singular { term: design.term(design.used[i]) };
         cholesky::factor(hessian.to_vec(), k, LEAST_PIVOT).map_err(singular)
     };
+    let mut hessian = factor(&at.hessian)?;
+    let mut promised = f64::INFINITY;
     for _ in 0..MOST_STEPS {
-        let step = cholesky::solve(&factor(&at.hessian)?, &at.gradient);
+        let step = cholesky::solve(&hessian, &at.gradient);
         let promise: f64 = step.iter().zip(&at.gradient).map(|(s, g)| s * g).sum();
         let last = promise <= if effort == Effort::Full { CLOSE } else { CLOSE_ENOUGH };
+        // The curvature of an earlier step does as long as it brings the next ones close quickly; the last digits need their own.
+        let anew = promise > STALE * promised || effort == Effort::Full && promise <= CLOSE_ENOUGH;
+        promised = promise;
+        let order = if anew { Order::Curvature } else { Order::Slope };
         let mut length = 1.0;
         let next = loop {
             let trial: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b - length * s).collect();
-            let sums = problem.sums(&trial, false);
+            let sums = problem.sums(&trial, order);
             // The last step is too short for a decrease that could be told from rounding.
             if last || sums.value <= at.value - ARMIJO * length * promise {
                 break Some((trial, sums));
@@ -148,12 +159,20 @@ pub(in crate::distiller) fn fit_from<T: Copy + Into<f64> + Sync>(
         };
         let Some(next) = next else { break };
         (beta, at) = next;
+        if !at.hessian.is_empty() {
+            hessian = factor(&at.hessian)?;
+        }
         if last {
             break;
         }
     }
-    let hessian = factor(&at.hessian)?;
-    let flattest = (0..k).map(|i| at.hessian[i * k + i]).fold(f64::INFINITY, f64::min);
+    if effort == Effort::Full && at.hessian.is_empty() {
+        at = problem.sums(&beta, Order::Curvature);
+        hessian = factor(&at.hessian)?;
+    }
+    // The diagonal of L·Lᵀ.
+    let curvature = |i: usize| hessian[i * k..=i * k + i].iter().map(|l| l * l).sum::<f64>();
+    let flattest = (0..k).map(curvature).fold(f64::INFINITY, f64::min);
     if params.ridge == 0.0 && k > 0 && flattest < LEAST_CURVATURE {
         return Err(LogitError::Separable);
     }
@@ -184,21 +203,35 @@ struct Problem<'a, T> {
     design: &'a Design,
     params: &'a ValidLogitParams,
     total: f64,
+    /// The design's rows of all choices, shape `(rows, used)`; `None` where they are made as they are needed.
+    rows: Option<Vec<f64>>,
+}
+
+/// Which sums are formed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Value and gradient.
+    Slope,
+    /// The Hessian too.
+    Curvature,
+    /// Value, and the gradient of the loss by cluster.
+    Clusters,
 }
 
 /// The objective at some coefficients.
 struct Sums {
     value: f64,
     gradient: Vec<f64>,
-    /// Row-major; the lower triangle.
+    /// Row-major; the lower triangle. Empty where it is not asked for.
     hessian: Vec<f64>,
     /// Slope of the loss by cluster, without the penalty; only where asked for.
     clusters: BTreeMap<u64, Vec<f64>>,
 }
 
 impl Sums {
-    fn new(k: usize) -> Self {
-        Self { value: 0.0, gradient: vec![0.0; k], hessian: vec![0.0; k * k], clusters: BTreeMap::new() }
+    fn new(k: usize, order: Order) -> Self {
+        let hessian = vec![0.0; if order == Order::Curvature { k * k } else { 0 }];
+        Self { value: 0.0, gradient: vec![0.0; k], hessian, clusters: BTreeMap::new() }
     }
 
     fn merge(mut self, other: Self) -> Self {
@@ -225,29 +258,31 @@ struct Scratch {
 }
 
 impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
-    fn sums(&self, beta: &[f64], clusters: bool) -> Sums {
+    fn sums(&self, beta: &[f64], order: Order) -> Sums {
         let (k, choices) = (beta.len(), self.data.choices());
         let blocks: Vec<Sums> = (0..choices.div_ceil(BLOCK))
             .into_par_iter()
             .map(|block| {
-                let (mut sums, mut scratch) = (Sums::new(k), Scratch::default());
+                let (mut sums, mut scratch) = (Sums::new(k, order), Scratch::default());
                 for c in block * BLOCK..((block + 1) * BLOCK).min(choices) {
-                    self.add(c, beta, clusters, &mut sums, &mut scratch);
+                    self.add(c, beta, order, &mut sums, &mut scratch);
                 }
                 sums
             })
             .collect();
-        let mut sums = blocks.into_iter().fold(Sums::new(k), Sums::merge);
+        let mut sums = blocks.into_iter().fold(Sums::new(k, order), Sums::merge);
         let ridge = self.params.ridge;
         for (i, b) in beta.iter().enumerate() {
             sums.value += ridge / 2.0 * b * b;
             sums.gradient[i] += ridge * b;
-            sums.hessian[i * k + i] += ridge;
+            if order == Order::Curvature {
+                sums.hessian[i * k + i] += ridge;
+            }
         }
         sums
     }
 
-    fn add(&self, c: usize, beta: &[f64], clusters: bool, sums: &mut Sums, scratch: &mut Scratch) {
+    fn add(&self, c: usize, beta: &[f64], order: Order, sums: &mut Sums, scratch: &mut Scratch) {
         let choice = self.data.choice(c);
         let (n, k) = (choice.probability.len(), beta.len());
         let weight = choice.weight / self.total;
@@ -255,23 +290,31 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
             return;
         }
         let Scratch { z, scores, slope, bent } = scratch;
-        self.design.rows(choice, z);
+        let z = match &self.rows {
+            Some(rows) => &rows[self.data.bounds[c] * k..self.data.bounds[c + 1] * k],
+            None => {
+                self.design.rows(choice, z);
+                &*z
+            }
+        };
         scores.clear();
         scores.extend((0..n).map(|i| z[i * k..(i + 1) * k].iter().zip(beta).map(|(z, b)| z * b).sum::<f64>()));
         slope.resize(n, 0.0);
-        bent.resize(n * k, 0.0);
-        sums.value += weight * loss(choice.probability, scores, z, slope, bent);
-        let gradient = match clusters {
-            true => sums.clusters.entry(self.data.cluster[c]).or_insert_with(|| vec![0.0; k]),
-            false => &mut sums.gradient,
+        sums.value += weight * loss(choice.probability, scores, slope);
+        let gradient = match order {
+            Order::Clusters => sums.clusters.entry(self.data.cluster[c]).or_insert_with(|| vec![0.0; k]),
+            Order::Slope | Order::Curvature => &mut sums.gradient,
         };
-        for i in 0..n {
-            let (row, bent) = (&z[i * k..(i + 1) * k], &bent[i * k..(i + 1) * k]);
-            let pull = weight * slope[i];
+        for (row, slope) in z.chunks_exact(k.max(1)).zip(&*slope) {
+            let pull = weight * slope;
             gradient.iter_mut().zip(row).for_each(|(g, z)| *g += pull * z);
-            if clusters {
-                continue;
-            }
+        }
+        if order != Order::Curvature {
+            return;
+        }
+        bent.resize(n * k, 0.0);
+        bend(choice.probability, slope, z, bent);
+        for (row, bent) in z.chunks_exact(k.max(1)).zip(bent.chunks_exact(k.max(1))) {
             for (a, za) in row.iter().enumerate() {
                 let bend = weight * za;
                 sums.hessian[a * k..=a * k + a].iter_mut().zip(bent).for_each(|(h, b)| *h += bend * b);
@@ -281,7 +324,7 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
 
     /// Standard errors of the scaled coefficients; `None` for a single cluster.
     fn standard_errors(&self, beta: &[f64], hessian: &[f64]) -> Option<Vec<f64>> {
-        let clusters = self.sums(beta, true).clusters;
+        let clusters = self.sums(beta, Order::Clusters).clusters;
         let count = clusters.len() as f64;
         let mut variance = vec![0.0; beta.len()];
         for slope in clusters.values() {

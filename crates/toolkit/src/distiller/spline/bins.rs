@@ -12,7 +12,7 @@ pub(super) struct Column {
     pub(super) knots: Vec<f32>,
     /// Largest absolute value; sums are of values in units of it.
     pub(super) unit: f64,
-    /// The rated rows, by their places in [`Bins::rows`]: those of a choice together, the largest values first.
+    /// The rows: those of a choice together, the largest values first.
     pub(super) order: Vec<u32>,
     /// In that order: how many thresholds the value lies above, the value in `unit`s, and its logarithm if that is a shape.
     pub(super) code: Vec<u8>,
@@ -22,15 +22,8 @@ pub(super) struct Column {
     pub(super) shapes: Vec<Factor>,
 }
 
-/// Rows that terms are rated on at first.
-const ROWS: usize = 40_000;
-
-/// All features that differ at all, on the rows of every n-th choice.
+/// All features that differ at all.
 pub(super) struct Bins {
-    /// The rated rows.
-    pub(super) rows: Vec<usize>,
-    /// Where each choice's rows begin among them, and the end.
-    pub(super) bounds: Vec<usize>,
     pub(super) columns: Vec<Column>,
 }
 
@@ -40,26 +33,12 @@ impl Bins {
             Some(list) => list.clone(),
             None => (0..data.width as u32).collect(),
         };
-        let stride = data.probability.len().div_ceil(ROWS);
-        let (mut rows, mut bounds) = (Vec::new(), vec![0]);
-        for c in (0..data.choices()).step_by(stride) {
-            rows.extend(data.bounds[c]..data.bounds[c + 1]);
-            bounds.push(rows.len());
-        }
-        let column = |feature| column(data, params, feature, &rows, &bounds);
-        let columns = features.into_par_iter().filter_map(column).collect();
-        Self { rows, bounds, columns }
+        Self { columns: features.into_par_iter().filter_map(|feature| column(data, params, feature)).collect() }
     }
 }
 
 /// `None` for a feature with a single value.
-fn column(
-    data: &ChoiceData<'_, f32>,
-    params: &SplineParams,
-    feature: u32,
-    rows: &[usize],
-    bounds: &[usize],
-) -> Option<Column> {
+fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32) -> Option<Column> {
     let values = || data.x.iter().skip(feature as usize).step_by(data.width).copied();
     let mut sorted: Vec<f32> = values().collect();
     sorted.sort_unstable_by(f32::total_cmp);
@@ -86,12 +65,12 @@ fn column(
     });
     let shapes: Vec<Factor> = factors.collect();
     let unit = f64::from(most.abs().max(least.abs()));
-    let at = |place: u32| data.x[rows[place as usize] * data.width + feature as usize];
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    for choice in bounds.windows(2) {
+    let at = |row: u32| data.x[row as usize * data.width + feature as usize];
+    let mut order: Vec<u32> = (0..data.probability.len() as u32).collect();
+    for choice in data.bounds.windows(2) {
         order[choice[0]..choice[1]].sort_by(|&a, &b| at(b).total_cmp(&at(a)));
     }
-    let rated = || order.iter().map(|&place| at(place));
+    let rated = || order.iter().map(|&row| at(row));
     let code = rated().map(|v| knots.partition_point(|&k| v > k) as u8).collect();
     let value = rated().map(|v| f64::from(v) / unit).collect();
     let log = match shapes.iter().any(|f| f.shape == Shape::Log) {

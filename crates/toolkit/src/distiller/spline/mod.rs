@@ -23,7 +23,7 @@ use super::choice::{ChoiceData, Choices, Effort, LogitError, LogitParams, fit_fr
 use bins::Bins;
 use linfa::ParamGuard;
 use sched_distill_core::model::{Additive, Factor, Shape, Term};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// What a spline logit may consist of.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,13 +61,23 @@ impl Default for SplineParams {
 }
 
 /// Rows that terms are searched on; more hardly change which ones are found.
-const SEARCHED: usize = 80_000;
+const SEARCHED: usize = 40_000;
 
 /// Up to so many terms come and go one by one, up to twice as many by twos, and so on.
 const STEP: usize = 24;
 
 /// What a term is made of, before it has a coefficient.
 type Factors = Vec<Factor>;
+
+/// The rows that terms are searched on.
+struct Searched<'a> {
+    data: ChoiceData<'a, f32>,
+    /// The weight of all choices.
+    total: f64,
+    bins: Bins,
+    /// Each column's values, one behind the other.
+    columns: Vec<f32>,
+}
 
 /// A set of terms with the value of the objective and, in score per unit, the coefficients.
 #[derive(Clone)]
@@ -123,24 +133,47 @@ fn every(data: &ChoiceData<'_, f32>, most: usize) -> Choices {
     choices
 }
 
+impl<'a> Searched<'a> {
+    fn new(data: ChoiceData<'a, f32>, params: &SplineParams) -> Result<Self, LogitError> {
+        let total = data.check()?;
+        let column = |column| data.x.iter().skip(column).step_by(data.width).copied();
+        let columns = (0..data.width).flat_map(column).collect();
+        Ok(Self { total, bins: Bins::new(&data, params), columns, data })
+    }
+
+    fn rows(&self) -> usize {
+        self.data.probability.len()
+    }
+
+    /// A term's values in some rows.
+    fn values<'b>(&'b self, term: &'b [Factor], rows: Range<usize>) -> impl Iterator<Item = f64> + 'b {
+        rows.map(|row| {
+            let factor = |f: &Factor| f.of(self.columns[f.feature as usize * self.rows() + row]);
+            term.iter().map(factor).product()
+        })
+    }
+}
+
 /// The best terms found, by their number: of every number up to `STEP`, of some beyond.
 fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<BTreeMap<usize, Candidate>, LogitError> {
-    let total = data.check()?;
-    let bins = Bins::new(data, params);
+    let searched = Searched::new(*data, params)?;
     let mut path: BTreeMap<usize, Candidate> = BTreeMap::new();
     let mut now = Candidate { terms: Vec::new(), coefficient: Vec::new(), value: f64::INFINITY };
+    // The terms' values, term by term.
+    let mut values: Vec<Vec<f64>> = Vec::new();
     let mut without = Vec::new();
     // A quarter more, so that the way back has something to choose from.
     let most = params.max_terms + params.max_terms.div_ceil(4);
     while now.terms.len() < most {
         let room = batch(now.terms.len()).min(most - now.terms.len());
-        let found = search::best_terms(data, total, &bins, params, &now, room);
+        let found = search::best_terms(&searched, params, &now, &side_by_side(&values, searched.rows()), room);
         if found.is_empty() {
             break;
         }
         now.coefficient.resize(now.terms.len() + found.len(), 0.0);
+        values.extend(found.iter().map(|term| searched.values(term, 0..searched.rows()).collect()));
         now.terms.extend(found);
-        without = refit(data, params, &mut now)?;
+        without = refit(data, params, &mut now, &side_by_side(&values, searched.rows()))?;
         path.insert(now.terms.len(), now.clone());
     }
     while now.terms.len() > 1 {
@@ -153,7 +186,8 @@ fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<BTre
         let keep = |i: &usize| !gone.contains(i);
         now.coefficient = (0..len).filter(keep).map(|i| now.coefficient[i]).collect();
         now.terms = (0..len).filter(keep).map(|i| now.terms[i].clone()).collect();
-        without = refit(data, params, &mut now)?;
+        values = (0..len).filter(keep).map(|i| std::mem::take(&mut values[i])).collect();
+        without = refit(data, params, &mut now, &side_by_side(&values, searched.rows()))?;
         let there = path.entry(now.terms.len()).or_insert_with(|| now.clone());
         if now.value < there.value {
             *there = now.clone();
@@ -163,17 +197,31 @@ fn search_path(data: &ChoiceData<'_, f32>, params: &SplineParams) -> Result<BTre
     Ok(path)
 }
 
+/// Columns as a matrix, shape `(rows, columns)`, row-major.
+fn side_by_side(columns: &[Vec<f64>], rows: usize) -> Vec<f64> {
+    let mut matrix = vec![0.0; rows * columns.len()];
+    for (row, values) in matrix.chunks_exact_mut(columns.len().max(1)).enumerate() {
+        values.iter_mut().zip(columns).for_each(|(v, column)| *v = column[row]);
+    }
+    matrix
+}
+
 /// How many terms come or go between two fits: one at a time as long as there are few.
 fn batch(terms: usize) -> usize {
     1 + terms / STEP
 }
 
-/// Fits the coefficients again from where they are; returns how much the objective would grow without each term.
-fn refit(data: &ChoiceData<'_, f32>, params: &SplineParams, now: &mut Candidate) -> Result<Vec<f64>, LogitError> {
-    let x = columns(data, &now.terms);
+/// Fits the coefficients again from where they are; returns how much the objective would grow without each term. `x` are
+/// the terms' values, shape `(rows, terms)`.
+fn refit(
+    data: &ChoiceData<'_, f32>,
+    params: &SplineParams,
+    now: &mut Candidate,
+    x: &[f64],
+) -> Result<Vec<f64>, LogitError> {
     let recipe = recipe(params);
     let fitted =
-        fit_from(&wide(data, &x, now.terms.len()), recipe.check_ref()?, Some(&now.coefficient), Effort::Search)?;
+        fit_from(&wide(data, x, now.terms.len()), recipe.check_ref()?, Some(&now.coefficient), Effort::Search)?;
     now.coefficient = fitted.coefficient;
     now.value = fitted.value;
     // A term that became constant has left the fit; it is missed least of all.

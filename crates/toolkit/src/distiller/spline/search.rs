@@ -1,16 +1,17 @@
 //! The term that helps most beside those that are there.
 
-use super::{
-    Candidate, Factors, SplineParams,
-    bins::{Bins, Column},
-    columns, product,
-};
+use super::{Candidate, Factors, Searched, SplineParams, bins::Column};
 use crate::distiller::{choice::ChoiceData, cholesky};
 use rayon::prelude::*;
 use sched_distill_core::model::{Factor, Shape};
+use std::ops::Range;
 
 /// Terms that are rated exactly.
 const FINALISTS: usize = 48;
+
+/// Choices whose rows are looked at together, term by term, while they are in the cache; fixed, so that the sums do not depend
+/// on the number of threads.
+const BLOCK: usize = 256;
 
 /// A term that lowers the mean loss by less explains nothing.
 const LEAST_GAIN: f64 = 1e-9;
@@ -32,9 +33,10 @@ impl Rows {
             let weight = choice.weight / total;
             let sum: f64 = choice.probability.iter().sum();
             let best = scores[rows.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let whole: f64 = scores[rows.clone()].iter().map(|s| (s - best).exp()).sum();
+            rows.clone().for_each(|row| bend[row] = (scores[row] - best).exp());
+            let whole: f64 = bend[rows.clone()].iter().sum();
             for (row, p) in rows.zip(choice.probability) {
-                let q = (scores[row] - best).exp() / whole;
+                let q = bend[row] / whole;
                 (slope[row], bend[row]) = (weight * (p / sum - q), weight * q);
             }
         }
@@ -43,25 +45,22 @@ impl Rows {
 }
 
 /// The terms whose entry promises the largest decrease of the loss, the best first and at most `room`, no two of the same
-/// features; none if none promises anything.
+/// features; none if none promises anything. `z` are the values of the terms that are there, shape `(rows, terms)`.
 pub(super) fn best_terms(
-    data: &ChoiceData<'_, f32>,
-    total: f64,
-    bins: &Bins,
+    searched: &Searched<'_>,
     params: &SplineParams,
     now: &Candidate,
+    z: &[f64],
     room: usize,
 ) -> Vec<Factors> {
     let k = now.terms.len();
-    let z = columns(data, &now.terms);
-    let rows = data.probability.len();
+    let rows = searched.rows();
     let score = |row: usize| z[row * k..(row + 1) * k].iter().zip(&now.coefficient).map(|(z, c)| z * c).sum();
     let scores: Vec<f64> = (0..rows).map(score).collect();
-    let at = Rows::new(data, total, &scores);
-    let finalists = finalists(data, bins, params, now, &at);
-    let Some(present) = Present::new(data, &at, z, k, params.ridge) else { return Vec::new() };
-    let gains: Vec<f64> = finalists.par_iter().map(|term| present.gain(data, &at, term, params.ridge)).collect();
-    let mut order: Vec<usize> = (0..finalists.len()).filter(|&i| gains[i] > LEAST_GAIN).collect();
+    let at = Rows::new(&searched.data, searched.total, &scores);
+    let finalists = finalists(searched, params, now, &at);
+    let gains = gains(searched, &at, (z, k), &finalists, params.ridge).unwrap_or_default();
+    let mut order: Vec<usize> = (0..gains.len()).filter(|&i| gains[i] > LEAST_GAIN).collect();
     // A stable sort: of equals the first comes first.
     order.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
     let features = |i: usize| finalists[i].iter().map(|f| f.feature).collect::<Vec<_>>();
@@ -75,13 +74,8 @@ pub(super) fn best_terms(
 }
 
 /// The terms that look best on sums over bins.
-fn finalists(
-    data: &ChoiceData<'_, f32>,
-    bins: &Bins,
-    params: &SplineParams,
-    now: &Candidate,
-    at: &Rows,
-) -> Vec<Factors> {
+fn finalists(searched: &Searched<'_>, params: &SplineParams, now: &Candidate, at: &Rows) -> Vec<Factors> {
+    let (bins, bounds, rows) = (&searched.bins, searched.data.bounds, searched.rows());
     let mut parents: Vec<Option<Factor>> = vec![None];
     if params.products {
         for term in now.terms.iter().filter(|t| t.len() == 1) {
@@ -89,10 +83,10 @@ fn finalists(
         }
     }
     let of_parent = |&parent: &Option<Factor>| {
-        let times = |row: usize| parent.map_or(1.0, |f| f.of(data.x[row * data.width + f.feature as usize]));
-        let parent_rows = ParentRows::new(bins, at, times);
+        let times = |row: usize| parent.map_or(1.0, |f| f.of(searched.columns[f.feature as usize * rows + row]));
+        let parent_rows = ParentRows::new(bounds, at, times);
         let columns = bins.columns.iter().filter(|c| parent.is_none_or(|p| p.feature != c.feature));
-        let rate = |column| rate(column, bins, &parent_rows, params.ridge);
+        let rate = |column| rate(column, bounds, &parent_rows, params.ridge);
         // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
         // leave no place for others.
         let best = |column| {
@@ -119,25 +113,25 @@ fn finalists(
     found
 }
 
-/// The rated rows' slopes and curvatures, for terms that are multiples of a parent.
+/// The rows' slopes and curvatures, for terms that are multiples of a parent.
 pub(super) struct ParentRows {
-    /// By place: slope · p, curvature · p and curvature · p², p being the parent's value.
+    /// By row: slope · p, curvature · p and curvature · p², p being the parent's value.
     rows: Vec<[f64; 3]>,
     /// By choice: the curvature of all its rows; 0 where the parent is.
     whole: Vec<f64>,
 }
 
 impl ParentRows {
-    pub(super) fn new(bins: &Bins, at: &Rows, parent: impl Fn(usize) -> f64) -> Self {
-        let values: Vec<f64> = bins.rows.iter().map(|&row| parent(row)).collect();
+    pub(super) fn new(bounds: &[usize], at: &Rows, parent: impl Fn(usize) -> f64) -> Self {
+        let values: Vec<f64> = (0..at.slope.len()).map(parent).collect();
         let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
-        let row = |(&row, v): (&usize, f64)| [at.slope[row] * v, at.bend[row] * v, at.bend[row] * v * v];
-        let whole = bins.bounds.windows(2).map(|b| match values[b[0]..b[1]].iter().all(|&v| v == 0.0) {
+        let row = |(row, v): (usize, f64)| [at.slope[row] * v, at.bend[row] * v, at.bend[row] * v * v];
+        let whole = bounds.windows(2).map(|b| match values[b[0]..b[1]].iter().all(|&v| v == 0.0) {
             true => 0.0,
-            false => bins.rows[b[0]..b[1]].iter().map(|&row| at.bend[row]).sum(),
+            false => at.bend[b[0]..b[1]].iter().sum(),
         });
         let whole = whole.collect();
-        Self { rows: bins.rows.iter().zip(values.iter().map(|v| v / largest)).map(row).collect(), whole }
+        Self { rows: values.iter().map(|v| v / largest).enumerate().map(row).collect(), whole }
     }
 }
 
@@ -147,11 +141,11 @@ impl ParentRows {
 type Sums = [f64; 8];
 
 /// The score test of every factor of a feature, times the parent's values: slope² / curvature.
-pub(super) fn rate(column: &Column, bins: &Bins, parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
+pub(super) fn rate(column: &Column, bounds: &[usize], parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
     let mut sums: Vec<Sums> = vec![[0.0; 8]; column.knots.len() + 1];
     // Of the logarithm: slope, curvature, and what it loses.
     let mut log = [0.0; 3];
-    for (bounds, &whole) in bins.bounds.windows(2).zip(&parent.whole) {
+    for (bounds, &whole) in bounds.windows(2).zip(&parent.whole) {
         if whole <= 0.0 {
             continue;
         }
@@ -206,69 +200,119 @@ pub(super) fn rate(column: &Column, bins: &Bins, parent: &ParentRows, ridge: f64
     column.shapes.iter().map(rate).collect()
 }
 
-/// The terms that are there, relative to their choice's mean under the model.
-struct Present {
-    /// Shape `(rows, k)`.
-    z: Vec<f64>,
-    k: usize,
-    /// The Cholesky factor of their curvature.
-    factor: Vec<f64>,
+/// What a block of choices says of the terms that are there, `z`, and of terms that may come: sums over its rows.
+struct Block {
+    /// Curvature of the terms that are there; the lower triangle.
+    gram: Vec<f64>,
+    /// Of each term that may come: slope, curvature, and its curvature with each term that is there.
+    slope: Vec<f64>,
+    bend: Vec<f64>,
+    shared: Vec<f64>,
 }
 
-impl Present {
-    /// `None` if the terms have no curvature left.
-    fn new(data: &ChoiceData<'_, f32>, at: &Rows, mut z: Vec<f64>, k: usize, ridge: f64) -> Option<Self> {
-        let mut scale = vec![0.0; k];
-        for c in 0..data.choices() {
-            let rows = data.bounds[c]..data.bounds[c + 1];
-            let whole: f64 = at.bend[rows.clone()].iter().sum();
-            for j in 0..k {
-                let mean = rows.clone().map(|r| at.bend[r] * z[r * k + j]).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
-                rows.clone().for_each(|r| {
-                    z[r * k + j] -= mean;
-                    scale[j] += at.bend[r] * z[r * k + j] * z[r * k + j];
-                });
-            }
-        }
-        scale.iter_mut().for_each(|s| *s = s.sqrt().max(1e-150));
-        z.chunks_exact_mut(k.max(1)).for_each(|row| row.iter_mut().zip(&scale).for_each(|(z, s)| *z /= s));
-        let mut gram = vec![0.0; k * k];
-        for (row, bend) in z.chunks_exact(k.max(1)).zip(&at.bend) {
-            for (i, zi) in row.iter().enumerate() {
-                let pull = bend * zi;
-                gram[i * k..=i * k + i].iter_mut().zip(row).for_each(|(g, zj)| *g += pull * zj);
-            }
-        }
-        (0..k).for_each(|i| gram[i * k + i] += ridge);
-        let factor = cholesky::factor(gram, k, 0.0).ok()?;
-        Some(Self { z, k, factor })
+impl Block {
+    fn new(k: usize, terms: usize) -> Self {
+        let [slope, bend] = [vec![0.0; terms], vec![0.0; terms]];
+        Self { gram: vec![0.0; k * k], slope, bend, shared: vec![0.0; k * terms] }
     }
 
-    /// The decrease that one Newton step in this term promises, what the present terms explain taken out.
-    fn gain(&self, data: &ChoiceData<'_, f32>, at: &Rows, term: &Factors, ridge: f64) -> f64 {
-        let k = self.k;
-        let mut v: Vec<f64> = data.x.chunks_exact(data.width).map(|row| product(term, row)).collect();
-        let (mut slope, mut bend, mut shared) = (0.0, 0.0, vec![0.0; k]);
-        for c in 0..data.choices() {
-            let rows = data.bounds[c]..data.bounds[c + 1];
-            let whole: f64 = at.bend[rows.clone()].iter().sum();
-            let mean = rows.clone().map(|r| at.bend[r] * v[r]).sum::<f64>() / whole.max(f64::MIN_POSITIVE);
-            for r in rows {
-                v[r] -= mean;
-                slope += at.slope[r] * v[r];
-                let pull = at.bend[r] * v[r];
-                bend += pull * v[r];
-                if pull != 0.0 {
-                    shared.iter_mut().zip(&self.z[r * k..(r + 1) * k]).for_each(|(s, z)| *s += pull * z);
-                }
-            }
-        }
+    fn merge(mut self, other: &Self) -> Self {
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
+        add(&mut self.gram, &other.gram);
+        add(&mut self.slope, &other.slope);
+        add(&mut self.bend, &other.bend);
+        add(&mut self.shared, &other.shared);
+        self
+    }
+}
+
+/// The decrease that one Newton step in each of these terms promises, what the terms that are there explain taken out. `z` are
+/// those, shape `(rows, k)`; `None` if they have no curvature left.
+fn gains(
+    searched: &Searched<'_>,
+    at: &Rows,
+    (z, k): (&[f64], usize),
+    terms: &[Factors],
+    ridge: f64,
+) -> Option<Vec<f64>> {
+    let choices = searched.data.choices();
+    let blocks: Vec<Block> = (0..choices.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|block| of_block(searched, at, (z, k), terms, block * BLOCK..((block + 1) * BLOCK).min(choices)))
+        .collect();
+    let mut sums = blocks.iter().fold(Block::new(k, terms.len()), Block::merge);
+    // Scaled to curvature 1, so that the penalty is on scaled terms.
+    let scale: Vec<f64> = (0..k).map(|i| sums.gram[i * k + i].sqrt().max(1e-150)).collect();
+    for i in 0..k {
+        (0..=i).for_each(|j| sums.gram[i * k + j] /= scale[i] * scale[j]);
+        sums.gram[i * k + i] += ridge;
+    }
+    let factor = cholesky::factor(sums.gram, k, 0.0).ok()?;
+    let gain = |term: usize| {
+        let (slope, bend) = (sums.slope[term], sums.bend[term]);
         if bend <= 0.0 {
             return 0.0;
         }
-        let explained: f64 = cholesky::forward(&self.factor, &shared).iter().map(|v| v * v).sum();
+        let shared: Vec<f64> = sums.shared[term * k..(term + 1) * k].iter().zip(&scale).map(|(s, by)| s / by).collect();
+        let explained: f64 = cholesky::forward(&factor, &shared).iter().map(|v| v * v).sum();
         // What rounding leaves of a combination of present terms is no term.
         let rest = (bend - explained).max(0.0);
         if rest < 1e-6 * bend { 0.0 } else { slope * slope / (2.0 * (rest + ridge * bend)) }
+    };
+    Some((0..terms.len()).map(gain).collect())
+}
+
+fn of_block(
+    searched: &Searched<'_>,
+    at: &Rows,
+    (z, k): (&[f64], usize),
+    terms: &[Factors],
+    choices: Range<usize>,
+) -> Block {
+    let bounds = &searched.data.bounds[choices.start..=choices.end];
+    let (first, end) = (bounds[0], bounds[choices.len()]);
+    let mut sums = Block::new(k, terms.len());
+    // Relative to their choice's mean under the model.
+    let mut z = z[first * k..end * k].to_vec();
+    let mut mean = vec![0.0; k];
+    for bounds in bounds.windows(2) {
+        let rows = &mut z[(bounds[0] - first) * k..(bounds[1] - first) * k];
+        let bend = &at.bend[bounds[0]..bounds[1]];
+        let whole = bend.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        mean.fill(0.0);
+        for (row, bend) in rows.chunks_exact(k.max(1)).zip(bend) {
+            mean.iter_mut().zip(row).for_each(|(m, z)| *m += bend * z);
+        }
+        mean.iter_mut().for_each(|m| *m /= whole);
+        rows.chunks_exact_mut(k.max(1)).for_each(|row| row.iter_mut().zip(&mean).for_each(|(z, m)| *z -= m));
     }
+    for (row, bend) in z.chunks_exact(k.max(1)).zip(&at.bend[first..end]) {
+        for (i, zi) in row.iter().enumerate() {
+            let pull = bend * zi;
+            sums.gram[i * k..=i * k + i].iter_mut().zip(row).for_each(|(g, zj)| *g += pull * zj);
+        }
+    }
+    let mut v = Vec::new();
+    for (term, factors) in terms.iter().enumerate() {
+        v.clear();
+        v.extend(searched.values(factors, first..end));
+        let (slope, bend) = (&mut sums.slope[term], &mut sums.bend[term]);
+        let shared = &mut sums.shared[term * k..(term + 1) * k];
+        for bounds in bounds.windows(2) {
+            let curvature = &at.bend[bounds[0]..bounds[1]];
+            let values = &mut v[bounds[0] - first..bounds[1] - first];
+            let whole = curvature.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            let mean = curvature.iter().zip(&*values).map(|(b, v)| b * v).sum::<f64>() / whole;
+            values.iter_mut().for_each(|v| *v -= mean);
+        }
+        for (row, v) in v.iter().enumerate() {
+            *slope += at.slope[first + row] * v;
+            let pull = at.bend[first + row] * v;
+            *bend += pull * v;
+            if pull != 0.0 {
+                shared.iter_mut().zip(&z[row * k..(row + 1) * k]).for_each(|(s, z)| *s += pull * z);
+            }
+        }
+    }
+    sums
 }
