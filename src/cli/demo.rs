@@ -8,7 +8,6 @@ use super::{
     table,
 };
 use crate::{
-    distiller::FitParams,
     evaluator::{Estimate, Evaluation, Role, hardest_kind},
     level::ALL_KINDS,
     model::Student,
@@ -46,9 +45,6 @@ pub(super) struct DemoArgs {
     /// Episodes to learn from; a quarter as many to choose on, half as many to judge on
     #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
     episodes: u32,
-    /// Largest number of leaves per level
-    #[arg(long, default_value_t = FitParams::default().max_leaf_nodes, value_name = "N")]
-    max_leaves: usize,
     /// Replace a run that was made with other arguments
     #[arg(long)]
     force: bool,
@@ -83,9 +79,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     let test = record(Split::Test, args.episodes / 2)?;
     lap(&mut timings, "record_s", start);
 
-    let params = FitParams { max_leaf_nodes: args.max_leaves, ..FitParams::default() };
-    let plan = FitPlan { params, size: None };
-    let student = pipeline::fit(&train, Some(&validation), &plan, Watched::new(output).caller())?.student;
+    let student = pipeline::fit(&train, Some(&validation), &FitPlan::default(), Watched::new(output).caller())?.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;
     lap(&mut timings, "fit_s", start);
@@ -171,11 +165,10 @@ fn run_info(
     traces: &[Trace],
 ) -> Result<RunInfo> {
     let command = format!(
-        "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {} --max-leaves {} --seed {} -o {}",
+        "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {} --seed {} -o {}",
         scenario.info().name,
         args.workload,
         args.episodes,
-        args.max_leaves,
         common.seed,
         args.output.display()
     );
@@ -202,7 +195,7 @@ fn summary(
         .map(|l| format!("{} {}", l.level, crate::model::ScoreCandidates::size(&l.scheduler().model)))
         .collect();
     output.text(format!("\nteacher   {teacher} on {}", args.workload))?;
-    output.text(format!("student   {} leaves ({})", student.size(), sizes.join(", ")))?;
+    output.text(format!("student   {} terms ({})", student.size(), sizes.join(", ")))?;
     let first_level = &student.levels[0].level;
     let of_level: Vec<_> = evaluation.fidelity.iter().filter(|r| r.level == *first_level).collect();
     let of_kind = |kind: &str, role: Role| {
@@ -212,8 +205,10 @@ fn summary(
     let of_student: Vec<_> =
         of_level.iter().filter(|r| r.role == Role::Student && r.kind != ALL_KINDS && r.choices > 0).collect();
     let kinds: Vec<String> = of_student.iter().map(|r| format!("{} on {} choices", share(&r.top1), r.kind)).collect();
-    output
-        .text(format!("fidelity  the {first_level} tree names the teacher's first choice in {}", kinds.join(", ")))?;
+    output.text(format!(
+        "fidelity  at level {first_level} it takes the teacher's first choice in {}",
+        kinds.join(", ")
+    ))?;
     if let Some(kind) = hardest_kind(of_student.iter().map(|r| r.kind.as_str()), &of_level, |_| 0.0)
         && let (Some(student), Some((rule, name))) = (of_kind(kind, Role::Student), of_kind(kind, Role::Baseline))
     {

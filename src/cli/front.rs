@@ -14,7 +14,7 @@ use crate::{
     figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
     model::Structure,
-    pipeline::{Front, FrontLoop, FrontParams, MAX_SIZE, RunDir, SizedStudent, front},
+    pipeline::{FitPlan, Front, FrontLoop, FrontParams, MAX_SIZE, RunDir, SizedStudent, front},
 };
 use anyhow::{Context, Result};
 use clap::{
@@ -22,13 +22,6 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use std::path::PathBuf;
-
-/// Learners that are compared unless others are asked for.
-pub(super) const FRONT_LEARNERS: [Learner; 5] =
-    [Learner::Tree, Learner::LinearTree, Learner::Logit, Learner::SplineLogit, Learner::PairwiseTree];
-
-/// Choices learnt from per level: every learner is fitted at many sizes.
-pub(super) const FRONT_CHOICES: usize = 30_000;
 
 /// Compare learners and sizes per level, and combine them into students of a given total size
 #[derive(Args)]
@@ -52,13 +45,14 @@ pub(super) struct FrontArgs {
     #[arg(long, value_name = "N", value_parser = size, default_value_t = MAX_SIZE)]
     max_size: usize,
     /// Learners to compare, comma-separated or repeated
-    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = FRONT_LEARNERS.map(Learner::name))]
+    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = FitPlan::LEARNERS.map(Learner::name))]
     learners: Vec<Learner>,
-    /// The figure that decides, as the mean over the kinds of choice
-    #[arg(long, value_name = "FIGURE", value_parser = by(), default_value = "top1")]
-    by: By,
+    /// The figure that decides, as the mean over the kinds of choice [default: as in `distill fit`, the least regret among
+    /// those whose top-1 is as good as the best, up to noise]
+    #[arg(long, value_name = "FIGURE", value_parser = by())]
+    by: Option<By>,
     /// Choices learnt from per level at most, drawn in proportion to their weights
-    #[arg(long, value_name = "N", default_value_t = FRONT_CHOICES)]
+    #[arg(long, value_name = "N", default_value_t = FitPlan::CHOICES)]
     max_choices: usize,
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
     #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
@@ -130,7 +124,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     sized.iter().try_for_each(|s| s.student.save(&file(s)))?;
     let objective = trace.manifest.figures.first().unwrap_or(&COMPLETION_FIGURES[0]);
     print(&front, &sized, objective, args, output)?;
-    let whole = front.to_file(&trace, args.by, &sized, |s| shown(&file(s)));
+    let whole = front.to_file(&trace, args.by.unwrap_or(By::Top1), &sized, |s| shown(&file(s)));
     // As a value, so that fields come in the order of their names.
     let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
@@ -147,6 +141,7 @@ fn print(
     args: &FrontArgs,
     output: &mut Output,
 ) -> Result<()> {
+    let by = args.by.unwrap_or(By::Top1);
     let kinds = |models: &[FrontModel]| -> Vec<String> {
         models
             .first()
@@ -161,7 +156,7 @@ fn print(
         let header: Vec<String> = kinds.iter().map(|k| format!("{k}: top-1 / regret")).collect();
         let names = [format!("level {level}"), "learner".to_owned()].into_iter().chain(header).collect::<Vec<_>>();
         let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        for i in pareto(models, args.by) {
+        for i in pareto(models, by) {
             let m = &models[i];
             let figures = m.fidelity.iter().filter(|r| r.kind != ALL_KINDS).map(short);
             table.row([format!("size {}", m.size), m.named.name.clone()].into_iter().chain(figures));
@@ -177,8 +172,8 @@ fn print(
         let mut row = vec![total.student.size().to_string()];
         row.extend(front.levels.iter().zip(&total.chosen).map(|((_, models), &i)| {
             let m = &models[i];
-            let value = m.value(args.by).unwrap_or(f64::NAN);
-            format!("{} {}: {:.3}", m.named.name, m.size, if args.by.grows() { value } else { -value })
+            let value = m.value(by).unwrap_or(f64::NAN);
+            format!("{} {}: {:.3}", m.named.name, m.size, if by.grows() { value } else { -value })
         }));
         if args.teacher.is_some() {
             row.push(total.to_teacher.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
@@ -186,6 +181,6 @@ fn print(
         row.push(args.output.join(format!("size-{}.json", total.most)).display().to_string());
         table.row(row);
     }
-    output.text(format!("{} per level: mean over kinds of choice, on the validation choices", args.by.name()))?;
+    output.text(format!("{} per level: mean over kinds of choice, on the validation choices", by.name()))?;
     output.text(table)
 }

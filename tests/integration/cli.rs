@@ -71,7 +71,7 @@ pub(crate) fn record(dir: &Path, name: &str, episodes: &str, split: &str) {
 fn the_demo_gives_the_same_bytes_for_any_number_of_threads() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let demo = |dir: &Path, threads: &str| {
-        done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "--max-leaves", "8", "-j", threads])
+        done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "-j", threads])
     };
     let said = demo(a.path(), "1");
     assert!(said.contains("report: run/report/report.html"), "{said}");
@@ -293,7 +293,7 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     record(dir, "trace", "4", "train");
-    done(dir, &["fit", "trace", "-o", "student.json"]);
+    done(dir, &["fit", "trace", "-o", "student.json", "--learner", "tree,linear"]);
     fs::write(dir.join("file"), "text").unwrap();
     let job = r#"{"arrival_ms": 0, "edges": [[0, 1], [1, 0]], "stages": [{"num_tasks": 1, "durations": 1}, {"num_tasks": 1, "durations": 1}]}"#;
     fs::write(dir.join("cycle.json"), format!(r#"{{"jobs": [{job}]}}"#)).unwrap();
@@ -335,7 +335,7 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     refused(dir, &["simulate", "-p", "fair", "-p", "fair"], &["`fair` is given twice"]);
     refused(dir, &["simulate", "-p", "decima:none.pt"], &["none.pt", "cannot read"]);
     refused(dir, &["simulate", "-p", "decima:file"], &["file", "neither safetensors nor"]);
-    refused(dir, &["simulate", "-p", "student:student.json,model=bush"], &["no model `bush`", "tree, linear"]);
+    refused(dir, &["simulate", "-p", "student:student.json,model=bush"], &["no model `bush`", "it has"]);
     refused(dir, &["simulate", "-p", "fair", "-w", "json:cycle.json"], &["job 0, stage 0", "cycle"]);
     refused(dir, &["simulate", "-p", "fair", "-w", "json:empty.json"], &["empty.json", "the file is empty"]);
     refused(dir, &["record", "-p", "fair", "-o", "file/trace"], &["file/trace"]);
@@ -349,7 +349,7 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
         &["export", "student.json", "--to", "c", "--level", "task"],
         &["no level `task`", "job, stage, amount"],
     );
-    refused(dir, &["export", "student.json", "--to", "c", "--model", "bush"], &["no model `bush`", "tree, linear"]);
+    refused(dir, &["export", "student.json", "--to", "c", "--model", "bush"], &["no model `bush`", "it has"]);
     refused(dir, &["export", "student.json", "--to", "dot", "--model", "linear"], &["level `job`", "choose a tree"]);
     refused(dir, &["export", "student.json", "--to", "onnx"], &["no text", "-o"]);
     refused(dir, &["export", "student.json", "--to", "onnx", "-o", "s.onnx"], &["one model, not 3", "choose a level"]);
@@ -431,7 +431,8 @@ fn json_output_is_json_lines_and_nothing_else() {
     check(&["--json", "simulate", "-p", "fair", "-p", "sjf", "-w", TINY, "-n", "2"]);
     check(&["--json", "record", "-p", "sjf,temperature=1", "-w", TINY, "-n", "8", "-o", "trace"]);
     check(&["--json", "inspect", "trace"]);
-    check(&["--json", "fit", "trace", "-o", "student.json"]);
+    check(&["--json", "fit", "trace", "-o", "student.json", "--learner", "tree,linear"]);
+    check(&["--json", "fit", "trace", "-o", "usual.json"]);
     check(&["--json", "export", "student.json", "--to", "rules"]);
     check(&["--json", "export", "student.json", "--to", "onnx", "-o", "models"]);
     check(&["--json", "evaluate", "student.json", "-t", "sjf", "-w", TINY, "-n", "2"]);

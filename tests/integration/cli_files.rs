@@ -241,7 +241,7 @@ fn paths_need_not_be_text() {
     ]);
     with_paths(&["export", "@student.json", "--to", "c", "-o", "@c", "--json"]);
     with_paths(&["inspect", "@train", "--json"]);
-    with_paths(&["demo", "-o", "@demo", "-n", "4", "--workload", TINY, "--max-leaves", "4", "--json", "-q"]);
+    with_paths(&["demo", "-o", "@demo", "-n", "4", "--workload", TINY, "--json", "-q"]);
     with_paths(&["report", "@demo", "-o", "@report", "--json"]);
     assert!(home.join("report/report.html").exists());
 }

@@ -87,7 +87,7 @@ const WRITERS: [(&str, &[&str]); 13] = [
     ),
     ("explain", &["explain", "student.json", "test", "--run", "out/run"]),
     ("export", &["export", "student.json", "--to", "c", "-o", "out/c"]),
-    ("demo", &["demo", "-o", "out/demo", "-n", "4", "--workload", TINY, "--max-leaves", "4"]),
+    ("demo", &["demo", "-o", "out/demo", "-n", "4", "--workload", TINY]),
     ("report", &["report", "run", "-o", "out/report"]),
 ];
 

@@ -259,7 +259,7 @@ fn traces_without_hashes() {
 fn run_directories() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    done(dir, &["demo", "-o", "run", "-n", "4", "--workload", TINY, "--max-leaves", "4", "-q"]);
+    done(dir, &["demo", "-o", "run", "-n", "4", "--workload", TINY, "-q"]);
     let run = dir.join("run");
     let json: Vec<PathBuf> = all_files(&run)
         .into_iter()

@@ -77,10 +77,10 @@ fn a_third_scenario_is_one_more_entry() -> Outcome {
     let evaluated = evaluate(Some(scenario), &student, &params, &mut |_| ControlFlow::Continue(()), CALLER)?;
     let compared = evaluated.evaluation.closed_loop.as_ref().unwrap();
     assert_eq!(compared.objective().name, "on_time");
-    // More is better here, and differences are compared: the student is behind its teacher, and ahead of the earliest
-    // deadline.
+    // More is better here, and differences are compared: the student is as good as its teacher, whose rule it has found, and
+    // ahead of the earliest deadline.
     let to = |baseline: &str| compared.paired("student", baseline).unwrap().value;
-    assert!((-0.1..0.0).contains(&to(scenario.teacher())), "{}", to(scenario.teacher()));
+    assert!((-0.01..=0.01).contains(&to(scenario.teacher())), "{}", to(scenario.teacher()));
     assert!(to("edf") > 0.2, "{}", to("edf"));
     let gates = |objective| Gates { fidelity: None, objective: Some(objective) };
     assert_eq!(gates(-0.2).missed(&evaluated.evaluation), [""; 0]);

@@ -1,13 +1,13 @@
 //! One student from the tables of all levels.
 
-use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level};
+use super::{ChoiceLearner, FitError, FitParams, FrontModel, fit_level, is_usable};
 use crate::{
     evaluator::{Role, Scorer, fidelity},
     trace::{LevelTable, Manifest},
 };
 use sched_distill_core::{
     level::{ALL_KINDS, FeatureSet},
-    model::{LevelModels, NamedModel, Pick, Provenance, Student},
+    model::{Additive, LevelModels, Model, NamedModel, Pick, Provenance, Student},
 };
 
 /// What a student is to answer.
@@ -26,13 +26,14 @@ impl<'a> From<&'a Manifest> for Subject<'a> {
 }
 
 /// Fits the models asked for at each level on `train`, and their temperatures on `validation`, which should hold
-/// other episodes. Both tables have the levels of the subject in order.
+/// other episodes. Both tables have the levels of the subject in order. At a level without choices of two candidates the
+/// student takes the first.
 ///
 /// `provenance` says where the traces come from; parameters and figures are filled in here.
 ///
 /// # Errors
 ///
-/// A bad parameter, a level without choices, a feature that is not finite, and what a learner objects to.
+/// A bad parameter, a feature that is not finite, and what a learner objects to.
 pub fn fit_student(
     subject: Subject<'_>,
     (train, validation): (&[LevelTable], &[LevelTable]),
@@ -45,6 +46,11 @@ pub fn fit_student(
     let mut levels = Vec::with_capacity(train.len());
     for (table, validation) in train.iter().zip(validation) {
         let name = table.spec.name.as_str();
+        if !table.iter().any(|choice| is_usable(&choice)) {
+            let first = take_the_first();
+            levels.push(LevelModels::new(name, &first.name.clone(), vec![first]));
+            continue;
+        }
         let models = fit_level(table, validation, &learners)?;
         for m in &models {
             let scorer = Scorer::model(m, Role::Student);
@@ -57,6 +63,12 @@ pub fn fit_student(
         levels.push(LevelModels { pick, ..LevelModels::new(name, &params.used, models) });
     }
     Ok(finish(subject, levels, params, provenance))
+}
+
+/// The model of a level at which there is nothing to choose: all candidates are worth the same, so that the first is taken.
+pub(super) fn take_the_first() -> NamedModel {
+    let model = Model::Additive(Additive { intercept: 0.0, terms: Vec::new() });
+    NamedModel { name: "first".to_owned(), temperature: 1.0, model }
 }
 
 /// A student of one model per level, chosen from a front; `params` and `provenance` as in [`fit_student`].
@@ -106,10 +118,7 @@ fn finish(subject: Subject<'_>, levels: Vec<LevelModels>, params: &FitParams, mu
 mod tests {
     use super::*;
     use crate::evaluator::tiny;
-    use sched_distill_core::{
-        model::{Additive, Model},
-        rng::Stream,
-    };
+    use sched_distill_core::rng::Stream;
 
     /// Amounts 1 to 9 in proportion to 1.2^amount: 9 is the most probable one, and half of the probability lies at 7 and above.
     #[test]

@@ -4,7 +4,11 @@
 //! validation choices, averaged over the kinds of choice so that a rare kind counts as much as a common one. The best
 //! combination within a size is found exactly, size by size (a knapsack problem of as many items as levels).
 
-use super::{FitError, FitParams, Learner, fit::pick_like_teacher, temperature::fit_temperature};
+use super::{
+    FitError, FitParams, Learner,
+    fit::{pick_like_teacher, take_the_first},
+    temperature::fit_temperature,
+};
 use crate::{
     evaluator::{FidelityRow, Role, Scorer, fidelity},
     trace::LevelTable,
@@ -77,7 +81,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    fn holds(&self, model: &FrontModel) -> bool {
+    pub(super) fn holds(&self, model: &FrontModel) -> bool {
         let row = model.fidelity.iter().find(|r| r.kind == self.kind);
         let figure = row.and_then(|r| self.by.of(r));
         figure.is_some_and(|v| if self.by.grows() { v >= self.bound } else { v <= self.bound })
@@ -98,6 +102,12 @@ pub struct FrontModel {
 }
 
 impl FrontModel {
+    /// Of a level without choices: the first candidate is taken.
+    #[must_use]
+    pub fn first() -> Self {
+        Self { named: take_the_first(), pick: Pick::Mode, size: 0, fidelity: Vec::new() }
+    }
+
     /// Mean over the kinds of choice; larger is better. `None` where the figure is not defined.
     #[must_use]
     pub fn value(&self, by: By) -> Option<f64> {
@@ -105,7 +115,25 @@ impl FrontModel {
         let sum = rows.iter().map(|r| by.of(r)).sum::<Option<f64>>()?;
         Some(if by.grows() { sum } else { -sum } / rows.len().max(1) as f64)
     }
+
+    /// Standard error of the mean over the kinds of top-1 agreement: what the intervals of the kinds come to, as if these
+    /// were independent.
+    #[must_use]
+    pub fn top1_error(&self) -> f64 {
+        let rows: Vec<&FidelityRow> = self.fidelity.iter().filter(|r| r.kind != ALL_KINDS).collect();
+        let squares = rows.iter().map(|r| ((r.top1.high - r.top1.low) / (2.0 * Z975)).powi(2));
+        squares.sum::<f64>().sqrt() / rows.len().max(1) as f64
+    }
+
+    /// Whether it agrees with the teacher in every choice that it was measured on.
+    #[must_use]
+    pub fn is_always_right(&self) -> bool {
+        !self.fidelity.is_empty() && self.fidelity.iter().all(|r| r.top1.value >= 1.0)
+    }
 }
+
+/// Half the width of a 95 % interval in standard errors.
+const Z975: f64 = 1.959_964;
 
 /// Fits models of several sizes at one level with one learner. Trees are fitted at powers of two only, since each size is a fit
 /// of its own; logits come in all sizes from one search.
@@ -211,7 +239,7 @@ pub fn smallest_passing<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::evaluator::Estimate;
     use sched_distill_core::{
@@ -220,7 +248,18 @@ mod tests {
     };
 
     fn model(size: usize, top1: &[(&str, f64)]) -> FrontModel {
+        model_with(size, top1, None, 0.0)
+    }
+
+    /// A model with these figures, by kind; the error is the standard one of its agreement.
+    pub(in crate::distiller) fn model_with(
+        size: usize,
+        top1: &[(&str, f64)],
+        regret: Option<f64>,
+        error: f64,
+    ) -> FrontModel {
         let exact = |value| Estimate { value, low: value, high: value };
+        let about = |value| Estimate { value, low: value - Z975 * error, high: value + Z975 * error };
         let row = |&(kind, value): &(&str, f64)| FidelityRow {
             level: "job".to_owned(),
             kind: kind.to_owned(),
@@ -228,10 +267,10 @@ mod tests {
             role: Role::Student,
             choices: 1,
             episodes: 1,
-            top1: exact(value),
+            top1: about(value),
             top2: exact(value),
             top3: exact(value),
-            regret: None,
+            regret: regret.map(exact),
             cross_entropy: None,
             kendall: None,
             executed: None,

@@ -24,6 +24,7 @@ use setters;
 mod back_end;
 mod choice;
 mod cholesky;
+mod choose;
 mod draw;
 mod exceptions;
 mod fit;
@@ -45,6 +46,7 @@ mod tree;
 pub use choice::{
     ChoiceData, ChoiceTarget, Constant, LogitError, LogitParams, LogitScorer, ValidLogitParams, fit_logit,
 };
+pub use choose::{Combination, within_noise};
 pub use draw::{Draw, is_usable};
 pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of, student_of_rules};
 pub use fit::{Subject, assemble, fit_student};

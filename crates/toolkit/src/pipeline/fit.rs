@@ -1,15 +1,23 @@
 //! From a trace to a student.
 
-use super::{Caller, Front, MAX_SIZE, PipelineError, provenance, tables};
-use crate::{
-    distiller::{By, FitParams, Gate, Learner, fit_student, left_out},
-    evaluator::{FidelityRow, Role, Scorer, fidelity},
-    trace::Trace,
+use super::{
+    AnyScenario, Caller, Front, FrontLoop, MAX_SIZE, PipelineError, SizedStudent, front::schedule, provenance, tables,
 };
-use sched_distill_core::model::Student;
+use crate::{
+    distiller::{By, FitParams, FrontModel, Gate, Learner, fit_student, is_usable, left_out, within_noise},
+    evaluator::{Estimate, FidelityRow, Role, Scorer, fidelity},
+    trace::{LevelTable, Trace},
+};
+use sched_distill_core::{
+    level::ALL_KINDS,
+    model::{LevelModels, Student},
+};
+
+/// Size of a student unless another one is asked for.
+pub const USUAL_SIZE: usize = 32;
 
 /// How a student is fitted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FitPlan {
     /// What is fitted. Where a size is asked for, every learner is tried at many sizes.
     pub params: FitParams,
@@ -17,13 +25,37 @@ pub struct FitPlan {
     pub size: Option<SizeChoice>,
 }
 
+impl Default for FitPlan {
+    /// Learners and sizes chosen for [`USUAL_SIZE`], among [`FitPlan::LEARNERS`].
+    fn default() -> Self {
+        let size = SizeChoice { most: Some(USUAL_SIZE), by: None, gates: Vec::new() };
+        let params = FitParams {
+            learners: Self::LEARNERS.to_vec(),
+            used: Self::LEARNERS[0].name().to_owned(),
+            max_choices: Some(Self::CHOICES),
+            ..FitParams::default()
+        };
+        Self { params, size: Some(size) }
+    }
+}
+
+impl FitPlan {
+    /// Learners to choose from unless others are asked for.
+    pub const LEARNERS: [Learner; 5] =
+        [Learner::Logit, Learner::SplineLogit, Learner::Tree, Learner::LinearTree, Learner::PairwiseTree];
+
+    /// Choices learnt from per level where every learner is fitted at many sizes.
+    pub const CHOICES: usize = 30_000;
+}
+
 /// How learners and sizes are chosen, level by level, on the validation choices.
 #[derive(Clone, Debug)]
 pub struct SizeChoice {
     /// Largest size over all levels; `None` for the smallest models that meet the demands.
     pub most: Option<usize>,
-    /// The figure to go by.
-    pub by: By,
+    /// The figure to go by; `None` for the least regret among those that agree with the teacher as often as the best, up to
+    /// one standard error.
+    pub by: Option<By>,
     /// Demands on single levels and kinds.
     pub gates: Vec<Gate>,
 }
@@ -46,6 +78,23 @@ pub struct Fitted {
     pub fidelity: Vec<FidelityRow>,
     /// By level, the features that a logit left out, where one was fitted with all that it could use.
     pub left_out: Vec<(String, Vec<String>)>,
+    /// Levels at which there was nothing to choose: the student takes the first candidate.
+    pub skipped: Vec<String>,
+    /// What other sizes come to, where the size was chosen.
+    pub ladder: Option<Ladder>,
+    /// The students that are as faithful up to noise, the chosen one first; none where no size was chosen.
+    pub finalists: Vec<SizedStudent>,
+}
+
+/// How often students of several sizes agree with the teacher where that is hardest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ladder {
+    /// The first level at which no model is always right, and the kind of its choices that the student knows least.
+    pub level: String,
+    /// That kind.
+    pub kind: String,
+    /// Size and top-1 agreement on the validation choices, the smallest first.
+    pub rungs: Vec<(usize, Estimate)>,
 }
 
 /// Fits a student to a trace, and measures it on the choices of `validation`, or of the last fifth of the episodes.
@@ -60,28 +109,115 @@ pub fn fit(
     caller: Caller<'_>,
 ) -> Result<Fitted, PipelineError> {
     plan.params.check().map_err(PipelineError::Params)?;
-    let mut not_judged = Vec::new();
-    let (student, validation) = match &plan.size {
-        Some(size) => {
-            let front = Front::fit(trace, validation, &plan.params, size.most.unwrap_or(MAX_SIZE), caller)?;
-            let chosen = front.choose(&size.for_levels_of(trace))?;
-            (front.student(trace, &chosen, &plan.params), front.validation)
+    let Some(size) = &plan.size else {
+        let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
+        let from = (&trace.manifest).into();
+        let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
+        let mut not_judged = Vec::new();
+        if plan.params.learners.contains(&Learner::Logit) {
+            not_judged.extend(train.iter().map(|table| (table.spec.name.clone(), left_out(table, &plan.params))));
         }
-        None => {
-            let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
-            let from = (&trace.manifest).into();
-            let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
-            if plan.params.learners.contains(&Learner::Logit) {
-                not_judged.extend(train.iter().map(|table| (table.spec.name.clone(), left_out(table, &plan.params))));
-            }
-            let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
-            (student.map_err(failed)?, validation)
-        }
+        let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
+        let student = student.map_err(failed)?;
+        return Ok(Fitted {
+            fidelity: fidelity_of(&student, &validation),
+            student,
+            left_out: not_judged,
+            skipped: train.iter().filter(|t| nothing_to_choose(t)).map(|t| t.spec.name.clone()).collect(),
+            ladder: None,
+            finalists: Vec::new(),
+        });
     };
-    let mut rows = Vec::new();
-    for (level, table) in student.levels.iter().zip(&validation) {
-        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
-        rows.extend(fidelity(table, &scorers, 0));
+    let size = size.for_levels_of(trace);
+    let most = size.most.unwrap_or(MAX_SIZE);
+    let levels = trace.manifest.feature_set.levels.len();
+    if most < levels {
+        return Err(PipelineError::TooSmall { most, levels });
     }
-    Ok(Fitted { student, fidelity: rows, left_out: not_judged })
+    // Twice the size too, to tell what that would bring.
+    let front = Front::fit(trace, validation, &plan.params, if size.most.is_some() { 2 * most } else { most }, caller)?;
+    let chosen = front.choose(&size)?;
+    let student = front.student(trace, &chosen, &plan.params);
+    let others = match (size.most, size.by) {
+        (Some(most), None) => within_noise(&front.named(), most, &size.gates),
+        _ => Vec::new(),
+    };
+    let finalist = |places: Vec<usize>| {
+        let student = front.student(trace, &places, &plan.params);
+        SizedStudent { most: student.size(), student, chosen: places, to_teacher: None }
+    };
+    Ok(Fitted {
+        fidelity: fidelity_of(&student, &front.validation),
+        student,
+        left_out: Vec::new(),
+        skipped: front.skipped.clone(),
+        ladder: size.most.and_then(|most| ladder(&front, &chosen, most, &size)),
+        finalists: others.into_iter().take(FINALISTS).map(|c| finalist(c.places)).collect(),
+    })
+}
+
+/// Students that may schedule for the choice of one of them.
+const FINALISTS: usize = 6;
+
+/// Lets the students that are equally faithful up to noise schedule beside their teacher, on validation episodes, and takes
+/// the one that does best.
+///
+/// # Errors
+///
+/// As of [`super::compare`].
+pub fn prefer_the_best_schedule(
+    scenario: &dyn AnyScenario,
+    fitted: &mut Fitted,
+    trace: (&Trace, Option<&Trace>),
+    closed_loop: &FrontLoop,
+    caller: Caller<'_>,
+) -> Result<(), PipelineError> {
+    schedule(Some(scenario), &mut fitted.finalists, closed_loop, caller)?;
+    let objective = scenario.info().objective();
+    let cost = |s: &SizedStudent| objective.cost(s.to_teacher.map(|e| e.value));
+    // A stable sort: of equals the one with less regret.
+    fitted.finalists.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    if let Some(best) = fitted.finalists.first().filter(|best| best.student != fitted.student) {
+        let [_, validation] = tables(trace.0, trace.1, None, caller)?;
+        fitted.fidelity = fidelity_of(&best.student, &validation);
+        fitted.student = best.student.clone();
+    }
+    Ok(())
+}
+
+/// Fidelity of all of a student's models.
+fn fidelity_of(student: &Student, validation: &[LevelTable]) -> Vec<FidelityRow> {
+    let of_level = |(level, table): (&LevelModels, &LevelTable)| {
+        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
+        fidelity(table, &scorers, 0)
+    };
+    student.levels.iter().zip(validation).flat_map(of_level).collect()
+}
+
+/// Whether no choice of a level has two candidates that count.
+pub(super) fn nothing_to_choose(table: &LevelTable) -> bool {
+    !table.iter().any(|choice| is_usable(&choice))
+}
+
+/// What a quarter and twice the size come to; `None` where nothing is hard.
+fn ladder(front: &Front, chosen: &[usize], most: usize, size: &SizeChoice) -> Option<Ladder> {
+    let hard = |(_, model): &(&str, &FrontModel)| !model.fidelity.is_empty() && !model.is_always_right();
+    let (level, model) = front.chosen(chosen).find(hard)?;
+    let kinds = model.fidelity.iter().filter(|r| r.kind != ALL_KINDS);
+    let kind = &kinds.min_by(|a, b| a.top1.value.total_cmp(&b.top1.value))?.kind;
+    let agreement = |places: &[usize]| {
+        let (_, model) = front.chosen(places).find(|(name, _)| *name == level)?;
+        model.fidelity.iter().find(|r| r.kind == *kind).map(|r| r.top1)
+    };
+    let total = |places: &[usize]| front.chosen(places).map(|(_, m)| m.size).sum::<usize>();
+    let mut rungs: Vec<(usize, Estimate)> = Vec::new();
+    for (wanted, places) in [(most / 4, None), (most, Some(chosen.to_vec())), (2 * most, None)] {
+        let places = places.or_else(|| front.choose(&SizeChoice { most: Some(wanted), ..size.clone() }).ok());
+        let Some(rung) = places.and_then(|places| Some((total(&places), agreement(&places)?))) else { continue };
+        if rungs.iter().all(|(size, _)| *size != rung.0) {
+            rungs.push(rung);
+        }
+    }
+    rungs.sort_by_key(|(size, _)| *size);
+    Some(Ladder { level: level.to_owned(), kind: kind.clone(), rungs })
 }

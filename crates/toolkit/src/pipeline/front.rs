@@ -1,10 +1,13 @@
 //! How much fidelity a given size buys, and which models give it.
 
-use super::{AnyScenario, Caller, CompareParams, Contender, PipelineError, SizeChoice, provenance, tables};
+use super::{
+    AnyScenario, Caller, CompareParams, Contender, PipelineError, SizeChoice, fit::nothing_to_choose, provenance,
+    tables,
+};
 use crate::{
     distiller::{
         By, FitParams, FrontChoice, FrontLevel, FrontModel, FrontTotal, Gate, Learner, SizeFront, assemble,
-        best_within, front_models, smallest_passing,
+        best_within, front_models, smallest_passing, within_noise,
     },
     evaluator::{ClosedLoop, Estimate, Role},
     trace::{LevelTable, Trace},
@@ -25,6 +28,8 @@ pub struct Front {
     pub levels: Vec<(String, Vec<FrontModel>)>,
     /// What they were measured on, level by level.
     pub validation: Vec<LevelTable>,
+    /// Levels at which there was nothing to choose.
+    pub skipped: Vec<String>,
 }
 
 impl Front {
@@ -46,29 +51,48 @@ impl Front {
             return Err(PipelineError::TooSmall { most, levels: train.len() });
         }
         let sizes: Vec<usize> = SIZES.into_iter().filter(|&n| n <= most - (train.len() - 1)).collect();
-        let pairs: Vec<(usize, Learner)> =
-            (0..train.len()).flat_map(|level| params.learners.iter().map(move |&learner| (level, learner))).collect();
-        caller.watch.steps(pairs.len());
-        let fitted = pairs.into_par_iter().map(|(level, learner)| {
-            caller.check()?;
-            let (train, validation) = (&train[level], &validation[level]);
-            caller.watch.step(&format!("{}: {}", train.spec.name, learner.name()));
-            let models = front_models(train, validation, learner, &sizes, params);
+        let fitted = |level: usize, learner: Learner, sizes: &[usize]| {
+            let train = &train[level];
+            // Without choices to judge on, a model is judged on those that it learnt.
+            let judge = if nothing_to_choose(&validation[level]) { train } else { &validation[level] };
+            let models = front_models(train, judge, learner, sizes, params);
             models.map_err(|source| PipelineError::Fit { trace: trace.dir.clone(), source })
-        });
-        let fitted: Vec<Result<Vec<FrontModel>, PipelineError>> = fitted.collect();
-        let mut fitted = fitted.into_iter();
-        let mut levels = Vec::new();
-        for level in &train {
-            let name = level.spec.name.clone();
-            let of_learners = fitted.by_ref().take(params.learners.len());
-            let models: Vec<FrontModel> = of_learners.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-            if models.is_empty() {
-                return Err(PipelineError::NoModel(name));
+        };
+        let skipped: Vec<bool> = train.iter().map(nothing_to_choose).collect();
+        // A level that one term answers needs no other model.
+        let asked_at_once = (0..train.len()).into_par_iter().map(|level| {
+            caller.check()?;
+            match skipped[level] {
+                true => Ok(Some(FrontModel::first())),
+                false if params.learners.contains(&Learner::Logit) => {
+                    Ok(fitted(level, Learner::Logit, &[1])?.into_iter().find(FrontModel::is_always_right))
+                }
+                false => Ok(None),
             }
-            levels.push((name, models));
+        });
+        let answered: Vec<Option<FrontModel>> = asked_at_once.collect::<Result<_, PipelineError>>()?;
+        let open = |level: &usize| answered[*level].is_none();
+        let pairs: Vec<(usize, Learner)> = (0..train.len())
+            .filter(open)
+            .flat_map(|level| params.learners.iter().map(move |&learner| (level, learner)))
+            .collect();
+        caller.watch.steps(pairs.len());
+        let models = pairs.par_iter().map(|&(level, learner)| {
+            caller.check()?;
+            caller.watch.step(&format!("{}: {}", train[level].spec.name, learner.name()));
+            fitted(level, learner, &sizes)
+        });
+        let models: Vec<Result<Vec<FrontModel>, PipelineError>> = models.collect();
+        let mut levels: Vec<(String, Vec<FrontModel>)> =
+            train.iter().zip(answered).map(|(t, model)| (t.spec.name.clone(), model.into_iter().collect())).collect();
+        for ((level, _), models) in pairs.into_iter().zip(models) {
+            levels[level].1.extend(models?);
         }
-        Ok(Self { levels, validation })
+        if let Some((level, _)) = levels.iter().find(|(_, models)| models.is_empty()) {
+            return Err(PipelineError::NoModel(level.clone()));
+        }
+        let skipped = levels.iter().zip(skipped).filter(|(_, skip)| *skip).map(|((name, _), _)| name.clone()).collect();
+        Ok(Self { levels, validation, skipped })
     }
 
     /// Names and models of the levels.
@@ -88,13 +112,14 @@ impl Front {
         if let Some(gate) = gates.iter().find(|g| !known(g)) {
             return Err(self.no_such_choices(gate));
         }
-        let lacks = |(_, models): &&(String, Vec<FrontModel>)| models.iter().all(|m| m.value(*by).is_none());
+        let figure = by.unwrap_or(By::Top1);
+        let lacks = |(_, models): &&(String, Vec<FrontModel>)| models.iter().all(|m| m.value(figure).is_none());
         if let Some((level, _)) = self.levels.iter().find(lacks) {
-            return Err(PipelineError::NoFigure { level: level.clone(), figure: by.name() });
+            return Err(PipelineError::NoFigure { level: level.clone(), figure: figure.name() });
         }
-        let smallest = || smallest_passing(&self.named(), *by, gates).map_err(|gate| self.out_of_reach(gate));
+        let smallest = || smallest_passing(&self.named(), figure, gates).map_err(|gate| self.out_of_reach(gate));
         let Some(most) = *most else { return smallest() };
-        match best_within(&self.named(), most, *by, gates) {
+        match best(&self.named(), most, *by, gates) {
             Some(chosen) => Ok(chosen),
             None => smallest().and(Err(PipelineError::NoneWithin(most))),
         }
@@ -145,8 +170,8 @@ pub struct FrontParams {
     pub fit: FitParams,
     /// Largest size over all levels.
     pub most: usize,
-    /// The figure that decides.
-    pub by: By,
+    /// The figure that decides, as [`SizeChoice::by`].
+    pub by: Option<By>,
     /// Whether, and how, the students of all sizes schedule.
     pub closed_loop: Option<FrontLoop>,
 }
@@ -194,14 +219,14 @@ pub fn front(
     let mut sized: Vec<SizedStudent> = Vec::new();
     let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < params.most).chain([params.most]);
     for most in ladder.filter(|&n| n >= front.levels.len()) {
-        let Some(chosen) = best_within(&front.named(), most, params.by, &[]) else { continue };
+        let Some(chosen) = best(&front.named(), most, params.by, &[]) else { continue };
         if sized.last().is_none_or(|last| last.chosen != chosen) {
             let student = front.student(trace, &chosen, &params.fit);
             sized.push(SizedStudent { most, chosen, student, to_teacher: None });
         }
     }
     if sized.is_empty() {
-        return Err(PipelineError::NoCombination(params.by.name()));
+        return Err(PipelineError::NoCombination(params.by.unwrap_or(By::Top1).name()));
     }
     if let Some(closed_loop) = &params.closed_loop {
         schedule(scenario, &mut sized, closed_loop, caller)?;
@@ -210,7 +235,7 @@ pub fn front(
 }
 
 /// Lets the students of all sizes schedule, beside their teacher.
-fn schedule(
+pub(super) fn schedule(
     scenario: Option<&dyn AnyScenario>,
     sized: &mut [SizedStudent],
     closed_loop: &FrontLoop,
@@ -221,9 +246,9 @@ fn schedule(
         known: "none".to_owned(),
     };
     let scenario = scenario.ok_or_else(none)?;
-    let name = |s: &SizedStudent| format!("size {}", s.most);
+    let names: Vec<String> = (1..=sized.len()).map(|i| format!("student {i}")).collect();
     let teacher = Contender::Named { id: closed_loop.teacher.clone(), role: Some(Role::Teacher) };
-    let students = sized.iter().map(|s| Contender::Student { id: name(s), student: &s.student });
+    let students = sized.iter().zip(&names).map(|(s, id)| Contender::Student { id: id.clone(), student: &s.student });
     let params = CompareParams {
         contenders: [teacher].into_iter().chain(students).collect(),
         workloads: vec![closed_loop.workload.clone()],
@@ -238,7 +263,8 @@ fn schedule(
     };
     scenario.compare(&params, &mut keep, caller)?;
     for result in found {
-        sized.iter_mut().for_each(|s| s.to_teacher = result.paired(&name(s), &closed_loop.teacher));
+        let with_names = sized.iter_mut().zip(&names);
+        with_names.for_each(|(s, name)| s.to_teacher = result.paired(name, &closed_loop.teacher));
     }
     Ok(())
 }
@@ -265,6 +291,14 @@ impl Front {
             levels: self.levels.iter().map(|(level, models)| FrontLevel::new(level, models, by)).collect(),
             totals: sized.iter().map(total).collect(),
         }
+    }
+}
+
+/// One model per level, by its place, as good as there is within a total size; `None` if nothing is so small or passes.
+fn best(levels: &[(&str, &[FrontModel])], most: usize, by: Option<By>, gates: &[Gate]) -> Option<Vec<usize>> {
+    match by {
+        Some(by) => best_within(levels, most, by, gates),
+        None => within_noise(levels, most, gates).into_iter().next().map(|found| found.places),
     }
 }
 

@@ -34,7 +34,7 @@ pub use error::PipelineError;
 pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, Part, evaluate};
 pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};
 pub use explain::{ExplainParams, OneChoice, explain, explain_choice};
-pub use fit::{FitPlan, Fitted, SizeChoice, fit};
+pub use fit::{FitPlan, Fitted, Ladder, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule};
 pub use front::{Front, FrontLoop, FrontParams, MAX_SIZE, SizedStudent, front};
 pub use identify::{Identities, Identity, InRegime, identify, regime_of};
 pub use loops::{LoopParams, run_loop};
@@ -162,7 +162,7 @@ mod tests {
         let dir = tempfile::tempdir()?;
         let trace = trace(dir.path(), 1)?;
         let params = FitParams { learners: vec![Learner::Tree], used: "tree".into(), ..FitParams::default() };
-        let size = SizeChoice { most: Some(12), by: By::Top1, gates: Vec::new() };
+        let size = SizeChoice { most: Some(12), by: Some(By::Top1), gates: Vec::new() };
         let plan = FitPlan { params, size: Some(size) };
         let told = |patience| Told { lines: Mutex::default(), stop: AtomicBool::new(false), patience };
         let all = told(usize::MAX);
@@ -190,7 +190,7 @@ mod tests {
         assert!(refused(Some(&trace), &plain).contains("has the same episodes as the training trace"));
         let sized = |most, bound| {
             let gate = Gate { level: "job".into(), kind: "all".into(), by: By::Top1, bound };
-            FitPlan { size: Some(SizeChoice { most, by: By::Top1, gates: vec![gate] }), ..FitPlan::default() }
+            FitPlan { size: Some(SizeChoice { most, by: None, gates: vec![gate] }), ..FitPlan::default() }
         };
         assert_eq!(
             refused(None, &sized(Some(2), 0.0)),
