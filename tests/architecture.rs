@@ -46,6 +46,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "catalogue",
             "workload",
             "scenario",
+            "choose",
             "contract",
             "simulator",
             "simulated",

@@ -69,6 +69,7 @@ mod shards;
 mod simulator;
 #[cfg(feature = "toolkit")]
 mod states;
+mod strand;
 #[cfg(feature = "toolkit")]
 #[path = "../support/synthetic.rs"]
 mod synthetic;

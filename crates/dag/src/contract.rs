@@ -2,8 +2,9 @@
 //! (`docs/foreign-policies.md`).
 
 use crate::{
+    choose::choose,
     scenario::{Dag, Probabilities},
-    state::{Decision, View},
+    state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     contract::{
@@ -152,6 +153,13 @@ fn amounts(inputs: &Inputs, scores: &Scores, job: usize) -> Range<usize> {
     first..first + room(inputs, job)
 }
 
+/// Appends the log-probabilities of amounts for a stage that may be chosen; false if one is not finite.
+fn amounts_of(seen: &View<'_>, (inputs, scores): (&Inputs, &Scores), stage: StageRef, out: &mut Vec<f64>) -> bool {
+    // A schedulable stage belongs to an active job.
+    let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
+    log_softmax(&scores.outputs()[AMOUNT_SCORES].values[amounts(inputs, scores, job)], out)
+}
+
 impl Tables<Dag> for DagTables {
     fn read(&mut self, seen: &View<'_>, inputs: &mut Inputs) {
         let [F32(nodes), I64(edges), I64(job_ptr), I64(node_job), Bool(mask), F32(jobs), F32(cluster), F32(amounts)] =
@@ -234,10 +242,8 @@ impl Tables<Dag> for DagTables {
         if !log_softmax(&self.logits, &mut out.stage) {
             return None;
         }
-        let stage = seen.schedulable()[picker.pick(&out.stage)];
-        let decision = |executors| Decision::Assign { stage, executors };
-        let are_finite = self.given(seen, (inputs, scores), decision(1), out);
-        are_finite.then(|| decision(1 + picker.pick(&out.amount) as u32))
+        let amounts = |stage, out: &mut _| amounts_of(seen, (inputs, scores), stage, out).then_some(()).ok_or(());
+        choose(seen, picker, out, amounts).ok()
     }
 
     fn given(
@@ -249,16 +255,14 @@ impl Tables<Dag> for DagTables {
     ) -> bool {
         out.amount.clear();
         let Decision::Assign { stage, .. } = decision else { return true };
-        // A schedulable stage belongs to an active job.
-        let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        log_softmax(&scores.outputs()[AMOUNT_SCORES].values[amounts(inputs, scores, job)], &mut out.amount)
+        amounts_of(seen, (inputs, scores), stage, &mut out.amount)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{simulator::Simulator, state::StageRef};
+    use crate::simulator::Simulator;
     use sched_distill_core::contract::{ScoreError, Tensor};
 
     fn read(tables: &mut DagTables, seen: &View<'_>, inputs: &mut Inputs) {

@@ -19,6 +19,7 @@
 //! `network` for the Decima network.
 
 mod catalogue;
+mod choose;
 mod contract;
 pub mod feature;
 mod graph;

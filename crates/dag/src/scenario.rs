@@ -124,6 +124,10 @@ impl Scenario for Dag {
         decision == Decision::Abstain
     }
 
+    fn strands(seen: &View<'_>, decision: Decision) -> bool {
+        seen.strands(decision)
+    }
+
     /// One of stages; and one of amounts, which may leave out the largest but not the one that was taken.
     fn distributions(seen: &View<'_>, decision: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
         let stages = seen.schedulable();
@@ -220,6 +224,19 @@ impl Questions<Dag> for Extractor {
                 Decision::Assign { stage, executors: 1 + amount as u32 }
             }
             _ => Decision::Abstain,
+        }
+    }
+
+    /// Stages to which all on offer cannot go, and jobs that have no others; amounts of other stages strand nothing.
+    fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
+        let snapshot = self.snapshot();
+        match *path {
+            [job] if job < snapshot.candidate_jobs().len() => {
+                snapshot.candidate_stages(job).iter().all(|&stage| seen.strands_all(stage))
+            }
+            [_] => seen.strands(Decision::Abstain),
+            [job, stage] => seen.strands_all(snapshot.candidate_stages(job)[stage]),
+            _ => false,
         }
     }
 

@@ -10,7 +10,7 @@ use sched_distill_core::{
     rng::Stream,
 };
 use sched_distill_dag::{
-    Dag, Decision, Probabilities,
+    Dag, Decision, Probabilities, StageRef, View,
     feature::{Extractor, feature_set},
     simulator::Simulator,
     workload,
@@ -52,7 +52,7 @@ fn log_probs(student: &Student, level: &str, x: &[f32], n: usize) -> Vec<f64> {
 
 #[test]
 fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
-    let (mut questions, mut not_of_the_best_job, mut nothing) = (0, 0, 0);
+    let (mut questions, mut not_of_the_best_job, mut nothing, mut wary) = (0, 0, 0, 0);
     for seed in 0..12 {
         let mut student = student(seed, seed % 3 == 2);
         if seed % 2 == 1 {
@@ -70,34 +70,85 @@ fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
         while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
             extractor.update(&seen);
-            let (mut x, jobs) = (Vec::new(), extractor.snapshot().candidate_jobs().len());
-            extractor.job_rows(&seen, student.abstains, &mut x);
-            let of_job = log_probs(&student, "job", &x, jobs + usize::from(student.abstains));
-            let mut paths = Vec::new();
-            for (job, of_job) in of_job.iter().take(jobs).enumerate() {
-                x.clear();
-                extractor.stage_rows(&seen, job, &mut x);
-                let stages = extractor.snapshot().candidate_stages(job);
-                let of_stage = log_probs(&student, "stage", &x, stages.len());
-                paths.extend(stages.iter().zip(of_stage).map(|(&s, p)| (of_job + p, Some(s))));
-            }
-            paths.extend(of_job.get(jobs).map(|&p| (p, None)));
-            let (most, expected) = paths[first_max(paths.iter().map(|p| p.0))];
+            let jobs: Vec<u32> = extractor.snapshot().candidate_jobs().collect();
+            let expected = paths(&student, &mut extractor, &seen, false);
             let taken = match decision {
                 Decision::Assign { stage, .. } => Some(stage),
                 Decision::Abstain => None,
             };
-            let p = paths.iter().find(|p| p.1 == taken).unwrap().0;
-            assert!(taken == expected || (p - most).abs() < 1e-12, "{taken:?} with {p}, {expected:?} with {most}");
+            let is_best = |paths: &[(f64, Option<StageRef>)]| {
+                let (most, best) = paths[first_max(paths.iter().map(|p| p.0))];
+                let p = paths.iter().find(|p| p.1 == taken).map_or(f64::NEG_INFINITY, |p| p.0);
+                taken == best || (p - most).abs() < 1e-12
+            };
+            // Or it is the best of those that do not strand the cluster.
+            let otherwise = !is_best(&expected);
+            assert!(!otherwise || is_best(&paths(&student, &mut extractor, &seen, true)), "{taken:?}");
+            assert!(!seen.strands(decision));
             questions += 1;
-            let best_job = extractor.snapshot().candidate_jobs().nth(first_max(of_job.iter().copied()));
-            not_of_the_best_job += u32::from(taken.is_some() && taken.map(|s| s.job) != best_job);
+            wary += u32::from(otherwise);
+            let of_job = |job: u32| expected.iter().filter(move |p| p.1.is_some_and(|s| s.job == job)).map(|p| p.0);
+            let best_job = jobs[first_max(jobs.iter().map(|&job| log_sum_exp(&of_job(job).collect::<Vec<_>>())))];
+            not_of_the_best_job += u32::from(!otherwise && taken.is_some_and(|s| s.job != best_job));
             nothing += u32::from(taken.is_none());
             // Who gives nothing for ever would strand the cluster.
             let (stage, executors) = (seen.schedulable()[0], 1);
             sim.step(if taken.is_some() { decision } else { Decision::Assign { stage, executors } }).unwrap();
         }
     }
-    let counts = [questions, not_of_the_best_job, nothing];
-    assert!(questions > 2_000 && not_of_the_best_job > 20 && nothing > 20, "{counts:?}");
+    let counts = [questions, not_of_the_best_job, nothing, wary];
+    assert!(questions > 2_000 && not_of_the_best_job > 20 && nothing > 20 && wary > 5, "{counts:?}");
+}
+
+/// Log-probabilities of all stages, and of giving nothing where the student may, with or without what strands the cluster.
+fn paths(student: &Student, extractor: &mut Extractor, seen: &View<'_>, wary: bool) -> Vec<(f64, Option<StageRef>)> {
+    // Which candidates stay, and their rows.
+    let keep = |stays: &[bool], x: &[f32]| -> Vec<f32> {
+        let rows = x.chunks_exact(x.len() / stays.len());
+        rows.zip(stays).filter(|(_, stays)| **stays).flat_map(|(row, _)| row.to_vec()).collect()
+    };
+    let stays = |stage: &StageRef| !wary || !seen.strands_all(*stage);
+    let (mut x, jobs) = (Vec::new(), extractor.snapshot().candidate_jobs().len());
+    extractor.job_rows(seen, student.abstains, &mut x);
+    let mut kept: Vec<bool> =
+        (0..jobs).map(|job| extractor.snapshot().candidate_stages(job).iter().any(stays)).collect();
+    kept.extend(student.abstains.then(|| !wary || !seen.strands(Decision::Abstain)));
+    let n = kept.iter().filter(|&&kept| kept).count();
+    let mut of_candidate = log_probs(student, "job", &keep(&kept, &x), n).into_iter();
+    let mut paths = Vec::new();
+    for (job, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+        let of_job = of_candidate.next().unwrap();
+        if job == jobs {
+            paths.push((of_job, None));
+            continue;
+        }
+        x.clear();
+        extractor.stage_rows(seen, job, &mut x);
+        let stages = extractor.snapshot().candidate_stages(job);
+        let kept: Vec<bool> = stages.iter().map(stays).collect();
+        let stages: Vec<StageRef> = stages.iter().copied().filter(|stage| stays(stage)).collect();
+        let of_stage = log_probs(student, "stage", &keep(&kept, &x), stages.len());
+        paths.extend(stages.iter().zip(of_stage).map(|(&s, p)| (of_job + p, Some(s))));
+    }
+    paths
+}
+
+/// Whatever it prefers, and asked in either way.
+#[test]
+fn a_student_never_strands_the_cluster() {
+    for (seed, structure) in (0..24).zip([Structure::Flat, Structure::Hierarchical].into_iter().cycle()) {
+        let mut student = Student { structure, ..student(seed, seed % 3 == 0) };
+        // All there is, for a stage that cannot start yet, of the job that gives the executors back.
+        for text in ["job: is_source first", "stage: unfinished_parents > 0 first", "amount: amount_of_cap < 1 last"] {
+            student.guards.push(Guard::parse(text, &student.feature_set).unwrap());
+        }
+        let mut policy = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
+        let workload = workload::open(&"builtin,jobs=10,executors=5,edge=chains".parse().unwrap()).unwrap();
+        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+        while let Some(seen) = sim.view() {
+            let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+            sim.step(decision).unwrap();
+        }
+        assert!(!sim.outcome().unwrap().stalled(), "{seed}");
+    }
 }

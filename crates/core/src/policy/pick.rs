@@ -62,12 +62,20 @@ pub fn draw(log_probabilities: &[f64], uniform: f64) -> usize {
             return i;
         }
     }
-    log_probabilities.len() - 1
+    // Rounding has left something over: the last that is not ruled out.
+    let last = log_probabilities.iter().rposition(|&p| p > f64::NEG_INFINITY);
+    last.unwrap_or(log_probabilities.len() - 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_ruled_out_is_not_drawn() {
+        let log_prob = [f64::NEG_INFINITY, 0.5f64.ln(), 0.5f64.ln(), f64::NEG_INFINITY];
+        assert_eq!([0.0, 0.4, 0.6, 1.0].map(|uniform| draw(&log_prob, uniform)), [1, 1, 2, 2]);
+    }
 
     #[test]
     fn scores_of_any_size_have_probabilities() {

@@ -13,6 +13,9 @@ use std::{
 
 /// One model per level, asked in turn (the best job, its best stage, the best amount) or, of a flat student, those above the
 /// amount at once (the best stage of all jobs); the first of equals among those that the student's guards leave.
+///
+/// A decision that would strand the cluster ([`Scenario::strands`]) is not taken: all levels are asked again, as if the
+/// candidates that lead there ([`Questions::strands`]) were not there.
 pub struct StudentPolicy<S: Scenario> {
     models: Arc<Models>,
     questions: S::Questions,
@@ -23,6 +26,9 @@ pub struct StudentPolicy<S: Scenario> {
     scores: Vec<Vec<f64>>,
     /// The most probable path found so far.
     best: Vec<usize>,
+    /// Whether candidates that would strand the cluster are left out, and by level the places of those that are kept then.
+    wary: bool,
+    kept: Vec<Vec<usize>>,
 }
 
 struct Models {
@@ -97,16 +103,31 @@ impl<S: Scenario> StudentPolicy<S> {
 
     fn with(models: Arc<Models>) -> Self {
         let columns: Vec<&[bool]> = models.levels.iter().map(|s| &s.columns[..]).collect();
-        let (questions, scores) = (S::Questions::limited(&columns), vec![Vec::new(); models.levels.len()]);
-        Self { models, questions, x: Vec::new(), path: Vec::new(), scores, best: Vec::new() }
+        let (questions, levels) = (S::Questions::limited(&columns), models.levels.len());
+        Self {
+            models,
+            questions,
+            x: Vec::new(),
+            path: Vec::new(),
+            scores: vec![Vec::new(); levels],
+            best: Vec::new(),
+            wary: false,
+            kept: vec![Vec::new(); levels],
+        }
     }
 
     /// Scores the candidates at the present path; their number, 0 if the path is a whole decision.
     fn score(&mut self, seen: &S::View<'_>) -> usize {
         let level = self.path.len();
-        let Some(scorer) = self.models.levels.get(level) else { return 0 };
+        if level == self.models.levels.len() {
+            return 0;
+        }
         self.x.clear();
-        let n = self.questions.rows(seen, &self.path, self.models.abstains, &mut self.x);
+        let mut n = self.questions.rows(seen, &self.path, self.models.abstains, &mut self.x);
+        if self.wary {
+            n = self.leave_out(seen, n);
+        }
+        let scorer = &self.models.levels[level];
         let scores = &mut self.scores[level];
         scores.clear();
         scores.resize(n, 0.0);
@@ -118,12 +139,53 @@ impl<S: Scenario> StudentPolicy<S> {
         n
     }
 
+    /// Takes the rows of candidates that would strand the cluster out of the `n` of the present path; how many are left.
+    fn leave_out(&mut self, seen: &S::View<'_>, n: usize) -> usize {
+        let Self { questions, x, path, kept, .. } = self;
+        let kept = &mut kept[path.len()];
+        kept.clear();
+        for candidate in 0..n {
+            path.push(candidate);
+            if !questions.strands(seen, path) {
+                kept.push(candidate);
+            }
+            path.pop();
+        }
+        if kept.is_empty() {
+            kept.extend(0..n);
+        }
+        let width = x.len() / n.max(1);
+        for (to, &from) in kept.iter().enumerate() {
+            x.copy_within(from * width..(from + 1) * width, to * width);
+        }
+        x.truncate(kept.len() * width);
+        kept.len()
+    }
+
+    /// The place of a scored candidate of a level.
+    fn place(&self, level: usize, candidate: usize) -> usize {
+        if self.wary { self.kept[level][candidate] } else { candidate }
+    }
+
+    /// Asks all levels.
+    fn answer(&mut self, seen: &S::View<'_>) -> S::Decision {
+        self.path.clear();
+        if self.models.structure == Structure::Flat {
+            self.best.clear();
+            self.search(seen, 0.0, f64::NEG_INFINITY);
+            std::mem::swap(&mut self.path, &mut self.best);
+        }
+        self.descend(seen);
+        self.questions.decision(seen, &self.path)
+    }
+
     /// Extends the path by the best candidate, level after level.
     fn descend(&mut self, seen: &S::View<'_>) {
         while self.score(seen) > 0 {
             let level = self.path.len();
             let scorer = &self.models.levels[level];
-            self.path.push(scorer.pick.of(&self.scores[level], scorer.temperature));
+            let best = scorer.pick.of(&self.scores[level], scorer.temperature);
+            self.path.push(self.place(level, best));
         }
     }
 
@@ -148,7 +210,7 @@ impl<S: Scenario> StudentPolicy<S> {
         for candidate in std::iter::once(best).chain((0..n).filter(|&c| c != best)) {
             let with = so_far + (self.scores[level][candidate] - total);
             if with >= most {
-                self.path.push(candidate);
+                self.path.push(self.place(level, candidate));
                 most = self.search(seen, with, most);
                 self.path.pop();
             }
@@ -164,14 +226,13 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
 
     fn decide(&mut self, seen: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
         self.questions.update(seen);
-        self.path.clear();
-        if self.models.structure == Structure::Flat {
-            self.best.clear();
-            self.search(seen, 0.0, f64::NEG_INFINITY);
-            std::mem::swap(&mut self.path, &mut self.best);
+        let mut decision = self.answer(seen);
+        if S::strands(seen, decision) {
+            self.wary = true;
+            decision = self.answer(seen);
+            self.wary = false;
         }
-        self.descend(seen);
-        Ok(self.questions.decision(seen, &self.path))
+        Ok(decision)
     }
 
     fn abstains(&self) -> bool {

@@ -64,6 +64,12 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether nothing need happen any more after a legal decision, although jobs are unfinished; [`Questions::strands`] says what to
+    /// leave out then. The default is that no decision does that.
+    fn strands(_seen: &Self::View<'_>, _decision: Self::Decision) -> bool {
+        false
+    }
+
     /// Tells of which distributions probabilities consist, so that policies can be checked and compared: always the same
     /// ones in the same order, empty where the policy names none. The default knows of none: probabilities are then
     /// checked level by level only.
@@ -182,6 +188,12 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
 
     /// The decision at the end of a path.
     fn decision(&self, seen: &S::View<'_>, path: &[usize]) -> S::Decision;
+
+    /// Whether a candidate, the last of a path, is to be left out where a policy would otherwise strand the cluster
+    /// ([`Scenario::strands`]). Where all candidates of a choice are, none is left out.
+    fn strands(&self, _seen: &S::View<'_>, _path: &[usize]) -> bool {
+        false
+    }
 
     /// The choice at a path as an answer has it; `false` if there is none, or the answer says nothing of it.
     fn choice(

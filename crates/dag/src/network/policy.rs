@@ -3,6 +3,7 @@
 use super::{Decima, DecimaInput, DecimaWeights};
 use crate::{
     Dag, Probabilities,
+    choose::{choose, take},
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -35,6 +36,8 @@ pub struct DecimaPolicy {
     /// SHA-256 of weights that are part of the program.
     builtin: Option<String>,
     picker: Picker,
+    /// See [`DecimaPolicy::may_strand`].
+    may_strand: bool,
     input: DecimaInput,
     /// Node index by stage id of the job at hand; `u32::MAX` for completed stages.
     node_of_stage: Vec<u32>,
@@ -76,9 +79,17 @@ impl DecimaPolicy {
             path,
             builtin: None,
             picker,
+            may_strand: false,
             input: DecimaInput::default(),
             node_of_stage: Vec::new(),
         }
+    }
+
+    /// Lets it decide as the network says even where that strands the cluster ([`View::strands`]), which it otherwise does not.
+    /// Training needs that: the network is to see what comes of its choices, and is judged by them.
+    #[must_use]
+    pub fn may_strand(self) -> Self {
+        Self { may_strand: true, ..self }
     }
 
     /// The question that was answered last, as the network saw it.
@@ -87,14 +98,11 @@ impl DecimaPolicy {
         (&self.input, &self.network)
     }
 
-    /// Appends the log-probabilities of amounts for a stage of the question that was scored last.
-    fn amounts(&mut self, seen: &View<'_>, stage: StageRef, out: &mut Vec<f64>) -> Result<(), PolicyError> {
+    /// Appends the log-probabilities of amounts for a stage of the question that was scored last; false if one is not finite.
+    fn amounts(network: &mut Decima, seen: &View<'_>, stage: StageRef, out: &mut Vec<f64>) -> bool {
         // A schedulable stage belongs to an active job.
         let job = seen.active_jobs().iter().position(|&job| job == stage.job).unwrap_or(0);
-        match log_softmax(self.network.amount_scores(job), out) {
-            true => Ok(()),
-            false => Err(self.not_finite(seen)),
-        }
+        log_softmax(network.amount_scores(job), out)
     }
 
     fn not_finite(&self, seen: &View<'_>) -> PolicyError {
@@ -140,7 +148,7 @@ impl DecimaPolicy {
 impl Policy<Dag> for DecimaPolicy {
     fn fresh(&self) -> Box<dyn Policy<Dag>> {
         let fresh = Self::with(Arc::clone(&self.weights), self.path.clone(), self.picker.fresh());
-        Box::new(Self { builtin: self.builtin.clone(), ..fresh })
+        Box::new(Self { builtin: self.builtin.clone(), may_strand: self.may_strand, ..fresh })
     }
 
     fn reset(&mut self, episode_seed: u64) {
@@ -153,17 +161,22 @@ impl Policy<Dag> for DecimaPolicy {
         if !log_softmax(self.network.stage_scores(), &mut p.stage) {
             return Err(self.not_finite(seen));
         }
-        let stage = seen.schedulable()[self.picker.pick(&p.stage)];
-        self.amounts(seen, stage, &mut p.amount)?;
-        let executors = 1 + self.picker.pick(&p.amount) as u32;
-        Ok(Decision::Assign { stage, executors })
+        let Self { network, picker, .. } = self;
+        let mut amounts = |stage, out: &mut _| Self::amounts(network, seen, stage, out).then_some(()).ok_or(());
+        let decision = match self.may_strand {
+            true => take(seen, picker, p, &mut amounts),
+            false => choose(seen, picker, p, amounts),
+        };
+        decision.map_err(|()| self.not_finite(seen))
     }
 
     fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
         p.amount.clear();
         match decision {
-            Decision::Assign { stage, .. } => self.amounts(seen, stage, &mut p.amount),
-            Decision::Abstain => Ok(()),
+            Decision::Assign { stage, .. } if !Self::amounts(&mut self.network, seen, stage, &mut p.amount) => {
+                Err(self.not_finite(seen))
+            }
+            _ => Ok(()),
         }
     }
 

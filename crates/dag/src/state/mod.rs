@@ -3,6 +3,7 @@
 mod build;
 mod change;
 mod json;
+mod strand;
 mod view;
 
 pub use build::{StageTasks, StateError};

@@ -166,7 +166,7 @@ impl Trainee for DecimaTrainee<'_> {
     }
 
     fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Dag>>, NeuralError> {
-        Ok(Box::new(DecimaPolicy::new(network(weights)?, sample)))
+        Ok(Box::new(DecimaPolicy::new(network(weights)?, sample).may_strand()))
     }
 
     fn iterate(
@@ -207,5 +207,5 @@ impl Trainee for DecimaTrainee<'_> {
 
 /// The network as it explores.
 fn sampling(weights: &Arc<DecimaWeights>) -> DecimaPolicy {
-    DecimaPolicy::new(Arc::clone(weights), true)
+    DecimaPolicy::new(Arc::clone(weights), true).may_strand()
 }

@@ -1,0 +1,118 @@
+//! Whether a decision strands the cluster: whether it may be that nothing happens any more after it.
+//!
+//! The simulator, like its reference, offers executors when they become free, and those that wait in a job once more when a stage
+//! of that job is completed and others may start. An executor that is sent to a stage whose parents are unfinished waits there, and
+//! has no promise any more. Where all that are left are sent so, and nobody is at work on what they wait for, no task ever ends
+//! again, no question is asked, and all other jobs stand still with theirs, until perhaps a new job arrives.
+//!
+//! A cluster *goes on* if one of these holds, each of which leads to another question as long as a job has tasks to launch:
+//!
+//! 1. A stage whose parents are complete has tasks to launch, and an executor at work, on its way or promised. Its tasks are
+//!    launched, and its executors offered when there are no more.
+//! 2. A stage waits for nothing but tasks that already run, and executors are on their way or promised to it. They start there, or
+//!    wait in the job when the stage opens, and are then offered.
+//! 3. A stage waits for nothing but tasks that already run, and its job keeps an executor without a task, which is offered then.
+//!
+//! Otherwise it may be stranded: what else runs are last tasks of stages whose executors may all be promised to stages that cannot
+//! start. To whom each executor is promised is more than a view tells, so it is not certain. While executors are on offer there is
+//! always a stage to give them to so that 1 or 2 holds: either a stage without unfinished parents has tasks and nobody, and may be
+//! chosen, or all of them run their last tasks, and a stage that waits for these alone may be chosen. So whoever never strands the
+//! cluster by a decision, as told here, never stalls.
+
+use super::{Decision, JobView, Source, StageRef, StageView, View};
+
+impl View<'_> {
+    /// Whether nothing need happen any more after this legal decision, unless a new job arrives: it leaves nothing on offer, and no
+    /// executor is certain to start a task or to be offered again. That is so only if it gives all executors to a stage
+    /// that cannot start yet, or nothing to any. A policy should then decide otherwise; [`View::strands_all`] says which stages to
+    /// leave out.
+    ///
+    /// Where there is one stage to choose only, an assignment to it never strands: there is no other.
+    ///
+    /// ```
+    /// use sched_distill_dag::{ClusterState, Decision, JobGraph, Source, StageRef, StageSpec, StageTasks};
+    ///
+    /// // A chain of four stages. Two executors are promised to the third, and two are with the job and free.
+    /// let stages = vec![StageSpec { num_tasks: 2, rough_ms: 1000.0 }; 4];
+    /// let mut state = ClusterState::new(4)?;
+    /// state.add_job(0, 0.0, JobGraph::new("chain", stages, &[[0, 1], [1, 2], [2, 3]])?)?;
+    /// let of = |stage| StageRef { job: 0, stage };
+    /// state.set_stage(of(0), StageTasks { completed: 2, ..StageTasks::default() })?;
+    /// state.set_stage(of(2), StageTasks { promised: 2, ..StageTasks::default() })?;
+    /// state.set_executors(0, 4, 2)?;
+    /// let view = state.offer(Source::Job(0), 2)?.ok_or("a question")?;
+    /// assert_eq!(view.schedulable(), [of(1), of(3)]);
+    /// let all_to = |stage| Decision::Assign { stage, executors: 2 };
+    /// assert!(view.strands(all_to(of(3))), "nobody is left to run the second stage");
+    /// assert!(!view.strands(all_to(of(1))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn strands(&self, decision: Decision) -> bool {
+        let last = match decision {
+            Decision::Abstain => None,
+            Decision::Assign { stage, executors } => {
+                // Nearly all decisions end here.
+                let s = self.stage(stage);
+                if s.incomplete_parents() == 0 || self.schedulable().len() == 1 {
+                    return false;
+                }
+                if executors.min(s.demand()) < self.committable() {
+                    // The next question of the round can still put it right.
+                    return false;
+                }
+                Some(stage)
+            }
+        };
+        !self.active_jobs().iter().any(|&job| self.goes_on(self.job(job), last))
+    }
+
+    /// Whether a stage that may be chosen had better be left out: to give it all that is on offer strands the cluster.
+    #[must_use]
+    pub fn strands_all(&self, stage: StageRef) -> bool {
+        self.strands(Decision::Assign { stage, executors: self.committable() })
+    }
+
+    /// Whether a job sees to it that the cluster goes on, if the round ends with all executors for `last`, or for nobody.
+    fn goes_on(&self, job: JobView<'_>, last: Option<StageRef>) -> bool {
+        job.active_stages().any(|stage| {
+            let has_some = stage.executors() > 0 || last == Some(stage.stage_ref());
+            if stage.incomplete_parents() == 0 {
+                return has_some && stage.remaining() > 0;
+            }
+            stage.parents().iter().all(|&parent| is_running_out(job.stage(parent)))
+                && (has_some || self.keeps_one(stage, job, last))
+        })
+    }
+
+    /// Whether the job of `stage` certainly has an executor without a task and without a promise when the stage opens.
+    fn keeps_one(&self, stage: StageView<'_>, job: JobView<'_>, last: Option<StageRef>) -> bool {
+        let running: u32 = job.stages().map(|s| s.executing()).sum();
+        let idle = job.attached().saturating_sub(running);
+        if self.source_job() != Some(job.id()) {
+            return idle > 0;
+        }
+        let stays = last.is_none_or(|last| last.job == job.id());
+        match self.source() {
+            // What is on offer at a stage may be running still, and carries promises until it has ended. It has if the stage that
+            // opens waits for it; otherwise those count that are with the job and not at the source.
+            Source::Stage(source) => {
+                let (at_work, here) = (self.stage(source).executing(), stage.parents().contains(&source.stage));
+                let at_source = self.committable().saturating_add(self.promised_in_round());
+                stays && (at_work == 0 || here) || idle > at_source.saturating_sub(at_work)
+            }
+            // All of them are idle, and those that the job is given wait in it.
+            Source::Job(_) | Source::Common => stays,
+        }
+    }
+
+    /// No fewer executors than were promised in this round.
+    fn promised_in_round(&self) -> u32 {
+        self.state.stages.iter().filter(|stage| stage.selected).map(|stage| stage.committed).sum()
+    }
+}
+
+/// Whether a stage ends without another executor: all its tasks have ended or run.
+fn is_running_out(stage: StageView<'_>) -> bool {
+    stage.remaining() == 0
+}

@@ -1,0 +1,163 @@
+//! The rule by which policies do not strand the cluster (`View::strands`).
+
+use sched_distill::{
+    dag::{
+        Dag, Decision, Probabilities, View,
+        network::DecimaPolicy,
+        simulator::Simulator,
+        workload::{self, Workload},
+    },
+    policy::Policy,
+    rng::{Split, Stream, episode_seed},
+};
+use std::error::Error;
+
+fn open(workload: &str) -> Result<Box<dyn Workload>, Box<dyn Error>> {
+    Ok(workload::open(&workload.parse()?)?)
+}
+
+/// Whether a policy gets through a test episode.
+fn finishes(
+    workload: &dyn Workload,
+    policy: &mut dyn Policy<Dag>,
+    (seed, episode): (u64, u64),
+) -> Result<bool, Box<dyn Error>> {
+    let seed = episode_seed(seed, Split::Test, episode);
+    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut p = Probabilities::default();
+    policy.reset(seed);
+    while let Some(seen) = sim.view() {
+        p.clear();
+        let decision = policy.decide(&seen, &mut p)?;
+        sim.step(decision)?;
+    }
+    Ok(sim.outcome().is_some_and(|outcome| !outcome.stalled()))
+}
+
+#[test]
+fn the_network_that_ships_gets_through_where_what_it_prefers_strands() -> Result<(), Box<dyn Error>> {
+    let workload = open("builtin")?;
+    for episode in [(4242, 78), (13, 123)] {
+        let as_it_is = finishes(&*workload, &mut DecimaPolicy::builtin(false)?.may_strand(), episode)?;
+        assert!(!as_it_is, "{episode:?} is no example any more");
+        assert!(finishes(&*workload, &mut DecimaPolicy::builtin(false)?, episode)?, "{episode:?}");
+    }
+    Ok(())
+}
+
+/// At every question of episodes that strand and of others, beside the network as it is.
+#[test]
+fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), Box<dyn Error>> {
+    let (mut fired, mut decisions) = (0, 0);
+    for (spec, sample, seed, episodes) in [
+        ("builtin", false, 13, 121..125),
+        ("builtin", false, 4242, 78..80),
+        ("builtin", true, 13, 0..4),
+        ("builtin,edge=chains,jobs=20", false, 777, 0..12),
+        ("builtin,edge=chains,jobs=20", true, 777, 0..12),
+    ] {
+        let workload = open(spec)?;
+        for episode in episodes {
+            let seed = episode_seed(seed, Split::Test, episode);
+            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let (mut wary, mut free) = (DecimaPolicy::builtin(sample)?, DecimaPolicy::builtin(sample)?.may_strand());
+            let (mut p, mut of_free) = (Probabilities::default(), Probabilities::default());
+            wary.reset(seed);
+            free.reset(seed);
+            while let Some(seen) = sim.view() {
+                p.clear();
+                of_free.clear();
+                let decision = wary.decide(&seen, &mut p)?;
+                let preferred = free.decide(&seen, &mut of_free)?;
+                decisions += 1;
+                if seen.strands(preferred) {
+                    fired += 1;
+                    is_the_same_network_without_what_strands(&seen, decision, (&p, &of_free));
+                    if sample {
+                        // From here on they draw different numbers.
+                        break;
+                    }
+                } else {
+                    assert_eq!((decision, &p), (preferred, &of_free));
+                }
+                sim.step(decision)?;
+            }
+        }
+    }
+    assert!(fired >= 3 && decisions > 20_000, "fired {fired} times in {decisions} decisions");
+    Ok(())
+}
+
+fn is_the_same_network_without_what_strands(
+    seen: &View<'_>,
+    decision: Decision,
+    (p, of_free): (&Probabilities, &Probabilities),
+) {
+    assert!(!seen.strands(decision));
+    let left: f64 = p.stage.iter().map(|p| p.exp()).sum();
+    assert!((left - 1.0).abs() < 1e-9, "{left}");
+    let mut kept = Vec::new();
+    for ((stage, p), free) in seen.schedulable().iter().zip(&p.stage).zip(&of_free.stage) {
+        match seen.strands_all(*stage) {
+            true => assert_eq!(*p, f64::NEG_INFINITY),
+            false => kept.push(p - free),
+        }
+    }
+    // All by the same factor.
+    assert!(!kept.is_empty() && kept.iter().all(|more| (more - kept[0]).abs() < 1e-9 && *more >= 0.0), "{kept:?}");
+}
+
+/// Takes anything, and often a stage that cannot start yet, or nothing.
+fn anything(seen: &View<'_>, stream: &mut Stream) -> Decision {
+    let stages = seen.schedulable();
+    let waits = |place: &usize| seen.stage(stages[*place]).incomplete_parents() > 0;
+    let places: Vec<usize> = match stream.uniform() {
+        x if x < 0.1 => return Decision::Abstain,
+        x if x < 0.5 && (0..stages.len()).any(|place| waits(&place)) => (0..stages.len()).filter(waits).collect(),
+        _ => (0..stages.len()).collect(),
+    };
+    let executors = match stream.uniform() {
+        x if x < 0.5 => seen.committable(),
+        _ => 1 + stream.below(seen.committable() as usize) as u32,
+    };
+    Decision::Assign { stage: stages[places[stream.below(places.len())]], executors }
+}
+
+#[test]
+fn whoever_never_strands_the_cluster_by_a_decision_never_stalls() -> Result<(), Box<dyn Error>> {
+    for spec in [
+        "builtin,jobs=20",
+        "builtin,jobs=8,executors=3",
+        "builtin,jobs=5,executors=1",
+        "builtin,jobs=8,executors=20,rate=1e-3",
+        "builtin,jobs=6,executors=5,edge=chains",
+        "builtin,jobs=6,edge=wide",
+    ] {
+        let (workload, mut stalled) = (open(spec)?, [0, 0]);
+        for episode in 0..40 {
+            for wary in [false, true] {
+                let seed = episode_seed(1, Split::Test, episode);
+                let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+                let mut stream = Stream::new(seed, "anything");
+                while let Some(seen) = sim.view() {
+                    let mut decision = anything(&seen, &mut stream);
+                    if wary && seen.strands(decision) {
+                        let way_out = |&&stage: &&_| !seen.strands_all(stage);
+                        assert!(
+                            seen.schedulable().iter().any(|stage| way_out(&stage)),
+                            "{spec}, {episode}: no way out"
+                        );
+                        while seen.strands(decision) {
+                            decision = anything(&seen, &mut stream);
+                        }
+                    }
+                    sim.step(decision)?;
+                }
+                stalled[usize::from(wary)] += u32::from(sim.outcome().is_some_and(|outcome| outcome.stalled()));
+            }
+        }
+        assert!(stalled[0] >= 5, "{spec} is no test: {} stalled without the rule", stalled[0]);
+        assert_eq!(stalled[1], 0, "{spec}");
+    }
+    Ok(())
+}
