@@ -3,11 +3,14 @@
 use super::{output::Output, progress::Watched, table};
 use crate::{
     evaluator::ClosedLoop,
+    model::Student,
     pipeline::{AnyScenario, CompareParams, Comparison, with_edge_cases},
     rng::Split,
     scenario::ScenarioInfo,
+    spec::Spec,
+    trace::Trace,
 };
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use std::ops::ControlFlow;
 
@@ -44,8 +47,9 @@ impl From<SplitArg> for Split {
 /// Which workloads.
 #[derive(Args)]
 pub(super) struct WorkloadArgs {
-    /// Workload, repeatable (see `distill list workloads`)
-    #[arg(short, long = "workload", default_values_t = ["builtin".to_owned()], value_name = "WORKLOAD")]
+    /// Workload, repeatable (see `distill list workloads`) [default: the one that the student was fitted on; builtin where no
+    /// student schedules]
+    #[arg(short, long = "workload", value_name = "WORKLOAD")]
     workloads: Vec<String>,
     /// Run every edge case of these workloads too (docs/edge-cases.md)
     #[arg(long)]
@@ -58,16 +62,88 @@ impl WorkloadArgs {
         &self.workloads
     }
 
-    /// The workloads in order, each followed by its edge cases if those are asked for.
+    /// The workloads in order, each followed by its edge cases if those are asked for; where none was named, the one that a
+    /// student was fitted on, if there is a student. The first line of the output tells which.
     ///
     /// # Errors
     ///
-    /// A workload that has no edge cases where they are asked for.
-    pub(super) fn ids(&self, scenario: &ScenarioInfo) -> Result<Vec<String>> {
+    /// A workload that has no edge cases where they are asked for, or that the student names and is not here.
+    pub(super) fn ids(
+        &self,
+        scenario: &ScenarioInfo,
+        student: Option<&Student>,
+        output: &mut Output,
+    ) -> Result<Vec<String>> {
+        let named = match &self.workloads[..] {
+            [] => vec![own_workload(scenario, student)?],
+            named => named.to_vec(),
+        };
+        tell(&named, self.workloads.is_empty().then_some(student).flatten(), output)?;
         match self.edge_cases {
-            true => Ok(with_edge_cases(scenario, &self.workloads)?),
-            false => Ok(self.workloads.clone()),
+            true => Ok(with_edge_cases(scenario, &named)?),
+            false => Ok(named),
         }
+    }
+}
+
+/// The workload that was named, or the one that a student was fitted on; the first line of the output tells which.
+///
+/// # Errors
+///
+/// One that the student names and is not here.
+pub(super) fn workload_or_own(
+    named: Option<&String>,
+    scenario: &ScenarioInfo,
+    student: &Student,
+    output: &mut Output,
+) -> Result<String> {
+    let id = named.map_or_else(|| own_workload(scenario, Some(student)), |id| Ok(id.clone()))?;
+    tell(std::slice::from_ref(&id), named.is_none().then_some(student), output)?;
+    Ok(id)
+}
+
+/// The workload that was named, or the one that was recorded; the first line of the output tells which.
+///
+/// # Errors
+///
+/// One that the trace names and is not here.
+pub(super) fn workload_or_recorded(
+    named: Option<&String>,
+    scenario: &ScenarioInfo,
+    trace: &Trace,
+    output: &mut Output,
+) -> Result<String> {
+    let recorded = || own(scenario, &trace.manifest.workload.id, "the trace records");
+    let id = named.map_or_else(recorded, |id| Ok(id.clone()))?;
+    let whose = if named.is_none() { ", the one that was recorded" } else { "" };
+    output.text(format!("workload {id}{whose}"))?;
+    Ok(id)
+}
+
+fn tell(ids: &[String], own: Option<&Student>, output: &mut Output) -> Result<()> {
+    let whose = if own.is_some() { ", the one that the student was fitted on" } else { "" };
+    output.text(format!("workload {}{whose}", ids.join(", ")))
+}
+
+/// The workload that a student was fitted on; `builtin` without a student.
+fn own_workload(scenario: &ScenarioInfo, student: Option<&Student>) -> Result<String> {
+    let Some(student) = student else { return Ok("builtin".to_owned()) };
+    own(scenario, &student.provenance.workload, "the student was fitted on")
+}
+
+/// A workload that a student or trace names.
+///
+/// # Errors
+///
+/// One that this program does not know, or whose file is not here.
+fn own(scenario: &ScenarioInfo, id: &str, made: &str) -> Result<String> {
+    let spec: Option<Spec> = id.parse().ok();
+    match spec.filter(|spec| scenario.workloads.iter().any(|w| w.name == spec.name)) {
+        None => bail!("{made} the workload `{id}`, which this program cannot run; name one with -w"),
+        Some(Spec { file: Some(file), .. }) if !file.exists() => {
+            bail!("{made} `{id}`, and {} is not here; name a workload with -w", file.display())
+        }
+        Some(_) => Ok(id.to_owned()),
     }
 }
 

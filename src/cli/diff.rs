@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    compare::{EpisodeArgs, closed_loops},
+    compare::{EpisodeArgs, closed_loops, workload_or_own},
     output::Output,
     progress::Watched,
     table::{Table, interval},
@@ -46,7 +46,8 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
     if let Some(difference) = a.feature_set.difference(&b.feature_set) {
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
-    let workload_id = args.workload.clone().unwrap_or_else(|| a.provenance.workload.clone());
+    let scenario = common.scenario_of(&a.feature_set)?;
+    let workload_id = workload_or_own(args.workload.as_ref(), scenario.info(), &a, output)?;
     compared(args, [&a, &b], workload_id, common, output)
 }
 

@@ -4,13 +4,14 @@ use super::{
     Common, Verdict,
     compare::{Shown, WorkloadArgs, unless_failed},
     disagreement::print_regions,
-    files::{check_output, command, files_of, write_json},
+    files::{check_output, command, files_of, replace},
     output::Output,
     progress::Watched,
     table::{Table, interval},
 };
 use crate::{
     evaluator::{Departures, Evaluation, FidelityRow, Lead, Role},
+    model::Student,
     pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, evaluate},
     rng::Split,
     trace::Trace,
@@ -61,6 +62,9 @@ pub(super) struct EvaluateArgs {
     /// Write all figures to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace an output file with other content
+    #[arg(long)]
+    force: bool,
     /// Gate: top-1 fidelity of the first level, all kinds
     #[arg(long, value_name = "SHARE")]
     min_fidelity: Option<f64>,
@@ -101,7 +105,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     let (scenario, closed_loop) = match &args.teacher {
         Some(teacher) => {
             let scenario = common.scenario_of(&student.feature_set)?;
-            (Some(scenario), Some(closed_loop(args, teacher, scenario)?))
+            (Some(scenario), Some(closed_loop(args, teacher, &student, scenario, output)?))
         }
         None => (common.known_scenario(&student.feature_set), None),
     };
@@ -124,7 +128,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     if let Some(path) = &args.output {
-        write_json(path, &found.evaluation)?;
+        replace(path, (serde_json::to_string_pretty(&found.evaluation)? + "\n").as_bytes(), args.force)?;
     }
     output.json("evaluation", &found.evaluation)?;
     let gates = Gates { fidelity: args.min_fidelity, objective: args.gate };
@@ -134,14 +138,20 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
 }
 
 /// In which company the student schedules.
-fn closed_loop(args: &EvaluateArgs, teacher: &str, scenario: &dyn AnyScenario) -> Result<ClosedLoopParams> {
+fn closed_loop(
+    args: &EvaluateArgs,
+    teacher: &str,
+    student: &Student,
+    scenario: &dyn AnyScenario,
+    output: &mut Output,
+) -> Result<ClosedLoopParams> {
     let usual: Vec<String> = scenario.baselines().iter().take(1).map(|&id| id.to_owned()).collect();
     let others = if args.policies.is_empty() { &usual } else { &args.policies };
     Ok(ClosedLoopParams {
         teacher: teacher.to_owned(),
         student: format!("student:{}", args.student.display()),
         others: others.iter().map(|id| Contender::named(id)).collect(),
-        workloads: args.workloads.ids(scenario.info())?,
+        workloads: args.workloads.ids(scenario.info(), Some(student), output)?,
         split: if args.closing { Split::Final } else { Split::Test },
         episodes: args.episodes,
     })

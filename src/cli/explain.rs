@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    files::{check_output, command, write_file},
+    files::{check_output, command, replace},
     gradients,
     identify::exception_words,
     output::Output,
@@ -73,6 +73,9 @@ pub(super) struct ExplainArgs {
     /// Write the explanation of the choice as a page of its own
     #[arg(long, value_name = "FILE", requires = "choice")]
     html: Option<PathBuf>,
+    /// Replace a page with other content
+    #[arg(long)]
+    force: bool,
 }
 
 pub(super) fn run(args: &ExplainArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -211,7 +214,7 @@ fn one_choice(
     let view = DecisionView::new(&choice, &level, &spec, &student.guards);
     print_choice(&view, args.why_not.is_some(), output)?;
     if let Some(path) = &args.html {
-        write_file(path, decision_page(&view)?.as_bytes())?;
+        replace(path, decision_page(&view)?.as_bytes(), args.force)?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     output.json("decision", &choice)?;

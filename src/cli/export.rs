@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    files::{check_no_input, check_output},
+    files::{check_kept, check_no_input, check_output},
     output::Output,
 };
 use crate::{
@@ -40,6 +40,9 @@ pub(super) struct ExportArgs {
     /// File or folder
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Replace files with other content
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -129,6 +132,7 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
         }
     }
     files.iter().try_for_each(|(path, _)| check_no_input(path, [&*args.student]))?;
+    files.iter().try_for_each(|(path, bytes)| check_kept(path, bytes, args.force))?;
     if let Err((path, error)) = write_together(&files) {
         return Err(error).with_context(|| format!("{}: cannot write", path.display()));
     }

@@ -1,13 +1,36 @@
 //! What commands write: known to be possible before the work begins, and never over what they read.
 
 use crate::{file, pipeline::command_line, spec::Spec};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Writes a file, complete or not at all.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     file::write(path, bytes).with_context(|| format!("{}: cannot write", path.display()))
+}
+
+/// Writes a file that the user names, complete or not at all; what is there with other content is kept without `force`.
+pub(super) fn replace(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
+    check_kept(path, bytes, force)?;
+    write_file(path, bytes)
+}
+
+/// Fails where a file is there with other content, unless it may be replaced.
+pub(super) fn check_kept(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
+    // A device or a pipe holds nothing that could be lost.
+    match !force && path.is_file() && std::fs::read(path).is_ok_and(|there| there != bytes && !there.is_empty()) {
+        true => Err(other_content(path)),
+        false => Ok(()),
+    }
+}
+
+/// Why a file is not written.
+pub(super) fn other_content(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "{}: is there with other content, which is kept; --force replaces it, -o names another file",
+        path.display()
+    )
 }
 
 /// Writes JSON, complete or not at all.
@@ -96,6 +119,19 @@ pub(super) fn files_of<'a>(specs: impl IntoIterator<Item = &'a String>) -> Vec<P
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_there_is_kept_unless_it_is_the_same_or_may_go() -> Result<()> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("a");
+        replace(&path, b"one", false)?;
+        replace(&path, b"one", false)?;
+        let said = replace(&path, b"two", false).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(said.contains("other content") && std::fs::read(&path)? == b"one", "{said}");
+        replace(&path, b"two", true)?;
+        assert_eq!(std::fs::read(&path)?, b"two");
+        Ok(())
+    }
 
     #[test]
     fn what_is_read_is_not_written() -> Result<()> {

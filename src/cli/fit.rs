@@ -2,8 +2,9 @@
 
 use super::{
     Common, Verdict,
+    compare::workload_or_recorded,
     evaluate::print_fidelity,
-    files::{check_output, command, shown},
+    files::{check_output, command, other_content, replace, shown},
     front::{gate, size},
     output::Output,
     progress::Watched,
@@ -12,7 +13,7 @@ use super::{
 use crate::{
     distiller::{FitParams, Gate, Learner},
     evaluator::Estimate,
-    model::{ScoreCandidates, Structure},
+    model::{ScoreCandidates, Structure, Student},
     pipeline::{FitPlan, Fitted, FrontLoop, Ladder, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
 };
 use anyhow::{Context, Result, bail};
@@ -43,6 +44,9 @@ pub(super) struct FitArgs {
     /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
     #[arg(long, value_name = "TRACE")]
     validation: Option<PathBuf>,
+    /// Replace a student file with other content
+    #[arg(long)]
+    force: bool,
     /// Run directory to put the student into, with how it was made; the report is drawn from it
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -196,14 +200,26 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     }
     args.run.as_deref().map_or(Ok(()), RunDir::check_free)?;
     let trace = common.learning_trace(&args.trace)?;
+    // Known before the work begins: a student of another fit is not replaced.
+    if let Some(path) = args.output.as_deref().filter(|path| !args.force && path.is_file()) {
+        let parameters = serde_json::to_value(&plan.params)?;
+        let same =
+            |there: Student| there.provenance.trace_hash == trace.hash && there.provenance.parameters == parameters;
+        if !Student::load(path).is_ok_and(same) {
+            return Err(other_content(path));
+        }
+    }
     let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let closed_loop = args.teacher.as_ref().map(|teacher| FrontLoop {
-        teacher: teacher.clone(),
-        workload: args.workload.clone().unwrap_or_else(|| trace.manifest.workload.id.clone()),
-        seed: common.seed,
-        episodes: args.episodes,
-    });
-    let scenario = closed_loop.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
+    let scenario = args.teacher.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
+    let closed_loop = match (&args.teacher, scenario) {
+        (Some(teacher), Some(scenario)) => Some(FrontLoop {
+            teacher: teacher.clone(),
+            workload: workload_or_recorded(args.workload.as_ref(), scenario.info(), &trace, output)?,
+            seed: common.seed,
+            episodes: args.episodes,
+        }),
+        _ => None,
+    };
     let mut fitted = fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
     if let (Some(scenario), Some(closed_loop)) = (scenario, &closed_loop) {
         let traces = (&trace, validation_trace.as_ref());
@@ -211,7 +227,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     }
     let Fitted { student, fidelity, left_out, skipped, ladder, .. } = fitted;
     if let Some(path) = &args.output {
-        student.save(path)?;
+        replace(path, student.to_json().as_bytes(), args.force)?;
     }
     if let Some(dir) = &args.run {
         let traces = [&trace].into_iter().chain(&validation_trace);

@@ -2,6 +2,7 @@
 
 use super::{
     Common, Verdict,
+    compare::workload_or_recorded,
     files::{check_folder, command, shown, write_json},
     fit::{learner, structure},
     output::Output,
@@ -63,9 +64,9 @@ pub(super) struct FrontArgs {
     /// Teacher to compare with in closed loop, on validation seeds
     #[arg(short, long, value_name = "POLICY")]
     teacher: Option<String>,
-    /// Workload of the closed loop
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
-    workload: String,
+    /// Workload of the closed loop [default: that of the trace]
+    #[arg(short, long, value_name = "WORKLOAD", requires = "teacher")]
+    workload: Option<String>,
     /// Episodes of the closed loop
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     episodes: u32,
@@ -95,12 +96,6 @@ pub(super) fn gate(text: &str) -> Result<Gate, String> {
 }
 
 pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let closed_loop = args.teacher.as_ref().map(|teacher| FrontLoop {
-        teacher: teacher.clone(),
-        workload: args.workload.clone(),
-        seed: common.seed,
-        episodes: args.episodes,
-    });
     let fit = FitParams {
         learners: args.learners.clone(),
         used: args.learners[0].name().to_owned(),
@@ -109,14 +104,20 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
         structure: args.structure,
         ..FitParams::default()
     };
-    let params = FrontParams { fit, most: args.max_size, by: args.by, closed_loop };
     check_folder(&args.output)?;
     let trace = common.learning_trace(&args.trace)?;
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let scenario = match args.teacher {
-        Some(_) => Some(common.scenario_of(&trace.manifest.feature_set)?),
-        None => None,
+    let scenario = args.teacher.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
+    let closed_loop = match (&args.teacher, scenario) {
+        (Some(teacher), Some(scenario)) => Some(FrontLoop {
+            teacher: teacher.clone(),
+            workload: workload_or_recorded(args.workload.as_ref(), scenario.info(), &trace, output)?,
+            seed: common.seed,
+            episodes: args.episodes,
+        }),
+        _ => None,
     };
+    let params = FrontParams { fit, most: args.max_size, by: args.by, closed_loop };
     let watched = Watched::new(output);
     let (front, sized) = front(scenario, &trace, validation.as_ref(), &params, watched.caller())?;
     drop(watched);

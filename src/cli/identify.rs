@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    files::check_output,
+    files::{check_output, replace},
     output::Output,
     progress::Watched,
     table::{Table, interval},
@@ -45,6 +45,9 @@ pub(super) struct IdentifyArgs {
     /// Write the rules with their exceptions as a student
     #[arg(short, long, value_name = "FILE", requires = "exceptions")]
     output: Option<PathBuf>,
+    /// Replace a student file with other content
+    #[arg(long)]
+    force: bool,
     /// Trace with other episodes to choose exceptions on [default: the last fifth of TRACE]
     #[arg(long, value_name = "TRACE", requires = "exceptions")]
     validation: Option<PathBuf>,
@@ -175,7 +178,7 @@ fn exceptions(
     drop(watched);
     print_exceptions(&levels, args.kind.as_deref(), output)?;
     if let Some(path) = &args.output {
-        student.save(path)?;
+        replace(path, student.to_json().as_bytes(), args.force)?;
         output.text(format!("\nwritten to {}", path.display()))?;
     }
     let whole = json!({"student": args.output, "hash": student.hash(), "size": student.size(), "levels": levels});

@@ -101,6 +101,7 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
     }
     check_folder(&args.output)?;
     let scenario = common.scenario()?;
+    output.text(format!("workload {}", args.workload))?;
     let params = LoopParams {
         teacher: args.teacher.clone(),
         workload: args.workload.clone(),

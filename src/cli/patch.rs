@@ -3,9 +3,9 @@
 use super::{
     Common, Verdict,
     augment::print_edits,
-    compare::EpisodeArgs,
+    compare::{EpisodeArgs, workload_or_own},
     diff::{departing, print_fidelity_change, side_by_side},
-    files::{check_output, shown},
+    files::{check_output, replace, shown},
     fit::structure,
     output::Output,
 };
@@ -54,10 +54,16 @@ pub(super) struct PatchArgs {
     #[command(flatten)]
     episodes: EpisodeArgs,
     /// Gate: the worst that the objective may be against the student before the edit; nothing is written if it is
-    /// missed
+    /// missed [default: 2 % worse]
     #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT")]
     gate: Option<f64>,
+    /// Write the edited student whatever it costs, and in place of a file with other content
+    #[arg(long)]
+    force: bool,
 }
+
+/// How much worse an edit may make the objective unless another gate is given.
+const DEAR: f64 = 0.02;
 
 pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if args.set.is_empty() && args.guards.is_empty() && args.drop_guards.is_empty() && args.structure.is_none() {
@@ -68,7 +74,8 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     }
     let before = common.student(&args.student)?;
     let after = edited(&before, args)?;
-    let workload_id = args.workload.clone().unwrap_or_else(|| before.provenance.workload.clone());
+    let scenario = common.scenario_of(&before.feature_set)?;
+    let workload_id = workload_or_own(args.workload.as_ref(), scenario.info(), &before, output)?;
     priced(args, [&before, &after], workload_id, common, output)
 }
 
@@ -92,18 +99,24 @@ fn priced(
     output.text(format!("\nthe edit changes {:.2} % of the decisions", 100.0 * changed))?;
     let objective = comparison.objective();
     let found = comparison.paired("after", "before");
-    let passed = args.gate.is_none_or(|limit| found.is_some_and(|e| objective.passes(e.value, limit)));
-    match (&args.output, passed) {
+    let limit = args.gate.unwrap_or_else(|| objective.worse_by(DEAR));
+    let passed = found.is_some_and(|e| objective.passes(e.value, limit));
+    if !passed {
+        let comes_to = found.map_or("stalls".to_owned(), |e| format!("comes to {:.3} of what it was", e.value));
+        output.warn(format!("warning: the edit is dear: {} {comes_to}, and the gate is {limit:.3}", objective.label));
+    }
+    let written = passed || args.force;
+    match (&args.output, written) {
         (Some(path), true) => {
-            after.save(path)?;
+            replace(path, after.to_json().as_bytes(), args.force)?;
             output.text(path.display())?;
         }
         (None, true) => output.text("nothing written; give -o FILE to keep it")?,
-        (_, false) => output.text(format!("nothing written: the {} misses the gate", objective.label))?,
+        (_, false) => output.text("nothing written; --force writes it all the same, --gate moves the limit")?,
     }
     output.json(
         "patch",
-        &json!({"student": args.output.as_deref().map(shown), "written": passed && args.output.is_some(), "hash": after.hash(),
+        &json!({"student": args.output.as_deref().map(shown), "written": written && args.output.is_some(), "hash": after.hash(),
                 "changed_decisions": changed, "closed_loop": comparison}),
     )?;
     Ok(if passed { Verdict::Done } else { Verdict::GateFailed })

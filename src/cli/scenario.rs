@@ -29,14 +29,21 @@ impl Common {
     ///
     /// A spec or student that cannot be read, or a student of another scenario than the user names.
     pub(super) fn scenario_of_policy(&self, id: &str) -> Result<&'static dyn AnyScenario> {
-        let spec: Spec = id.parse()?;
-        match spec.name == STUDENT.name {
-            true => {
-                let student = self.student(spec.require_file("a student written by `distill fit`")?)?;
-                Ok(self.registry.of(&student.feature_set)?)
-            }
-            false => self.scenario(),
+        match self.student_of_policy(id)? {
+            Some(student) => Ok(self.registry.of(&student.feature_set)?),
+            None => self.scenario(),
         }
+    }
+
+    /// The student that a policy is; `None` for another policy.
+    ///
+    /// # Errors
+    ///
+    /// A spec or student that cannot be read, or a student of another scenario than the user names.
+    pub(super) fn student_of_policy(&self, id: &str) -> Result<Option<Student>> {
+        let spec: Spec = id.parse()?;
+        let is_student = spec.name == STUDENT.name;
+        is_student.then(|| self.student(spec.require_file("a student written by `distill fit`")?)).transpose()
     }
 
     /// Refuses a scenario that is not the one of `what`.

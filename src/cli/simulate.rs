@@ -28,10 +28,15 @@ pub(super) struct SimulateArgs {
 }
 
 pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let scenario = common.scenario()?;
+    let students = args.policies.iter().map(|id| common.student_of_policy(id)).collect::<Result<Vec<_>>>()?;
+    let student = students.into_iter().flatten().next();
+    let scenario = match &student {
+        Some(student) => common.scenario_of(&student.feature_set)?,
+        None => common.scenario()?,
+    };
     let params = CompareParams {
         contenders: args.policies.iter().map(|id| Contender::named(id)).collect(),
-        workloads: args.workloads.ids(scenario.info())?,
+        workloads: args.workloads.ids(scenario.info(), student.as_ref(), output)?,
         seed: common.seed,
         split: args.episodes.split.into(),
         episodes: args.episodes.episodes,

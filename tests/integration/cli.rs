@@ -70,9 +70,8 @@ pub(crate) fn record(dir: &Path, name: &str, episodes: &str, split: &str) {
 #[test]
 fn the_demo_gives_the_same_bytes_for_any_number_of_threads() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let demo = |dir: &Path, threads: &str| {
-        done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "-j", threads])
-    };
+    let demo =
+        |dir: &Path, threads: &str| done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "-j", threads]);
     let said = demo(a.path(), "1");
     assert!(said.contains("report: run/report/report.html"), "{said}");
     assert_eq!(said.trim().lines().filter(|l| !l.is_empty()).count(), 6, "five lines and the report: {said}");

@@ -69,6 +69,22 @@ impl Figure {
         }
     }
 
+    /// What a comparison says of a policy that is worse than its baseline by a share, of a figure compared by differences by
+    /// so much of its unit.
+    ///
+    /// ```
+    /// use sched_distill_core::figure::COMPLETION_FIGURES;
+    /// let [jct, .., busy, _] = COMPLETION_FIGURES else { unreachable!() };
+    /// assert_eq!((jct.worse_by(0.02), busy.worse_by(0.02)), (1.02, -0.02));
+    /// ```
+    #[must_use]
+    pub fn worse_by(&self, share: f64) -> f64 {
+        match self.better {
+            Better::Less => self.neutral() + share,
+            Better::More => self.neutral() - share,
+        }
+    }
+
     /// One episode under two policies, compared; `None` if that is no number, as of a ratio to 0.
     ///
     /// ```

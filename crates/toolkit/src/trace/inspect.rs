@@ -1,13 +1,17 @@
 //! What is this trace, is it sound, and the completion of one that another program wrote.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use serde::Serialize;
 
 use super::{
     columns::Frame,
     error::{Problem, Problems, TraceError},
-    manifest::{MANIFEST, Manifest, TableFile, read_manifest, table_of},
+    manifest::{EPISODES, MANIFEST, Manifest, TableFile, read_manifest, table_of},
     parts::entries,
     reader::{context, incomplete, read_episodes, read_level_file, read_rows},
     rows::{ItemRow, TimelineRow},
@@ -165,6 +169,7 @@ fn files_of(dir: &Path, table: &str) -> Vec<String> {
 /// Reads every table, file by file, and sums up the levels.
 fn read_all(dir: &Path, manifest: &Manifest, problems: &mut Problems) -> Vec<LevelSummary> {
     let mut levels = Vec::new();
+    let mut episodes = BTreeSet::new();
     for (index, spec) in manifest.feature_set.levels.iter().enumerate() {
         let mut sizes = Sizes::default();
         let mut last = None;
@@ -172,14 +177,32 @@ fn read_all(dir: &Path, manifest: &Manifest, problems: &mut Problems) -> Vec<Lev
             if let Some(table) = read_level_file(dir, file, &context(manifest, index, last), problems) {
                 last = table.choices.last().map(|c| (c.id, c.step)).or(last);
                 sizes.add(&table);
+                episodes.extend(table.choices.iter().filter(|_| index == 0).map(|choice| choice.episode));
             }
         }
         levels.push(sizes.summary(&spec.name, &manifest.kinds));
     }
+    check_episodes(manifest, &episodes, problems);
     read_episodes(dir, manifest, problems);
     read_rows::<ItemRow>(dir, manifest, problems);
     read_rows::<TimelineRow>(dir, manifest, problems);
     levels
+}
+
+/// Compares the manifest's episodes with those of which the first level has choices.
+fn check_episodes(manifest: &Manifest, found: &BTreeSet<u32>, problems: &mut Problems) {
+    let Manifest { first_episode: first, episodes, .. } = *manifest;
+    let (Some(least), Some(most)) = (found.first(), found.last()) else { return };
+    // With a table of episodes, those without a choice are known to be there.
+    let listed = manifest.files(EPISODES).next().is_some();
+    if *least < first || *most - first >= episodes || found.len() < episodes as usize && !listed {
+        let message = format_args!(
+            "`first_episode` is {first} and `episodes` {episodes}, but the tables hold choices of {} episodes, numbered {least} to \
+             {most}; correct the manifest",
+            found.len()
+        );
+        problems.add(MANIFEST, None, None, message);
+    }
 }
 
 /// Sizes of choices.
