@@ -1,20 +1,24 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
+mod summary;
+
 use super::{
     Common, Verdict, check_interrupt,
     files::{check_folder, shown, write_json},
     output::Output,
     progress::Watched,
-    table,
 };
 use crate::{
-    evaluator::{Estimate, Evaluation, Role, hardest_kind},
-    level::ALL_KINDS,
+    augment::AugmentParams,
+    distiller::FitParams,
+    evaluator::{ClosedLoop, Role},
     model::Student,
     pipeline::{
-        self, AnyScenario, ClosedLoopParams, Contender, EvaluateParams, ExplainParams, FitPlan, Part, PipelineError,
-        RecordParams, Resampling, RunInfo, evaluate, explain, resampled,
+        self, AnyScenario, AugmentRequest, ClosedLoopParams, CompareParams, Contender, EvaluateParams, Evaluated,
+        ExplainParams, FitPlan, PipelineError, RecordParams, Resampling, RunInfo, evaluate, explain, resampled,
+        with_edge_cases,
     },
+    policy::Sort,
     recorder::RecordError,
     report::write_report,
     rng::Split,
@@ -23,15 +27,18 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{ops::ControlFlow, path::PathBuf, time::Instant};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
-/// Fits on draws of the training episodes.
-const RESAMPLES: u32 = 5;
-
-/// Record, fit, evaluate, explain: the whole pipeline on the built-in workload, or on yours
+/// Record, fit, augment, evaluate, explain: all of it on the built-in workload, or on yours
 #[derive(Args)]
-#[command(after_help = "Examples:\n  distill demo\n  distill demo --teacher decima:model.pt --workload \
-tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima")]
+#[command(
+    after_help = "Examples:\n  distill demo\n  distill demo --fast\n  distill demo --teacher decima:model.pt --workload \
+tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima"
+)]
 pub(super) struct DemoArgs {
     /// Policy to explain [default: the network that comes with the program]
     #[arg(short, long, value_name = "POLICY")]
@@ -42,99 +49,117 @@ pub(super) struct DemoArgs {
     /// Run directory; the report goes to its `report` folder
     #[arg(short, long, default_value = "runs/demo", value_name = "DIR")]
     output: PathBuf,
-    /// Episodes to learn from; a quarter as many to choose on, half as many to judge on
-    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
-    episodes: u32,
+    /// Episodes to learn from; a quarter as many to choose on, half as many to explain [default: 40; 12 with --fast]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
+    episodes: Option<u32>,
+    /// Seconds instead of a minute: fewer episodes and choices, no search for a better schedule
+    #[arg(long)]
+    fast: bool,
     /// Replace a run that was made with other arguments
     #[arg(long)]
     force: bool,
 }
 
+/// How much of everything there is.
+struct Extent {
+    /// Training episodes.
+    episodes: u32,
+    /// Choices learnt from per level.
+    choices: usize,
+    /// Fits on draws of the training episodes.
+    resamples: u32,
+    /// Test episodes of the closed loop, and of every edge case.
+    test: u32,
+    edge: u32,
+    /// Episodes of the search for a better schedule; `None` for no search.
+    search: Option<u64>,
+}
+
+impl Extent {
+    fn of(args: &DemoArgs) -> Self {
+        match args.fast {
+            false => Self {
+                episodes: args.episodes.unwrap_or(40),
+                choices: FitPlan::CHOICES,
+                resamples: 3,
+                test: 200,
+                edge: 40,
+                search: Some(3000),
+            },
+            true => Self {
+                episodes: args.episodes.unwrap_or(12),
+                choices: 3000,
+                resamples: 0,
+                test: 40,
+                edge: 10,
+                search: None,
+            },
+        }
+    }
+}
+
+/// Who is explained, on what, and where it goes.
+struct Demo<'a> {
+    args: &'a DemoArgs,
+    extent: Extent,
+    common: &'a Common,
+    scenario: &'static dyn AnyScenario,
+    teacher: &'a str,
+    start: Instant,
+    /// Seconds by step.
+    timings: serde_json::Map<String, serde_json::Value>,
+}
+
 pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let start = Instant::now();
     let scenario = common.scenario()?;
-    let teacher = args.teacher.as_deref().unwrap_or(scenario.teacher());
-    let mut timings = serde_json::Map::new();
+    let mut demo = Demo {
+        args,
+        extent: Extent::of(args),
+        common,
+        scenario,
+        teacher: args.teacher.as_deref().unwrap_or(scenario.teacher()),
+        start: Instant::now(),
+        timings: serde_json::Map::new(),
+    };
     let dir = &args.output;
     check_folder(dir)?;
-    output.note(format!("teacher {teacher}, workload {}", args.workload));
+    output.text(format!("teacher {}, workload {}", demo.teacher, args.workload))?;
 
-    let record = |split: Split, episodes: u32| -> Result<Trace> {
-        check_interrupt()?;
-        let params = RecordParams {
-            policy: teacher.to_owned(),
-            workload: args.workload.clone(),
-            seed: common.seed,
-            split,
-            episodes,
-            shard: Shard::WHOLE,
-            force: args.force,
-            dir: dir.join("traces").join(split.name()),
-        };
-        scenario.record(&params, Watched::new(output).caller()).map_err(|e| hint_force(e, args.force))?;
-        Ok(Trace::open(&params.dir)?)
-    };
-    let train = record(Split::Train, args.episodes)?;
-    let validation = record(Split::Validation, args.episodes / 4)?;
-    let test = record(Split::Test, args.episodes / 2)?;
-    lap(&mut timings, "record_s", start);
+    let episodes = demo.extent.episodes;
+    let train = demo.record(Split::Train, episodes, output)?;
+    let validation = demo.record(Split::Validation, episodes / 4, output)?;
+    let test = demo.record(Split::Test, episodes / 2, output)?;
+    demo.lap("record_s");
 
-    let student = pipeline::fit(&train, Some(&validation), &FitPlan::default(), Watched::new(output).caller())?.student;
+    output.note("fitting");
+    let plan = FitPlan::default();
+    let params = FitParams { max_choices: Some(demo.extent.choices), ..plan.params };
+    let student =
+        pipeline::fit(&train, Some(&validation), &FitPlan { params, ..plan }, Watched::new(output).caller())?.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;
-    lap(&mut timings, "fit_s", start);
+    demo.lap("fit_s");
 
-    let baselines = scenario.baselines().iter();
-    let params = EvaluateParams {
-        trace: Some(&test),
-        selection: Some(&train),
-        regions: Some(8),
-        closed_loop: Some(ClosedLoopParams {
-            teacher: teacher.to_owned(),
-            student: format!("student:{}", student_path.display()),
-            others: baselines.map(|&id| Contender::Named { id: id.to_owned(), role: Some(Role::Heuristic) }).collect(),
-            workloads: vec![args.workload.clone()],
-            split: Split::Test,
-            episodes: args.episodes / 2,
-        }),
-        seed: common.seed,
-    };
-    let mut measured = |part: Part<'_>| {
-        match part {
-            Part::Fidelity(_) => lap(&mut timings, "fidelity_s", start),
-            Part::ClosedLoop(_) => lap(&mut timings, "closed_loop_s", start),
-            Part::Regions(_) | Part::NoRegions(_) => {}
-        }
-        ControlFlow::Continue(())
-    };
-    output.note("measuring fidelity");
-    let found = evaluate(Some(scenario), &student, &params, &mut measured, Watched::new(output).caller())?;
+    let augmented = demo.augment(&student, output)?;
+    demo.lap("augment_s");
+
+    output.note("measuring");
+    let found = demo.evaluate(&student, augmented.as_deref(), [&train, &test], output)?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;
+    demo.lap("evaluate_s");
 
     output.note("explaining");
-    let params = ExplainParams {
-        scenario: Some(scenario.info()),
-        choices: 1500,
-        decisions: 300,
-        seed: common.seed,
-        ..ExplainParams::default()
-    };
-    let (mut explanation, decisions) = explain(&student, &test, &params, Watched::new(output).caller())?;
-    lap(&mut timings, "explain_s", start);
-    let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };
-    explanation.stability = resampled(&student, &train, &test, params, Watched::new(output).caller())?;
-    write_json(&dir.join("explanation.json"), &explanation)?;
-    write_json(&dir.join("decisions.json"), &decisions)?;
-    lap(&mut timings, "stability_s", start);
-    let info = run_info(args, (scenario, teacher), common, &[train, validation, test])?;
-    write_json(&dir.join("run.json"), &info)?;
+    demo.explain(&student, [&train, &test], output)?;
+    demo.lap("explain_s");
+    write_json(&dir.join("run.json"), &demo.run_info(&[train, validation, test])?)?;
     let report = write_report(dir, &dir.join("report"))?;
-    lap(&mut timings, "report_s", start);
-    write_json(&dir.join("timings.json"), &timings)?;
+    demo.lap("report_s");
+    write_json(&dir.join("timings.json"), &demo.timings)?;
 
-    summary(args, (scenario, teacher), &student, &found.evaluation, output)?;
-    output.text(format!("\nreport: {}", report.page.display()))?;
+    demo.summary(&student, &found.evaluation, output)?;
+    output.text(format!("report     {}", report.page.display()))?;
+    demo.next_commands(augmented.as_deref(), output)?;
     output.json(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
@@ -143,89 +168,163 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     Ok(Verdict::Done)
 }
 
-fn lap(timings: &mut serde_json::Map<String, serde_json::Value>, what: &str, start: Instant) {
-    let before: f64 = timings.values().filter_map(serde_json::Value::as_f64).sum();
-    timings.insert(what.to_owned(), json!(start.elapsed().as_secs_f64() - before));
+impl Demo<'_> {
+    fn lap(&mut self, what: &str) {
+        let before: f64 = self.timings.values().filter_map(serde_json::Value::as_f64).sum();
+        self.timings.insert(what.to_owned(), json!(self.start.elapsed().as_secs_f64() - before));
+    }
+
+    fn record(&self, split: Split, episodes: u32, output: &Output) -> Result<Trace> {
+        check_interrupt()?;
+        let params = RecordParams {
+            policy: self.teacher.to_owned(),
+            workload: self.args.workload.clone(),
+            seed: self.common.seed,
+            split,
+            episodes,
+            shard: Shard::WHOLE,
+            force: self.args.force,
+            dir: self.args.output.join("traces").join(split.name()),
+        };
+        let recorded = self.scenario.record(&params, Watched::new(output).caller());
+        recorded.map_err(|e| hint_force(e, self.args.force))?;
+        Ok(Trace::open(&params.dir)?)
+    }
+
+    /// Searches a better schedule for a while; the path of what was found.
+    fn augment(&self, student: &Student, output: &Output) -> Result<Option<PathBuf>> {
+        let Some(budget) = self.extent.search else { return Ok(None) };
+        let dir = self.args.output.join("augmented");
+        check_folder(&dir)?;
+        let request = AugmentRequest {
+            search: AugmentParams { budget, seed: self.common.seed, ..AugmentParams::default() },
+            workloads: vec![self.args.workload.clone()],
+            others: Vec::new(),
+            // It is measured with all others.
+            episodes: 1,
+            seed: self.common.seed,
+            dir: dir.clone(),
+            force: self.args.force,
+        };
+        let found = self.scenario.augment(student, &request, &mut (), Watched::new(output).caller());
+        found.map_err(|e| hint_force(e, self.args.force))?;
+        Ok(Some(dir.join("student.json")))
+    }
+
+    /// Fidelity, and closed loops on the workload and its edge cases.
+    fn evaluate(
+        &self,
+        student: &Student,
+        augmented: Option<&Path>,
+        [train, test]: [&Trace; 2],
+        output: &Output,
+    ) -> Result<Evaluated> {
+        let best = self.best_heuristic(output)?;
+        let named = |id: &str, role| Contender::Named { id: id.to_owned(), role: Some(role) };
+        let mut others: Vec<Contender<'static>> =
+            augmented.map(|path| named(&format!("student:{}", path.display()), Role::Augmented)).into_iter().collect();
+        let baselines = self.scenario.baselines();
+        let heuristics = baselines.iter().copied().chain(best.filter(|best| !baselines.contains(best)));
+        others.extend(heuristics.map(|id| named(id, Role::Heuristic)));
+        let closed_loop = ClosedLoopParams {
+            teacher: self.teacher.to_owned(),
+            student: format!("student:{}", self.args.output.join("student.json").display()),
+            others,
+            workloads: vec![self.args.workload.clone()],
+            split: Split::Test,
+            episodes: self.extent.test,
+        };
+        let elsewhere = with_edge_cases(self.scenario.info(), &closed_loop.workloads).unwrap_or_default();
+        let params = EvaluateParams {
+            trace: Some(test),
+            selection: Some(train),
+            regions: Some(8),
+            closed_loop: Some(closed_loop.clone()),
+            seed: self.common.seed,
+        };
+        let mut go_on = |_: pipeline::Part<'_>| ControlFlow::Continue(());
+        let mut found = evaluate(Some(self.scenario), student, &params, &mut go_on, Watched::new(output).caller())?;
+        let elsewhere = elsewhere.into_iter().skip(1).collect();
+        let edges = ClosedLoopParams { workloads: elsewhere, episodes: self.extent.edge, ..closed_loop };
+        let mut keep = |result: &ClosedLoop| {
+            found.evaluation.other_workloads.push(result.clone());
+            ControlFlow::Continue(())
+        };
+        self.scenario.compare(&edges.with(student, self.common.seed), &mut keep, Watched::new(output).caller())?;
+        Ok(found)
+    }
+
+    /// The heuristic that does best on validation episodes.
+    fn best_heuristic(&self, output: &Output) -> Result<Option<&'static str>> {
+        let names: Vec<&'static str> =
+            self.scenario.policies().iter().filter(|p| p.sort == Sort::Heuristic).map(|p| p.name).collect();
+        let params = CompareParams {
+            contenders: names.iter().map(|id| Contender::named(id)).collect(),
+            workloads: vec![self.args.workload.clone()],
+            seed: self.common.seed,
+            split: Split::Validation,
+            episodes: self.extent.test / 4,
+        };
+        let compared =
+            self.scenario.compare(&params, &mut |_| ControlFlow::Continue(()), Watched::new(output).caller())?;
+        let Some(closed_loop) = compared.into_iter().next().map(|c| c.closed_loop) else { return Ok(None) };
+        let objective = closed_loop.objective();
+        let cost = |name: &str| {
+            let found = closed_loop.policies.iter().find(|p| p.policy == name);
+            let stalls = found.is_none_or(|p| p.stalled > 0);
+            objective.cost(found.filter(|_| !stalls).and_then(|p| p.figure(&objective.name)).map(|e| e.value))
+        };
+        Ok(names.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b))))
+    }
+
+    fn explain(&self, student: &Student, [train, test]: [&Trace; 2], output: &Output) -> Result<()> {
+        let dir = &self.args.output;
+        let params = ExplainParams {
+            scenario: Some(self.scenario.info()),
+            choices: 1500,
+            decisions: 300,
+            seed: self.common.seed,
+            ..ExplainParams::default()
+        };
+        let (mut explanation, decisions) = explain(student, test, &params, Watched::new(output).caller())?;
+        if self.extent.resamples > 0 {
+            let params =
+                Resampling { resamples: self.extent.resamples, choices: params.choices, seed: self.common.seed };
+            explanation.stability = resampled(student, train, test, params, Watched::new(output).caller())?;
+        }
+        write_json(&dir.join("explanation.json"), &explanation)?;
+        write_json(&dir.join("decisions.json"), &decisions)
+    }
+
+    fn run_info(&self, traces: &[Trace]) -> Result<RunInfo> {
+        let Self { args, scenario, teacher, common, .. } = self;
+        let command = format!(
+            "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {}{} --seed {} -o {}",
+            scenario.info().name,
+            args.workload,
+            self.extent.episodes,
+            if args.fast { " --fast" } else { "" },
+            common.seed,
+            args.output.display()
+        );
+        let mut info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
+        info.note(command);
+        for trace in traces {
+            info.describe(trace)?;
+        }
+        Ok(info)
+    }
 }
 
 fn hint_force(error: PipelineError, force: bool) -> anyhow::Error {
-    match error {
-        PipelineError::Record(RecordError::Trace(TraceError::PlanDiffers { .. })) if !force => {
-            anyhow::Error::from(error)
-                .context("the run directory holds another run; give --force to replace it, or -o for another directory")
-        }
-        _ => error.into(),
-    }
-}
-
-fn run_info(
-    args: &DemoArgs,
-    (scenario, teacher): (&dyn AnyScenario, &str),
-    common: &Common,
-    traces: &[Trace],
-) -> Result<RunInfo> {
-    let command = format!(
-        "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {} --seed {} -o {}",
-        scenario.info().name,
-        args.workload,
-        args.episodes,
-        common.seed,
-        args.output.display()
+    let other_run = matches!(
+        error,
+        PipelineError::Record(RecordError::Trace(TraceError::PlanDiffers { .. })) | PipelineError::OtherSearch(_)
     );
-    let mut info = RunInfo::new(Some(scenario), teacher, &args.workload, common.seed);
-    info.note(command);
-    for trace in traces {
-        info.describe(trace)?;
+    let error = anyhow::Error::from(error);
+    match other_run && !force {
+        true => error
+            .context("the run directory holds another run; give --force to replace it, or -o for another directory"),
+        false => error,
     }
-    Ok(info)
-}
-
-/// Five lines that say what came out.
-fn summary(
-    args: &DemoArgs,
-    (scenario, teacher): (&dyn AnyScenario, &str),
-    student: &Student,
-    evaluation: &Evaluation,
-    output: &mut Output,
-) -> Result<()> {
-    let share = |e: &Estimate| format!("{:.0} % [{:.0}, {:.0}]", 100.0 * e.value, 100.0 * e.low, 100.0 * e.high);
-    let sizes: Vec<String> = student
-        .levels
-        .iter()
-        .map(|l| format!("{} {}", l.level, crate::model::ScoreCandidates::size(&l.scheduler().model)))
-        .collect();
-    output.text(format!("\nteacher   {teacher} on {}", args.workload))?;
-    output.text(format!("student   {} terms ({})", student.size(), sizes.join(", ")))?;
-    let first_level = &student.levels[0].level;
-    let of_level: Vec<_> = evaluation.fidelity.iter().filter(|r| r.level == *first_level).collect();
-    let of_kind = |kind: &str, role: Role| {
-        let found = of_level.iter().find(|r| r.kind == kind && r.role == role);
-        found.map(|r| (share(&r.top1), r.scorer.clone()))
-    };
-    let of_student: Vec<_> =
-        of_level.iter().filter(|r| r.role == Role::Student && r.kind != ALL_KINDS && r.choices > 0).collect();
-    let kinds: Vec<String> = of_student.iter().map(|r| format!("{} on {} choices", share(&r.top1), r.kind)).collect();
-    output.text(format!(
-        "fidelity  at level {first_level} it takes the teacher's first choice in {}",
-        kinds.join(", ")
-    ))?;
-    if let Some(kind) = hardest_kind(of_student.iter().map(|r| r.kind.as_str()), &of_level, |_| 0.0)
-        && let (Some(student), Some((rule, name))) = (of_kind(kind, Role::Student), of_kind(kind, Role::Baseline))
-    {
-        output.text(format!(
-            "          on {kind} choices {} against {rule} for the best single rule, {name}",
-            student.0
-        ))?;
-    }
-    let objective = scenario.info().objective();
-    let against = |baseline: &str, called: &str| {
-        let found = evaluation.closed_loop.as_ref().and_then(|closed_loop| closed_loop.student_to(baseline))?;
-        let said = found.figure(&objective.name).map_or("stalled".to_owned(), |e| table::interval(e, 3));
-        Some(format!("{} {said}", objective.against(called)))
-    };
-    let yardstick = scenario.baselines().first().copied();
-    let said: Vec<String> =
-        [against(teacher, "teacher"), yardstick.and_then(|id| against(id, id))].into_iter().flatten().collect();
-    output.text(format!("schedule  {}", said.join(", ")))?;
-    Ok(())
 }

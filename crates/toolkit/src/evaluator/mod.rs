@@ -13,6 +13,7 @@ mod report;
 mod scorer;
 #[cfg(test)]
 pub(crate) mod tiny;
+mod verdict;
 
 pub use agreement::{AgreementRow, agreement};
 pub use closed_loop::{EpisodeFigures, Runs, compare, floor};
@@ -27,3 +28,4 @@ pub use report::{
     Schedule, ScheduleRun, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};
+pub use verdict::{Place, Standing, Verdict};

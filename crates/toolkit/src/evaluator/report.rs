@@ -26,6 +26,8 @@ pub enum Role {
     Teacher,
     /// Who does its work.
     Student,
+    /// The student with guards, patches and numbers that a search found.
+    Augmented,
     /// Another model of a student's file, which does not schedule.
     Surrogate,
     /// A rule with a name.
@@ -41,6 +43,7 @@ impl Role {
         match self {
             Self::Teacher => "teacher",
             Self::Student => "student",
+            Self::Augmented => "augmented",
             Self::Surrogate => "surrogate",
             Self::Heuristic => "heuristic",
             Self::Baseline => "baseline",

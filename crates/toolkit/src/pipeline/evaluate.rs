@@ -116,7 +116,9 @@ pub fn evaluate(
 }
 
 impl ClosedLoopParams {
-    fn with<'a>(&self, student: &'a Student, seed: u64) -> CompareParams<'a> {
+    /// With the student itself.
+    #[must_use]
+    pub fn with<'a>(&self, student: &'a Student, seed: u64) -> CompareParams<'a> {
         let teacher = Contender::Named { id: self.teacher.clone(), role: Some(Role::Teacher) };
         let student = Contender::Student { id: self.student.clone(), student };
         let others = self.others.iter().filter(|other| other.id() != self.teacher).cloned();
