@@ -126,12 +126,11 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         seed: common.seed,
         ..ExplainParams::default()
     };
-    let (mut explanation, decisions) = explain(&student, &test, &params, Watched::new(output).caller())?;
+    let mut explained = explain(&student, &test, &params, Watched::new(output).caller())?;
     lap(&mut timings, "explain_s", start);
     let params = Resampling { resamples: RESAMPLES, choices: params.choices, seed: common.seed };
-    explanation.stability = resampled(&student, &train, &test, params, Watched::new(output).caller())?;
-    write_json(&dir.join("explanation.json"), &explanation)?;
-    write_json(&dir.join("decisions.json"), &decisions)?;
+    explained.explanation.stability = resampled(&student, &train, &test, params, Watched::new(output).caller())?;
+    explained.write(dir)?;
     lap(&mut timings, "stability_s", start);
     let info = run_info(args, (scenario, teacher), common, &[train, validation, test])?;
     write_json(&dir.join("run.json"), &info)?;
