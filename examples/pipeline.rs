@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let info = Some(scenario.info());
     let params = ExplainParams { scenario: info, choices: 500, decisions: 60, seed: 1, ..Default::default() };
-    let (explanation, decisions) = explain(&student, &test, &params, caller)?;
-    run.write_explanation(&explanation, &decisions)?;
+    let explained = explain(&student, &test, &params, caller)?;
+    run.write_explanation(&explained)?;
 
     println!("{}", report(&dir, &dir.join("report"))?.page.display());
     Ok(())

@@ -278,7 +278,6 @@ impl Demo<'_> {
     }
 
     fn explain(&self, student: &Student, [train, test]: [&Trace; 2], output: &Output) -> Result<()> {
-        let dir = &self.args.output;
         let params = ExplainParams {
             scenario: Some(self.scenario.info()),
             choices: 1500,
@@ -286,14 +285,13 @@ impl Demo<'_> {
             seed: self.common.seed,
             ..ExplainParams::default()
         };
-        let (mut explanation, decisions) = explain(student, test, &params, Watched::new(output).caller())?;
+        let mut explained = explain(student, test, &params, Watched::new(output).caller())?;
         if self.extent.resamples > 0 {
             let params =
                 Resampling { resamples: self.extent.resamples, choices: params.choices, seed: self.common.seed };
-            explanation.stability = resampled(student, train, test, params, Watched::new(output).caller())?;
+            explained.explanation.stability = resampled(student, train, test, params, Watched::new(output).caller())?;
         }
-        write_json(&dir.join("explanation.json"), &explanation)?;
-        write_json(&dir.join("decisions.json"), &decisions)
+        Ok(explained.write(&self.args.output)?)
     }
 
     fn run_info(&self, traces: &[Trace]) -> Result<RunInfo> {

@@ -61,7 +61,7 @@ pub(super) struct ExplainArgs {
     /// Attribute so many of the network's own decisions to its inputs, by integrated gradients (needs libtorch)
     #[arg(long, value_name = "N", conflicts_with = "choice", value_parser = clap::value_parser!(u32).range(1..))]
     gradients: Option<u32>,
-    /// Run directory to write explanation.json and decisions.json to
+    /// Run directory to write explanation.json, decisions.json and what_if.json to
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// Explain this choice alone
@@ -114,7 +114,8 @@ fn everything(
         rules: &args.rules,
         seed: common.seed,
     };
-    let (mut explanation, decisions) = explain(student, trace, &params, Watched::new(output).caller())?;
+    let mut found = explain(student, trace, &params, Watched::new(output).caller())?;
+    let explanation = &mut found.explanation;
     for level in &explanation.levels {
         print_level(level, output)?;
     }
@@ -130,17 +131,17 @@ fn everything(
         gradients::print(found, output)?;
     }
     if let Some(run) = &run {
-        if let Some(before) = run.explained_before(&explanation) {
+        if let Some(before) = run.explained_before(explanation) {
             if train.is_none() {
                 explanation.stability = before.stability;
             }
-            explanation.gradients = explanation.gradients.or(before.gradients);
+            explanation.gradients = explanation.gradients.take().or(before.gradients);
         }
-        run.write_explanation(&explanation, &decisions)?;
+        run.write_explanation(&found)?;
         let dir = args.run.as_deref().unwrap_or_else(|| Path::new(""));
-        output.text(format!("\nwritten to {}: explanation.json, decisions.json", dir.display()))?;
+        output.text(format!("\nwritten to {}: explanation.json, decisions.json, what_if.json", dir.display()))?;
     }
-    output.json("explanation", &explanation)?;
+    output.json("explanation", &found.explanation)?;
     Ok(Verdict::Done)
 }
 

@@ -14,6 +14,7 @@
 
 mod decisions;
 mod driver;
+mod evaluator;
 #[path = "../integration/report/explained.rs"]
 mod explained;
 #[path = "../integration/report/fixture.rs"]
@@ -21,6 +22,16 @@ mod fixture;
 mod interaction;
 mod layout;
 mod page;
+#[path = "../support/random_student.rs"]
+mod random_student;
+#[path = "../support/random_tree.rs"]
+#[expect(dead_code, reason = "rows come with the questions of random students")]
+mod random_tree;
+#[path = "../support/replay.rs"]
+#[expect(dead_code, reason = "exported programs are replayed elsewhere")]
+mod replay;
+#[cfg(feature = "cli")]
+mod what_if;
 
 use page::Page;
 use sched_distill::{evaluator::Evaluation, level::FeatureSet, pipeline::RunInfo, report::write_report};

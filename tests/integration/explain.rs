@@ -3,7 +3,7 @@
 use crate::cli::{TINY, done, record, refused};
 use sched_distill::{
     evaluator::{Evaluation, Role, Scorer},
-    explainer::{ChoiceColumns, Decisions, Explanation},
+    explainer::{ChoiceColumns, Decisions, Explanation, WhatIf},
     model::Student,
     pipeline::RunInfo,
     trace::Trace,
@@ -79,6 +79,23 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
             assert_eq!(l.choices as f64, of_kind);
         }
     }
+    // The same seed gives the same choices to try changes on, and they are those of the trace.
+    let kept = fs::read(run.join("what_if.json")).unwrap();
+    let what_if: WhatIf = serde_json::from_slice(&kept).unwrap();
+    for level in &what_if.levels {
+        let table = trace.level(&level.level).unwrap();
+        let columns =
+            level.features.iter().map(|name| table.spec.features.iter().position(|f| f.name == *name).unwrap());
+        let columns: Vec<usize> = columns.collect();
+        assert!(level.choices.iter().filter(|c| c.drawn).count() > 20, "{}", level.level);
+        for choice in &level.choices {
+            let recorded = table.iter().find(|c| c.header.id == choice.choice).unwrap();
+            let rows = level.rows(choice, &table.spec);
+            assert_eq!((choice.candidates, choice.best), (recorded.len(), recorded.target()));
+            let at = |i: usize, column: usize| i * table.width() + column;
+            assert!((0..recorded.len()).all(|i| columns.iter().all(|&c| rows[at(i, c)] == recorded.row(i)[c])));
+        }
+    }
     // What other fits showed stays when the rest is measured again.
     let again = ["explain", "student.json", "test", "--run", "run", "--decisions", "30"];
     done(dir.path(), &[&again[..], &["--train", "train", "--resamples", "2"]].concat());
@@ -86,6 +103,7 @@ fn what_is_written_can_be_recomputed_from_the_trace() {
     assert_eq!(with_fits.stability.len(), 3);
     done(dir.path(), &again);
     assert_eq!(read::<Explanation>(&run.join("explanation.json")), with_fits);
+    assert_eq!(fs::read(run.join("what_if.json")).unwrap(), kept);
     // The report draws from these files alone, and its numbers are theirs.
     fs::rename(dir.path().join("test"), dir.path().join("elsewhere")).unwrap();
     done(dir.path(), &["report", "run", "-o", "report"]);

@@ -56,6 +56,8 @@ mod mutants;
 #[path = "../support/mutate.rs"]
 mod mutate;
 mod new_scenario;
+#[path = "../support/random_student.rs"]
+mod random_student;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
 #[path = "../support/replay.rs"]

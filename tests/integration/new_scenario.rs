@@ -94,8 +94,8 @@ fn a_third_scenario_is_one_more_entry() -> Outcome {
 
     let params =
         ExplainParams { scenario: Some(scenario.info()), choices: 300, decisions: 20, seed: 1, ..Default::default() };
-    let (explanation, decisions) = explain(&student, &test, &params, CALLER)?;
-    run.write_explanation(&explanation, &decisions)?;
+    let explained = explain(&student, &test, &params, CALLER)?;
+    run.write_explanation(&explained)?;
     let written = report(dir, &dir.join("report"))?;
     let page = std::fs::read_to_string(written.page)?;
     assert!(page.contains("share on time") && !page.contains("JCT"), "the page speaks of the scenario's own figure");

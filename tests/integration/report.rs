@@ -8,6 +8,7 @@ mod holds_up;
 mod model_card;
 mod rules;
 mod trust;
+mod what_if;
 
 use crate::common::files;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -73,7 +74,7 @@ fn the_page_holds_every_figure_and_nothing_from_outside() -> Outcome {
     );
     let policy = policy.replace('/', "&#x2f;");
     assert!(html.replace('/', "&#x2f;").contains(&policy), "{policy}");
-    assert_eq!(html.matches("<script").count(), 2, "the program and its data");
+    assert_eq!(html.matches("<script").count(), 3, "the program, its decisions, and its choices");
     assert!(!html.contains("url(") && !html.contains("@import"));
 
     // A link to a place in the page finds it, and no two places share a name.
@@ -165,7 +166,7 @@ fn hostile_names_stay_text() -> Outcome {
     let out = dir.path().join("deep/report");
     let summary = write_report(dir.path(), &out)?;
     let html = fs::read_to_string(&summary.page)?;
-    assert_eq!(html.matches("<script").count(), 2, "the program and its data");
+    assert_eq!(html.matches("<script").count(), 3, "the program, its decisions, and its choices");
     assert!(html.contains("{{ 7*7 }}"));
     for picture in pictures(&html) {
         usvg::Tree::from_str(picture, &usvg::Options::default())?;

@@ -21,16 +21,16 @@ use std::{
 /// A choice that a student was asked about.
 #[derive(Clone)]
 pub(crate) struct Question {
-    path: Vec<usize>,
-    candidates: usize,
-    rows: Vec<f32>,
+    pub(crate) path: Vec<usize>,
+    pub(crate) candidates: usize,
+    pub(crate) rows: Vec<f32>,
 }
 
 /// A decision: what was asked for it, in order, and its path.
 #[derive(Clone, Default)]
 pub(crate) struct Recorded {
-    questions: Vec<Question>,
-    path: Vec<usize>,
+    pub(crate) questions: Vec<Question>,
+    pub(crate) path: Vec<usize>,
 }
 
 thread_local! {

@@ -50,7 +50,7 @@ pub(super) fn section(decisions: &Decisions, student: &Student) -> Result<Option
         of(Selection::Costly)
     );
     let data = super::to_data("decisions", &views)?;
-    Ok(Some(Section { words, json: embedded(&data), data }))
+    Ok(Some(Section { words, json: embedded(&data.to_string()), data }))
 }
 
 /// A page for one decision.
@@ -60,12 +60,13 @@ pub(super) fn section(decisions: &Decisions, student: &Student) -> Result<Option
 /// [`ReportError::Page`] if it cannot be put together.
 pub fn decision_page(decision: &DecisionView) -> Result<String, ReportError> {
     let data = super::to_data("decision", &[decision])?;
-    super::page::render_decision(decision, &embedded(&data)).map_err(|e| ReportError::Page { source: Box::new(e) })
+    super::page::render_decision(decision, &embedded(&data.to_string()))
+        .map_err(|e| ReportError::Page { source: Box::new(e) })
 }
 
 /// JSON in which no text can end the element that holds it.
-fn embedded(data: &serde_json::Value) -> String {
-    data.to_string().replace('<', "\\u003c")
+pub(super) fn embedded(json: &str) -> String {
+    json.replace('<', "\\u003c")
 }
 
 /// Features that are shown of a choice at most; the others are added up.

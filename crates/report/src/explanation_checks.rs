@@ -2,7 +2,7 @@
 
 use super::run_checks::{HUGE, estimate as check_estimate};
 use sched_distill_core::model::{Model, Student};
-use sched_distill_toolkit::explainer::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability};
+use sched_distill_toolkit::explainer::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability, WhatIf};
 
 /// It must be of this version and about the run's student.
 fn check_origin(format_version: u32, about: &str, student: &Student) -> Result<(), String> {
@@ -116,6 +116,32 @@ pub(super) fn decisions(d: &Decisions, student: &Student) -> Result<(), String> 
             return Err(format!(
                 "{place}: a candidate has not one value and one share for each of {features} features"
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Choices must have a column for each feature, and a value for each candidate in it.
+pub(super) fn what_if(w: &WhatIf, student: &Student) -> Result<(), String> {
+    check_origin(w.format_version, &w.student, student)?;
+    for level in &w.levels {
+        let place = format!("level `{}`", level.level);
+        let spec = student.level(&level.level).and(student.feature_set.level(&level.level));
+        let Some(spec) = spec else { return Err(format!("{place} is not one of the student's")) };
+        if let Some(name) = level.features.iter().find(|name| spec.features.iter().all(|f| f.name != **name)) {
+            return Err(format!("{place} has no feature `{name}`"));
+        }
+        for choice in &level.choices {
+            let place = format!("choice {} of {place}", choice.choice);
+            let n = choice.candidates;
+            if choice.best >= n || choice.kind >= level.kinds.len() {
+                return Err(format!("{place}: it names candidate {} of {n}, kind {}", choice.best, choice.kind));
+            }
+            let entities = [0, spec.entities.len()].contains(&choice.entities.len());
+            let fits = choice.columns.iter().all(|c| c.fits(n)) && choice.entities.iter().all(|c| c.fits(n));
+            if choice.columns.len() != level.features.len() || !entities || !fits {
+                return Err(format!("{place}: it has not one value per candidate for each of its features"));
+            }
         }
     }
     Ok(())

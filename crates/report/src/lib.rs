@@ -28,6 +28,7 @@ mod size_front;
 mod summary;
 mod svg;
 mod tree;
+mod what_if;
 mod words;
 
 pub use decision::{CandidateView, DecisionView, decision_page};

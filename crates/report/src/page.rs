@@ -5,7 +5,7 @@ use super::{
     decision::{self, DecisionView},
     departures, fidelity, holds_up, likeness, matters, model_card, rules,
     run_dir::RunDir,
-    size_front, summary,
+    size_front, summary, what_if,
     words::count,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -17,7 +17,14 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 const STYLE: &str = include_str!("../assets/page/page.css");
-const SCRIPT: &str = concat!(include_str!("../assets/page/page.js"), include_str!("../assets/page/decision.js"));
+const SCRIPT: &str = concat!(
+    include_str!("../assets/page/page.js"),
+    include_str!("../assets/page/dom.js"),
+    include_str!("../assets/page/evaluate.js"),
+    include_str!("../assets/page/what_if.js"),
+    include_str!("../assets/page/what_if_rules.js"),
+    include_str!("../assets/page/decision.js")
+);
 
 /// The page and its sections, one file each.
 const TEMPLATES: [(&str, &str); 14] = [
@@ -54,6 +61,7 @@ struct Page<'a> {
     matters: &'a [matters::Section],
     gradients: Option<&'a matters::gradients::Section>,
     decisions: Option<&'a decision::Section>,
+    what_if: Option<&'a what_if::Section>,
     likeness: Option<&'a likeness::Section>,
     front: Option<&'a size_front::Section>,
     departures: &'a departures::Section,
@@ -90,6 +98,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
     let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, slug_of)?;
     let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
+    let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student)).transpose()?.flatten();
     let rows = &run.evaluation.fidelity;
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
     let front = size_front::section(run)?;
@@ -109,6 +118,7 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         matters: &matters,
         gradients: gradients.as_ref(),
         decisions: decisions.as_ref(),
+        what_if: what_if.as_ref(),
         likeness: likeness.as_ref(),
         front: front.as_ref(),
         departures: &departures,

@@ -6,7 +6,7 @@ use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
     evaluator::{Evaluation, Schedule},
-    explainer::{Decisions, Explanation},
+    explainer::{Decisions, Explanation, WhatIf},
     pipeline::{RUN_FORMAT, RunInfo},
 };
 use serde::de::DeserializeOwned;
@@ -26,6 +26,8 @@ pub(super) struct RunDir {
     pub(super) explanation: Option<Explanation>,
     /// `None` likewise.
     pub(super) decisions: Option<Decisions>,
+    /// Choices to try changes on; `None` likewise, and of earlier versions.
+    pub(super) what_if: Option<WhatIf>,
     /// What other sizes would buy; `None` if `distill front` was not run.
     pub(super) front: Option<SizeFront>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
@@ -71,7 +73,9 @@ impl RunDir {
         let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
         let check = |d: &Decisions| explanation_checks::decisions(d, &student);
         let decisions = optional(dir, set, "decisions.json", EXPLAIN, check)?;
-        Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions })
+        let check = |w: &WhatIf| explanation_checks::what_if(w, &student);
+        let what_if = optional(dir, set, "what_if.json", EXPLAIN, check)?;
+        Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions, what_if })
     }
 }
 

@@ -5,8 +5,8 @@ use sched_distill::{
     evaluator::{Role, Scorer},
     explainer::{
         ChoiceExplainer, Decisions, EXPLANATION_FORMAT, Explanation, InputGradient, KindAgreement, LevelExplanation,
-        Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhyNot,
-        WhyNotChange, explain_level, select,
+        Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhatIf, WhyNot,
+        WhyNotChange, explain_level, select, what_if,
     },
     level::{LevelSpec, Scope},
     model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student},
@@ -134,10 +134,10 @@ fn gradients() -> TeacherGradients {
     }
 }
 
-/// Writes `explanation.json` and `decisions.json` of a run directory that has its student.
+/// Writes `explanation.json`, `decisions.json` and `what_if.json` of a run directory that has its student.
 pub(super) fn explain(dir: &Path) -> Outcome {
     let student = Student::load(&dir.join("student.json"))?;
-    let (mut levels, mut of, mut choices_explained) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut levels, mut of, mut choices_explained, mut to_try) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for level in &student.levels {
         let spec = student.feature_set.level(&level.level).ok_or("no such level")?;
         let sample = choices(spec, &student);
@@ -155,6 +155,8 @@ pub(super) fn explain(dir: &Path) -> Outcome {
             choices_explained.push(explained);
         }
         of.push(explainer.level());
+        let shown = choices_explained.iter().filter(|c| c.level == level.level).map(|c| c.choice).collect();
+        to_try.push(what_if(&student, level, &sample, &shown, 1));
     }
     let (hash, trace) = (student.hash(), "77".repeat(32));
     let explanation = Explanation {
@@ -169,9 +171,17 @@ pub(super) fn explain(dir: &Path) -> Outcome {
         stability: Vec::new(),
         gradients: Some(gradients()),
     };
+    let what_if = WhatIf {
+        format_version: EXPLANATION_FORMAT,
+        student: hash.clone(),
+        trace: trace.clone(),
+        seed: 1,
+        levels: to_try,
+    };
     let decisions =
         Decisions { format_version: EXPLANATION_FORMAT, student: hash, trace, levels: of, choices: choices_explained };
     fs::write(dir.join("explanation.json"), serde_json::to_vec(&explanation)?)?;
     fs::write(dir.join("decisions.json"), serde_json::to_vec(&decisions)?)?;
+    fs::write(dir.join("what_if.json"), serde_json::to_vec(&what_if)?)?;
     Ok(())
 }

@@ -162,7 +162,7 @@ fn leaves_with_little_support_are_listed() -> Outcome {
     file["levels"][0]["models"][0]["model"]["n_samples"][few] = Value::from(12);
     fs::write(&path, serde_json::to_vec(&file)?)?;
     let student = Student::load(&path)?;
-    for about_another in ["explanation.json", "decisions.json"] {
+    for about_another in ["explanation.json", "decisions.json", "what_if.json"] {
         fs::remove_file(dir.path().join(about_another))?;
     }
 

@@ -150,7 +150,7 @@ fn hostile_names_of_levels_kinds_and_learners_stay_text() -> Outcome {
     }
     fs::write(dir.path().join("front.json"), serde_json::to_vec(&front)?)?;
     let (html, _) = report(dir.path(), "front-fidelity")?;
-    assert_eq!(html.matches("<script").count(), 2, "the program and its data");
+    assert_eq!(html.matches("<script").count(), 3, "the program, its decisions, and its choices");
     for picture in pictures(&html) {
         resvg::usvg::Tree::from_str(picture, &resvg::usvg::Options::default())?;
     }

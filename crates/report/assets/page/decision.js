@@ -4,20 +4,7 @@
   const view = document.getElementById("decision-view");
   if (!data || !view) return;
   const decisions = JSON.parse(data.textContent);
-  const make = (tag, attributes = {}, ...children) => {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  };
-  const draw = (tag, attributes, ...children) => {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  };
-  const percent = (p) => (p === null ? "–" : (100 * p).toFixed(1) + "\u00a0%");
-  const signed = (v) => (v < 0 ? "\u2212" : "+") + Math.abs(v).toPrecision(3);
+  const { make, draw, percent, signed } = dom;
 
   // What adds to the difference of two scores, as bars that begin where the one above ends.
   const waterfall = (d, rival) => {
@@ -61,6 +48,7 @@
       make("details", {}, make("summary", {}, "The same as numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Shares as numbers" }, table)));
   };
 
+  let tried = null;
   const show = (d, rival = d.rival) => {
     const who = (i) => d.candidates[i].name;
     const head = ["candidate", "compare", "teacher", "student", "score", ...d.features];
@@ -91,6 +79,10 @@
     if (d.why_not.length) parts.push(make("h3", {}, "What would have changed it?"),
       make("ul", { class: "why-not" }, ...d.why_not.map(([, sentence]) => make("li", {}, sentence))));
     view.replaceChildren(...parts);
+    // Another rival leaves changed figures as they are.
+    if (tried === d) return;
+    tried = d;
+    document.getElementById("decision-what-if")?.replaceChildren(...(whatIf?.panel(d, waterfall) ?? []));
   };
 
   const form = document.getElementById("decision-picker");
@@ -108,7 +100,7 @@
     if (selection.value === "costly") shown.sort((a, b) => (b.regret ?? 0) - (a.regret ?? 0));
     fill(pick, shown.map((d) => [d.id, `${d.id} · ${d.kind} · ${d.candidates[d.taken].name}${d.taken === d.best ? "" : " ≠ " + d.candidates[d.best].name}${costs(d)}`]));
     document.getElementById("decision-count").textContent = shown.length ? `${shown.length} decisions` : "No decision of this sort was kept.";
-    if (shown.length) show(shown[0]); else view.replaceChildren();
+    if (shown.length) show(shown[0]); else for (const part of [view, document.getElementById("decision-what-if")]) part.replaceChildren();
   };
   const turn = (by) => {
     if (!shown.length) return;

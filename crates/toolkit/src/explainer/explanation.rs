@@ -5,7 +5,7 @@ use crate::{evaluator::Estimate, trace::KindSample};
 use sched_distill_core::model::Guard;
 use serde::{Deserialize, Serialize};
 
-/// Version of `explanation.json` and `decisions.json` that this build writes and reads.
+/// Version of `explanation.json`, `decisions.json` and `what_if.json` that this build writes and reads.
 pub const EXPLANATION_FORMAT: u32 = 1;
 
 /// What a student goes by on a recorded trace, level by level.

@@ -9,6 +9,7 @@
 //! | Which heuristic is it like, and with what exceptions? | [`likeness`](fn@likeness), [`exceptions`](fn@exceptions) |
 //! | Would other episodes have given the same rules? | [`stability`](fn@stability) |
 //! | What would have to be different? | [`counterfactual`](fn@counterfactual), [`choice_counterfactual`] |
+//! | On which choices may a reader try changes? | [`what_if`](fn@what_if) |
 //!
 //! Everything is exact for a tree of one value per leaf, states its definition, and gives the same bytes for any number of
 //! threads. Rows are row-major slices of f32 in the order of the level's features; NaN is a missing value.
@@ -31,6 +32,7 @@ mod permutation;
 mod preference;
 mod shap;
 mod stability;
+mod what_if;
 
 pub use accumulated::{AccumulatedEffects, accumulated_effects};
 pub use counterfactual::{
@@ -59,3 +61,4 @@ pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_impor
 pub use preference::Preference;
 pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};
 pub use stability::stability;
+pub use what_if::{Column, DRAWN, Number, Room, WhatIf, WhatIfChoice, WhatIfLevel, make_fit, what_if};

@@ -1,11 +1,18 @@
-//! What a student goes by, why it took one decision, and what would have changed that.
+//! What a student goes by, why it took one decision, what would have changed that, and on which choices readers may try changes.
 
-use super::{Caller, KnownRule, PipelineError, identify::terciles, known_rules, measure::check_features, regime_of};
+use super::{
+    Caller, KnownRule, PipelineError,
+    files::{write_compact, write_json},
+    identify::terciles,
+    known_rules,
+    measure::check_features,
+    regime_of,
+};
 use crate::{
     evaluator::{Role, Scorer},
     explainer::{
         ChoiceExplainer, DecisionLevel, Decisions, EXPLANATION_FORMAT, ExplainedChoice, Explanation, LevelExplanation,
-        Selection, exceptions, explain_level, likeness, select,
+        Room, Selection, WhatIf, exceptions, explain_level, likeness, make_fit, select, what_if,
     },
     trace::{LevelTable, Sample, Trace},
 };
@@ -15,6 +22,7 @@ use sched_distill_core::{
     model::{LevelModels, Student},
     scenario::ScenarioInfo,
 };
+use std::path::Path;
 
 /// How a student is explained.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +42,31 @@ pub struct ExplainParams<'a> {
     pub seed: u64,
 }
 
-/// Explains all levels on samples of a trace, and some decisions one by one.
+/// All that is found out about a student.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// What it goes by.
+    pub explanation: Explanation,
+    /// Decisions one by one.
+    pub decisions: Decisions,
+    /// Choices on which readers may try changes.
+    pub what_if: WhatIf,
+}
+
+impl Explained {
+    /// Writes `explanation.json`, `decisions.json` and `what_if.json`.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written.
+    pub fn write(&self, dir: &Path) -> Result<(), PipelineError> {
+        write_json(&dir.join("explanation.json"), &self.explanation)?;
+        write_json(&dir.join("decisions.json"), &self.decisions)?;
+        write_compact(&dir.join("what_if.json"), &self.what_if)
+    }
+}
+
+/// Explains all levels on samples of a trace, and some decisions one by one; keeps choices on which readers may try changes.
 ///
 /// # Errors
 ///
@@ -44,13 +76,14 @@ pub fn explain(
     trace: &Trace,
     params: &ExplainParams<'_>,
     caller: Caller<'_>,
-) -> Result<(Explanation, Decisions), PipelineError> {
+) -> Result<Explained, PipelineError> {
     check_features(student, trace)?;
     let (manifest, seed) = (&trace.manifest, params.seed);
     let known = known_rules(trace, params.scenario, params.rules)?;
     caller.watch.steps(student.levels.len());
     let mut regimes = None;
     let (mut levels, mut decision_levels, mut choices) = (Vec::new(), Vec::new(), Vec::new());
+    let mut to_try = Vec::new();
     for (i, level) in student.levels.iter().enumerate() {
         caller.check()?;
         caller.watch.step(&format!("explaining level {}", level.level));
@@ -72,8 +105,11 @@ pub fn explain(
         let most = params.decisions / student.levels.len();
         let (of_level, explained) = some_decisions(student, level, &sample, (most, seed))?;
         decision_levels.push(of_level);
+        let shown = explained.iter().map(|c| c.choice).collect();
+        to_try.push(what_if(student, level, &sample, &shown, seed));
         choices.extend(explained);
     }
+    make_fit(&mut to_try, Room::default(), seed);
     caller.watch.done();
     if levels.is_empty() {
         return Err(PipelineError::NothingToExplain(trace.dir.clone()));
@@ -85,6 +121,13 @@ pub fn explain(
         trace: trace_hash.clone(),
         levels: decision_levels,
         choices,
+    };
+    let what_if = WhatIf {
+        format_version: EXPLANATION_FORMAT,
+        student: hash.clone(),
+        trace: trace_hash.clone(),
+        seed,
+        levels: to_try,
     };
     let explanation = Explanation {
         format_version: EXPLANATION_FORMAT,
@@ -98,7 +141,7 @@ pub fn explain(
         stability: Vec::new(),
         gradients: None,
     };
-    Ok((explanation, decisions))
+    Ok(Explained { explanation, decisions, what_if })
 }
 
 fn some_decisions(

@@ -33,7 +33,7 @@ pub use entry::{Entry, OpenPolicy};
 pub use error::PipelineError;
 pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, Part, evaluate};
 pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};
-pub use explain::{ExplainParams, OneChoice, explain, explain_choice};
+pub use explain::{ExplainParams, Explained, OneChoice, explain, explain_choice};
 pub use fit::{FitPlan, Fitted, Ladder, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule};
 pub use front::{Front, FrontLoop, FrontParams, MAX_SIZE, SizedStudent, front};
 pub use identify::{Identities, Identity, InRegime, identify, regime_of};

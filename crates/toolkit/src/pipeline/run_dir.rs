@@ -1,11 +1,7 @@
 //! The run directory that steps write into and a report is drawn from (`docs/run-directory.md`).
 
-use super::{AnyScenario, Evaluated, PipelineError, files::write_json};
-use crate::{
-    evaluator::Evaluation,
-    explainer::{Decisions, Explanation},
-    trace::Trace,
-};
+use super::{AnyScenario, Evaluated, Explained, PipelineError, files::write_json};
+use crate::{evaluator::Evaluation, explainer::Explanation, trace::Trace};
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
     model::{Provenance, Student},
@@ -209,14 +205,13 @@ impl RunDir {
         read(&self.dir.join(name), expected, |text| self.student.feature_set.read(text))
     }
 
-    /// Writes what a student goes by, and its decisions one by one.
+    /// Writes what a student goes by, its decisions one by one, and choices to try changes on.
     ///
     /// # Errors
     ///
     /// A file that cannot be written.
-    pub fn write_explanation(&self, explanation: &Explanation, decisions: &Decisions) -> Result<(), PipelineError> {
-        write_json(&self.dir.join("explanation.json"), explanation)?;
-        write_json(&self.dir.join("decisions.json"), decisions)
+    pub fn write_explanation(&self, found: &Explained) -> Result<(), PipelineError> {
+        found.write(&self.dir)
     }
 }
 
