@@ -8,8 +8,8 @@ teacher=decima
 run=runs/example
 
 rm -rf $run
-# Smaller trees than usual, and below fewer single decisions, keep the page small.
-"$distill" demo --teacher $teacher --max-leaves 32 -o $run
+# Fewer single decisions keep the page small.
+"$distill" demo --teacher $teacher -o $run
 "$distill" front $run/traces/train --validation $run/traces/validation -o $run --max-size 32 --max-choices 5000 \
     --learner tree,linear-tree,spline-logit -t $teacher -n 10
 "$distill" evaluate $run/student.json -t $teacher -p fair -p fifo -p sjf -p srpt-fair --edge-cases -n 20 --run $run

@@ -15,8 +15,8 @@ use crate::{
     model::Student,
     pipeline::{
         self, AnyScenario, AugmentRequest, ClosedLoopParams, CompareParams, Contender, EvaluateParams, Evaluated,
-        ExplainParams, FitPlan, PipelineError, RecordParams, Resampling, RunInfo, evaluate, explain, resampled,
-        with_edge_cases,
+        ExplainParams, FitPlan, FrontLoop, PipelineError, RecordParams, Resampling, RunInfo, evaluate, explain,
+        prefer_the_best_schedule, resampled, with_edge_cases,
     },
     policy::Sort,
     recorder::RecordError,
@@ -49,7 +49,7 @@ pub(super) struct DemoArgs {
     /// Run directory; the report goes to its `report` folder
     #[arg(short, long, default_value = "runs/demo", value_name = "DIR")]
     output: PathBuf,
-    /// Episodes to learn from; a quarter as many to choose on, half as many to explain [default: 40; 12 with --fast]
+    /// Episodes to learn from; an eighth as many to choose on, a quarter to explain [default: 40; 16 with --fast]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
     episodes: Option<u32>,
     /// Seconds instead of a minute: fewer episodes and choices, no search for a better schedule
@@ -66,6 +66,8 @@ struct Extent {
     episodes: u32,
     /// Choices learnt from per level.
     choices: usize,
+    /// Validation episodes in which students that are equally faithful schedule for the choice of one.
+    choosing: u32,
     /// Fits on draws of the training episodes.
     resamples: u32,
     /// Test episodes of the closed loop, and of every edge case.
@@ -81,14 +83,16 @@ impl Extent {
             false => Self {
                 episodes: args.episodes.unwrap_or(40),
                 choices: FitPlan::CHOICES,
+                choosing: 40,
                 resamples: 3,
-                test: 200,
-                edge: 40,
+                test: 150,
+                edge: 25,
                 search: Some(3000),
             },
             true => Self {
-                episodes: args.episodes.unwrap_or(12),
+                episodes: args.episodes.unwrap_or(16),
                 choices: 3000,
+                choosing: 20,
                 resamples: 0,
                 test: 40,
                 edge: 10,
@@ -127,15 +131,24 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
 
     let episodes = demo.extent.episodes;
     let train = demo.record(Split::Train, episodes, output)?;
-    let validation = demo.record(Split::Validation, episodes / 4, output)?;
-    let test = demo.record(Split::Test, episodes / 2, output)?;
+    let validation = demo.record(Split::Validation, episodes.div_ceil(8), output)?;
+    let test = demo.record(Split::Test, episodes.div_ceil(4).max(2), output)?;
     demo.lap("record_s");
 
     output.note("fitting");
     let plan = FitPlan::default();
     let params = FitParams { max_choices: Some(demo.extent.choices), ..plan.params };
-    let student =
-        pipeline::fit(&train, Some(&validation), &FitPlan { params, ..plan }, Watched::new(output).caller())?.student;
+    let plan = FitPlan { params, ..plan };
+    let mut fitted = pipeline::fit(&train, Some(&validation), &plan, Watched::new(output).caller())?;
+    let closed_loop = FrontLoop {
+        teacher: demo.teacher.to_owned(),
+        workload: args.workload.clone(),
+        seed: common.seed,
+        episodes: demo.extent.choosing,
+    };
+    let traces = (&train, Some(&validation));
+    prefer_the_best_schedule(scenario, &mut fitted, traces, &closed_loop, Watched::new(output).caller())?;
+    let student = fitted.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;
     demo.lap("fit_s");

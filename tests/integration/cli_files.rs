@@ -87,7 +87,7 @@ fn links_are_neither_followed_nor_emptied() {
         symlink("victim", dir.join(link)).unwrap();
     }
     for output in ["new.json", "other.json"] {
-        done(dir, &["fit", "train", "-o", output, "--max-leaves", "6"]);
+        done(dir, &["fit", "train", "-o", output, "--max-leaves", "6", "--force"]);
         assert!(fs::symlink_metadata(dir.join(output)).unwrap().is_file());
     }
     assert_eq!(fs::read(dir.join("victim")).unwrap(), b"precious");
@@ -212,6 +212,7 @@ fn paths_need_not_be_text() {
         "@student.json",
         "--set",
         "job.node[0].threshold=1",
+        "--force",
         "-w",
         TINY,
         "-n",
@@ -267,7 +268,7 @@ fn an_export_without_the_guards_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     made(dir);
-    let guard = ["--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "guarded.json", "-q"];
+    let guard = ["--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "guarded.json", "-q", "--force"];
     done(dir, &[&["patch", "student.json"][..], &guard].concat());
     for (args, notes) in [
         (&["guarded.json", "--to", "c", "--level", "job"][..], true),

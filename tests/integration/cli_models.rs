@@ -177,7 +177,7 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     assert_eq!(Student::load(&dir.join("flat.json")).unwrap().to_json(), file("flat.json"));
     for (name, structure) in [("s.json", "hierarchical"), ("flat.json", "flat")] {
         assert!(done(dir, &["inspect", name]).contains(&format!("structure  {structure}")));
-        let said = done(dir, &["evaluate", name, "test", "-o", "e.json"]);
+        let said = done(dir, &["evaluate", name, "test", "-o", "e.json", "--force"]);
         assert!(said.contains(&format!("decisions, {structure}")) && said.contains("take what was executed"), "{said}");
         let evaluation: Evaluation = serde_json::from_str(&file("e.json")).unwrap();
         let departures = evaluation.departures.unwrap();
@@ -189,7 +189,8 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
         done(dir, &["diff", "s.json", "flat.json", "-w", TINY, "-n", "2"]).contains("A is hierarchical, B is flat")
     );
     assert!(done(dir, &["export", "flat.json", "--to", "c"]).contains("those above the amount are asked at once"));
-    let patch = ["patch", "s.json", "--structure", "flat", "-w", TINY, "-n", "2", "--trace", "test", "-o", "p.json"];
+    let patch =
+        ["patch", "s.json", "--structure", "flat", "-w", TINY, "-n", "2", "--trace", "test", "-o", "p.json", "--force"];
     assert!(done(dir, &patch).contains("all levels above the amount, executed"));
     let parameters = |name: &str| Student::load(&dir.join(name)).unwrap().provenance.parameters;
     assert_eq!(parameters("flat.json")["structure"], "flat");

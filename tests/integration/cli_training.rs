@@ -49,7 +49,17 @@ fn a_rule_is_recorded_distilled_and_reported() {
     done(dir, &["explain", "run/student.json", test]);
     done(
         dir,
-        &["patch", "run/student.json", "--guard", "cluster: idle_jobs > 0 first", "-n", "2", "-o", "patched.json"],
+        &[
+            "patch",
+            "run/student.json",
+            "--guard",
+            "cluster: idle_jobs > 0 first",
+            "-n",
+            "2",
+            "--force",
+            "-o",
+            "patched.json",
+        ],
     );
     let changed = record(dir, "diff", &["diff", "run/student.json", "patched.json", "-n", "2"]);
     assert!(changed["changed_decisions"].as_f64().is_some_and(|share| share < 0.5), "{changed}");

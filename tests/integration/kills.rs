@@ -65,7 +65,19 @@ const WRITERS: [(&str, &[&str]); 13] = [
     ),
     (
         "patch",
-        &["patch", "student.json", "--set", "job.node[0].threshold=1", "-w", TINY, "-n", "20", "-o", "out/new.json"],
+        &[
+            "patch",
+            "student.json",
+            "--set",
+            "job.node[0].threshold=1",
+            "-w",
+            TINY,
+            "-n",
+            "20",
+            "--force",
+            "-o",
+            "out/new.json",
+        ],
     ),
     (
         "evaluate",

@@ -91,7 +91,10 @@ fn students() {
     record(dir, "train", "4", "train");
     let learners = ["--learner", "tree,linear-tree,logit,spline-logit,pairwise-tree"];
     done(dir, &[&["fit", "train", "-o", "a.json", "--max-leaves", "6"][..], &learners].concat());
-    done(dir, &["patch", "a.json", "--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "b.json", "-q"]);
+    done(
+        dir,
+        &["patch", "a.json", "--guard", "job: age > 60s first", "-w", TINY, "-n", "2", "-o", "b.json", "-q", "--force"],
+    );
     let path = dir.join("mutant.json");
     let set = sched_distill::dag::feature::feature_set();
     let count = each_mutant(&contents(&[dir.join("a.json"), dir.join("b.json")]), |_, bytes| {

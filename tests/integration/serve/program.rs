@@ -199,7 +199,7 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
         let features = found["report"]["drift"]["features"].as_array().unwrap();
         assert!(features.len() > 60 && found["passed"] == true, "{}", features.len());
         let joint = found["report"]["decisions"]["joint"]["value"].as_f64().unwrap();
-        assert!((0.3..1.0).contains(&joint), "{joint}");
+        assert!((0.3..=1.0).contains(&joint), "{joint}");
         assert_eq!(done(dir.path(), &["inspect", log]).lines().last(), Some("sound"));
     }
     let said = command(dir.path(), &["shadow", "same", "--max-drift", "0.1"]).output().unwrap();

@@ -10,7 +10,7 @@ use crate::{
 };
 use sched_distill_core::{
     level::ALL_KINDS,
-    model::{LevelModels, Student},
+    model::{LevelModels, Structure, Student},
 };
 
 /// Size of a student unless another one is asked for.
@@ -82,7 +82,8 @@ pub struct Fitted {
     pub skipped: Vec<String>,
     /// What other sizes come to, where the size was chosen.
     pub ladder: Option<Ladder>,
-    /// The students that are as faithful up to noise, the chosen one first; none where no size was chosen.
+    /// The students that are as faithful up to noise, the least regret first, each in both structures; none where no size was
+    /// chosen.
     pub finalists: Vec<SizedStudent>,
 }
 
@@ -142,9 +143,14 @@ pub fn fit(
         (Some(most), None) => within_noise(&front.named(), most, &size.gates),
         _ => Vec::new(),
     };
+    // Which structure schedules better shows in schedules alone.
+    let structures = if levels > 1 { &Structure::ALL[..] } else { &[Structure::Hierarchical] };
     let finalist = |places: Vec<usize>| {
         let student = front.student(trace, &places, &plan.params);
-        SizedStudent { most: student.size(), student, chosen: places, to_teacher: None }
+        structures.iter().map(move |&structure| {
+            let student = Student { structure, ..student.clone() };
+            SizedStudent { most: student.size(), student, chosen: places.clone(), to_teacher: None }
+        })
     };
     Ok(Fitted {
         fidelity: fidelity_of(&student, &front.validation),
@@ -152,12 +158,12 @@ pub fn fit(
         left_out: Vec::new(),
         skipped: front.skipped.clone(),
         ladder: size.most.and_then(|most| ladder(&front, &chosen, most, &size)),
-        finalists: others.into_iter().take(FINALISTS).map(|c| finalist(c.places)).collect(),
+        finalists: others.into_iter().take(FINALISTS).flat_map(|c| finalist(c.places)).collect(),
     })
 }
 
 /// Students that may schedule for the choice of one of them.
-const FINALISTS: usize = 6;
+const FINALISTS: usize = 12;
 
 /// Lets the students that are equally faithful up to noise schedule beside their teacher, on validation episodes, and takes
 /// the one that does best.
