@@ -27,11 +27,7 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{ops::ControlFlow, path::PathBuf, time::Instant};
 
 /// Record, fit, augment, evaluate, explain: all of it on the built-in workload, or on yours
 #[derive(Args)]
@@ -157,7 +153,8 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("augment_s");
 
     output.note("measuring");
-    let found = demo.evaluate(&student, augmented.as_deref(), [&train, &test], output)?;
+    let listed = augmented.as_ref().map(|(path, student)| (format!("student:{}", path.display()), student.clone()));
+    let found = demo.evaluate(&student, listed, [&train, &test], output)?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;
     demo.lap("evaluate_s");
@@ -172,7 +169,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
 
     demo.summary(&student, &found.evaluation, output)?;
     output.text(format!("report     {}", report.page.display()))?;
-    demo.next_commands(augmented.as_deref(), output)?;
+    demo.next_commands(augmented.as_ref().map(|(path, _)| path.as_path()), output)?;
     output.json(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
@@ -204,8 +201,8 @@ impl Demo<'_> {
         Ok(Trace::open(&params.dir)?)
     }
 
-    /// Searches a better schedule for a while; the path of what was found.
-    fn augment(&self, student: &Student, output: &Output) -> Result<Option<PathBuf>> {
+    /// Searches a better schedule for a while; what was found, and its file.
+    fn augment(&self, student: &Student, output: &Output) -> Result<Option<(PathBuf, Student)>> {
         let Some(budget) = self.extent.search else { return Ok(None) };
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
@@ -220,28 +217,27 @@ impl Demo<'_> {
             force: self.args.force,
         };
         let found = self.scenario.augment(student, &request, &mut (), Watched::new(output).caller());
-        found.map_err(|e| hint_force(e, self.args.force))?;
-        Ok(Some(dir.join("student.json")))
+        let found = found.map_err(|e| hint_force(e, self.args.force))?;
+        Ok(Some((dir.join("student.json"), found.student)))
     }
 
     /// Fidelity, and closed loops on the workload and its edge cases.
     fn evaluate(
         &self,
         student: &Student,
-        augmented: Option<&Path>,
+        augmented: Option<(String, Student)>,
         [train, test]: [&Trace; 2],
         output: &Output,
     ) -> Result<Evaluated> {
         let best = self.best_heuristic(output)?;
         let named = |id: &str, role| Contender::Named { id: id.to_owned(), role: Some(role) };
-        let mut others: Vec<Contender<'static>> =
-            augmented.map(|path| named(&format!("student:{}", path.display()), Role::Augmented)).into_iter().collect();
         let baselines = self.scenario.baselines();
         let heuristics = baselines.iter().copied().chain(best.filter(|best| !baselines.contains(best)));
-        others.extend(heuristics.map(|id| named(id, Role::Heuristic)));
+        let others = heuristics.map(|id| named(id, Role::Heuristic)).collect();
         let closed_loop = ClosedLoopParams {
             teacher: self.teacher.to_owned(),
             student: format!("student:{}", self.args.output.join("student.json").display()),
+            augmented,
             others,
             workloads: vec![self.args.workload.clone()],
             split: Split::Test,

@@ -8,7 +8,7 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{AgreementRow, ClosedLoop, FidelityRow},
+    evaluator::{AgreementRow, ClosedLoop, FidelityRow, Role},
     model::{LevelModels, Model, Pick, ScoreCandidates, Slot, Student},
     pipeline::{AnyScenario, CompareParams, Contender, agreement_of, fidelity_change},
     trace::Trace,
@@ -105,7 +105,9 @@ pub(super) fn side_by_side(
     output: &mut Output,
 ) -> Result<ClosedLoop> {
     let params = CompareParams {
-        contenders: students.map(|(id, student)| Contender::Student { id: id.to_owned(), student }).to_vec(),
+        contenders: students
+            .map(|(id, student)| Contender::Student { id: id.to_owned(), student, role: Role::Student })
+            .to_vec(),
         workloads: vec![workload],
         seed: common.seed,
         split: which.split.into(),

@@ -150,6 +150,7 @@ fn closed_loop(
     Ok(ClosedLoopParams {
         teacher: teacher.to_owned(),
         student: format!("student:{}", args.student.display()),
+        augmented: None,
         others: others.iter().map(|id| Contender::named(id)).collect(),
         workloads: args.workloads.ids(scenario.info(), Some(student), output)?,
         split: if args.closing { Split::Final } else { Split::Test },

@@ -119,7 +119,8 @@ fn priced(
         &json!({"student": args.output.as_deref().map(shown), "written": written && args.output.is_some(), "hash": after.hash(),
                 "changed_decisions": changed, "closed_loop": comparison}),
     )?;
-    Ok(if passed { Verdict::Done } else { Verdict::GateFailed })
+    // Whoever asks for no gate and forces it has no gate that failed.
+    Ok(if passed || args.force && args.gate.is_none() { Verdict::Done } else { Verdict::GateFailed })
 }
 
 fn edited(before: &Student, args: &PatchArgs) -> Result<Student> {

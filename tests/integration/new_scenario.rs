@@ -68,6 +68,7 @@ fn a_third_scenario_is_one_more_entry() -> Outcome {
     let closed_loop = ClosedLoopParams {
         teacher: scenario.teacher().into(),
         student: "student".into(),
+        augmented: None,
         others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
         workloads: vec!["builtin".into()],
         split: Split::Test,

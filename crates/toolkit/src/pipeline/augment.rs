@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     augment::{Arena, AugmentParams, Repertoire, Step, augment as search},
-    evaluator::ClosedLoop,
+    evaluator::{ClosedLoop, Role},
 };
 use sched_distill_core::{file, level::sha256_hex, model::Student, rng::Split, simulation::Simulated};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ pub fn augment<S: Simulated>(
     write_json(&request.dir.join("steps.json"), &steps)?;
     go_on(hear.found(&augmented))?;
 
-    let named = |id: &str, student| Contender::Student { id: id.to_owned(), student };
+    let named = |id: &str, student| Contender::Student { id: id.to_owned(), student, role: Role::Student };
     contenders.extend(ready(scenario, &[named("before", student), named("augmented", &augmented)])?);
     let which = Which { seed: request.seed, split: Split::Test, episodes: request.episodes };
     let mut closed_loops = Vec::new();

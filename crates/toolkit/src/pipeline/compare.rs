@@ -31,6 +31,8 @@ pub enum Contender<'a> {
         id: String,
         /// The student.
         student: &'a Student,
+        /// What it takes part as.
+        role: Role,
     },
 }
 
@@ -131,9 +133,9 @@ fn open<S: Simulated>(scenario: &Entry<S>, contender: &Contender<'_>) -> Result<
             };
             Ready { id, role: role.unwrap_or(usual), policy: (scenario.open)(&spec)? }
         }
-        Contender::Student { student, .. } => {
+        Contender::Student { student, role, .. } => {
             let policy = Box::new(StudentPolicy::new(student, id.as_ref(), None)?);
-            Ready { id, role: Role::Student, policy }
+            Ready { id, role: *role, policy }
         }
     })
 }

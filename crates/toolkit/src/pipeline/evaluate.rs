@@ -31,6 +31,8 @@ pub struct ClosedLoopParams {
     pub teacher: String,
     /// What the student is listed as.
     pub student: String,
+    /// The student as a search has changed it, and what it is listed as; `None` if there is none.
+    pub augmented: Option<(String, Student)>,
     /// More policies, as specs; the teacher is left out.
     pub others: Vec<Contender<'static>>,
     /// Workloads, as specs.
@@ -118,12 +120,14 @@ pub fn evaluate(
 impl ClosedLoopParams {
     /// With the student itself.
     #[must_use]
-    pub fn with<'a>(&self, student: &'a Student, seed: u64) -> CompareParams<'a> {
+    pub fn with<'a>(&'a self, student: &'a Student, seed: u64) -> CompareParams<'a> {
         let teacher = Contender::Named { id: self.teacher.clone(), role: Some(Role::Teacher) };
-        let student = Contender::Student { id: self.student.clone(), student };
+        let listed = |id: &String, student, role| Contender::Student { id: id.clone(), student, role };
+        let augmented = self.augmented.iter().map(|(id, student)| listed(id, student, Role::Augmented));
+        let student = listed(&self.student, student, Role::Student);
         let others = self.others.iter().filter(|other| other.id() != self.teacher).cloned();
         CompareParams {
-            contenders: [teacher, student].into_iter().chain(others).collect(),
+            contenders: [teacher, student].into_iter().chain(augmented).chain(others).collect(),
             workloads: self.workloads.clone(),
             seed,
             split: self.split,

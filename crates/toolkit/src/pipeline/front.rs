@@ -248,7 +248,11 @@ pub(super) fn schedule(
     let scenario = scenario.ok_or_else(none)?;
     let names: Vec<String> = (1..=sized.len()).map(|i| format!("student {i}")).collect();
     let teacher = Contender::Named { id: closed_loop.teacher.clone(), role: Some(Role::Teacher) };
-    let students = sized.iter().zip(&names).map(|(s, id)| Contender::Student { id: id.clone(), student: &s.student });
+    let students = sized.iter().zip(&names).map(|(s, id)| Contender::Student {
+        id: id.clone(),
+        student: &s.student,
+        role: Role::Student,
+    });
     let params = CompareParams {
         contenders: [teacher].into_iter().chain(students).collect(),
         workloads: vec![closed_loop.workload.clone()],
