@@ -4,7 +4,7 @@ use super::{output::Output, progress::Watched, table};
 use crate::{
     evaluator::ClosedLoop,
     model::Student,
-    pipeline::{AnyScenario, CompareParams, Comparison, with_edge_cases},
+    pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
     rng::Split,
     scenario::ScenarioInfo,
     spec::Spec,
@@ -102,22 +102,24 @@ pub(super) fn workload_or_own(
     Ok(id)
 }
 
-/// The workload that was named, or the one that was recorded; the first line of the output tells which.
+/// The closed loop in which students of a trace schedule beside a teacher, on the workload that was named or the one that was
+/// recorded; the first line of the output tells which.
 ///
 /// # Errors
 ///
-/// One that the trace names and is not here.
-pub(super) fn workload_or_recorded(
-    named: Option<&String>,
-    scenario: &ScenarioInfo,
-    trace: &Trace,
+/// A workload that the trace names and is not here.
+pub(super) fn beside_teacher(
+    teacher: &str,
+    workload: Option<&String>,
+    (seed, episodes): (u64, u32),
+    (scenario, trace): (&ScenarioInfo, &Trace),
     output: &mut Output,
-) -> Result<String> {
+) -> Result<FrontLoop> {
     let recorded = || own(scenario, &trace.manifest.workload.id, "the trace records");
-    let id = named.map_or_else(recorded, |id| Ok(id.clone()))?;
-    let whose = if named.is_none() { ", the one that was recorded" } else { "" };
+    let id = workload.map_or_else(recorded, |id| Ok(id.clone()))?;
+    let whose = if workload.is_none() { ", the one that was recorded" } else { "" };
     output.text(format!("workload {id}{whose}"))?;
-    Ok(id)
+    Ok(FrontLoop { teacher: teacher.to_owned(), workload: id, seed, episodes })
 }
 
 fn tell(ids: &[String], own: Option<&Student>, output: &mut Output) -> Result<()> {

@@ -142,8 +142,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         seed: common.seed,
         episodes: demo.extent.choosing,
     };
-    let traces = (&train, Some(&validation));
-    prefer_the_best_schedule(scenario, &mut fitted, traces, &closed_loop, Watched::new(output).caller())?;
+    prefer_the_best_schedule(scenario, &mut fitted, &closed_loop, Watched::new(output).caller())?;
     let student = fitted.student;
     let student_path = dir.join("student.json");
     student.save(&student_path)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    compare::workload_or_recorded,
+    compare::beside_teacher,
     evaluate::print_fidelity,
     files::{check_output, command, other_content, replace, shown},
     front::{gate, size},
@@ -14,7 +14,7 @@ use crate::{
     distiller::{FitParams, Gate, Learner},
     evaluator::Estimate,
     model::{ScoreCandidates, Structure, Student},
-    pipeline::{FitPlan, Fitted, FrontLoop, Ladder, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
+    pipeline::{FitPlan, Fitted, Ladder, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
 };
 use anyhow::{Context, Result, bail};
 use clap::{
@@ -210,20 +210,17 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         }
     }
     let validation_trace = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
-    let scenario = args.teacher.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
-    let closed_loop = match (&args.teacher, scenario) {
-        (Some(teacher), Some(scenario)) => Some(FrontLoop {
-            teacher: teacher.clone(),
-            workload: workload_or_recorded(args.workload.as_ref(), scenario.info(), &trace, output)?,
-            seed: common.seed,
-            episodes: args.episodes,
-        }),
-        _ => None,
+    let beside = match &args.teacher {
+        Some(teacher) => {
+            let scenario = common.scenario_of(&trace.manifest.feature_set)?;
+            let (episodes, of) = ((common.seed, args.episodes), (scenario.info(), &trace));
+            Some((scenario, beside_teacher(teacher, args.workload.as_ref(), episodes, of, output)?))
+        }
+        None => None,
     };
     let mut fitted = fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
-    if let (Some(scenario), Some(closed_loop)) = (scenario, &closed_loop) {
-        let traces = (&trace, validation_trace.as_ref());
-        prefer_the_best_schedule(scenario, &mut fitted, traces, closed_loop, Watched::new(output).caller())?;
+    if let Some((scenario, closed_loop)) = &beside {
+        prefer_the_best_schedule(*scenario, &mut fitted, closed_loop, Watched::new(output).caller())?;
     }
     let Fitted { student, fidelity, left_out, skipped, ladder, .. } = fitted;
     if let Some(path) = &args.output {

@@ -2,7 +2,7 @@
 
 use super::{
     Common, Verdict,
-    compare::workload_or_recorded,
+    compare::beside_teacher,
     files::{check_folder, command, shown, write_json},
     fit::{learner, structure},
     output::Output,
@@ -15,7 +15,7 @@ use crate::{
     figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
     model::Structure,
-    pipeline::{FitPlan, Front, FrontLoop, FrontParams, MAX_SIZE, RunDir, SizedStudent, front},
+    pipeline::{FitPlan, Front, FrontParams, MAX_SIZE, RunDir, SizedStudent, front},
 };
 use anyhow::{Context, Result};
 use clap::{
@@ -108,15 +108,11 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     let trace = common.learning_trace(&args.trace)?;
     let validation = args.validation.as_deref().map(|path| common.learning_trace(path)).transpose()?;
     let scenario = args.teacher.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
-    let closed_loop = match (&args.teacher, scenario) {
-        (Some(teacher), Some(scenario)) => Some(FrontLoop {
-            teacher: teacher.clone(),
-            workload: workload_or_recorded(args.workload.as_ref(), scenario.info(), &trace, output)?,
-            seed: common.seed,
-            episodes: args.episodes,
-        }),
-        _ => None,
-    };
+    let episodes = (common.seed, args.episodes);
+    let closed_loop = args.teacher.as_ref().zip(scenario).map(|(teacher, scenario)| {
+        beside_teacher(teacher, args.workload.as_ref(), episodes, (scenario.info(), &trace), output)
+    });
+    let closed_loop = closed_loop.transpose()?;
     let params = FrontParams { fit, most: args.max_size, by: args.by, closed_loop };
     let watched = Watched::new(output);
     let (front, sized) = front(scenario, &trace, validation.as_ref(), &params, watched.caller())?;

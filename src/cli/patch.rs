@@ -102,8 +102,9 @@ fn priced(
     let limit = args.gate.unwrap_or_else(|| objective.worse_by(DEAR));
     let passed = found.is_some_and(|e| objective.passes(e.value, limit));
     if !passed {
-        let comes_to = found.map_or("stalls".to_owned(), |e| format!("comes to {:.3} of what it was", e.value));
-        output.warn(format!("warning: the edit is dear: {} {comes_to}, and the gate is {limit:.3}", objective.label));
+        let comes_to = found.map_or("no number, since an episode stalled".to_owned(), |e| format!("{:.3}", e.value));
+        let what = objective.against("before");
+        output.warn(format!("warning: the edit is dear: {what} is {comes_to}, and the gate is {limit:.3}"));
     }
     let written = passed || args.force;
     match (&args.output, written) {

@@ -32,6 +32,8 @@ mod random_tree;
 mod replay;
 #[cfg(feature = "cli")]
 mod what_if;
+#[cfg(feature = "cli")]
+mod what_if_page;
 
 use page::Page;
 use sched_distill::{evaluator::Evaluation, level::FeatureSet, pipeline::RunInfo, report::write_report};

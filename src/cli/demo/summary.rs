@@ -32,12 +32,12 @@ impl Demo<'_> {
         let student = self.args.output.join("student.json");
         let best = augmented.unwrap_or(&student).display();
         output.text("\nnext")?;
-        output.text(format!("  distill export {best} --to rules        the rules to read"))?;
+        output.text(format!("  distill export {best} --to rules        # the rules to read"))?;
         output.text(format!(
-            "  distill evaluate {best} -t {} --edge-cases -n 200        where it holds up",
+            "  distill evaluate {best} -t {} --edge-cases -n 200        # where it holds up",
             self.teacher
         ))?;
-        output.text(format!("  distill serve student:{best}        ask it for decisions in any language"))
+        output.text(format!("  distill serve student:{best}        # ask it for decisions in any language"))
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Place<'a> {
 impl Evaluation {
     /// What the closed loops come to; `None` if none was run with a teacher and a student.
     #[must_use]
-    pub fn verdict(&self) -> Option<Verdict<'_>> {
+    pub fn verdict<'a>(&'a self) -> Option<Verdict<'a>> {
         let closed_loop = self.closed_loop.as_ref()?;
         let (teacher, student) = (closed_loop.first(Role::Teacher)?, closed_loop.first(Role::Student)?);
         let objective = closed_loop.objective();
@@ -51,16 +51,11 @@ impl Evaluation {
             let of = |p: &PolicyOutcome| cost(closed_loop.objective_of(&p.policy, &teacher.policy));
             of(a).total_cmp(&of(b))
         });
-        let standing = |policy: &'_ PolicyOutcome| {
-            let against = |other: &str| closed_loop.objective_of(&policy.policy, other);
-            (against(&teacher.policy), best.and_then(|best| against(&best.policy)))
+        let standing = |policy: &'a PolicyOutcome| Standing {
+            policy: &policy.policy,
+            to_teacher: closed_loop.objective_of(&policy.policy, &teacher.policy),
+            to_heuristic: best.and_then(|best| closed_loop.objective_of(&policy.policy, &best.policy)),
         };
-        fn named<'a>(
-            p: &'a PolicyOutcome,
-            (to_teacher, to_heuristic): (Option<Estimate>, Option<Estimate>),
-        ) -> Standing<'a> {
-            Standing { policy: &p.policy, to_teacher, to_heuristic }
-        }
         let places = self.other_workloads.iter().filter_map(|other| {
             let (teacher, student) = (other.first(Role::Teacher)?, other.first(Role::Student)?);
             // Where the teacher itself strands the cluster, the student is no worse.
@@ -68,13 +63,11 @@ impl Evaluation {
             let to_teacher = other.objective_of(&student.policy, &teacher.policy);
             counts.then_some(Place { workload: &other.workload, to_teacher })
         });
-        let augmented = closed_loop.first(Role::Augmented);
-        let heuristic = best.map(|p| named(p, standing(p))).filter(|best| best.to_teacher.is_some());
         Some(Verdict {
             teacher: &teacher.policy,
-            student: named(student, standing(student)),
-            augmented: augmented.map(|p| named(p, standing(p))),
-            heuristic,
+            student: standing(student),
+            augmented: closed_loop.first(Role::Augmented).map(standing),
+            heuristic: best.map(standing).filter(|best| best.to_teacher.is_some()),
             worst: places.max_by(|a, b| cost(a.to_teacher).total_cmp(&cost(b.to_teacher))),
         })
     }
@@ -82,9 +75,12 @@ impl Evaluation {
 
 impl ClosedLoop {
     /// The objective of any policy that took part against that of any other one, episode by episode; `None` if one of them
-    /// stalled or did not take part.
+    /// stalled or did not take part. Where the two were compared, it is that comparison.
     #[must_use]
     pub fn objective_of(&self, policy: &str, baseline: &str) -> Option<Estimate> {
+        if self.compared(policy, baseline).is_some() {
+            return self.paired(policy, baseline);
+        }
         let episodes = |name: &str| {
             let found = self.policies.iter().find(|p| p.policy == name)?;
             Some(&found.episode_objective)

@@ -85,6 +85,8 @@ pub struct Fitted {
     /// The students that are as faithful up to noise, the least regret first, each in both structures; none where no size was
     /// chosen.
     pub finalists: Vec<SizedStudent>,
+    /// What the finalists are measured on.
+    validation: Vec<LevelTable>,
 }
 
 /// How often students of several sizes agree with the teacher where that is hardest.
@@ -127,6 +129,7 @@ pub fn fit(
             skipped: train.iter().filter(|t| nothing_to_choose(t)).map(|t| t.spec.name.clone()).collect(),
             ladder: None,
             finalists: Vec::new(),
+            validation: Vec::new(),
         });
     };
     let size = size.for_levels_of(trace);
@@ -159,10 +162,11 @@ pub fn fit(
         skipped: front.skipped.clone(),
         ladder: size.most.and_then(|most| ladder(&front, &chosen, most, &size)),
         finalists: others.into_iter().take(FINALISTS).flat_map(|c| finalist(c.places)).collect(),
+        validation: front.validation,
     })
 }
 
-/// Students that may schedule for the choice of one of them.
+/// Combinations that may schedule, in each structure, for the choice of one of them.
 const FINALISTS: usize = 12;
 
 /// Lets the students that are equally faithful up to noise schedule beside their teacher, on validation episodes, and takes
@@ -174,7 +178,6 @@ const FINALISTS: usize = 12;
 pub fn prefer_the_best_schedule(
     scenario: &dyn AnyScenario,
     fitted: &mut Fitted,
-    trace: (&Trace, Option<&Trace>),
     closed_loop: &FrontLoop,
     caller: Caller<'_>,
 ) -> Result<(), PipelineError> {
@@ -184,8 +187,7 @@ pub fn prefer_the_best_schedule(
     // A stable sort: of equals the one with less regret.
     fitted.finalists.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
     if let Some(best) = fitted.finalists.first().filter(|best| best.student != fitted.student) {
-        let [_, validation] = tables(trace.0, trace.1, None, caller)?;
-        fitted.fidelity = fidelity_of(&best.student, &validation);
+        fitted.fidelity = fidelity_of(&best.student, &fitted.validation);
         fitted.student = best.student.clone();
     }
     Ok(())
