@@ -1,6 +1,6 @@
 // Asks `distill serve` who gets the executors that are free:
 //
-//     distill serve student:student.json --listen unix:distill.sock &
+//     distill serve -p student:student.json --listen unix:distill.sock &
 //     java examples/ServeClient.java distill.sock
 //
 // `docs/serve.md` has the lines, `docs/cluster-state.md` the state. Use the JSON library that you have; here patterns will do.

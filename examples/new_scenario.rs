@@ -5,7 +5,7 @@ use sched_distill::{
     cli,
     feature::{Base, Columns, Ratio},
     figure::{Better, Compared, Figure},
-    level::{FeatureSet, first_max},
+    level::{FeatureSet, Words, first_max},
     pipeline::Entry,
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     registry,
@@ -30,7 +30,7 @@ pub(crate) static MACHINE: Entry<Machine> =
     Entry { teacher: "moore,temperature=0.2", baselines: &["edf", "fifo"], policies: || POLICIES.to_vec(), open };
 
 /// A job as it is declared.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Job {
     pub(crate) arrival_ms: f64,
     pub(crate) length_ms: f64,
@@ -68,6 +68,7 @@ impl Scenario for Machine {
         kinds: &["all-can", "some-late"],
         regime: "waiting",
         feature_set,
+        words: Words::default,
         figures: &[Figure::new(["on_time", "share on time", "share"], Better::More, Compared::Difference, ON_TIME)],
         catalogue: CATALOGUE,
         workloads: &[WorkloadInfo {

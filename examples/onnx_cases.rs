@@ -14,7 +14,7 @@ use random_tree::{random_tree, rows};
 use sched_distill::{
     level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
-        Additive, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Student, Tree,
+        Additive, Factor, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Shape, Student, Term, Tree,
         export::{Target, export, parts},
     },
     rng::Stream,
@@ -58,6 +58,28 @@ fn answer(model: &Model, row: &[f32]) -> Vec<f64> {
     }
 }
 
+/// A sum of terms of all shapes, alone and two by two, and rows with thresholds, infinite and missing values.
+fn terms() -> (Additive, Vec<f32>) {
+    let mut s = Stream::new(8, "terms");
+    let shapes = [Shape::Linear, Shape::Log, Shape::Above, Shape::Excess];
+    let thresholds = [-1.5, 0.0, 0.75, 3.0];
+    let mut factor = |shape| {
+        let threshold = matches!(shape, Shape::Above | Shape::Excess).then(|| thresholds[s.below(4)]);
+        Factor { feature: s.below(5) as u32, shape, threshold }
+    };
+    let mut all: Vec<Vec<Factor>> = shapes.iter().map(|&shape| vec![factor(shape)]).collect();
+    for a in shapes {
+        all.extend(shapes.map(|b| vec![factor(a), factor(b)]));
+    }
+    let mut s = Stream::new(9, "terms");
+    let term = |factors| Term { coefficient: s.normal(), factors, sd: 1.0, standard_error: None };
+    let terms = all.into_iter().map(term).collect();
+    let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, -1.5, 0.75, 3.0];
+    let mut s = Stream::new(10, "terms");
+    let mut value = || if s.below(12) == 0 { special[s.below(8)] } else { 4.0 * s.normal() as f32 };
+    (Additive { intercept: 0.25, terms }, (0..ROWS * 5).map(|_| value()).collect())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let dir = std::env::args().nth(1).ok_or("usage: onnx_cases DIR")?;
     let dir = Path::new(&dir);
@@ -71,6 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let coefficient: Vec<f64> = (0..6).map(|_| s.normal()).collect();
     let linear = Additive { intercept: s.normal(), ..Additive::linear(&coefficient, &[1.0; 6]) };
     let x: Vec<f32> = (0..ROWS * 6).map(|_| s.normal() as f32).collect();
+    let (terms, terms_x) = terms();
     let cases = [
         tree("score", 1, 60, 5, 1, 0.0),
         tree("large", 2, 2000, 24, 1, 0.1),
@@ -79,6 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tree("chain", 5, 301, 3, 3, 1.0),
         ("leaf", Model::Tree(Tree::leaf(-0.25, 0.0, 1, 1.0)), 2, vec![0.5; ROWS * 2]),
         ("linear", Model::Additive(linear), 6, x),
+        ("terms", Model::Additive(terms), 5, terms_x),
     ];
     let mut list = String::new();
     for (name, model, width, x) in &cases {

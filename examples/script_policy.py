@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scheduler that `distill` asks: one JSON line in, one JSON line out.
 
-    distill check-policy "script:python3 examples/script_policy.py"
+    distill check-policy -p "script:python3 examples/script_policy.py"
     distill record -p "script:python3 examples/script_policy.py,mode=sample" -o trace
 
 Put your own network in place of `Policy`; `docs/foreign-policies.md` says what the numbers are. Standard output is for

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scheduler of training jobs that `distill` asks: one JSON line in, one JSON line out.
 
-    distill check-policy --scenario training "script:python3 examples/script_policy_training.py"
+    distill check-policy --scenario training -p "script:python3 examples/script_policy_training.py"
     distill record --scenario training -p "script:python3 examples/script_policy_training.py,mode=sample" -o trace
 
 Put your own network in place of `Policy`; `docs/foreign-policies.md` says what the numbers are. Standard output is for

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks `distill serve` who gets the executors that are free.
 
-    distill serve student:student.json --listen unix:distill.sock &
+    distill serve -p student:student.json --listen unix:distill.sock &
     python3 examples/serve_client.py distill.sock
 
 `docs/serve.md` has the lines, `docs/cluster-state.md` the state.

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("d.sock");
     let mut server = Command::new(program)
-        .args(["serve", "srpt-fair", "--listen"])
+        .args(["serve", "-p", "srpt-fair", "--listen"])
         .arg(format!("unix:{}", socket.display()))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,6 +1,6 @@
 //! `distill check-policy`: does a policy keep its contract, and does it decide as another one?
 
-use super::{Common, Verdict, output::Output, parts::count, progress::Watched, table::Table};
+use super::{Common, Verdict, inputs::Inputs, output::Output, parts::count, progress::Watched, table::Table};
 use crate::{
     conformance::{Check, Concordance, Conformance},
     pipeline::CheckParams,
@@ -12,30 +12,49 @@ use serde_json::json;
 /// Check that a policy keeps its contract, and whether it decides as another one
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill check-policy \"script:python3 policy.py\"\n  distill check-policy onnx:policy.onnx \
---against \"script:python3 policy.py\"\n  distill check-policy decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -n 3\n  \
-distill check-policy --scenario training \"script:python3 policy.py\"\n\n\
-Without -w the policy meets ordinary workloads of the scenario and corner cases, as one job, many jobs, a large cluster.\n\
+    after_help = "Examples:\n  distill check-policy -p 'script:python3 examples/script_policy.py'\n  \
+distill check-policy -p decima --against student:runs/demo/student.json",
+    after_long_help = "Examples:\n  distill check-policy -p 'script:python3 examples/script_policy.py'\n  \
+distill check-policy -p onnx:policy.onnx --against 'script:python3 policy.py'\n  \
+distill check-policy -p decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -n 3\n  \
+distill check-policy --scenario training -p 'script:python3 policy.py'\n\n\
+Without -w the policy meets ordinary workloads of the scenario and corner cases, such as one job, many jobs, a large cluster. \
 Exit code 1 if a check fails (docs/foreign-policies.md)."
 )]
 pub(super) struct CheckPolicyArgs {
     /// Policy to check (see `distill list policies`)
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     policy: String,
     /// Workload, repeatable [default: a battery of built-in ones]
-    #[arg(short, long = "workload", value_name = "WORKLOAD")]
+    #[arg(short, long = "workload", value_name = "WORKLOAD", help_heading = "Input")]
     workloads: Vec<String>,
-    /// Another policy that must decide the same; near ties, below 1e-4 in log-probability, are counted apart
-    #[arg(long, value_name = "POLICY")]
+    /// Another policy that must decide the same
+    ///
+    /// Near ties, below 1e-4 in log-probability, are counted apart.
+    #[arg(long, value_name = "POLICY", help_heading = "Checks")]
     against: Option<String>,
     /// The largest difference of log-probabilities to the other policy that passes
-    #[arg(long, default_value_t = 1e-5, value_name = "X")]
+    #[arg(long, default_value_t = 1e-5, value_name = "X", help_heading = "Checks", hide_short_help = true)]
     tolerance: f64,
     /// Episodes of each workload
-    #[arg(short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Checks"
+    )]
     episodes: u32,
-    /// Leave an episode after so many decisions
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// End an episode after so many decisions
+    #[arg(
+        long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Checks"
+    )]
     decisions: u32,
+}
+
+impl CheckPolicyArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().policies([&self.policy].into_iter().chain(&self.against)).workloads(&self.workloads)
+    }
 }
 
 pub(super) fn run(args: &CheckPolicyArgs, common: &Common, output: &mut Output) -> Result<Verdict> {

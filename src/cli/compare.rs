@@ -1,8 +1,9 @@
 //! Closed-loop comparisons as they are asked for and shown.
 
-use super::{output::Output, progress::Watched, table};
+use super::{output::Output, progress::Watched, table, table::Names};
 use crate::{
     evaluator::ClosedLoop,
+    figure::Figure,
     model::Student,
     pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
     rng::Split,
@@ -17,11 +18,20 @@ use std::ops::ControlFlow;
 /// Which episodes.
 #[derive(Args, Clone, Copy)]
 pub(super) struct EpisodeArgs {
-    /// Number of episodes
-    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of episodes in closed loop
+    #[arg(
+        short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Closed loop"
+    )]
     pub(super) episodes: u32,
-    /// Which seeds: fitting sees train, searching validation, development test; final is for closing figures
-    #[arg(long, value_enum, default_value_t = SplitArg::Test)]
+    /// Their seeds: train, validation, test or final
+    ///
+    /// Fitting sees train, searching sees validation, development looks at test. What is kept for closing figures,
+    /// final, is read only where it is asked for.
+    #[arg(
+        long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test,
+        help_heading = "Closed loop"
+    )]
     pub(super) split: SplitArg,
 }
 
@@ -47,12 +57,14 @@ impl From<SplitArg> for Split {
 /// Which workloads.
 #[derive(Args)]
 pub(super) struct WorkloadArgs {
-    /// Workload, repeatable (see `distill list workloads`) [default: the one that the student was fitted on; builtin where no
-    /// student schedules]
-    #[arg(short, long = "workload", value_name = "WORKLOAD")]
+    /// Workload, repeatable [default: that of the student, else builtin]
+    ///
+    /// The default is the one that the student was fitted on, where a student schedules. `distill list workloads` shows
+    /// what there is.
+    #[arg(short, long = "workload", value_name = "WORKLOAD", help_heading = "Closed loop")]
     workloads: Vec<String>,
     /// Run every edge case of these workloads too (docs/edge-cases.md)
-    #[arg(long)]
+    #[arg(long, help_heading = "Closed loop")]
     edge_cases: bool,
 }
 
@@ -189,7 +201,7 @@ impl Shown {
     /// Prints one more; work that cannot be shown need not go on.
     pub(super) fn next(&mut self, result: &ClosedLoop, output: &mut Output) -> ControlFlow<()> {
         let gap = if self.results.is_empty() { Ok(()) } else { output.text("") };
-        let printed = gap.and_then(|()| print_closed_loop(result, output));
+        let printed = gap.and_then(|()| print_closed_loop(result, self.results.is_empty(), output));
         self.results.push(result.clone());
         unless_failed(printed, &mut self.failed)
     }
@@ -215,45 +227,64 @@ fn print_by_workload(results: &[ClosedLoop], output: &mut Output) -> Result<()> 
     if names.is_empty() {
         return Ok(());
     }
-    let title = results[0].objective().against(baseline);
-    let header: Vec<&str> = std::iter::once(title.as_str()).chain(names.iter().copied()).collect();
+    let short = Names::new(all.iter().copied());
+    let places = Names::beside(names.len(), results.iter().map(|result| result.workload.as_str()));
+    let title = results[0].objective().against(short.of(baseline));
+    let header: Vec<&str> = std::iter::once(title.as_str()).chain(names.iter().map(|name| short.of(name))).collect();
     let mut table = table::Table::new(&header);
     for result in results {
         let cells = names.iter().map(|name| comparison_cell(result, name, baseline));
-        table.row(std::iter::once(result.workload.clone()).chain(cells));
+        table.row(std::iter::once(places.of(&result.workload).to_owned()).chain(cells));
     }
-    output.text(format!("\n{table}"))
+    output.text(format!("\n{table}"))?;
+    places.legend().into_iter().try_for_each(|line| output.text(line))
 }
 
-/// The comparison as a table.
-pub(super) fn print_closed_loop(c: &ClosedLoop, output: &mut Output) -> Result<()> {
+/// The comparison as a table, and what short names in it stand for if that was not told yet.
+fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result<()> {
+    let names = Names::new(c.policies.iter().map(|p| p.policy.as_str()));
     let episodes = if c.episodes == 1 { "1 episode".to_owned() } else { format!("{} episodes", c.episodes) };
     output.text(format!("{episodes} ({} seeds) of {}\n", c.split, c.workload))?;
     let mut baselines: Vec<&str> = c.comparisons.iter().map(|pair| pair.baseline.as_str()).collect();
     // Comparisons come baseline by baseline.
     baselines.dedup();
-    let against: Vec<String> = baselines.iter().map(|baseline| c.objective().against(baseline)).collect();
+    let against: Vec<String> = baselines.iter().map(|baseline| c.objective().against(names.of(baseline))).collect();
     let rejects = c.policies.iter().any(|p| p.rejected > 0);
     let mut header = vec!["policy"];
     header.extend(c.figures.iter().map(|figure| &*figure.label));
     header.extend(rejects.then_some("jobs rejected"));
-    header.push("stalled");
+    let stalls = c.policies.iter().any(|p| p.stalled > 0);
+    header.extend(stalls.then_some("stalled"));
     header.extend(against.iter().map(String::as_str));
-    let mut table = table::Table::new(&header);
+    let further: Vec<&str> = c.figures.iter().skip(1).rev().map(|figure| &*figure.label).collect();
+    let mut table = table::Table::new(&header).without_if_wide(&further);
     for p in &c.policies {
-        let mut row = vec![p.policy.clone()];
-        row.extend(c.figures.iter().map(|f| p.figure(&f.name).map_or("-".to_owned(), |e| table::figure(f, e))));
+        let mut row = vec![names.of(&p.policy).to_owned()];
+        // Policies are told apart by the objective, so that it has an interval.
+        let cell = |(i, f): (usize, &Figure)| p.figure(&f.name).map_or("-".to_owned(), |e| table::figure(f, e, i == 0));
+        row.extend(c.figures.iter().enumerate().map(cell));
         row.extend(rejects.then(|| p.rejected.to_string()));
-        row.push(if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) });
+        let stalled = || if p.stalled == 0 { "-".to_owned() } else { format!("{} of {}", p.stalled, c.episodes) };
+        row.extend(stalls.then(stalled));
         row.extend(baselines.iter().map(|baseline| comparison_cell(c, &p.policy, baseline)));
         table.row(row);
     }
     output.text(table)?;
+    if first {
+        names.legend().into_iter().try_for_each(|line| output.text(line))?;
+    }
+    if c.identical_episodes {
+        output.text(format!(
+            "no intervals: the jobs are the same in all {} episodes, and every policy had the same figures in each",
+            c.episodes
+        ))?;
+    }
     let Some(floor) = &c.floor else { return Ok(()) };
-    let compared = floor.compared.as_ref().map(|r| format!(", {} of {}", table::interval(r, 3), c.policies[0].policy));
+    let compared =
+        floor.compared.as_ref().map(|r| format!(", {} of {}", table::interval(r, 3), names.of(&c.policies[0].policy)));
     output.text(format!(
         "each job alone at its best from its arrival on: {}{}",
-        table::figure(c.objective(), &floor.objective),
+        table::figure(c.objective(), &floor.objective, true),
         compared.unwrap_or_default()
     ))
 }

@@ -5,8 +5,10 @@ mod summary;
 use super::{
     Common, Verdict, check_interrupt,
     files::{check_folder, shown, write_json},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
+    table::paragraph,
 };
 use crate::{
     augment::AugmentParams,
@@ -14,11 +16,10 @@ use crate::{
     evaluator::{ClosedLoop, Role},
     model::Student,
     pipeline::{
-        self, AnyScenario, AugmentRequest, ClosedLoopParams, CompareParams, Contender, EvaluateParams, Evaluated,
-        ExplainParams, FitPlan, FrontLoop, PipelineError, RecordParams, Resampling, RunInfo, evaluate, explain,
-        prefer_the_best_schedule, resampled, with_edge_cases,
+        self, AnyScenario, AugmentRequest, ClosedLoopParams, Contender, EvaluateParams, Evaluated, ExplainParams,
+        FitPlan, FrontLoop, Measurements, PipelineError, RecordParams, Resampling, RunInfo, beside_in_loops,
+        best_heuristic, evaluate, explain, prefer_the_best_schedule, resampled, with_edge_cases, write_compared,
     },
-    policy::Sort,
     recorder::RecordError,
     report::write_report,
     rng::Split,
@@ -29,30 +30,38 @@ use clap::Args;
 use serde_json::json;
 use std::{ops::ControlFlow, path::PathBuf, time::Instant};
 
-/// Record, fit, augment, evaluate, explain: all of it on the built-in workload, or on yours
+/// Do all of it, from a scheduler to a report, on the built-in workload or on yours
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill demo\n  distill demo --fast\n  distill demo --teacher decima:model.pt --workload \
-tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima"
+    after_help = "Examples:\n  distill demo\n  distill demo --fast",
+    after_long_help = "Examples:\n  distill demo\n  distill demo --fast\n  \
+distill demo -t decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/decima\n  \
+distill demo --scenario training\n\n\
+It takes a minute. The run directory then holds the traces, the student, an augmented student and all figures \
+(docs/run-directory.md); the report is in its folder `report`."
 )]
 pub(super) struct DemoArgs {
     /// Policy to explain [default: the network that comes with the program]
-    #[arg(short, long, value_name = "POLICY")]
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     teacher: Option<String>,
     /// Workload (see `distill list workloads`)
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
-    /// Run directory; the report goes to its `report` folder
-    #[arg(short, long, default_value = "runs/demo", value_name = "DIR")]
-    output: PathBuf,
-    /// Episodes to learn from; an eighth as many to choose on, a quarter to explain [default: 40; 16 with --fast]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
+    /// Episodes to learn from [default: 40; 16 with --fast]
+    ///
+    /// An eighth as many more are recorded to choose on, and a quarter as many more to measure and explain.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..), help_heading = "Input")]
     episodes: Option<u32>,
-    /// Seconds instead of a minute: fewer episodes and choices, no search for a better schedule
-    #[arg(long)]
+    /// Seconds instead of a minute
+    ///
+    /// Fewer episodes and choices, and no search for a better schedule.
+    #[arg(long, help_heading = "Input")]
     fast: bool,
+    /// Run directory; the report goes to its `report` folder
+    #[arg(short, long, default_value = "runs/demo", value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
     /// Replace a run that was made with other arguments
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
 }
 
@@ -110,6 +119,13 @@ struct Demo<'a> {
     timings: serde_json::Map<String, serde_json::Value>,
 }
 
+impl DemoArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().policies(&self.teacher).workloads([&self.workload])
+    }
+}
+
 pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let scenario = common.scenario()?;
     let mut demo = Demo {
@@ -123,6 +139,12 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     };
     let dir = &args.output;
     check_folder(dir)?;
+    if scenario.same_jobs(&args.workload)? {
+        output.text(format!(
+            "same jobs: every episode of {} has the same jobs, so the student is tested on those it learns from",
+            args.workload
+        ))?;
+    }
     output.text(format!("teacher {}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
@@ -152,10 +174,18 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("augment_s");
 
     output.note("measuring");
-    let listed = augmented.as_ref().map(|(path, student)| (format!("student:{}", path.display()), student.clone()));
+    let listed = augmented.as_ref().map(|(_, student)| ("augmented".to_owned(), student.clone()));
     let found = demo.evaluate(&student, listed, [&train, &test], output)?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;
+    write_json(&dir.join("latency.json"), &found.latency)?;
+    if let Some((_, augmented)) = &augmented {
+        let run =
+            Measurements { student: &student, evaluation: &found.evaluation, trace: Some(&test), seed: common.seed };
+        let caller = Watched::new(output);
+        let compared = beside_in_loops(scenario, run, ("augmented", augmented), Role::Augmented, caller.caller())?;
+        write_compared(dir, &[compared])?;
+    }
     demo.lap("evaluate_s");
 
     output.note("explaining");
@@ -167,12 +197,14 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     write_json(&dir.join("timings.json"), &demo.timings)?;
 
     demo.summary(&student, &found.evaluation, output)?;
+    output.text(paragraph("verdict    ", &report.verdict.text))?;
     output.text(format!("report     {}", report.page.display()))?;
     demo.next_commands(augmented.as_ref().map(|(path, _)| path.as_path()), output)?;
     output.json(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
-                "trace": student.provenance.trace_hash, "evaluation": found.evaluation}),
+                "trace": student.provenance.trace_hash, "evaluation": found.evaluation,
+                "verdict": report.verdict.text}),
     )?;
     Ok(Verdict::Done)
 }
@@ -206,11 +238,12 @@ impl Demo<'_> {
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
         let request = AugmentRequest {
-            search: AugmentParams { budget, seed: self.common.seed, ..AugmentParams::default() },
+            search: AugmentParams { seed: self.common.seed, ..AugmentParams::of_budget(budget) },
             workloads: vec![self.args.workload.clone()],
             others: Vec::new(),
             // It is measured with all others.
             episodes: 1,
+            trace: None,
             seed: self.common.seed,
             dir: dir.clone(),
             force: self.args.force,
@@ -228,10 +261,17 @@ impl Demo<'_> {
         [train, test]: [&Trace; 2],
         output: &Output,
     ) -> Result<Evaluated> {
-        let best = self.best_heuristic(output)?;
+        let best = best_heuristic(
+            self.scenario,
+            &self.args.workload,
+            self.teacher,
+            (self.common.seed, self.extent.test / 4),
+            Watched::new(output).caller(),
+        )?;
         let named = |id: &str, role| Contender::Named { id: id.to_owned(), role: Some(role) };
         let baselines = self.scenario.baselines();
-        let heuristics = baselines.iter().copied().chain(best.filter(|best| !baselines.contains(best)));
+        let best = best.as_deref().filter(|best| !baselines.contains(best));
+        let heuristics = baselines.iter().copied().chain(best);
         let others = heuristics.map(|id| named(id, Role::Heuristic)).collect();
         let closed_loop = ClosedLoopParams {
             teacher: self.teacher.to_owned(),
@@ -260,29 +300,6 @@ impl Demo<'_> {
         };
         self.scenario.compare(&edges.with(student, self.common.seed), &mut keep, Watched::new(output).caller())?;
         Ok(found)
-    }
-
-    /// The heuristic that does best on validation episodes.
-    fn best_heuristic(&self, output: &Output) -> Result<Option<&'static str>> {
-        let names: Vec<&'static str> =
-            self.scenario.policies().iter().filter(|p| p.sort == Sort::Heuristic).map(|p| p.name).collect();
-        let params = CompareParams {
-            contenders: names.iter().map(|id| Contender::named(id)).collect(),
-            workloads: vec![self.args.workload.clone()],
-            seed: self.common.seed,
-            split: Split::Validation,
-            episodes: self.extent.test / 4,
-        };
-        let compared =
-            self.scenario.compare(&params, &mut |_| ControlFlow::Continue(()), Watched::new(output).caller())?;
-        let Some(closed_loop) = compared.into_iter().next().map(|c| c.closed_loop) else { return Ok(None) };
-        let objective = closed_loop.objective();
-        let cost = |name: &str| {
-            let found = closed_loop.policies.iter().find(|p| p.policy == name);
-            let stalls = found.is_none_or(|p| p.stalled > 0);
-            objective.cost(found.filter(|_| !stalls).and_then(|p| p.figure(&objective.name)).map(|e| e.value))
-        };
-        Ok(names.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b))))
     }
 
     fn explain(&self, student: &Student, [train, test]: [&Trace; 2], output: &Output) -> Result<()> {

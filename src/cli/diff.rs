@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict,
     compare::{EpisodeArgs, closed_loops, workload_or_own},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table::{Table, interval},
@@ -22,23 +23,33 @@ use std::{collections::BTreeSet, path::PathBuf};
 /// Compare two students: structure, agreement, completion times
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill diff student.json augmented/student.json\n  distill diff a.json b.json --trace test-trace \
--w tpch:tpch_profiles.json.gz -n 60\n\nAgreement in closed loop is on the states that A visits. With --trace it is also shown by level \
-and kind on recorded\nchoices."
+    after_help = "Examples:\n  distill diff runs/demo/student.json runs/demo/augmented/student.json",
+    after_long_help = "Examples:\n  distill diff runs/demo/student.json runs/demo/augmented/student.json\n  \
+distill diff a.json b.json --trace test-trace -w tpch:tpch_profiles.json.gz -n 60\n\n\
+Agreement in closed loop is on the states that A visits. With --trace it is also shown by level and kind on recorded choices."
 )]
 pub(super) struct DiffArgs {
     /// First student
+    #[arg(help_heading = "Input")]
     a: PathBuf,
     /// Second student
+    #[arg(help_heading = "Input")]
     b: PathBuf,
     /// Trace on whose choices they are compared [default: none]
-    #[arg(long, value_name = "TRACE")]
+    #[arg(long, value_name = "TRACE", help_heading = "Input")]
     trace: Option<PathBuf>,
-    /// Workload of the closed loop [default: the one that A was fitted on]
-    #[arg(short, long, value_name = "WORKLOAD")]
+    /// Workload [default: the one that A was fitted on]
+    #[arg(short, long, value_name = "WORKLOAD", help_heading = "Closed loop")]
     workload: Option<String>,
     #[command(flatten)]
     episodes: EpisodeArgs,
+}
+
+impl DiffArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().students([&self.a, &self.b]).traces(&self.trace).workloads(&self.workload)
+    }
 }
 
 pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -243,6 +254,6 @@ pub(super) fn print_fidelity_change(
     }
     let [executed_before, executed_after] = change.executed.map(|e| e.map_or("-".to_owned(), |e| interval(&e, 3)));
     let none = || "-".to_owned();
-    table.row(["all levels above the amount, executed".to_owned(), executed_before, executed_after, none(), none()]);
+    table.row(["executed, amounts aside".to_owned(), executed_before, executed_after, none(), none()]);
     output.text(format!("{table}\n"))
 }

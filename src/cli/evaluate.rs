@@ -2,75 +2,101 @@
 
 use super::{
     Common, Verdict,
-    compare::{Shown, WorkloadArgs, unless_failed},
+    compare::{EpisodeArgs, Shown, WorkloadArgs, unless_failed},
     disagreement::print_regions,
     files::{check_output, command, files_of, replace},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table::{Table, interval},
+    verdict,
 };
 use crate::{
     evaluator::{Departures, Evaluation, FidelityRow, Lead, Role},
     model::Student,
-    pipeline::{AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, evaluate},
-    rng::Split,
+    pipeline::{
+        AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, best_heuristic, evaluate,
+    },
     trace::Trace,
 };
 use anyhow::{Result, bail};
 use clap::Args;
 use std::{ops::ControlFlow, path::PathBuf};
 
-/// Measure a student's fidelity on a recorded trace, and its schedules against the teacher's
+/// Measure how faithful a student is, and how it schedules beside the teacher
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill evaluate student.json test-trace\n  distill evaluate student.json -t decima:model.pt -w \
-tpch:profiles.json.gz -n 60\n  distill evaluate student.json test-trace --min-fidelity 0.9     exit code 1 if the job level falls \
-short\n  distill evaluate student.json test-trace --disagreement         where it departs from the teacher, and what that costs\n  distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --gate 1.05\n\nA trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
+    after_help = "Examples:\n  distill evaluate runs/demo/student.json runs/demo/traces/test\n  \
+distill evaluate runs/demo/student.json -t decima -n 100 --edge-cases",
+    after_long_help = "Examples:\n  distill evaluate runs/demo/student.json runs/demo/traces/test\n  \
+distill evaluate runs/demo/student.json -t decima -n 100 --edge-cases\n  \
+distill evaluate student.json -t decima:model.pt -w tpch:profiles.json.gz -n 60\n  \
+distill evaluate student.json -t decima:model.pt -w builtin -w builtin,edge=giant --gate 1.05\n\n\
+Where the student departs from the teacher, and what that costs:\n  \
+distill evaluate student.json test-trace --disagreement\n\n\
+Exit code 1 if the first level falls short:\n  \
+distill evaluate student.json test-trace --min-fidelity 0.9\n\n\
+A trace gives fidelity; a teacher gives a closed-loop comparison on the same arrivals with the same luck."
 )]
 pub(super) struct EvaluateArgs {
     /// Student file
+    #[arg(help_heading = "Input")]
     student: PathBuf,
-    /// Recorded trace to measure fidelity on; of another split than it was fitted on
+    /// Trace to measure fidelity on; of another split than it was fitted on
+    #[arg(help_heading = "Input")]
     trace: Option<PathBuf>,
     /// Trace on which the best single-feature rule is chosen [default: none is shown]
-    #[arg(long, value_name = "TRACE")]
+    #[arg(long, value_name = "TRACE", help_heading = "Fidelity", hide_short_help = true)]
     selection: Option<PathBuf>,
-    /// Show where the student departs from the teacher: regions of choices found on half of the trace's episodes, and
-    /// what the departures cost there, measured on the other half
-    #[arg(long)]
+    /// Show where the student departs from the teacher
+    ///
+    /// Regions of choices are found on half of the trace's episodes; what the departures cost there is measured on the
+    /// other half.
+    #[arg(long, help_heading = "Fidelity")]
     disagreement: bool,
-    /// Largest number of regions per level
-    #[arg(long, default_value_t = 8, value_name = "N", requires = "disagreement", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    max_leaves: u32,
+    /// Most regions that are shown per level
+    #[arg(
+        long, default_value_t = 8, value_name = "N", requires = "disagreement",
+        value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Fidelity", hide_short_help = true
+    )]
+    max_regions: u32,
     /// Teacher to compare with in closed loop
-    #[arg(short, long, value_name = "POLICY")]
+    #[arg(short, long, value_name = "POLICY", help_heading = "Closed loop")]
     teacher: Option<String>,
-    /// More policies to compare with, repeatable [default: fair; drf for training clusters]
-    #[arg(short, long = "policy", value_name = "POLICY")]
+    /// Another policy to compare with, repeatable [default: fair, or drf]
+    ///
+    /// The default is fair for jobs of stages, drf for training clusters.
+    #[arg(short, long = "policy", value_name = "POLICY", help_heading = "Closed loop")]
     policies: Vec<String>,
     #[command(flatten)]
     workloads: WorkloadArgs,
-    /// Episodes of the closed loop
-    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    episodes: u32,
-    /// Use the seeds kept for closing figures instead of the test seeds
-    #[arg(long = "final")]
-    closing: bool,
-    /// Run directory to write evaluation.json and schedules.json to, for `distill report`
-    #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
+    #[command(flatten)]
+    episodes: EpisodeArgs,
     /// Write all figures to this file
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Run directory to write the figures to, for `distill report`
+    ///
+    /// It gets evaluation.json and schedules.json.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    run: Option<PathBuf>,
     /// Replace an output file with other content
-    #[arg(long)]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     force: bool,
-    /// Gate: top-1 fidelity of the first level, all kinds
-    #[arg(long, value_name = "SHARE")]
+    /// Least top-1 fidelity of the first level, over all kinds
+    #[arg(long, value_name = "SHARE", help_heading = "Gates (exit code 1 if missed)")]
     min_fidelity: Option<f64>,
-    /// Gate: the worst that the objective may be against the teacher's, e.g. a mean JCT of 1.05 times as much
-    #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT", requires = "teacher")]
+    /// Worst objective against the teacher's, e.g. 1.05 times its mean JCT
+    #[arg(long, value_name = "LIMIT", requires = "teacher", help_heading = "Gates (exit code 1 if missed)")]
     gate: Option<f64>,
+}
+
+impl EvaluateArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        let inputs = Inputs::default().students([&self.student]).traces(self.trace.iter().chain(&self.selection));
+        inputs.policies(self.teacher.iter().chain(&self.policies)).workloads(self.workloads.names())
+    }
 }
 
 pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -99,30 +125,38 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
         }
         None => None,
     };
-    if trace.as_ref().is_some_and(|trace| trace.hash == student.provenance.trace_hash) {
-        output.note("note: the student was fitted on this very trace; record another split for an honest figure");
-    }
+    let same = seen_before(args, &student, trace.as_ref(), common);
+    same.iter().try_for_each(|line| output.text(line))?;
     let (scenario, closed_loop) = match &args.teacher {
         Some(teacher) => {
             let scenario = common.scenario_of(&student.feature_set)?;
-            (Some(scenario), Some(closed_loop(args, teacher, &student, scenario, output)?))
+            (Some(scenario), Some(closed_loop(args, teacher, &student, scenario, common.seed, output)?))
         }
         None => (common.known_scenario(&student.feature_set), None),
     };
     let params = EvaluateParams {
         trace: trace.as_ref(),
         selection: selection.as_ref(),
-        regions: args.disagreement.then_some(args.max_leaves as usize),
+        regions: args.disagreement.then_some(args.max_regions as usize),
         closed_loop,
         seed: common.seed,
     };
+    output.hold();
     let watched = Watched::new(output);
     let mut printed = Printed { trace: trace.as_ref(), shown: Shown::default(), failed: None };
     let found = evaluate(scenario, &student, &params, &mut |part| printed.next(part, output), watched.caller());
     drop(watched);
     let Printed { shown, failed, .. } = printed;
-    failed.map_or(Ok(()), Err)?;
-    let found = shown.end(found, output)?;
+    let ended = failed.map_or(Ok(()), Err).and_then(|()| shown.end(found, output));
+    let found = match ended {
+        Ok(found) => found,
+        Err(e) => {
+            // What was measured before is worth reading all the same.
+            output.release([])?;
+            return Err(e);
+        }
+    };
+    output.release(verdict::lines(&found.evaluation).into_iter().chain([String::new()]))?;
     if let Some(run) = &run {
         let path = run.write_evaluation(&found)?;
         output.text(format!("\nwritten to {}", path.display()))?;
@@ -130,11 +164,32 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     if let Some(path) = &args.output {
         replace(path, (serde_json::to_string_pretty(&found.evaluation)? + "\n").as_bytes(), args.force)?;
     }
-    output.json("evaluation", &found.evaluation)?;
+    let mut whole = serde_json::to_value(&found.evaluation)?;
+    whole["same_jobs"] = same.is_some().into();
+    output.json("evaluation", &whole)?;
     let gates = Gates { fidelity: args.min_fidelity, objective: args.gate };
     let missed = gates.missed(&found.evaluation);
     missed.iter().try_for_each(|what| output.text(format!("gate failed: {what}")))?;
     Ok(if missed.is_empty() { Verdict::Done } else { Verdict::GateFailed })
+}
+
+/// Says so where the student is measured on what it was fitted on: the same choices, or a workload whose episodes all
+/// have the same jobs.
+fn seen_before(args: &EvaluateArgs, student: &Student, trace: Option<&Trace>, common: &Common) -> Option<String> {
+    let made = &student.provenance;
+    if trace.is_some_and(|trace| trace.hash == made.trace_hash) {
+        return Some(
+            "same choices: the student was fitted on this very trace; record another split for honest figures"
+                .to_owned(),
+        );
+    }
+    let scenario = common.known_scenario(&student.feature_set)?;
+    let named = args.workloads.names();
+    let schedules = args.teacher.is_some() && (named.is_empty() || named.contains(&made.workload));
+    let on_its_own = schedules || trace.is_some_and(|trace| trace.manifest.workload.id == made.workload);
+    // Whoever opens the workload says what is wrong with it.
+    let same = on_its_own && scenario.same_jobs(&made.workload).unwrap_or(false);
+    same.then(|| format!("same jobs: every episode of {} has the jobs that the student was fitted on", made.workload))
 }
 
 /// In which company the student schedules.
@@ -143,18 +198,27 @@ fn closed_loop(
     teacher: &str,
     student: &Student,
     scenario: &dyn AnyScenario,
+    seed: u64,
     output: &mut Output,
 ) -> Result<ClosedLoopParams> {
-    let usual: Vec<String> = scenario.baselines().iter().take(1).map(|&id| id.to_owned()).collect();
-    let others = if args.policies.is_empty() { &usual } else { &args.policies };
+    let workloads = args.workloads.ids(scenario.info(), Some(student), output)?;
+    let mut others = args.policies.clone();
+    if others.is_empty() {
+        others.extend(scenario.baselines().iter().take(1).map(|&id| id.to_owned()));
+        // Tried on fewer episodes, of another split: its figures are not those that it was chosen by.
+        let episodes = (seed, args.episodes.episodes.div_ceil(4).clamp(4, 40));
+        let watched = Watched::new(output);
+        let best = best_heuristic(scenario, &workloads[0], teacher, episodes, watched.caller())?;
+        others.extend(best.filter(|best| scenario.baselines().first().is_none_or(|usual| usual != best)));
+    }
     Ok(ClosedLoopParams {
         teacher: teacher.to_owned(),
         student: format!("student:{}", args.student.display()),
         augmented: None,
         others: others.iter().map(|id| Contender::named(id)).collect(),
-        workloads: args.workloads.ids(scenario.info(), Some(student), output)?,
-        split: if args.closing { Split::Final } else { Split::Test },
-        episodes: args.episodes,
+        workloads,
+        split: args.episodes.split.into(),
+        episodes: args.episodes.episodes,
     })
 }
 
@@ -195,6 +259,9 @@ impl Printed<'_> {
 fn print_on_trace(found: &Evaluation, trace: &Trace, output: &mut Output) -> Result<()> {
     output.text(format!("fidelity to {} on {}", trace.manifest.labeller.id, trace.dir.display()))?;
     print_fidelity(&found.fidelity, output)?;
+    if trace.manifest.episodes > 1 && found.fidelity.iter().all(|row| row.top1.is_exact()) {
+        output.text(format!("no intervals: the {} episodes of the trace say the same", trace.manifest.episodes))?;
+    }
     if !found.leads.is_empty() {
         print_leads(&found.leads, output)?;
     }
@@ -209,7 +276,8 @@ fn print_on_trace(found: &Evaluation, trace: &Trace, output: &mut Output) -> Res
 
 fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
     output.text("\nahead of the best single-feature rule, on the same choices")?;
-    let mut table = Table::new(&["level, kind", "candidates", "choices", "top-1", "top-3", "regret", "rule"]);
+    let mut table = Table::new(&["level, kind", "candidates", "choices", "top-1", "top-3", "regret", "rule"])
+        .without_if_wide(&["top-3"]);
     for r in rows {
         table.row([
             format!("{}, {}", r.level, r.kind),
@@ -217,7 +285,7 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
             r.choices.to_string(),
             interval(&r.top1, 3),
             interval(&r.top3, 3),
-            r.regret.as_ref().map_or("-".to_owned(), |e| interval(e, 3)),
+            r.regret.as_ref().map_or("-".to_owned(), |e| format!("{:.3}", e.value)),
             r.over.clone(),
         ]);
     }
@@ -229,9 +297,10 @@ fn print_departures(departures: &Departures, output: &mut Output) -> Result<()> 
     output.text(format!("\n{} decisions, {}", departures.decisions, departures.structure.name()))?;
     output.text(format!("  {} take what was executed, amounts aside", interval(&departures.executed, 3)))?;
     output.text(format!(
-        "  {} agree with the teacher's most probable decision at all levels; where the others depart first",
+        "  {} agree with the teacher's most probable decision at all levels",
         interval(&departures.joint, 3)
     ))?;
+    output.text("where the others depart first")?;
     let mut table = Table::new(&["level, kind", "decisions", "depart", "of all decisions", "of all departures"]);
     for r in &departures.rows {
         table.row([
@@ -260,8 +329,9 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
         "regret",
         "cross-entropy",
         "tau-b",
-        "amount off by",
-    ]);
+        "off by",
+    ])
+    .without_if_wide(&["cross-entropy", "top-2", "tau-b", "off by"]);
     let mut shown: Vec<(&str, &str)> = Vec::new();
     for r in rows {
         if r.role == Role::Heuristic {

@@ -5,6 +5,7 @@ use super::{
     files::{check_output, command, replace},
     gradients,
     identify::exception_words,
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     stability,
@@ -24,58 +25,87 @@ use std::path::{Path, PathBuf};
 /// Say what a student goes by, why it took one decision, and what would have changed it
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill explain student.json test-trace                        what matters, and which heuristic it is like\n  \
-distill explain student.json test-trace --run runs/mine        the same, kept for `distill report runs/mine`\n  \
-distill explain student.json test-trace --train train-trace    also: would other training episodes have given the same rules?\n  \
-distill explain student.json test-trace --gradients 300        also: what the network itself goes by\n  \
-distill explain student.json test-trace --choice 4294967301    one decision of the first level\n  \
+    after_help = "Examples:\n  distill explain runs/demo/student.json runs/demo/traces/test\n  \
+distill explain runs/demo/student.json runs/demo/traces/test --choice 4294967301",
+    after_long_help = "What matters, and which heuristic it is like:\n  \
+distill explain runs/demo/student.json runs/demo/traces/test\n\n\
+The same, kept for `distill report runs/mine`:\n  distill explain student.json test-trace --run runs/mine\n\n\
+Would other training episodes have given the same rules?\n  \
+distill explain student.json test-trace --train train-trace\n\n\
+What the network itself goes by:\n  distill explain student.json test-trace --gradients 300\n\n\
+One decision, and why job 7 was not taken:\n  \
 distill explain student.json test-trace --choice job:4294967301 --why-not 7 --html decision.html\n\n\
-A choice's number stands in the trace (column `choice`) and beside every decision in the report. Figures are of a sample of\nchoices, \
-weighted so that it stands for all; --choices sets its size."
+A choice's number stands in the trace (column `choice`) and beside every decision in the report. Figures are of a sample of \
+choices, weighted so that it stands for all; --choices sets its size."
 )]
 pub(super) struct ExplainArgs {
     /// Student file
+    #[arg(help_heading = "Input")]
     student: PathBuf,
-    /// Recorded trace to explain it on; of another split than it was fitted on
+    /// Trace to explain it on; of another split than it was fitted on
+    #[arg(help_heading = "Input")]
     trace: PathBuf,
     /// Choices per level and kind that are looked at, drawn at random
-    #[arg(long, default_value_t = 1500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long, default_value_t = 1500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "What it goes by", hide_short_help = true
+    )]
     choices: u32,
     /// Decisions that are kept one by one for the report
-    #[arg(long, default_value_t = 300, value_name = "N")]
+    #[arg(long, default_value_t = 300, value_name = "N", help_heading = "What it goes by", hide_short_help = true)]
     decisions: usize,
     /// Feature by which the agreement with heuristics is divided into three regimes [default: the scenario's own, e.g.
     /// jobs_in_system]
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(long, value_name = "FEATURE", help_heading = "What it goes by", hide_short_help = true)]
     regime: Option<String>,
     /// One more rule to compare with, repeatable (see `distill list rules`)
-    #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice")]
+    #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice", help_heading = "What it goes by")]
     rules: Vec<String>,
-    /// Trace that the student was fitted on: fit it again on draws of its episodes, and say how alike the rules come
-    /// out
-    #[arg(long, value_name = "TRACE", conflicts_with = "choice")]
+    /// Its training trace: would other episodes have given the same rules?
+    ///
+    /// The student is fitted again on draws of the trace's episodes, to say how alike the rules come out.
+    #[arg(long, value_name = "TRACE", conflicts_with = "choice", help_heading = "What it goes by")]
     train: Option<PathBuf>,
-    /// How often it is fitted again
-    #[arg(long, default_value_t = 8, value_name = "N", requires = "train", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    /// How often it is fitted again for --train
+    #[arg(
+        long, default_value_t = 8, value_name = "N", requires = "train", value_parser = clap::value_parser!(u32).range(2..=1000),
+        help_heading = "What it goes by", hide_short_help = true
+    )]
     resamples: u32,
-    /// Attribute so many of the network's own decisions to its inputs, by integrated gradients (needs libtorch)
-    #[arg(long, value_name = "N", conflicts_with = "choice", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Attribute this many of the network's own decisions to its inputs (needs libtorch)
+    ///
+    /// By integrated gradients.
+    #[arg(
+        long, value_name = "N", conflicts_with = "choice", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "What it goes by", hide_short_help = true
+    )]
     gradients: Option<u32>,
-    /// Run directory to write explanation.json, decisions.json and what_if.json to
-    #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
     /// Explain this choice alone
-    #[arg(long, value_name = "[LEVEL:]ID")]
+    #[arg(long, value_name = "[LEVEL:]ID", help_heading = "One decision")]
     choice: Option<String>,
-    /// Ask what would have made this candidate the student's; by its last entity, e.g. the job's number
-    #[arg(long, value_name = "ENTITY", requires = "choice")]
+    /// What would have made this candidate (a job's number) the student's?
+    ///
+    /// A candidate with several numbers (a job's and a stage's) goes by the last one.
+    #[arg(long, value_name = "ENTITY", requires = "choice", help_heading = "One decision")]
     why_not: Option<u32>,
     /// Write the explanation of the choice as a page of its own
-    #[arg(long, value_name = "FILE", requires = "choice")]
+    #[arg(long, value_name = "FILE", requires = "choice", help_heading = "One decision")]
     html: Option<PathBuf>,
+    /// Run directory to write the explanation to, for `distill report`
+    ///
+    /// It gets explanation.json, decisions.json and what_if.json.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    run: Option<PathBuf>,
     /// Replace a page with other content
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
+}
+
+impl ExplainArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().students([&self.student]).traces([&self.trace].into_iter().chain(&self.train))
+    }
 }
 
 pub(super) fn run(args: &ExplainArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -172,7 +202,7 @@ fn print_level(level: &LevelExplanation, output: &mut Output) -> Result<()> {
     for kind in kinds {
         let Some(best) = level.likeness.iter().find(|l| l.kind == kind) else { continue };
         output.text(format!(
-            "  {kind}: most like {} ({}), which agrees with the teacher in {} and with the student in {} of {} choices",
+            "  {kind}: most like {} ({}),\n    as the teacher in {} and as the student in {} of {} choices",
             best.rule,
             best.meaning,
             interval(&best.teacher, 3),

@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict,
     files::{check_kept, check_no_input, check_output},
+    inputs::Inputs,
     output::Output,
 };
 use crate::{
@@ -16,32 +17,38 @@ use std::path::{Path, PathBuf};
 
 /// Write a student as source code, its models as rules, drawings or ONNX
 #[derive(Args)]
-#[command(after_help = "Examples:\n  distill export student.json --to rules                      read it\n  \
-distill export student.json --to dot --level job | dot -Tsvg > job.svg\n  \
-distill export student.json --to c -o scheduler.c           the student: rows of candidates in, decision out\n  \
-distill export student.json --to c --level job              the scores of one level\n  \
-distill export student.json --to onnx -o models             models/job.onnx, models/stage.onnx, ...\n  \
+#[command(
+    after_help = "Examples:\n  distill export runs/demo/student.json --to rules\n  \
+distill export runs/demo/student.json --to c -o scheduler.c",
+    after_long_help = "Examples:\n  distill export runs/demo/student.json --to rules\n  \
+distill export runs/demo/student.json --to c -o scheduler.c\n  \
+distill export student.json --to dot --level job -o job.dot\n  \
+distill export student.json --to c --level job\n  \
+distill export student.json --to onnx -o models\n  \
 distill export student.json --to rust --model linear\n\n\
-Formats: docs/export.md. Rust and C hold the whole student, guards included, unless a level is chosen. Without -o text \
-goes to stdout. Where -o is a folder (it exists as one, or its name has no extension) every level gets a file of its \
-own, a whole student in Rust or C one file, student.rs or student.c.")]
+Rust and C hold the whole student, guards included, rows of candidates in and a decision out, unless a level is chosen: then \
+they hold its scores. ONNX is one file per level. Without -o text goes to stdout. Where -o is a folder (it exists as one, or \
+its name has no extension) every level gets a file of its own, a whole student in Rust or C one file, student.rs or student.c \
+(docs/export.md)."
+)]
 pub(super) struct ExportArgs {
     /// Student file
+    #[arg(help_heading = "Input")]
     student: PathBuf,
     /// Format
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help_heading = "What")]
     to: To,
     /// Only this level, its scores alone [default: all]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", help_heading = "What")]
     level: Option<String>,
     /// This model of the level [default: the one that schedules]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", help_heading = "What")]
     model: Option<String>,
-    /// File or folder
-    #[arg(short, long, value_name = "PATH")]
+    /// File or folder [default: stdout]
+    #[arg(short, long, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Replace files with other content
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
 }
 
@@ -71,6 +78,13 @@ impl From<To> for Target {
             To::Onnx => Self::Onnx,
             To::Json => Self::Json,
         }
+    }
+}
+
+impl ExportArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().students([&self.student])
     }
 }
 

@@ -1,38 +1,55 @@
 //! `distill features`: which features earn their place?
 
-use super::{Common, Verdict, check_interrupt, output::Output, progress::StepBar, table::Table};
+use super::{Common, Verdict, check_interrupt, inputs::Inputs, output::Output, progress::StepBar, table::Table};
 use crate::distiller::{Contribution, FitParams, SelectionParams, Spread, select_families};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Say what every feature and family of features adds, under cross-validation by episode
+/// Say what every feature and family of features adds
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill features trace\n  distill features trace --level stage --families 12 --json\n\n\
-A family is a base quantity with its rank and ratio. Families enter a conditional logit one by one, the one that lowers the\n\
-cross-entropy on the episodes held out most first, until none lowers it by more than its standard error; then each is left\n\
+    after_help = "Examples:\n  distill features runs/demo/traces/train\n  \
+distill features runs/demo/traces/train --level stage --families 12",
+    after_long_help = "Examples:\n  distill features runs/demo/traces/train\n  \
+distill features runs/demo/traces/train --level stage --families 12\n\n\
+All figures are under cross-validation by episode. A family is a base quantity with its rank and ratio. Families enter a conditional logit one by one, the one that lowers the \
+cross-entropy on the episodes held out most first, until none lowers it by more than its standard error; then each is left \
 out once. Changes are mean and standard error over folds. `distill fit --learner logit --features ...` takes the list."
 )]
 pub(super) struct FeaturesArgs {
     /// Trace to learn from
+    #[arg(help_heading = "Input")]
     trace: PathBuf,
     /// Levels, comma-separated [default: all]
-    #[arg(long = "level", value_delimiter = ',', value_name = "NAME")]
+    #[arg(long = "level", value_delimiter = ',', value_name = "NAME", help_heading = "Selection")]
     levels: Vec<String>,
     /// Most families that may enter
-    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(long, default_value_t = 8, value_name = "N", help_heading = "Selection")]
     families: usize,
     /// Parts that the episodes are divided into
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=50))]
+    #[arg(
+        long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=50),
+        help_heading = "Selection"
+    )]
     folds: u32,
-    /// Choices per fold at most, drawn in proportion to their weights
-    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    /// Choices per fold at most, drawn by their weights
+    #[arg(long, default_value_t = 5_000, value_name = "N", help_heading = "Selection")]
     max_choices: usize,
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
-    #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
+    #[arg(
+        long, default_value_t = FitParams::default().balance, value_name = "X", help_heading = "Selection",
+        hide_short_help = true
+    )]
     balance: f64,
+}
+
+impl FeaturesArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().traces([&self.trace])
+    }
 }
 
 pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -88,7 +105,8 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
 }
 
 fn contributions(title: &str, list: &[Contribution]) -> Table {
-    let mut table = Table::new(&[title, "top-1", "regret", "cross-entropy", "Δ top-1", "Δ regret", "Δ cross-entropy"]);
+    let mut table = Table::new(&[title, "top-1", "regret", "cross-entropy", "Δ top-1", "Δ regret", "Δ cross-entropy"])
+        .without_if_wide(&["regret", "top-1"]);
     let change = |s: &Spread| format!("{:+.4} ± {:.4}", s.mean, s.se);
     for c in list {
         table.row([

@@ -28,7 +28,7 @@ pub(super) fn check_kept(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
 /// Why a file is not written.
 pub(super) fn other_content(path: &Path) -> anyhow::Error {
     anyhow!(
-        "{}: is there with other content, which is kept; --force replaces it, -o names another file",
+        "{}: already exists with other content and is kept; --force replaces it, -o names another file",
         path.display()
     )
 }

@@ -6,6 +6,7 @@ use super::{
     evaluate::print_fidelity,
     files::{check_output, command, other_content, replace, shown},
     front::{gate, size},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table::Table,
@@ -27,43 +28,64 @@ use std::path::{Path, PathBuf};
 /// Fit a student to a trace: rules that decide as the recorded scheduler does
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill fit trace -o student.json\n  distill fit trace -o small.json --max-size 8\n  \
-distill fit trace -o tree.json --learner tree --max-leaves 16\n  distill fit trace -o student.json -t decima:model.pt\n  \
+    after_help = "Examples:\n  distill fit runs/demo/traces/train -o student.json\n  \
+distill fit runs/demo/traces/train -o small.json --max-size 8",
+    after_long_help = "Examples:\n  distill fit runs/demo/traces/train -o student.json\n  \
+distill fit runs/demo/traces/train -o small.json --max-size 8\n  \
+distill fit trace -o tree.json --learner tree --max-leaves 16\n  \
+distill fit trace -o student.json -t decima:model.pt\n  \
 distill fit trace -o logit.json --learner tree,logit,pairwise-tree --use logit\n  \
 distill fit trace -o small.json --min-fidelity job/free/top1=0.7,stage/all/regret=0.02\n\n\
-Level by level the learner and the size are chosen that cost the teacher's opinion least among those that agree with it\n\
-as often as the best, up to noise, on the validation choices: by default the last fifth of the trace's episodes, which\n\
-the models do not see. --learner names the models to fit instead."
+Level by level the learner and the size are chosen that cost the teacher's opinion least among those that agree with it as \
+often as the best, up to noise, on the validation choices: by default the last fifth of the trace's episodes, which the \
+models do not see. --learner names the models to fit instead."
 )]
 pub(super) struct FitArgs {
     /// Trace to learn from
+    #[arg(help_heading = "Input")]
     trace: PathBuf,
-    /// Student file to write
-    #[arg(short, long, value_name = "FILE", required_unless_present = "run")]
-    output: Option<PathBuf>,
-    /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
-    #[arg(long, value_name = "TRACE")]
+    /// Trace to choose and measure on [default: the last fifth of TRACE]
+    ///
+    /// None of its episodes may be one of TRACE.
+    #[arg(long, value_name = "TRACE", help_heading = "Input")]
     validation: Option<PathBuf>,
-    /// Replace a student file with other content
-    #[arg(long)]
-    force: bool,
-    /// Run directory to put the student into, with how it was made; the report is drawn from it
-    #[arg(long, value_name = "DIR")]
+    /// Student file to write; this or --run is needed
+    #[arg(short, long, value_name = "FILE", required_unless_present = "run", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Run directory to put the student into, for `distill report`
+    ///
+    /// How it was made is noted beside it.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     run: Option<PathBuf>,
-    /// Largest size over all levels, leaves and coefficients together [default: 32, unless --learner names what is fitted]
-    #[arg(long, value_name = "N", value_parser = size, conflicts_with = "used")]
+    /// Replace a student file with other content
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Largest size over all levels, leaves and terms together [default: 32]
+    ///
+    /// Where --learner or --max-leaves names what is fitted, no size is chosen unless this is given.
+    #[arg(long, value_name = "N", value_parser = size, conflicts_with = "used", help_heading = "Size")]
     max_size: Option<usize>,
-    /// Fidelity on the validation choices that a level must reach, repeatable: the smallest models that do are taken
-    #[arg(long, value_name = "LEVEL/KIND/FIGURE=X", value_delimiter = ',', value_parser = gate, conflicts_with = "used")]
+    /// Fidelity that a level must reach with the smallest models that do, repeatable
+    ///
+    /// On the validation choices, e.g. job/free/top1=0.7. Figures are top1, top3, regret and cross-entropy.
+    #[arg(
+        long, value_name = "LEVEL/KIND/FIGURE=X", value_delimiter = ',', value_parser = gate, conflicts_with = "used",
+        help_heading = "Size", hide_short_help = true
+    )]
     min_fidelity: Vec<Gate>,
-    /// Scheduler that was recorded: of students as faithful as the best, take the one that schedules best beside it
-    #[arg(short, long, value_name = "POLICY", conflicts_with_all = ["used", "min_fidelity"])]
+    /// Recorded scheduler: prefer the student that schedules best beside it
+    ///
+    /// Of students that are as faithful as the best, the one is taken that schedules best beside this policy.
+    #[arg(short, long, value_name = "POLICY", conflicts_with_all = ["used", "min_fidelity"], help_heading = "Choice by schedules")]
     teacher: Option<String>,
     /// Workload for --teacher [default: that of the trace]
-    #[arg(short, long, value_name = "WORKLOAD", requires = "teacher")]
+    #[arg(short, long, value_name = "WORKLOAD", requires = "teacher", help_heading = "Choice by schedules")]
     workload: Option<String>,
     /// Validation episodes for --teacher
-    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "teacher")]
+    #[arg(
+        short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        requires = "teacher", help_heading = "Choice by schedules"
+    )]
     episodes: u32,
     #[command(flatten)]
     options: FitOptions,
@@ -72,29 +94,40 @@ pub(super) struct FitArgs {
 /// How a student is fitted, for every command that fits.
 #[derive(Args)]
 pub(super) struct FitOptions {
-    /// Largest number of leaves per level, of terms for spline-logit [default: 64]
-    #[arg(long, value_name = "N")]
-    max_leaves: Option<usize>,
-    /// Choices learnt from per level at most, drawn in proportion to their weights [default: all]
-    #[arg(long, value_name = "N")]
-    max_choices: Option<usize>,
-    /// Models to fit, comma-separated or repeated; those of linfa are there for comparison
-    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME")]
+    /// Models to fit, e.g. tree,spline-logit (docs/learner.md)
+    #[arg(
+        long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", hide_possible_values = true,
+        long_help = learner_help(), help_heading = "Models"
+    )]
     learners: Vec<Learner>,
+    /// Largest number of leaves per level, of terms for spline-logit [default: 64]
+    #[arg(long, value_name = "N", help_heading = "Models")]
+    max_leaves: Option<usize>,
+    /// Choices learnt from per level at most, drawn by their weights [default: all]
+    #[arg(long, value_name = "N", help_heading = "Models", hide_short_help = true)]
+    max_choices: Option<usize>,
     /// Which of the fitted models schedules [default: the first learner]
-    #[arg(long = "use", value_name = "NAME")]
+    #[arg(long = "use", value_name = "NAME", help_heading = "Models", hide_short_help = true)]
     used: Option<String>,
     /// Features that logits may use alone [default: all that differ within a choice]
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    #[arg(long, value_delimiter = ',', value_name = "NAME", help_heading = "Models", hide_short_help = true)]
     features: Vec<String>,
     /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as
     /// Decima does (flat) [default: hierarchical]
-    #[arg(long, value_name = "STRUCTURE", value_parser = structure())]
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), help_heading = "Models", hide_short_help = true)]
     structure: Option<Structure>,
     /// JSON file with what studies vary besides: target, engine, min_gain, balance, ridge, interactions and others
     /// (docs/learner.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Models", hide_short_help = true)]
     params: Option<PathBuf>,
+}
+
+/// What there is to fit.
+pub(super) fn learner_help() -> String {
+    let names = Learner::ALL.map(Learner::name).join(", ");
+    format!(
+        "Models to fit, comma-separated or repeated (docs/learner.md): {names}. Those of linfa are there for comparison."
+    )
 }
 
 /// Parses the name of a learner.
@@ -180,6 +213,11 @@ impl FitOptions {
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.params.as_deref().into_iter()
     }
+
+    /// The file with parameters, if there is one.
+    pub(super) fn params_file(&self) -> Option<&PathBuf> {
+        self.params.as_ref()
+    }
 }
 
 fn from_file(path: &Path) -> Result<Asked> {
@@ -190,6 +228,15 @@ fn from_file(path: &Path) -> Result<Asked> {
     let [learners, used, leaves] = ["learners", "use", "max_leaf_nodes"].map(|name| fields.contains_key(name));
     let params = serde_json::from_value(fields.into()).with_context(none)?;
     Ok(Asked { params, learners, used, leaves })
+}
+
+impl FitArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        let traces = [&self.trace].into_iter().chain(&self.validation);
+        let inputs = Inputs::default().traces(traces).files(&self.options.params);
+        inputs.policies(&self.teacher).workloads(&self.workload)
+    }
 }
 
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -203,8 +250,10 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     // Known before the work begins: a student of another fit is not replaced.
     if let Some(path) = args.output.as_deref().filter(|path| !args.force && path.is_file()) {
         let parameters = serde_json::to_value(&plan.params)?;
-        let same =
-            |there: Student| there.provenance.trace_hash == trace.hash && there.provenance.parameters == parameters;
+        let fits = |size: usize| plan.size.as_ref().and_then(|choice| choice.most).is_none_or(|most| size <= most);
+        let same = |there: Student| {
+            there.provenance.trace_hash == trace.hash && there.provenance.parameters == parameters && fits(there.size())
+        };
         if !Student::load(path).is_ok_and(same) {
             return Err(other_content(path));
         }
@@ -266,16 +315,15 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     Ok(Verdict::Done)
 }
 
-/// `of the job choices of kind free as the teacher: 72 % with 7 terms, 78 % with 29 (this one); --max-size changes it`
+/// `agreement with the teacher by size (level job, kind free): 7 terms 69 %, 29 terms 79 % (this one); --max-size changes it`
 fn words_of(ladder: &Ladder, size: usize) -> String {
-    let rung = |(i, (terms, top1)): (usize, &(usize, Estimate))| {
-        let unit = if i == 0 { " terms" } else { "" };
+    let rung = |(terms, top1): &(usize, Estimate)| {
         let this = if *terms == size { " (this one)" } else { "" };
-        format!("{terms}{unit}: {:.0} %{this}", 100.0 * top1.value)
+        format!("{} {:.0} %{this}", super::parts::count(*terms, "term"), 100.0 * top1.value)
     };
-    let rungs: Vec<String> = ladder.rungs.iter().enumerate().map(rung).collect();
+    let rungs: Vec<String> = ladder.rungs.iter().map(rung).collect();
     format!(
-        "as the teacher in choices of level {}, kind {}: {}; --max-size changes it",
+        "agreement with the teacher by size (level {}, kind {}): {}; --max-size changes it",
         ladder.level,
         ladder.kind,
         rungs.join(", ")
@@ -287,7 +335,8 @@ fn note_left_out(left_out: &[(String, Vec<String>)], output: &Output) {
     for (level, names) in left_out.iter().filter(|(_, names)| !names.is_empty()) {
         let names = names.join(", ");
         output.note(format!(
-            "note: level {level}: logits leave out what never differs within a choice: {names}; `interactions` in --params lets it in"
+            "note: level {level}: no part of the logit, since in every choice that it was fitted on they are the same for all \
+             candidates (from choice to choice they may differ): {names}; `interactions` in --params multiplies them with others"
         ));
     }
 }

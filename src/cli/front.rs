@@ -4,7 +4,8 @@ use super::{
     Common, Verdict,
     compare::beside_teacher,
     files::{check_folder, command, shown, write_json},
-    fit::{learner, structure},
+    fit::{learner, learner_help, structure},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table::{Table, interval},
@@ -24,52 +25,77 @@ use clap::{
 };
 use std::path::PathBuf;
 
-/// Compare learners and sizes per level, and combine them into students of a given total size
+/// Compare learners and sizes, and combine them into students of a given total size
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill front trace -o front\n  distill front trace --validation other-trace -o front --max-size 200 --learner tree,spline-logit\n  \
-distill front trace -o front -t decima:model.pt -w tpch:profiles.json.gz -n 40     closed loop of every total size\n\n\
-Writes front.json, and size-N.json, the best student found of total size N, for every N that is a power of two and for the\n\
-largest. All figures are on validation choices, the closed loop on validation seeds: measure the student that you choose on\n\
+    after_help = "Examples:\n  distill front runs/demo/traces/train -o runs/demo\n  \
+distill front runs/demo/traces/train -o front -t decima --max-size 32",
+    after_long_help = "Examples:\n  distill front runs/demo/traces/train -o runs/demo\n  \
+distill front runs/demo/traces/train -o front -t decima --max-size 32\n  \
+distill front trace --validation other-trace -o front --max-size 200 --learner tree,spline-logit\n\n\
+Closed loop of every total size:\n  \
+distill front trace -o front -t decima:model.pt -w tpch:profiles.json.gz -n 40\n\n\
+Writes front.json, and size-N.json, the best student found of total size N, for every N that is a power of two and for the \
+largest. All figures are on validation choices, the closed loop on validation seeds: measure the student that you choose on \
 test data (`distill evaluate`)."
 )]
 pub(super) struct FrontArgs {
     /// Trace to learn from
+    #[arg(help_heading = "Input")]
     trace: PathBuf,
-    /// Directory to write to
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
-    /// Trace with other episodes to choose and measure on [default: the last fifth of TRACE]
-    #[arg(long, value_name = "TRACE")]
+    /// Trace to choose and measure on [default: the last fifth of TRACE]
+    ///
+    /// None of its episodes may be one of TRACE.
+    #[arg(long, value_name = "TRACE", help_heading = "Input")]
     validation: Option<PathBuf>,
-    /// Largest size over all levels, leaves and coefficients together
-    #[arg(long, value_name = "N", value_parser = size, default_value_t = MAX_SIZE)]
+    /// Largest size over all levels, leaves and terms together
+    #[arg(long, value_name = "N", value_parser = size, default_value_t = MAX_SIZE, help_heading = "Models")]
     max_size: usize,
-    /// Learners to compare, comma-separated or repeated
-    #[arg(long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME", default_values = FitPlan::LEARNERS.map(Learner::name))]
+    /// Learners to compare, e.g. tree,logit [default: five of them]
+    #[arg(
+        long = "learner", value_parser = learner(), value_delimiter = ',', value_name = "NAME",
+        default_values = FitPlan::LEARNERS.map(Learner::name), hide_possible_values = true,
+        hide_default_value = true, long_help = learners_help(), help_heading = "Models"
+    )]
     learners: Vec<Learner>,
     /// The figure that decides, as the mean over the kinds of choice [default: as in `distill fit`, the least regret among
     /// those whose top-1 is as good as the best, up to noise]
-    #[arg(long, value_name = "FIGURE", value_parser = by())]
+    #[arg(long, value_name = "FIGURE", value_parser = by(), help_heading = "Models", hide_short_help = true)]
     by: Option<By>,
-    /// Choices learnt from per level at most, drawn in proportion to their weights
-    #[arg(long, value_name = "N", default_value_t = FitPlan::CHOICES)]
+    /// Choices learnt from per level at most, drawn by their weights
+    #[arg(long, value_name = "N", default_value_t = FitPlan::CHOICES, help_heading = "Models", hide_short_help = true)]
     max_choices: usize,
     /// How far kinds of choices are balanced: 0 counts choices, 1 gives every kind the same weight
-    #[arg(long, default_value_t = FitParams::default().balance, value_name = "X")]
+    #[arg(
+        long, default_value_t = FitParams::default().balance, value_name = "X", help_heading = "Models",
+        hide_short_help = true
+    )]
     balance: f64,
     /// Whether students take the most probable stage of the most probable job (hierarchical) or of all jobs (flat)
-    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), default_value = "hierarchical")]
+    #[arg(
+        long, value_name = "STRUCTURE", value_parser = structure(), default_value = "hierarchical", help_heading = "Models",
+        hide_short_help = true
+    )]
     structure: Structure,
     /// Teacher to compare with in closed loop, on validation seeds
-    #[arg(short, long, value_name = "POLICY")]
+    #[arg(short, long, value_name = "POLICY", help_heading = "Closed loop")]
     teacher: Option<String>,
     /// Workload of the closed loop [default: that of the trace]
-    #[arg(short, long, value_name = "WORKLOAD", requires = "teacher")]
+    #[arg(short, long, value_name = "WORKLOAD", requires = "teacher", help_heading = "Closed loop")]
     workload: Option<String>,
     /// Episodes of the closed loop
-    #[arg(short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        short = 'n', long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Closed loop"
+    )]
     episodes: u32,
+    /// Directory to write to
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
+}
+
+fn learners_help() -> String {
+    format!("{} [default: {}]", learner_help(), FitPlan::LEARNERS.map(Learner::name).join(", "))
 }
 
 /// Parses a total size.
@@ -93,6 +119,14 @@ pub(super) fn gate(text: &str) -> Result<Gate, String> {
     let by = By::ALL.into_iter().find(|by| by.name() == figure).ok_or_else(form)?;
     let bound = bound.parse::<f64>().ok().filter(|b| b.is_finite()).ok_or_else(form)?;
     Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
+}
+
+impl FrontArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        let traces = [&self.trace].into_iter().chain(&self.validation);
+        Inputs::default().traces(traces).policies(&self.teacher).workloads(&self.workload)
+    }
 }
 
 pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -175,9 +209,10 @@ fn print(
         if args.teacher.is_some() {
             row.push(total.to_teacher.as_ref().map_or("stalled".to_owned(), |e| interval(e, 3)));
         }
-        row.push(args.output.join(format!("size-{}.json", total.most)).display().to_string());
+        row.push(format!("size-{}.json", total.most));
         table.row(row);
     }
     output.text(format!("{} per level: mean over kinds of choice, on the validation choices", by.name()))?;
-    output.text(table)
+    output.text(table)?;
+    output.text(format!("the students are in {}", args.output.display()))
 }

@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict,
     files::{check_output, replace},
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table::{Table, interval},
@@ -20,57 +21,86 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Compare a recorded teacher with named heuristics, or describe it as a heuristic with exceptions
+/// Compare a teacher with named heuristics, or describe it as one with exceptions
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill identify trace\n  distill identify trace --regime outstanding_work --rule 'mine=job: age > 300s first, smallest \
-remaining_work_rank'\n  distill identify trace --exceptions shortest-job -o rules.json     the rule and where the teacher departs from it\n  \
-distill identify trace --exceptions best --kind free --min-fidelity 0.6 -o rules.json\n\n\
-`distill list rules` shows the heuristics. Exceptions are chosen on validation choices: measure the student that is written on a\n\
-test trace (`distill evaluate rules.json test-trace`)."
+    after_help = "Examples:\n  distill identify runs/demo/traces/train\n  \
+distill identify runs/demo/traces/train --exceptions best -o rules.json",
+    after_long_help = "Examples:\n  distill identify runs/demo/traces/train\n  \
+distill identify runs/demo/traces/train --exceptions best -o rules.json\n  \
+distill identify trace --exceptions best --kind free --min-fidelity 0.6 -o rules.json\n  \
+distill identify trace --rule 'mine=job: age > 300s first, smallest remaining_work_rank'\n\n\
+`distill list rules` shows the heuristics. Exceptions are chosen on validation choices: measure the student that is written \
+on a test trace (`distill evaluate rules.json test-trace`)."
 )]
 pub(super) struct IdentifyArgs {
     /// Recorded trace
+    #[arg(help_heading = "Input")]
     trace: PathBuf,
     /// Feature by which decisions are divided into three regimes; the same for all candidates of a choice [default: the
     /// scenario's own, e.g. jobs_in_system]
-    #[arg(long, value_name = "FEATURE")]
+    #[arg(long, value_name = "FEATURE", help_heading = "Rules", hide_short_help = true)]
     regime: Option<String>,
-    /// One more rule, repeatable
-    #[arg(long = "rule", value_name = "NAME=RULE")]
+    /// One more rule, repeatable (see `distill list rules`)
+    #[arg(long = "rule", value_name = "NAME=RULE", help_heading = "Rules")]
     rules: Vec<String>,
-    /// Search exceptions to this rule, repeatable; `best` for every level's best rule
-    #[arg(long, value_name = "RULE")]
+    /// Search exceptions to this rule; `best` for every level's best rule
+    ///
+    /// Repeatable.
+    #[arg(long, value_name = "RULE", help_heading = "Exceptions")]
     exceptions: Vec<String>,
-    /// Write the rules with their exceptions as a student
-    #[arg(short, long, value_name = "FILE", requires = "exceptions")]
-    output: Option<PathBuf>,
-    /// Replace a student file with other content
-    #[arg(long)]
-    force: bool,
-    /// Trace with other episodes to choose exceptions on [default: the last fifth of TRACE]
-    #[arg(long, value_name = "TRACE", requires = "exceptions")]
+    /// Trace to choose exceptions on [default: the last fifth of TRACE]
+    ///
+    /// None of its episodes may be one of TRACE.
+    #[arg(long, value_name = "TRACE", requires = "exceptions", help_heading = "Exceptions")]
     validation: Option<PathBuf>,
-    /// Only choices of this kind count in the search [default: all kinds, each with the same weight]
-    #[arg(long, value_name = "KIND", requires = "exceptions")]
+    /// Only choices of this kind count [default: all kinds alike]
+    ///
+    /// By default each kind has the same weight.
+    #[arg(long, value_name = "KIND", requires = "exceptions", help_heading = "Exceptions")]
     kind: Option<String>,
     /// Exceptions per level at most
-    #[arg(long, value_name = "N", default_value_t = ExceptionParams::default().max_exceptions, requires = "exceptions")]
+    #[arg(
+        long, value_name = "N", default_value_t = ExceptionParams::default().max_exceptions, requires = "exceptions",
+        help_heading = "Exceptions"
+    )]
     max_exceptions: usize,
     /// Agreement that an exception must add on validation choices
-    #[arg(long, value_name = "SHARE", default_value_t = ExceptionParams::default().min_gain, value_parser = share, requires = "exceptions")]
+    #[arg(
+        long, value_name = "SHARE", default_value_t = ExceptionParams::default().min_gain, value_parser = share,
+        requires = "exceptions", help_heading = "Exceptions", hide_short_help = true
+    )]
     min_gain: f64,
     /// Agreement on validation choices that is enough
-    #[arg(long, value_name = "SHARE", default_value_t = ExceptionParams::default().min_fidelity, value_parser = share, requires = "exceptions")]
+    #[arg(
+        long, value_name = "SHARE", default_value_t = ExceptionParams::default().min_fidelity, value_parser = share,
+        requires = "exceptions", help_heading = "Exceptions", hide_short_help = true
+    )]
     min_fidelity: f64,
-    /// Choices learnt from per level at most, drawn in proportion to their weights
-    #[arg(long, value_name = "N", default_value_t = ExceptionParams::default().max_choices, requires = "exceptions")]
+    /// Choices learnt from per level at most, drawn by their weights
+    #[arg(
+        long, value_name = "N", default_value_t = ExceptionParams::default().max_choices, requires = "exceptions",
+        help_heading = "Exceptions", hide_short_help = true
+    )]
     max_choices: usize,
+    /// Write the rules with their exceptions as a student
+    #[arg(short, long, value_name = "FILE", requires = "exceptions", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Replace a student file with other content
+    #[arg(long, help_heading = "Output")]
+    force: bool,
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let found = text.parse::<f64>().ok().filter(|s| (0.0..=1.0).contains(s));
     found.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+impl IdentifyArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().traces([&self.trace].into_iter().chain(&self.validation))
+    }
 }
 
 pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -99,10 +129,12 @@ pub(super) fn run(args: &IdentifyArgs, common: &Common, output: &mut Output) -> 
 
 fn print_identities(found: &Identities, trace: &Trace, output: &mut Output) -> Result<()> {
     let names: Vec<&str> = found.regimes.iter().map(String::as_str).collect();
+    let numbered: Vec<String> = (1..=names.len()).map(|i| format!("regime {i}")).collect();
+    let short: Vec<&str> = numbered.iter().map(String::as_str).collect();
     let rows = &found.rows;
     for group in rows.chunk_by(|a, b| (&a.level, &a.kind) == (&b.level, &b.kind)) {
         let head = format!("{}, {} ({} choices)", group[0].level, group[0].kind, group[0].choices);
-        let mut table = Table::new(&[&[head.as_str(), "agreement", "regret"], &names[..]].concat());
+        let mut table = Table::new(&[&[head.as_str(), "agreement", "regret"], &short[..]].concat());
         for row in group {
             let mark = if row.best { "* " } else { "  " };
             let part = |name: &&str| {
@@ -119,6 +151,9 @@ fn print_identities(found: &Identities, trace: &Trace, output: &mut Output) -> R
             table.row(first.into_iter().chain(names.iter().map(part)));
         }
         output.text(format!("{table}\n"))?;
+    }
+    for (number, name) in numbered.iter().zip(&names) {
+        output.text(format!("{number}: {name}"))?;
     }
     for group in rows.chunk_by(|a, b| (&a.level, &a.kind) == (&b.level, &b.kind)) {
         let chance = group.iter().find(|r| r.rule == "random").map_or(f64::NAN, |r| r.agreement.value);

@@ -2,12 +2,14 @@
 
 use super::{
     Common, Verdict,
+    inputs::Inputs,
     output::Output,
     parts::{count, ranges},
     table::Table,
 };
 use crate::{
     model::Pick,
+    pipeline::quoted,
     serve::PRESENT_SCHEDULER,
     trace::{self, Manifest, Unfinished},
 };
@@ -19,15 +21,25 @@ use std::path::{Path, PathBuf};
 /// Describe a trace or a student and check that it is sound
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect student.json\n  distill inspect \
---seal my-trace      a trace written by another program (docs/trace-format.md)\n\nExit code 2 if something is wrong with it."
+    after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
+    after_long_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json\n\n\
+A trace that another program wrote (docs/trace-format.md):\n  distill inspect --seal my-trace\n\n\
+Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
     /// Trace directory or student file
+    #[arg(help_heading = "Input")]
     path: PathBuf,
     /// Fill in row counts and hashes of a trace that another program wrote
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     seal: bool,
+}
+
+impl InspectArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().anything(&self.path)
+    }
 }
 
 pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
@@ -139,15 +151,6 @@ fn command(dir: &Path, plan: &Manifest) -> String {
     ]
     .map(|(option, value)| format!(" {option} {}", quoted(value)));
     format!("distill record{}", words.concat())
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._/:=,+-".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 fn inspect_student(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {

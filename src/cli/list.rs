@@ -8,6 +8,7 @@ use serde_json::json;
 
 /// Show the policies, workloads, features, guards, rules or scenarios there are
 #[derive(Args)]
+#[command(after_help = "Examples:\n  distill list policies\n  distill list workloads --scenario training")]
 pub(super) struct ListArgs {
     /// What to show
     what: What,

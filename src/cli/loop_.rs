@@ -4,6 +4,7 @@ use super::{
     Common, Verdict,
     files::{check_folder, check_none_within, files_of, shown},
     fit::FitOptions,
+    inputs::Inputs,
     output::Output,
     progress::Watched,
     table,
@@ -23,58 +24,65 @@ use std::path::PathBuf;
 /// Improve a student on the states that it visits itself (DAgger, VIPER)
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill loop dagger -t srpt-fair,temperature=0.5 -o runs/dagger\n  distill loop dagger -t \
-decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o runs/d --max-leaves 32\n  distill loop viper -t \
-decima:model.pt -w tpch:tpch_profiles.json.gz --weights regret --iterations 3 -o runs/v\n\nIteration 0 learns from the states of \
-the teacher. From then on the student of the iteration before drives (in beta^i of\nthe episodes still the teacher), the teacher \
-labels every state, and a new student is fitted on all states so far. The\niteration with the lowest job completion time on \
-validation seeds becomes DIR/student.json. Measure it on others:\n  distill evaluate runs/dagger/student.json -t TEACHER -w WORKLOAD\n\n\
+    after_help = "Examples:\n  distill loop dagger -t decima -o runs/dagger\n  \
+distill loop viper -t decima --weights regret --iterations 3 -o runs/viper",
+    after_long_help = "Examples:\n  distill loop dagger -t decima -o runs/dagger\n  \
+distill loop viper -t decima --weights regret --iterations 3 -o runs/viper\n  \
+distill loop dagger -t decima:model.pt -w tpch:tpch_profiles.json.gz,jobs=50 -o runs/d --max-leaves 32\n\n\
+Iteration 0 learns from the states of the teacher. From then on the student of the iteration before drives (in beta^i of the \
+episodes still the teacher), the teacher labels every state, and a new student is fitted on all states so far. The iteration \
+with the lowest job completion time on validation seeds becomes DIR/student.json. Measure it on others:\n  \
+distill evaluate runs/dagger/student.json -t decima\n\n\
 If it is interrupted, the same command goes on where it stopped (docs/loops.md)."
 )]
 pub(super) struct LoopArgs {
-    /// Which loop: dagger counts all choices alike, viper weighs them by what a mistake costs
-    #[arg(value_enum)]
+    /// Which loop
+    #[arg(value_enum, help_heading = "Input")]
     method: Method,
     /// Teacher that labels (see `distill list policies`)
-    #[arg(short, long, value_name = "POLICY")]
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     teacher: String,
     /// Workload (see `distill list workloads`)
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
-    /// Directory to write
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
     /// Number of fits after the first one
-    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(long, default_value_t = 4, value_name = "N", help_heading = "Iterations")]
     iterations: u32,
     /// New training episodes of each iteration
-    #[arg(short = 'n', long, default_value_t = 40, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", help_heading = "Iterations")]
     episodes: u32,
-    /// Validation episodes on which the best iteration is chosen
-    #[arg(long, default_value_t = 40, value_name = "N")]
+    /// Validation episodes to choose the best iteration on
+    #[arg(long, default_value_t = 40, value_name = "N", help_heading = "Iterations")]
     validation_episodes: u32,
-    /// In iteration i the teacher drives the share beta^i of the episodes
-    #[arg(long, default_value_t = 0.0, value_name = "X")]
+    /// The teacher drives the share X^i of episodes
+    ///
+    /// Here i is the number of the iteration.
+    #[arg(long, default_value_t = 0.0, value_name = "X", help_heading = "Iterations")]
     beta: f64,
     /// What viper weighs choices by: the teacher's log-probability gap, or simulated regret [default: gap]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Iterations", hide_short_help = true)]
     weights: Option<Weights>,
     /// Most states per iteration whose regret is simulated
-    #[arg(long, default_value_t = 1000, value_name = "N")]
+    #[arg(long, default_value_t = 1000, value_name = "N", help_heading = "Iterations", hide_short_help = true)]
     regret_states: u32,
     /// Simulated seconds over which regret adds up
-    #[arg(long, default_value_t = 500.0, value_name = "S")]
+    #[arg(long, default_value_t = 500.0, value_name = "S", help_heading = "Iterations", hide_short_help = true)]
     horizon: f64,
-    /// Remove a loop that was made with other arguments
-    #[arg(long)]
-    force: bool,
     #[command(flatten)]
     fit: FitOptions,
+    /// Directory to write
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
+    /// Remove a loop that was made with other arguments
+    #[arg(long, help_heading = "Output")]
+    force: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Method {
+    /// All choices count alike
     Dagger,
+    /// Choices count by what a mistake costs
     Viper,
 }
 
@@ -82,6 +90,14 @@ enum Method {
 enum Weights {
     Gap,
     Regret,
+}
+
+impl LoopArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        let inputs = Inputs::default().policies([&self.teacher]).workloads([&self.workload]);
+        inputs.files(self.fit.params_file())
+    }
 }
 
 pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Result<Verdict> {

@@ -1,6 +1,7 @@
 //! The command line: one file per command, and what they share.
 
 mod augment;
+mod augmented;
 mod check_policy;
 mod compare;
 mod decode;
@@ -15,7 +16,9 @@ mod files;
 mod fit;
 mod front;
 mod gradients;
+mod help;
 mod identify;
+mod inputs;
 mod inspect;
 mod interrupt;
 mod list;
@@ -35,27 +38,28 @@ mod stability;
 mod table;
 #[cfg_attr(not(feature = "torch"), path = "no_train.rs")]
 mod train;
+mod verdict;
 
 use crate::pipeline::{PipelineError, Registry};
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
-    builder::{PossibleValue, PossibleValuesParser},
+    builder::PossibleValuesParser,
+    error::{ContextKind, ContextValue, ErrorKind},
 };
+use inputs::Inputs;
 use interrupt::{Interrupted, STOP, check_interrupt};
 pub use memory::Allocator;
 use output::{Output, printable};
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 #[derive(Parser)]
-#[command(name = "distill", version, about, max_term_width = 120)]
+#[command(name = "distill", version, about)]
 #[command(
-    long_about = "Turn a black-box deep-RL cluster scheduler into rules that a person can read, check, edit and \
-deploy.\n\nRecord what the scheduler decides, fit a decision tree per level of the decision, measure how faithful the tree \
-is and how well it schedules, and read it all in one HTML report."
+    after_help = "`distill COMMAND --help` has the options that matter most and examples, `--help-all` the rest. Words such \
+as level, choice, kind, guard and regret are explained in docs/glossary.md.\n\n\
+Exit codes: 0 done; 1 a requested gate failed; 2 usage or run error; 130 interrupted.\n\n\
+Start here: distill demo"
 )]
-#[command(after_help = "Exit codes: 0 done; 1 a requested gate failed; 2 usage or run error; 130 interrupted.\n\n\
-Words such as level, choice, kind, guard and regret are explained in docs/glossary.md.\n\
-Start here:  distill demo")]
 struct Cli {
     #[command(flatten)]
     common: Common,
@@ -66,27 +70,33 @@ struct Cli {
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
 struct Common {
+    /// Kind of cluster
+    #[arg(long, global = true, value_name = "NAME", hide_possible_values = true, help_heading = help::GLOBAL)]
+    scenario: Option<String>,
     /// Seed of everything random; the same seed gives the same bytes
-    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = help::GLOBAL)]
     seed: u64,
     /// Worker threads; results do not depend on it [default: all cores]
-    #[arg(short = 'j', long, global = true, value_name = "N")]
+    #[arg(short = 'j', long, global = true, value_name = "N", help_heading = help::GLOBAL)]
     threads: Option<usize>,
-    /// JSON lines on stdout instead of text
-    #[arg(long, global = true)]
+    /// JSON lines on stdout instead of text (docs/json-output.md)
+    #[arg(long, global = true, help_heading = help::GLOBAL)]
     json: bool,
     /// No progress bars and no notes on stderr
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = help::GLOBAL)]
     quiet: bool,
-    /// Kind of cluster [default: that of the student, else dag]
-    #[arg(long, global = true, value_name = "NAME")]
-    scenario: Option<String>,
+    /// More notes on stderr (-vv for even more)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = help::GLOBAL)]
+    verbose: u8,
+    /// Show the options that matter most
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort, help_heading = help::GLOBAL)]
+    help: Option<bool>,
+    /// Show all options, with longer texts
+    #[arg(long, global = true, action = clap::ArgAction::HelpLong, help_heading = help::GLOBAL)]
+    help_all: Option<bool>,
     /// What there is to choose from.
     #[arg(skip)]
     registry: Registry,
-    /// More notes on stderr (-vv for even more)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    verbose: u8,
 }
 
 #[derive(Subcommand)]
@@ -115,6 +125,33 @@ enum Command {
 }
 
 impl Command {
+    /// What it reads.
+    fn inputs(&self) -> Inputs {
+        match self {
+            Self::Demo(args) => args.inputs(),
+            Self::Simulate(args) => args.inputs(),
+            Self::Record(args) => args.inputs(),
+            Self::Fit(args) => args.inputs(),
+            Self::Front(args) => args.inputs(),
+            Self::Loop(args) => args.inputs(),
+            Self::Augment(args) => args.inputs(),
+            Self::Patch(args) => args.inputs(),
+            Self::Diff(args) => args.inputs(),
+            Self::Features(args) => args.inputs(),
+            Self::Evaluate(args) => args.inputs(),
+            Self::Explain(args) => args.inputs(),
+            Self::Identify(args) => args.inputs(),
+            Self::Export(args) => args.inputs(),
+            Self::Report(args) => args.inputs(),
+            Self::Inspect(args) => args.inputs(),
+            Self::Serve(args) => args.inputs(),
+            Self::Shadow(args) => args.inputs(),
+            Self::Train(args) => args.inputs(),
+            Self::CheckPolicy(args) => args.inputs(),
+            Self::List(_) => Inputs::default(),
+        }
+    }
+
     /// What is kept of it when it is interrupted.
     fn keeps(&self) -> &'static str {
         match self {
@@ -139,9 +176,41 @@ enum Verdict {
 
 /// The command line of a program with these scenarios.
 fn command(registry: &Registry) -> clap::Command {
-    let value = |info: &crate::scenario::ScenarioInfo| PossibleValue::new(info.name).help(info.meaning);
-    let names: Vec<PossibleValue> = registry.iter().map(|scenario| value(scenario.info())).collect();
-    Cli::command().mut_arg("scenario", |arg| arg.value_parser(PossibleValuesParser::new(names)))
+    let names: Vec<&str> = registry.iter().map(|scenario| scenario.info().name).collect();
+    let first = names.first().copied().unwrap_or("none");
+    let meaning = format!("Kind of cluster: {} [default: that of the files, else {first}]", names.join(" or "));
+    let values = PossibleValuesParser::new(registry.iter().map(|scenario| scenario.info().name).collect::<Vec<_>>());
+    help::arranged(Cli::command().mut_arg("scenario", |arg| arg.value_parser(values).help(meaning)))
+}
+
+/// What was typed; `distill help fit` is `distill fit --help`.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
+/// The same as text, in which bytes that are none are shown as �.
+fn words_as_text() -> Vec<String> {
+    words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Ends with what is wrong with the words that were typed, or with the help that they ask for.
+fn refuse(error: &clap::Error) -> ! {
+    let stray = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(stray))) => Some(stray),
+        _ => None,
+    };
+    match stray.and_then(|stray| Some((stray, inputs::unquoted_script(&words_as_text(), stray)?))) {
+        Some((stray, advice)) => {
+            eprintln!("error: unexpected argument `{}`: {}", printable(stray), printable(&advice));
+            std::process::exit(2)
+        }
+        None => error.exit(),
+    }
 }
 
 /// Runs the program with these scenarios.
@@ -150,7 +219,8 @@ pub fn main(registry: Registry) -> ExitCode {
     if let Some(ended) = decode::run_as_decoder() {
         return ended;
     }
-    let mut cli = Cli::from_arg_matches(&command(&registry).get_matches()).unwrap_or_else(|e| e.exit());
+    let parsed = command(&registry).try_get_matches_from(words()).and_then(|found| Cli::from_arg_matches(&found));
+    let mut cli = parsed.unwrap_or_else(|e| refuse(&e));
     cli.common.registry = registry;
     decode::guard();
     memory::quiet_decoders();
@@ -186,6 +256,7 @@ pub fn main(registry: Registry) -> ExitCode {
 }
 
 fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Result<Verdict> {
+    command.inputs().check(&words_as_text(), common)?;
     match command {
         Command::Demo(args) => demo::run(args, common, output),
         Command::Simulate(args) => simulate::run(args, common, output),
@@ -201,7 +272,7 @@ fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Resul
         Command::Explain(args) => explain::run(args, common, output),
         Command::Identify(args) => identify::run(args, common, output),
         Command::Export(args) => export::run(args, common, output),
-        Command::Report(args) => report::run(args, output),
+        Command::Report(args) => report::run(args, common, output),
         Command::Inspect(args) => inspect::run(args, common, output),
         Command::Serve(args) => serve::run(args, common, output),
         Command::Shadow(args) => shadow::run(args, common, output),

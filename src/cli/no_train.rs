@@ -1,19 +1,25 @@
 //! `distill train` in a program without libtorch: how to get it.
 
-use super::{Common, Verdict, output::Output};
+use super::{Common, Verdict, inputs::Inputs, output::Output};
 use anyhow::{Result, bail};
 use clap::Args;
 
-/// Train a neural scheduler (this program was built without training; see `distill train --help`)
+/// Train a neural scheduler (this program was built without training)
 #[derive(Args)]
 #[command(
-    disable_help_flag = true,
     after_help = "Training needs libtorch:\n  scripts/setup-libtorch.sh\n  cargo build --release --features torch"
 )]
 pub(super) struct TrainArgs {
     /// Whatever training takes
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     _args: Vec<String>,
+}
+
+impl TrainArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default()
+    }
 }
 
 pub(super) fn run(_: &TrainArgs, _: &Common, _: &mut Output) -> Result<Verdict> {

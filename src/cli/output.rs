@@ -38,6 +38,8 @@ pub(super) struct Output {
     stdout: BufWriter<Stdout>,
     json: bool,
     quiet: bool,
+    /// Text that waits for what is to stand before it.
+    held: Option<String>,
     /// Nobody reads stdout any more, as in `distill ... | head`: the work goes on, the words are dropped.
     closed: bool,
 }
@@ -58,15 +60,41 @@ impl Notes {
 
 impl Output {
     pub(super) fn new(common: &Common) -> Self {
-        Self { stdout: BufWriter::new(std::io::stdout()), json: common.json, quiet: common.quiet, closed: false }
+        Self {
+            stdout: BufWriter::new(std::io::stdout()),
+            json: common.json,
+            quiet: common.quiet,
+            held: None,
+            closed: false,
+        }
     }
 
     /// A line, or several, for people.
     pub(super) fn text(&mut self, text: impl std::fmt::Display) -> Result<()> {
-        if !self.json {
-            self.print(&printable(&text.to_string()))?;
+        match (self.json, &mut self.held) {
+            (true, _) => Ok(()),
+            (false, Some(held)) => {
+                held.push_str(&format!("{text}\n"));
+                Ok(())
+            }
+            (false, None) => self.print(&printable(&text.to_string())),
         }
-        Ok(())
+    }
+
+    /// Keeps text back from now on, until it is released.
+    pub(super) fn hold(&mut self) {
+        self.held = Some(String::new());
+    }
+
+    /// Prints what was kept back behind these lines, and keeps no more back.
+    pub(super) fn release(&mut self, first: impl IntoIterator<Item = String>) -> Result<()> {
+        let held = self.held.take().unwrap_or_default();
+        let lines: Vec<String> = first.into_iter().collect();
+        lines.iter().try_for_each(|line| self.text(line))?;
+        match held.trim_end_matches('\n') {
+            "" => Ok(()),
+            held => self.text(held),
+        }
     }
 
     /// An object for programs: one line, with `type` and `schema_version`.

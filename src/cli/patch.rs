@@ -2,11 +2,12 @@
 
 use super::{
     Common, Verdict,
-    augment::print_edits,
+    augmented::print_edits,
     compare::{EpisodeArgs, workload_or_own},
     diff::{departing, print_fidelity_change, side_by_side},
     files::{check_output, replace, shown},
     fit::structure,
+    inputs::Inputs,
     output::Output,
 };
 use crate::model::{Guard, Structure, Student};
@@ -18,52 +19,67 @@ use std::path::PathBuf;
 /// Edit a student by hand, and see what the edit costs before it is written
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill patch student.json --guard 'age > 300s first' -o patched.json\n  distill patch student.json \
---set 'job.node[5].threshold=30s' --set 'job.node[7].value=0.9' \\\n      --trace test-trace -o patched.json\n  distill patch \
-student.json --drop-guard 0 --gate 1.01 -o patched.json     not written if dearer\n  distill patch student.json --structure flat --trace test-trace -o flat.json\n\nPlaces: LEVEL.node[I].threshold, \
-LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE],\nLEVEL.coefficient[FEATURE], LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` \
-shows the nodes' numbers.\nGuards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
+    after_help = "Examples:\n  distill patch runs/demo/student.json --guard 'amount: held_after_of_fair_share > 4 never'\n  \
+distill patch runs/demo/augmented/student.json --drop-guard 0 --gate 1.01 -o without.json",
+    after_long_help = "Examples:\n  distill patch runs/demo/student.json --guard 'amount: held_after_of_fair_share > 4 never'\n  \
+distill patch runs/demo/augmented/student.json --drop-guard 0 --gate 1.01 -o without.json\n  \
+distill patch student.json --set 'job.node[5].threshold=30s' --trace test-trace -o patched.json\n  \
+distill patch student.json --structure flat --trace test-trace -o flat.json\n\n\
+Places: LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], LEVEL.coefficient[FEATURE], \
+LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` shows terms, and the numbers of nodes.\n\n\
+Guards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
 )]
 pub(super) struct PatchArgs {
     /// Student to edit
+    #[arg(help_heading = "Input")]
     student: PathBuf,
-    /// File for the edited student [default: none is written]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Change a number, repeatable
-    #[arg(long = "set", value_name = "PLACE=VALUE")]
+    /// Change a number of the rules, e.g. job.coefficient[age]=0, repeatable
+    #[arg(long = "set", value_name = "PLACE=VALUE", help_heading = "Edits")]
     set: Vec<String>,
-    /// Add a guard behind those there are, repeatable
-    #[arg(long = "guard", value_name = "GUARD")]
+    /// Add a guard after the existing ones, repeatable
+    #[arg(long = "guard", value_name = "GUARD", help_heading = "Edits")]
     guards: Vec<String>,
-    /// Take out a guard, by its number from 0, before others are added; repeatable
-    #[arg(long = "drop-guard", value_name = "I")]
+    /// Take out a guard, by its number from 0; repeatable
+    ///
+    /// Guards are taken out before others are added.
+    #[arg(long = "drop-guard", value_name = "I", help_heading = "Edits")]
     drop_guards: Vec<usize>,
     /// Take the most probable stage of the most probable job (hierarchical) or of all jobs (flat) [default: as it is]
-    #[arg(long, value_name = "STRUCTURE", value_parser = structure())]
+    #[arg(long, value_name = "STRUCTURE", value_parser = structure(), help_heading = "Edits", hide_short_help = true)]
     structure: Option<Structure>,
     /// Why, for whoever reads the student
-    #[arg(long, default_value = "by hand", value_name = "TEXT")]
+    #[arg(long, default_value = "by hand", value_name = "TEXT", help_heading = "Edits")]
     reason: String,
     /// Trace on which the change of fidelity is measured [default: not measured]
-    #[arg(long, value_name = "TRACE")]
+    #[arg(long, value_name = "TRACE", help_heading = "Price")]
     trace: Option<PathBuf>,
-    /// Workload of the closed loop [default: the one that the student was fitted on]
-    #[arg(short, long, value_name = "WORKLOAD")]
+    /// Worst objective against that before the edit [default: 2 % worse]
+    ///
+    /// Nothing is written if it is missed, and the exit code is 1.
+    #[arg(long, value_name = "LIMIT", help_heading = "Price")]
+    gate: Option<f64>,
+    /// Workload [default: the one that the student was fitted on]
+    #[arg(short, long, value_name = "WORKLOAD", help_heading = "Closed loop")]
     workload: Option<String>,
     #[command(flatten)]
     episodes: EpisodeArgs,
-    /// Gate: the worst that the objective may be against the student before the edit; nothing is written if it is
-    /// missed [default: 2 % worse]
-    #[arg(long, alias = "max-jct-ratio", value_name = "LIMIT")]
-    gate: Option<f64>,
-    /// Write the edited student whatever it costs, and in place of a file with other content
-    #[arg(long)]
+    /// File for the edited student [default: none is written]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Write it whatever it costs, and in place of a file with other content
+    #[arg(long, help_heading = "Output")]
     force: bool,
 }
 
 /// How much worse an edit may make the objective unless another gate is given.
 const DEAR: f64 = 0.02;
+
+impl PatchArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().students([&self.student]).traces(&self.trace).workloads(&self.workload)
+    }
+}
 
 pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if args.set.is_empty() && args.guards.is_empty() && args.drop_guards.is_empty() && args.structure.is_none() {
@@ -104,7 +120,7 @@ fn priced(
     if !passed {
         let comes_to = found.map_or("no number, since an episode stalled".to_owned(), |e| format!("{:.3}", e.value));
         let what = objective.against("before");
-        output.warn(format!("warning: the edit is dear: {what} is {comes_to}, and the gate is {limit:.3}"));
+        output.warn(format!("warning: the edit costs too much: {what} is {comes_to}, and the gate is {limit:.3}"));
     }
     let written = passed || args.force;
     match (&args.output, written) {
@@ -113,7 +129,7 @@ fn priced(
             output.text(path.display())?;
         }
         (None, true) => output.text("nothing written; give -o FILE to keep it")?,
-        (_, false) => output.text("nothing written; --force writes it all the same, --gate moves the limit")?,
+        (_, false) => output.text("nothing written; --force writes it anyway, --gate sets another limit")?,
     }
     output.json(
         "patch",

@@ -4,6 +4,7 @@ use super::{
     Common, Verdict,
     compare::SplitArg,
     files::shown,
+    inputs::Inputs,
     output::Output,
     parts::{count, ranges},
     progress::Watched,
@@ -18,38 +19,52 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Record a policy's decisions as a trace
+/// Record what a scheduler is asked and what it decides, as a trace to learn from
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill record -p srpt-fair,temperature=0.5 -o runs/a/traces/train\n  distill record -p \
-decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -n 40 -o trace\n\nA trace is a directory of Parquet tables \
-with a manifest (docs/trace-format.md). If recording is interrupted, the same command\ngoes on where it stopped.\n\n\
-Jobs that share the work write into one directory, or into copies that are put together afterwards:\n  distill record ... \
--o trace --shard 1/8      (and 2/8, ... 8/8)\nThe last one completes the trace. `distill inspect trace` says what is \
-missing; the command without --shard records that."
+    after_help = "Examples:\n  distill record -p decima -o runs/a/traces/train\n  \
+distill record -p decima -w builtin,executors=25 -n 10 --split test -o runs/a/traces/test",
+    after_long_help = "Examples:\n  distill record -p decima -o runs/a/traces/train\n  \
+distill record -p decima -w builtin,executors=25 -n 10 --split test -o runs/a/traces/test\n  \
+distill record -p decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o trace\n  \
+distill record -p 'script:python3 policy.py' -o trace\n\n\
+A trace is a directory of Parquet tables with a manifest (docs/trace-format.md). If recording is interrupted, the same \
+command goes on where it stopped.\n\n\
+Jobs that share the work write into one directory, or into copies that are put together afterwards. The last one completes \
+the trace:\n  distill record -p decima -o trace --shard 1/8\n  distill record -p decima -o trace --shard 2/8\n\n\
+`distill inspect trace` says what is missing; the command without --shard records that."
 )]
 pub(super) struct RecordArgs {
     /// Policy to record (see `distill list policies`)
-    #[arg(short, long, value_name = "POLICY")]
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     policy: String,
     /// Workload (see `distill list workloads`)
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
-    /// Directory to write
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
     /// Number of episodes
-    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Input")]
     episodes: u32,
-    /// Which seeds (see `distill simulate --help`)
-    #[arg(long, value_enum, default_value_t = SplitArg::Train)]
+    /// Seeds: train, validation, test or final
+    ///
+    /// Fitting sees train, searching sees validation, development looks at test; final is for closing figures.
+    #[arg(long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Train, help_heading = "Input")]
     split: SplitArg,
-    /// Record only share I of N shares of the episodes, the rest is left to other jobs
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
+    /// Directory to write
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
     /// Replace a trace that was made with other arguments
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
+    /// Record only part I of N of the episodes; other processes record the rest
+    #[arg(long, value_name = "I/N", help_heading = "Output", hide_short_help = true)]
+    shard: Option<Shard>,
+}
+
+impl RecordArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().policies([&self.policy]).workloads([&self.workload])
+    }
 }
 
 pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Result<Verdict> {

@@ -23,6 +23,15 @@ impl Common {
         named.or_else(|| self.registry.iter().next()).context("no scenario is registered")
     }
 
+    /// Whether there is a policy or a workload of this name, in the scenario that the user names or in any.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let meant = |s: &&'static dyn AnyScenario| self.scenario.as_ref().is_none_or(|asked| *asked == s.info().name);
+        self.registry
+            .iter()
+            .filter(meant)
+            .any(|s| s.sort_of(name).is_some() || s.info().workloads.iter().any(|w| w.name == name))
+    }
+
     /// The scenario that the user names, or that of the student that schedules, or the first one.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! `distill serve`: a policy that answers cluster states, over a pipe or a socket.
 
-use super::{Common, Verdict, interrupt, interrupt::STOP, output::Output, parts::count, progress::Watched};
+use super::{
+    Common, Verdict, inputs::Inputs, interrupt, interrupt::STOP, output::Output, parts::count, progress::Watched,
+};
 use crate::{
     pipeline::ServeParams,
     serve::{Address, Limits},
@@ -18,33 +20,52 @@ use std::{
 /// Answer cluster states: JSON lines over standard input, a Unix socket or TCP
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill serve student:student.json < questions.jsonl      one client, over pipes\n  \
-distill serve student:student.json --listen unix:/run/user/1000/distill.sock\n  \
-distill serve decima --listen tcp:127.0.0.1:7400 --max-clients 8\n  \
-distill serve student:student.json --listen unix:d.sock --shadow log      look on\n\n\
+    after_help = "Examples:\n  distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock\n  \
+distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock --shadow log",
+    after_long_help = "One client, over pipes:\n  \
+distill serve -p student:runs/demo/student.json < questions.jsonl\n\n\
+Many, over a socket or TCP:\n  \
+distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock\n  \
+distill serve -p decima --listen tcp:127.0.0.1:7400 --max-clients 8\n\n\
+Look on while another scheduler decides:\n  \
+distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock --shadow log\n\n\
 A question is {\"id\": 1, \"state\": {...}}, an answer {\"type\": \"answer\", \"id\": 1, \"decisions\": [...]}: docs/serve.md. \
-Without --scenario the state is that of the student, else one of `dag`. SIGTERM and Ctrl-C end it once what has come is answered."
+Without --scenario the state is that of the student, else one of `dag`. SIGTERM and Ctrl-C end it once what has come is \
+answered."
 )]
 pub(super) struct ServeArgs {
     /// Policy that answers (see `distill list policies`)
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     policy: String,
-    /// Where clients come from, repeatable: unix:PATH or tcp:HOST:PORT [default: standard input and output]
-    #[arg(long, value_name = "ADDRESS")]
+    /// Where clients come from: unix:PATH or tcp:HOST:PORT [default: stdin]
+    ///
+    /// Repeatable. Answers to standard input go to standard output.
+    #[arg(long, value_name = "ADDRESS", help_heading = "Clients")]
     listen: Vec<Address>,
     /// Listen at TCP addresses that other machines can reach; anybody there is answered
-    #[arg(long)]
+    #[arg(long, help_heading = "Clients", hide_short_help = true)]
     allow_remote: bool,
-    /// Most clients at a time; a process that the policy starts for a client counts as one more
-    #[arg(long, default_value_t = Limits::default().clients, value_name = "N", value_parser = at_least_one)]
+    /// Most clients at a time
+    ///
+    /// A process that the policy starts for a client counts as one more.
+    #[arg(long, default_value_t = Limits::default().clients, value_name = "N", value_parser = at_least_one, help_heading = "Clients")]
     max_clients: usize,
     /// Longest line, bytes
-    #[arg(long, default_value_t = Limits::default().line, value_name = "N", value_parser = at_least_one)]
+    #[arg(
+        long, default_value_t = Limits::default().line, value_name = "N", value_parser = at_least_one, help_heading = "Clients",
+        hide_short_help = true
+    )]
     max_line: usize,
     /// Largest state: stages, pairs of a stage and one behind it, nodes, jobs, speeds and executors on offer
-    #[arg(long, default_value_t = Limits::default().extent, value_name = "N", value_parser = at_least_one)]
+    #[arg(
+        long, default_value_t = Limits::default().extent, value_name = "N", value_parser = at_least_one,
+        help_heading = "Clients", hide_short_help = true
+    )]
     max_extent: usize,
-    /// Answer nothing, and note in this trace what clients say was done (read it with `distill shadow`)
-    #[arg(long, value_name = "DIR")]
+    /// Answer nothing, and note in this trace what clients say was done
+    ///
+    /// `distill shadow` reads it.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     shadow: Option<PathBuf>,
 }
 
@@ -57,6 +78,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// How long it may take to answer what has come once the server is to end.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+impl ServeArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().policies([&self.policy])
+    }
+}
 
 pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let scenario = common.scenario_of_policy(&args.policy)?;
@@ -100,7 +128,7 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
     if let Some(dir) = &args.shadow {
         match &served.log {
             Some(log) => notes.note(format!(
-                "{} noted in {}; next: distill shadow {} --trace TRAINING_TRACE",
+                "{} noted in {}; next: distill shadow {} --train TRAINING_TRACE",
                 count(log.episodes as usize, "episode"),
                 dir.display(),
                 dir.display()

@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict,
     disagreement::print_regions,
+    inputs::Inputs,
     output::Output,
     parts::count,
     progress::Watched,
@@ -18,29 +19,42 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Report a shadow's log: agreement with the present scheduler, and drift from the training trace
+/// Report a shadow's log: agreement with the present scheduler, and drift
 #[derive(Args)]
-#[command(after_help = "Examples:\n  distill serve student:student.json --listen unix:d.sock --shadow log\n  \
-distill shadow log --trace runs/demo/traces/train      at any time, also meanwhile\n  \
-distill shadow log --trace train --max-drift 0.25      exit code 1 if a feature drifts\n\n\
+#[command(
+    after_help = "Examples:\n  distill shadow log --train runs/demo/traces/train\n  \
+distill shadow log --train runs/demo/traces/train --max-drift 0.25",
+    after_long_help = "Examples:\n  distill shadow log --train runs/demo/traces/train\n  \
+distill shadow log --train runs/demo/traces/train --max-drift 0.25\n\n\
+A server writes the log, and it can be read at any time:\n  \
+distill serve -p student:runs/demo/student.json --listen unix:d.sock --shadow log\n\n\
 Drift is the population stability index: below 0.1 stable, from 0.25 on large, and only what is beyond chance counts \
-(docs/serve.md).")]
+(docs/serve.md)."
+)]
 pub(super) struct ShadowArgs {
-    /// The log
+    /// Log that `distill serve --shadow` has written
+    #[arg(help_heading = "Input")]
     log: PathBuf,
     /// Trace that the policy was fitted on
-    #[arg(long, value_name = "DIR")]
-    trace: Option<PathBuf>,
-    /// Gate: the largest index of a feature, where it is beyond chance
-    #[arg(long, value_name = "X", requires = "trace")]
+    #[arg(long, value_name = "TRACE", help_heading = "Drift")]
+    train: Option<PathBuf>,
+    /// Gate: the largest index that a feature may have, where it is beyond chance
+    #[arg(long, value_name = "X", requires = "train", help_heading = "Drift")]
     max_drift: Option<f64>,
     /// Most regions of choices that are shown per level; 0 for none
-    #[arg(long, default_value_t = 4, value_name = "N")]
+    #[arg(long, default_value_t = 4, value_name = "N", help_heading = "Agreement")]
     max_regions: usize,
 }
 
 /// Features that are shown at least.
 const SHOWN: usize = 10;
+
+impl ShadowArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        Inputs::default().traces([&self.log].into_iter().chain(&self.train))
+    }
+}
 
 pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if let Some(most) = args.max_drift.filter(|most| !(most.is_finite() && *most >= 0.0)) {
@@ -54,7 +68,7 @@ pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Re
         );
     }
     let log = common.trace(&args.log)?;
-    let training = args.trace.as_ref().map(|path| common.trace(path)).transpose()?;
+    let training = args.train.as_ref().map(|path| common.trace(path)).transpose()?;
     let watched = Watched::new(output);
     let found = shadow_report(&log, training.as_ref(), args.max_regions, common.seed, watched.caller())?;
     drop(watched);
@@ -70,9 +84,9 @@ pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Re
             "max_drift": args.max_drift, "beyond": beyond, "passed": passed}),
     )?;
     print(&found, &log, output)?;
-    match (&found.drift, args.trace.as_ref()) {
+    match (&found.drift, args.train.as_ref()) {
         (Some(drift), Some(path)) => print_drift(drift, &path.display().to_string(), output)?,
-        _ => output.text("\nno drift is measured without --trace, the trace that the policy was fitted on")?,
+        _ => output.text("\nno drift is measured without --train, the trace that the policy was fitted on")?,
     }
     if let Some(most) = args.max_drift {
         output.text(match beyond {
@@ -138,7 +152,7 @@ fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()>
             number(f.medians[0]),
             number(f.medians[1]),
             f.unit.clone(),
-            f.stability.name().to_owned(),
+            if drift.unknown.is_some() { "-" } else { f.stability.name() }.to_owned(),
         ]);
     }
     output.text(format!("\n{table}"))?;

@@ -1,18 +1,29 @@
 //! Aligned tables for the terminal.
 
-use crate::{evaluator::Estimate, figure::Figure};
+use crate::{evaluator::Estimate, figure::Figure, spec::short_names};
 use std::fmt;
+
+/// Columns that a table takes at most if it can.
+const WIDTH: usize = 100;
+
+/// Characters of a policy or workload in a table at most, unless its name alone has more.
+const NAME: usize = 20;
+
+/// Columns of a figure with its interval, or of a short name above it.
+const FIGURE: usize = 23;
 
 /// Rows of cells; the first column and those of words are flush left, the others flush right.
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
     /// How many of the last columns hold words.
     words: usize,
+    /// Titles of columns that may go where the table is too wide, the first one first.
+    optional: Vec<String>,
 }
 
 impl Table {
     pub(super) fn new(header: &[&str]) -> Self {
-        Self { rows: vec![header.iter().map(|&h| h.to_owned()).collect()], words: 0 }
+        Self { rows: vec![header.iter().map(|&h| h.to_owned()).collect()], words: 0, optional: Vec::new() }
     }
 
     /// The same with words in the last `columns` columns.
@@ -20,42 +31,130 @@ impl Table {
         Self { words: columns, ..self }
     }
 
+    /// The same that leaves these columns out, one after the other, until it fits the terminal.
+    pub(super) fn without_if_wide(self, titles: &[&str]) -> Self {
+        Self { optional: titles.iter().map(|&title| title.to_owned()).collect(), ..self }
+    }
+
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        (0..columns).map(width).collect()
+    }
+
+    /// The places of the columns that are shown, and the titles of the others.
+    fn shown(&self) -> (Vec<usize>, Vec<&str>) {
+        let widths = self.widths();
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        let mut gone = Vec::new();
+        for title in &self.optional {
+            let wide = shown.iter().map(|&c| widths[c] + 2).sum::<usize>() > WIDTH + 2;
+            let place = shown.iter().position(|&c| self.rows[0].get(c) == Some(title));
+            if let (true, Some(place)) = (wide, place) {
+                shown.remove(place);
+                gone.push(title.as_str());
+            }
+        }
+        (shown, gone)
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let (widths, (shown, gone)) = (self.widths(), self.shown());
         for (i, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
-            for (c, cell) in row.iter().enumerate() {
+            for &c in &shown {
+                let cell = row.get(c).map_or("", String::as_str);
                 let pad = " ".repeat(widths[c] - cell.chars().count());
                 let gap = if c == 0 { "" } else { "  " };
                 line += gap;
-                let left = c == 0 || c + self.words >= columns;
+                let left = c == 0 || c + self.words >= widths.len();
                 line += &if left { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
             }
             let end = if i + 1 < self.rows.len() { "\n" } else { "" };
             write!(f, "{}{end}", line.trim_end())?;
         }
-        Ok(())
+        match gone.is_empty() {
+            true => Ok(()),
+            false => write!(f, "\n(--json also has: {})", gone.join(", ")),
+        }
     }
 }
 
-/// `0.532 [0.510, 0.555]`
-pub(super) fn interval(e: &Estimate, digits: usize) -> String {
-    format!("{:.digits$} [{:.digits$}, {:.digits$}]", e.value, e.low, e.high)
+/// Text behind a heading, broken between words so that no line is longer than a screen is wide.
+pub(super) fn paragraph(heading: &str, text: &str) -> String {
+    let indent = heading.chars().count();
+    let (mut lines, mut line) = (Vec::new(), heading.to_owned());
+    let mut length = indent;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if length > indent && length + 1 + letters > WIDTH {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            length = indent;
+        } else if length > indent {
+            line.push(' ');
+            length += 1;
+        }
+        line += word;
+        length += letters;
+    }
+    lines.push(line);
+    lines.join("\n")
 }
 
-/// A figure by its unit; times with their interval, which is what policies are told apart by.
-pub(super) fn figure(figure: &Figure, e: &Estimate) -> String {
-    match &*figure.unit {
-        "ms" => seconds(e),
-        "share" => format!("{:.0} %", 100.0 * e.value),
+/// Short names of policies or workloads in a table, and what they stand for.
+pub(super) struct Names(Vec<(String, String)>);
+
+impl Names {
+    pub(super) fn new<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::up_to(NAME, ids)
+    }
+
+    /// Names of rows that have so many figures.
+    pub(super) fn beside<'a>(figures: usize, ids: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::up_to(WIDTH.saturating_sub(figures * FIGURE).max(NAME), ids)
+    }
+
+    fn up_to<'a>(most: usize, ids: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all: Vec<&str> = Vec::new();
+        ids.into_iter().for_each(|id| {
+            if !all.contains(&id) {
+                all.push(id);
+            }
+        });
+        Self(all.iter().map(|&id| id.to_owned()).zip(short_names(&all, most)).collect())
+    }
+
+    /// The short name of one of them.
+    pub(super) fn of<'a>(&'a self, id: &'a str) -> &'a str {
+        self.0.iter().find(|(known, _)| known == id).map_or(id, |(_, short)| short)
+    }
+
+    /// What the names stand for that are not the ids themselves, a line each.
+    pub(super) fn legend(&self) -> Vec<String> {
+        self.0.iter().filter(|(id, short)| id != short).map(|(id, short)| format!("  {short} = {id}")).collect()
+    }
+}
+
+/// `0.532 [0.510, 0.555]`; where the interval has no width it is none.
+pub(super) fn interval(e: &Estimate, digits: usize) -> String {
+    match e.is_exact() {
+        true => format!("{:.digits$}", e.value),
+        false => format!("{:.digits$} [{:.digits$}, {:.digits$}]", e.value, e.low, e.high),
+    }
+}
+
+/// A figure by its unit; times with their interval if that is asked for.
+pub(super) fn figure(figure: &Figure, e: &Estimate, with_interval: bool) -> String {
+    match (&*figure.unit, with_interval) {
+        ("ms", true) => seconds(e),
+        ("ms", false) => seconds(&Estimate { low: e.value, high: e.value, ..*e }),
+        ("share", _) => format!("{:.0} %", 100.0 * e.value),
         _ => format!("{:.1}", e.value),
     }
 }
@@ -63,5 +162,50 @@ pub(super) fn figure(figure: &Figure, e: &Estimate) -> String {
 /// Milliseconds as seconds with an interval: `503 s [480, 531]`.
 pub(super) fn seconds(e: &Estimate) -> String {
     let digits = if e.value < 100_000.0 { 1 } else { 0 };
-    format!("{:.digits$} s [{:.digits$}, {:.digits$}]", e.value / 1e3, e.low / 1e3, e.high / 1e3)
+    match e.is_exact() {
+        true => format!("{:.digits$} s", e.value / 1e3),
+        false => format!("{:.digits$} s [{:.digits$}, {:.digits$}]", e.value / 1e3, e.low / 1e3, e.high / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_is_broken_between_words() {
+        let text = ["word"; 40].join(" ");
+        let broken = paragraph("verdict    ", &text);
+        assert!(broken.lines().count() == 3 && broken.lines().all(|line| line.len() <= 100), "{broken}");
+        assert_eq!(broken.split_whitespace().skip(1).collect::<Vec<_>>().join(" "), text);
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_leaves_out_what_it_may() {
+        let table = |width: usize| {
+            let mut table = Table::new(&["a", "b", "c"]).without_if_wide(&["b", "c"]);
+            table.row(["x".to_owned(), "y".repeat(width), "z".to_owned()]);
+            table.to_string()
+        };
+        assert!(table(93).starts_with("a ") && !table(93).contains("--json"));
+        let narrow = table(96);
+        assert_eq!(narrow, "a  c\nx  z\n(--json also has: b)");
+    }
+
+    #[test]
+    fn an_interval_of_no_width_is_none() {
+        let of = |low, high| interval(&Estimate { value: 0.5, low, high }, 2);
+        assert_eq!((of(0.4, 0.6), of(0.5, 0.5)), ("0.50 [0.40, 0.60]".to_owned(), "0.50".to_owned()));
+        assert_eq!(of(0.5 - 1e-14, 0.5), "0.50", "up to rounding");
+        assert_eq!(seconds(&Estimate { value: 144_891.0, low: 144_891.0, high: 144_891.0 }), "145 s");
+    }
+
+    #[test]
+    fn names_are_short_and_the_legend_has_the_ids() {
+        let names = Names::new(["fair", "student:a/b/student.json", "net:model.pt,mode=sample,cap=2", "fair"]);
+        assert_eq!((names.of("fair"), names.of("student:a/b/student.json")), ("fair", "student:student.json"));
+        assert_eq!(names.of("net:model.pt,mode=sample,cap=2"), "net");
+        let legend = ["  student:student.json = student:a/b/student.json", "  net = net:model.pt,mode=sample,cap=2"];
+        assert_eq!(names.legend(), legend);
+    }
 }

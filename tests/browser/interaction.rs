@@ -52,7 +52,7 @@ fn a_test_says_what_its_feature_means() {
         return r.left >= 0 && r.top >= 0 && r.right <= innerWidth && r.bottom <= innerHeight })()";
     assert_eq!(page.eval(inside), json!(true));
     page.size(390, 844);
-    page.hover("#tree-stage a[data-tip]");
+    page.hover("#rules .condition[data-tip]");
     assert_eq!(page.eval(inside), json!(true));
     page.focus("[data-open=true]");
     assert!(!page.shows("#tip"));

@@ -14,6 +14,18 @@
     }
     return found;
   },
+  // Pictures wider than the window, and boxes with pictures that have to be scrolled sideways.
+  chartsCut() {
+    const found = [], room = document.documentElement.clientWidth;
+    for (const svg of document.querySelectorAll("svg")) {
+      const { left, right, width } = svg.getBoundingClientRect();
+      if (!svg.checkVisibility() || width === 0) continue;
+      if (right - left > room + 1) found.push(`${svg.closest("[id]").id}: ${width} px in a window of ${room} px`);
+      const box = svg.closest(".scroll");
+      if (box && box.scrollWidth > box.clientWidth) found.push(`${svg.closest("[id]").id} scrolls in its box`);
+    }
+    return found;
+  },
   // Texts of charts that are cut off by the edge of their picture, stick out of their box, or lie on one another. Two units of
   // the picture are let pass.
   textsCollide() {

@@ -1,7 +1,9 @@
 //! The page fits its window, and its charts hold their words.
 
 use crate::{page::Page, page_of, report, report_of};
-use serde_json::from_value;
+use sched_distill::report::write_report;
+use serde_json::{Value, from_value, json};
+use std::fs;
 
 const MEASURES: &str = include_str!("layout.js");
 
@@ -34,6 +36,50 @@ fn nothing_sticks_out_at_any_width_in_light_and_in_dark() {
                     page.screenshot(&format!("report-{width}-{scheme}"));
                 }
             }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(not(browser), ignore = "no Chromium was found; CHROMIUM may name one")]
+fn no_chart_is_cut_or_scrolls_sideways_and_one_of_two_drawings_is_there() {
+    let page = report();
+    page.click("[data-open=true]");
+    for (width, narrow) in [(390, true), (820, false), (1280, false)] {
+        page.size(width, 900);
+        holds(&page, "chartsCut");
+        // Charts have a wide drawing, or a narrow one; a tree has its list instead.
+        assert_eq!(page.shows("#fidelity-job .narrow"), narrow, "{width}");
+        assert_eq!(page.shows("#fidelity-job .wide"), !narrow, "{width}");
+        assert_eq!(page.shows("#tree-job"), !narrow, "{width}");
+        let hidden = "[...document.querySelectorAll('#rules details.outline')].every((d) => d.querySelector('li').checkVisibility())";
+        page.click("[data-open=false]");
+        assert!(!narrow || page.eval(hidden) == json!(true), "{width}");
+        page.click("[data-open=true]");
+    }
+}
+
+#[test]
+#[cfg_attr(not(browser), ignore = "no Chromium was found; CHROMIUM may name one")]
+fn scorecards_fit_every_window() {
+    let (dir, _) = report_of(|_, _, _| ());
+    let run = dir.path().join("run");
+    let text = fs::read(run.join("student.json")).unwrap();
+    let mut student: Value = serde_json::from_slice(&text).unwrap();
+    for level in student["levels"].as_array_mut().unwrap() {
+        level["use"] = json!("linear");
+        level["models"] = json!([level["models"][1]]);
+    }
+    fs::write(run.join("student.json"), student.to_string()).unwrap();
+    crate::explained::explain(&run).unwrap();
+    let written = write_report(&run, &dir.path().join("report")).unwrap();
+    let page = Page::open(&format!("file://{}", written.page.display()));
+    assert!(page.count("#rules .card svg") > 10);
+    page.click("[data-open=true]");
+    for (width, height) in SIZES {
+        page.size(width, height);
+        for measure in ["sticksOut", "chartsCut", "textsCollide"] {
+            holds(&page, measure);
         }
     }
 }
@@ -114,6 +160,14 @@ fn the_measures_find_what_is_wrong() {
         text(5, 30, "wider"),
     ));
     holds(&page, "sticksOut");
+    let cut = wrong(&page, "chartsCut");
+    assert!(cut.is_empty(), "{cut:?}");
+    page.eval(
+        "document.querySelector('.scroll').insertAdjacentHTML('beforeend', '<svg id=broad width=3000></svg>'); 0",
+    );
+    let cut = wrong(&page, "chartsCut");
+    assert!(cut.len() == 2 && cut[0].contains("broad: 3000 px") && cut[1].contains("scrolls"), "{cut:?}");
+    page.eval("document.getElementById('broad').remove(); 0");
     let expected = [
         "cut: \"too long\" is cut off",
         "both: \"one on\" and \"another\" overlap",

@@ -17,6 +17,7 @@ mod driver;
 mod evaluator;
 #[path = "../integration/report/explained.rs"]
 mod explained;
+mod first_screen;
 #[path = "../integration/report/fixture.rs"]
 mod fixture;
 mod interaction;

@@ -1,9 +1,9 @@
 //! The search for better students: it finds what there is to find, and finds it again.
 
 use sched_distill::{
-    augment::{Arena, AugmentError, AugmentParams, Repertoire, Step, augment},
+    augment::{Arena, AugmentError, AugmentParams, Edits, Found, Repertoire, augment},
     dag::{Dag, feature::feature_set, workload::Workload},
-    model::{Additive, Guard, LevelModels, Model, NamedModel, Provenance, Student, Term, Tree},
+    model::{Action, Additive, Guard, LevelModels, Model, NamedModel, Place, Provenance, Slot, Student, Term, Tree},
     recorder::Progress,
     rng::Split,
     scenario::Scenario,
@@ -35,6 +35,8 @@ fn repertoire() -> Repertoire {
 const PARAMS: AugmentParams = AugmentParams {
     budget: 2500,
     validation: 20,
+    max_edits: 6,
+    min_agreement: 0.0,
     max_guards: 3,
     max_size: 16,
     polish: 0.4,
@@ -44,7 +46,7 @@ const PARAMS: AugmentParams = AugmentParams {
     seed: 3,
 };
 
-fn search(arena: &mut Arena<'_, Dag>) -> Result<(Student, Vec<Step>), AugmentError> {
+fn search(arena: &mut Arena<'_, Dag>) -> Result<Found, AugmentError> {
     augment(arena, &longest_first(), &repertoire(), &PARAMS, &mut |_| {})
 }
 
@@ -53,11 +55,17 @@ fn a_bad_rule_becomes_a_better_one_with_evidence_for_each_edit() -> Result<(), B
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
     let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
-    let (student, steps) = search(&mut arena)?;
-    assert!(steps.iter().any(|s| s.kept) && arena.spent() < PARAMS.budget * 2);
+    let Found { student, steps, agreement, spent, too_far } = search(&mut arena)?;
+    assert_eq!(too_far, 0, "any decision may change");
+    // Every episode counts, and none is run beyond the budget.
+    assert!(steps.iter().any(|s| s.kept) && arena.spent() == spent && spent <= PARAMS.budget, "{spent}");
     assert!(student.guards.len() <= 3 && student.size() <= 16);
+    let edits = Edits::between(&longest_first(), &student);
+    assert!((1..=6).contains(&edits.total()), "{edits:?}");
+    assert!((0.0..1.0).contains(&agreement), "{agreement}");
     for evidence in student.guards.iter().map(|g| &g.evidence).chain(student.patches.iter().map(|p| &p.evidence)) {
-        assert!(!evidence.reason.is_empty() && evidence.gain.is_some());
+        assert!(evidence.reason.contains("of the decisions") && evidence.reason.contains("without it"), "{evidence:?}");
+        assert!(evidence.gain.is_some());
         assert!(evidence.firing_rate.is_some_and(|rate| (0.0..=1.0).contains(&rate)));
     }
     let scores = arena.run(&[&student, &longest_first()], Split::Test, 0..20)?;
@@ -73,8 +81,9 @@ fn a_sum_gets_terms_and_learns_what_they_are_worth() -> Result<(), Box<dyn std::
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
     let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
-    let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, ..PARAMS };
-    let (augmented, _) = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
+    // There is room for every number, so that all of them move.
+    let params = AugmentParams { polish: 1.0, max_size: 6, max_guards: 0, max_edits: 1000, ..PARAMS };
+    let Found { student: augmented, .. } = augment(&mut arena, &student, &repertoire(), &params, &mut |_| {})?;
     let Model::Additive(model) = &augmented.levels[0].models[0].model else { panic!("another kind of model") };
     let words: Vec<String> = model.terms.iter().map(|t| t.words(set.level("job").unwrap())).collect();
     // The student has three coefficients and leaves, and so room for three terms.
@@ -132,7 +141,8 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     let again = pool(2)?.install(|| {
         search(&mut Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal)?)
     })?;
-    assert_eq!((again.0.to_json(), again.1), (whole.0.to_json(), whole.1));
+    assert_eq!(again.student.to_json(), whole.student.to_json());
+    assert_eq!(again, whole);
 
     let broken = [text.as_slice(), b"\n"].concat();
     std::fs::write(&journal, broken)?;
@@ -149,12 +159,123 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
 fn departures_are_counted_on_the_states_that_the_student_visits() -> Result<(), Box<dyn std::error::Error>> {
     let workload = small_cluster();
     let stop = AtomicBool::new(false);
-    let arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
+    let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
     let plain = longest_first();
     let mut guarded = plain.clone();
     guarded.guards.push(Guard::parse("job: remaining_work_rank <= 0 first", &plain.feature_set)?);
     let rates = arena.departures(&guarded, &[&guarded, &plain], Split::Test, 0..4)?;
     assert!(rates[0] == 0.0 && rates[1] > 0.1 && rates[1] < 1.0, "{rates:?}");
+    assert_eq!(arena.spent(), 4, "they count as episodes");
+    Ok(())
+}
+
+#[test]
+fn no_budget_is_exceeded_whatever_the_parameters() -> Result<(), Box<dyn std::error::Error>> {
+    let (workload, stop) = (small_cluster(), AtomicBool::new(false));
+    for (budget, polish, validation) in [(260, 0.7, 20), (300, 0.0, 20), (500, 1.0, 10), (1200, 0.5, 40)] {
+        let params = AugmentParams { budget, polish, validation, population: 6, polish_episodes: 2, ..PARAMS };
+        let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
+        let found = augment(&mut arena, &longest_first(), &repertoire(), &params, &mut |_| {})?;
+        assert!(found.spent == arena.spent() && found.spent <= budget, "{params:?}: {}", found.spent);
+        assert!(found.steps.iter().all(|step| step.spent <= found.spent));
+    }
+    let params = AugmentParams { budget: 10, ..PARAMS };
+    let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
+    let refused = augment(&mut arena, &longest_first(), &repertoire(), &params, &mut |_| {}).unwrap_err();
+    assert!(matches!(refused, AugmentError::Budget { budget: 10, .. }), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn no_step_changes_more_decisions_than_it_may() -> Result<(), Box<dyn std::error::Error>> {
+    let (workload, stop) = (small_cluster(), AtomicBool::new(false));
+    let found = |min_agreement: f64| {
+        let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
+        augment(&mut arena, &longest_first(), &repertoire(), &AugmentParams { min_agreement, ..PARAMS }, &mut |_| {})
+    };
+    let (free, bound) = (found(0.0)?, found(0.9)?);
+    let least = |found: &Found| {
+        let kept = found.steps.iter().filter(|step| step.kept);
+        kept.filter_map(|step| step.agreement).fold(1.0, f64::min)
+    };
+    assert!(least(&bound) >= 0.9 && bound.too_far > 0, "{:?}", bound.steps);
+    assert!(least(&free) < 0.9 && free.agreement < bound.agreement, "{} {}", free.agreement, bound.agreement);
+    Ok(())
+}
+
+/// What is wrong with the words about an edit: the quantity must be named, and the direction must be that of the
+/// change.
+fn refuted(student: &Student) -> Vec<String> {
+    let name = |feature: &str| {
+        let bare = feature.strip_suffix("_rank").or_else(|| feature.strip_suffix("_ratio")).unwrap_or(feature);
+        bare.replace('_', " ")
+    };
+    let mut wrong = Vec::new();
+    let mut check = |reason: &str, words: &[String]| {
+        let said = reason.to_lowercase();
+        wrong.extend(words.iter().filter(|w| !said.contains(w.as_str())).map(|w| format!("no `{w}` in: {reason}")));
+    };
+    for guard in &student.guards {
+        let action = match guard.action {
+            Action::First => "come first",
+            Action::Last => "come last",
+            Action::Never => "never taken",
+        };
+        let quantities = guard.when.iter().map(|c| name(&c.feature));
+        check(&guard.evidence.reason, &quantities.chain([action.to_owned()]).collect::<Vec<_>>());
+    }
+    for patch in &student.patches {
+        let [change] = &patch.changes[..] else { continue };
+        let mut words = Vec::new();
+        match student.place(&change.place).expect("a place of the student") {
+            Place::Model { level, slot: slot @ (Slot::Feature { .. } | Slot::Term { .. }) } => {
+                let models = &student.levels[level];
+                let Model::Additive(model) = &models.scheduler().model else { continue };
+                let spec = student.feature_set.level(&models.level).expect("a level of the scenario");
+                let factors = &model.term_at(slot).expect("a term").factors;
+                words.extend(factors.iter().map(|f| name(&spec.features[f.feature as usize].name)));
+                let sign = if change.now == 0.0 { change.was } else { change.now };
+                words.push(if sign > 0.0 { "forward" } else { "back" }.to_owned());
+                words.push(match change.was * change.now {
+                    x if x > 0.0 && change.now.abs() > change.was.abs() => "counts more,".to_owned(),
+                    x if x > 0.0 => "counts less,".to_owned(),
+                    x if x < 0.0 => "the other way round".to_owned(),
+                    _ if change.now == 0.0 => "no longer counts".to_owned(),
+                    _ => "which it did not".to_owned(),
+                });
+            }
+            Place::Model { slot: Slot::Value { .. }, .. } => {
+                words.push(if change.now > change.was { "earlier" } else { "later" }.to_owned());
+            }
+            _ => {}
+        }
+        check(&patch.evidence.reason, &words);
+    }
+    wrong
+}
+
+#[test]
+fn the_words_about_each_edit_say_what_it_is_about_and_which_way_it_goes() -> Result<(), Box<dyn std::error::Error>> {
+    let (workload, stop) = (small_cluster(), AtomicBool::new(false));
+    let (mut guards, mut numbers) = (0, 0);
+    for (max_guards, polish) in [(0, 0.8), (3, 0.4)] {
+        let params = AugmentParams { budget: 4000, max_guards, polish, ..PARAMS };
+        let mut arena = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &stop);
+        let mut found = augment(&mut arena, &longest_first(), &repertoire(), &params, &mut |_| {})?.student;
+        assert_eq!(refuted(&found), [""; 0]);
+        (guards, numbers) = (guards + found.guards.len(), numbers + found.patches.len());
+        // Words about another change do not pass.
+        for patch in &mut found.patches {
+            patch.changes.iter_mut().for_each(|c| (c.was, c.now) = (c.now, c.was));
+        }
+        found
+            .guards
+            .iter_mut()
+            .for_each(|g| g.action = if g.action == Action::Last { Action::First } else { Action::Last });
+        assert!(refuted(&found).len() >= found.guards.len(), "{:?}", found.guards);
+        assert!(found.patches.is_empty() || refuted(&found).len() > found.guards.len(), "{:?}", found.patches);
+    }
+    assert!(guards > 0 && numbers > 0, "{guards} guards and {numbers} numbers");
     Ok(())
 }
 

@@ -72,12 +72,24 @@ fn a_search_leaves_what_it_found_and_how() {
     student(dir);
     fn search<'a>(more: &[&'a str]) -> Vec<&'a str> {
         let base = ["augment", "student.json", "-w", TINY, "-p", "fair", "-o", "out", "--budget", "600"];
-        [&base[..], &["--validation", "10", "--polish-episodes", "2", "-n", "4"], more].concat()
+        [&base[..], &["--validation-episodes", "10", "--polish-episodes", "2", "-n", "4"], more].concat()
     }
     let printed = done(dir, &search(&[]));
-    for words in ["gain on validation", "mean JCT ÷ fair", "before", "augmented", "out/student.json"] {
+    for words in [
+        "gain on validation",
+        "agreement",
+        "mean JCT ÷ fair",
+        "before",
+        "augmented",
+        "out/student.json: size",
+        "of 600 in the search; 12 more in the comparison",
+        "give --trace TRACE",
+        "distill evaluate out/student.json TRACE",
+    ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
+    let gain = printed.lines().find(|line| line.starts_with("  gain")).unwrap_or_default();
+    assert!(gain.contains("÷ before ") && !gain.contains("÷ before -"), "{printed}");
     let found = fs::read(dir.join("out/student.json")).unwrap();
     Student::load(&dir.join("out/student.json")).unwrap();
     let steps: Value = serde_json::from_slice(&fs::read(dir.join("out/steps.json")).unwrap()).unwrap();
@@ -90,6 +102,22 @@ fn a_search_leaves_what_it_found_and_how() {
     assert_eq!(fs::read(dir.join("out/student.json")).unwrap(), found);
     refused(dir, &search(&["--seed", "1"]), &["another student, workload, seed or budget", "--force"]);
     refused(dir, &search(&["--max-guards", "0", "--step", "0"]), &["step must be above 0"]);
+    let small = ["--budget 10 is too small", "with --validation-episodes 10", "give at least 130"];
+    refused(dir, &["augment", "student.json", "-o", "small", "--budget", "10", "--validation-episodes", "10"], &small);
+    assert!(!dir.join("small").exists());
+    refused(dir, &search(&["--max-edits", "0"]), &["max_edits must be at least 1"]);
+    refused(dir, &search(&["--min-agreement", "1.5"]), &["min_agreement must be in 0..=1"]);
+    // A trace tells what the edits cost in fidelity, on top of the same search.
+    let printed = done(dir, &search(&["--trace", "validation"]));
+    assert!(printed.contains("at level job, ") && printed.contains("whole decisions"), "{printed}");
+    let line = done(dir, &search(&["--trace", "validation", "--json"]));
+    let found_json: Value = serde_json::from_str(&line).unwrap();
+    assert!(found_json["episodes"].as_u64().is_some_and(|n| n <= 600), "{line}");
+    assert!(found_json["fidelity"]["top1"]["before"]["value"].is_number(), "{line}");
+    assert!(found_json["agreement"].as_f64().is_some_and(|a| (0.5..=1.0).contains(&a)), "{line}");
+    let edits = &found_json["edits"];
+    let count = |name: &str| edits[name].as_u64().unwrap();
+    assert!(count("guards") + count("numbers") + count("regimes") <= 12, "{line}");
     let wide = format!("{TINY},edge=wide");
     let printed = done(dir, &search(&["-w", TINY, "-w", &wide, "--force"]));
     let lines = |workload: &str| printed.lines().filter(|l| l.split("  ").next() == Some(workload)).count();

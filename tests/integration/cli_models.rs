@@ -53,7 +53,7 @@ fn every_learner_is_fitted_compared_and_can_schedule() {
     let student = Student::load(&dir.join("s.json")).unwrap();
     assert_eq!(student.level("job").unwrap().used, "logit");
     let noted = text(&run(dir, &["fit", "train", "-o", "logit.json", "--learner", "logit"]).stderr);
-    assert!(noted.contains("note: level job: logits leave out") && noted.contains("jobs_in_system"), "{noted}");
+    assert!(noted.contains("note: level job: no part of the logit") && noted.contains("jobs_in_system"), "{noted}");
     // The file does not depend on the number of threads; what is fitted besides does not change a model.
     let again = args.map(|a| if a == "s.json" { "again.json" } else { a });
     done(dir, &[&again[..], &two[..], &["-j", "1"]].concat());
@@ -134,7 +134,7 @@ fn an_evaluation_tells_where_the_student_departs() {
     assert!(candidates.contains(&2) && candidates.contains(&5), "{candidates:?}");
     let said = done(dir, &["evaluate", "s.json", "test", "--selection", "train"]);
     assert!(said.contains("ahead of the best single-feature rule"), "{said}");
-    let evaluate = ["evaluate", "s.json", "test", "--disagreement", "--max-leaves", "3"];
+    let evaluate = ["evaluate", "s.json", "test", "--disagreement", "--max-regions", "3"];
     let said = done(dir, &[&evaluate[..], &["-o", "e.json", "-j", "1"]].concat());
     assert!(said.contains("found on 3 episodes, measured on") && said.contains("of the regret"), "{said}");
     let lines = done(dir, &[&["--json"], &evaluate[..], &["-o", "again.json", "-j", "2"]].concat());
@@ -191,7 +191,7 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     assert!(done(dir, &["export", "flat.json", "--to", "c"]).contains("those above the amount are asked at once"));
     let patch =
         ["patch", "s.json", "--structure", "flat", "-w", TINY, "-n", "2", "--trace", "test", "-o", "p.json", "--force"];
-    assert!(done(dir, &patch).contains("all levels above the amount, executed"));
+    assert!(done(dir, &patch).contains("executed, amounts aside"));
     let parameters = |name: &str| Student::load(&dir.join(name)).unwrap().provenance.parameters;
     assert_eq!(parameters("flat.json")["structure"], "flat");
     let models = |name: &str| Student::load(&dir.join(name)).unwrap().levels;

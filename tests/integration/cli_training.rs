@@ -114,7 +114,7 @@ fn a_student_learns_in_a_loop_and_is_augmented() {
             SMALL,
             "--budget",
             "300",
-            "--validation",
+            "--validation-episodes",
             "10",
             "-n",
             "10",
@@ -187,7 +187,7 @@ fn names_of_another_scenario_are_refused() {
     refused(dir, &["simulate", "-p", "optimus"], &["unknown policy `optimus`"]);
     refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "-w", "tpch:x"], &["unknown workload `tpch`"]);
     refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "--edge-cases"], &["--edge-cases"]);
-    refused(dir, &["check-policy", "--scenario", "training", "fair"], &["unknown policy `fair`", "script, onnx"]);
+    refused(dir, &["check-policy", "--scenario", "training", "-p", "fair"], &["unknown policy `fair`", "script, onnx"]);
     let missing = "builtin,speed=missing.json";
     refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "-w", missing], &["missing.json"]);
     let listed = done(dir, &["list", "policies", "--scenario", "training"]);

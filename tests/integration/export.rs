@@ -392,7 +392,6 @@ fn what_a_format_cannot_say_is_refused_with_advice() {
         export(&student, &parts(&student, level, None).unwrap(), target).unwrap_err().to_string()
     };
     assert!(refused(Some("two words"), Target::Onnx).contains("level `two words`: a tree with linear leaves"));
-    assert!(refused(Some("spline"), Target::Onnx).contains("level `spline`: a sum of more than features as they are"));
     assert!(refused(Some("stage"), Target::Dot).contains("a sum of terms cannot be written as dot; choose a tree"));
     assert!(refused(None, Target::Onnx).contains("one model, not 10"));
     assert!(parts(&student, Some("task"), None).unwrap_err().to_string().contains("no level `task`; it has job, loop"));

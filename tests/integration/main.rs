@@ -12,7 +12,13 @@ mod cli_edit;
 #[cfg(feature = "cli")]
 mod cli_files;
 #[cfg(feature = "cli")]
+mod cli_inputs;
+#[cfg(feature = "cli")]
 mod cli_models;
+#[cfg(feature = "cli")]
+mod cli_output;
+#[cfg(feature = "cli")]
+mod cli_report;
 #[cfg(feature = "cli")]
 mod cli_training;
 mod common;

@@ -111,10 +111,17 @@ fn searches_and_loops_go_by_its_own_figure() -> Outcome {
     let train = record(scenario, "edf", Split::Train, 10, dir.path())?;
     let student = fit(&train, None, &FitPlan::default(), CALLER)?.student;
     let request = AugmentRequest {
-        search: AugmentParams { budget: 400, validation: 20, polish: 0.3, ..AugmentParams::default() },
+        search: AugmentParams {
+            budget: 600,
+            validation: 20,
+            polish: 0.3,
+            min_agreement: 0.0,
+            ..AugmentParams::default()
+        },
         workloads: vec!["builtin".into()],
         others: Vec::new(),
         episodes: 40,
+        trace: None,
         seed: 1,
         dir: dir.path().join("augment"),
         force: false,

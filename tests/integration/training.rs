@@ -20,7 +20,7 @@ const SHORT: [&str; 14] = [
     "2",
     "--validate-every",
     "2",
-    "--validation",
+    "--validation-episodes",
     "2",
 ];
 
@@ -143,7 +143,7 @@ const SHORT_DL2: [&str; 10] = [
     "3",
     "--validate-every",
     "2",
-    "--validation",
+    "--validation-episodes",
     "2",
 ];
 

@@ -3,7 +3,7 @@
 
 use crate::random_tree::random_tree;
 use sched_distill::{
-    level::{FeatureSet, FeatureSpec, LevelSpec, NONE_FLAG, Scope},
+    level::{FeatureSet, FeatureSpec, LevelSpec, NONE_FLAG, Scope, Words},
     model::{
         Action, Additive, Condition, Evidence, Factor, Guard, LevelModels, Model, NamedModel, Operator, Pairwise, Pick,
         Provenance, Regime, Shape, Structure, Student, Term,
@@ -83,6 +83,7 @@ impl Scenario for Given {
         kinds: &[],
         regime: "",
         feature_set,
+        words: Words::default,
         figures: &[],
         catalogue: Catalogue { guards: &[], orders: &[], borders: &[], terms: &[], rules: &[] },
         workloads: &[],

@@ -68,6 +68,53 @@ pub enum SpecError {
     },
 }
 
+/// A policy or workload id without the folders of its file: `net:a/b/model.pt,mode=sample` is
+/// `net:model.pt,mode=sample`.
+///
+/// ```
+/// use sched_distill_core::spec::brief;
+/// assert_eq!(brief("net:a/b/model.pt,mode=sample"), "net:model.pt,mode=sample");
+/// assert_eq!(brief("fair"), "fair");
+/// ```
+#[must_use]
+pub fn brief(id: &str) -> String {
+    let Some((name, rest)) = id.split_once(':') else { return id.to_owned() };
+    let (file, params) = rest.split_once(',').map_or((rest, String::new()), |(file, p)| (file, format!(",{p}")));
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    format!("{name}:{file}{params}")
+}
+
+/// Names for ids that differ and take `most` characters where they can: the id itself or [`brief`], else the name that
+/// it begins with, counted where several begin alike.
+///
+/// ```
+/// use sched_distill_core::spec::short_names;
+/// let ids = ["fair", "net:a/model.pt", "net:b/model.pt", "tpch:all.json.gz,executors=10,jobs=50"];
+/// assert_eq!(short_names(&ids, 20), ["fair", "net#1", "net#2", "tpch"]);
+/// assert_eq!(short_names(&ids[1..2], 20), ["net:model.pt"]);
+/// ```
+#[must_use]
+pub fn short_names(ids: &[&str], most: usize) -> Vec<String> {
+    let briefs: Vec<String> = ids.iter().map(|id| brief(id)).collect();
+    let head = |id: &str| id.split([':', ',']).next().unwrap_or(id).to_owned();
+    let clear = |i: usize| {
+        briefs[i].chars().count() <= most
+            && briefs.iter().enumerate().all(|(j, b)| i == j || ids[i] == ids[j] || *b != briefs[i])
+    };
+    let name = |i: usize| {
+        if clear(i) {
+            return briefs[i].clone();
+        }
+        let alike: Vec<&str> = ids.iter().copied().filter(|id| head(id) == head(ids[i])).collect();
+        let taken = alike.len() > 1 || briefs.iter().enumerate().any(|(j, b)| clear(j) && *b == head(ids[i]));
+        match (taken, alike.iter().position(|id| *id == ids[i])) {
+            (true, Some(place)) => format!("{}#{}", head(ids[i]), place + 1),
+            _ => head(ids[i]),
+        }
+    };
+    (0..ids.len()).map(name).collect()
+}
+
 /// A parsed `NAME[:FILE][,KEY=VALUE]...`.
 ///
 /// ```

@@ -8,7 +8,7 @@
 use crate::workload;
 use crate::{
     catalogue::CATALOGUE,
-    feature::{Extractor, NO_JOB, feature_set},
+    feature::{Extractor, NO_JOB, feature_set, words},
     state::{Change, ClusterState, Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -65,6 +65,7 @@ impl Scenario for Dag {
         kinds: &["affinity", "free"],
         regime: "jobs_in_system",
         feature_set,
+        words,
         figures: COMPLETION_FIGURES,
         catalogue: CATALOGUE,
         workloads: WORKLOADS,

@@ -3,21 +3,16 @@
 use super::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    plain::{Plain, base},
     svg::{Chart, ORANGE},
-    words::{self, count, interval, list, number, percent},
+    words::{count, interval, number, percent},
 };
-use sched_distill_core::{
-    level::{FLAG, FeatureSet, LevelSpec},
-    model::Structure,
-};
+use sched_distill_core::model::Structure;
 use sched_distill_toolkit::evaluator::{
-    Condition, DepartureRow, Departures, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
+    DepartureRow, Departures, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
 };
 use serde::Serialize;
 use serde_json::Value;
-
-/// What stands before the name of a feature of the teacher's candidate.
-const TEACHER: &str = "teacher.";
 
 /// Everything that the section shows.
 #[derive(Debug, Serialize)]
@@ -88,7 +83,7 @@ struct RegionRow {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the chart cannot be drawn.
-pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<Section, ReportError> {
+pub(super) fn section(evaluation: &Evaluation, plain: Plain<'_>) -> Result<Section, ReportError> {
     let mut tables = Vec::new();
     if !evaluation.leads.is_empty() {
         tables.push(("leads".to_owned(), super::to_data("leads", &evaluation.leads)?));
@@ -99,7 +94,7 @@ pub(super) fn section(evaluation: &Evaluation, features: &FeatureSet) -> Result<
     Ok(Section {
         whole: evaluation.departures.as_ref().map(whole_decisions).transpose()?,
         leads: evaluation.leads.iter().map(lead).collect(),
-        levels: evaluation.disagreement.iter().map(|d| level(d, features)).collect(),
+        levels: evaluation.disagreement.iter().map(|d| level(d, plain)).collect(),
         tables,
     })
 }
@@ -161,8 +156,8 @@ fn chart(found: &Departures) -> Result<Option<Chart>, ReportError> {
     let title = "Where whole decisions depart from the teacher's".to_owned();
     let each = rows().map(|r| format!("first departure at {}, {}: {}. ", r.level, r.kind, percent(r.share.value)));
     let description = format!("Agree at all levels: {}. {}", percent(found.joint.value), each.collect::<String>());
-    let (svg, width) = draw("departures", &title, &description, &[panel], &lines)?;
-    Ok(Some(Chart { name: "departures".into(), title, svg, width, data: super::to_data("departures", found)? }))
+    let pictures = draw("departures", &title, &description, &[panel], &lines)?;
+    Ok(Some(pictures.chart("departures", title, super::to_data("departures", found)?)))
 }
 
 fn lead(row: &Lead) -> LeadRow {
@@ -190,19 +185,18 @@ fn signed(difference: f64) -> String {
     format!("{difference:+.3}").replace('-', "\u{2212}")
 }
 
-fn level(found: &Disagreement, features: &FeatureSet) -> LevelView {
+fn level(found: &Disagreement, plain: Plain<'_>) -> LevelView {
     let by_regret = found.regret.is_some();
-    let spec = features.level(&found.level);
     let region = |r: &Region| {
         let cost = if by_regret { r.share_of_regret } else { r.share_of_disagreement };
         RegionRow {
-            what: conditions(&r.conditions, spec),
+            what: plain.conditions(&found.level, &r.conditions),
             share: shown(&r.share, percent),
             disagree: shown(&r.disagree, percent),
             regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
             cost: cost.as_ref().map(|e| shown(e, percent)),
             cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
-            instead: r.instead.as_ref().map(|i| instead(i, spec)),
+            instead: r.instead.as_ref().map(|i| instead(i, &found.level, plain)),
         }
     };
     LevelView {
@@ -221,55 +215,23 @@ fn thousandths(value: f64) -> String {
     format!("{value:.3}").replace('-', "\u{2212}")
 }
 
-/// What the student takes instead, e.g. `one with more remaining work (97 % of the departures)`.
-pub(super) fn instead(found: &Instead, spec: Option<&LevelSpec>) -> String {
-    let name = found.feature.replace('_', " ");
-    let flag = spec.is_some_and(|s| s.features.iter().any(|f| f.name == found.feature && f.unit == FLAG));
-    let what = match (flag, found.more) {
-        (true, true) => format!("{name}: yes"),
-        (true, false) => format!("{name}: no"),
-        (false, true) => format!("more {name}"),
-        (false, false) => format!("less {name}"),
-    };
-    format!("one with {what} ({} of the departures)", percent(found.share.value))
-}
-
-/// The bounds of a region in words: those of the choice, then those of the teacher's candidate.
-pub(super) fn conditions(all: &[Condition], spec: Option<&LevelSpec>) -> String {
-    let (of_teacher, of_choice): (Vec<&Condition>, Vec<&Condition>) =
-        all.iter().partition(|c| c.column.starts_with(TEACHER));
-    let words = |some: &[&Condition]| list(&some.iter().flat_map(|c| condition(c, spec)).collect::<Vec<_>>());
-    match (of_choice.is_empty(), of_teacher.is_empty()) {
-        (true, true) => "all choices".to_owned(),
-        (false, true) => words(&of_choice),
-        (true, false) => format!("the teacher's candidate: {}", words(&of_teacher)),
-        (false, false) => format!("{}; the teacher's candidate: {}", words(&of_choice), words(&of_teacher)),
-    }
-}
-
-fn condition(c: &Condition, spec: Option<&LevelSpec>) -> Vec<String> {
-    if let Some(kind) = c.column.strip_prefix("kind=") {
-        // The column is 1 for choices of that kind, else 0.
-        let is = c.above.is_some_and(|v| v >= 0.0);
-        return vec![if is { format!("kind {kind}") } else { format!("not kind {kind}") }];
-    }
-    let name = c.column.strip_prefix(TEACHER).unwrap_or(&c.column);
-    let feature = spec.and_then(|s| s.features.iter().find(|f| f.name == name));
-    let low = c.above.map(|v| match feature {
-        Some(f) => words::test(f, v).right,
-        None => format!("{name} > {}", number(f64::from(v))),
-    });
-    let high = c.at_most.map(|v| match feature {
-        Some(f) => words::test(f, v).left,
-        None => format!("{name} ≤ {}", number(f64::from(v))),
-    });
-    low.into_iter().chain(high).collect()
+/// What the student takes instead, e.g. `a job with more work left than the teacher's (in 97 % of the choices that go wrong)`.
+pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String {
+    let feature = base(&found.feature);
+    let than = if plain.is_flag(level, feature) { "" } else { " than the teacher's" };
+    format!(
+        "{}{}{than} (in {} of the choices that go wrong)",
+        plain.a_candidate(level),
+        plain.relation(level, feature, found.more),
+        percent(found.share.value)
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::level::{FeatureSpec, Scope};
+    use sched_distill_core::level::{FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, Scope, Words};
+    use sched_distill_toolkit::evaluator::Condition;
 
     #[test]
     fn bounds_are_put_in_words() {
@@ -288,7 +250,9 @@ mod tests {
             features: vec![age],
         };
         let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most };
-        let said = |all: &[Condition]| conditions(all, Some(&spec));
+        let features = FeatureSet { scenario: "dag".into(), levels: vec![spec] };
+        let words = Words::default();
+        let said = |all: &[Condition]| Plain { words: &words, features: &features }.conditions("job", all);
         assert_eq!(said(&[]), "all choices");
         assert_eq!(
             said(&[bound("kind=free", Some(0.5), None), bound("candidates", Some(2.5), Some(7.5))]),
@@ -299,5 +263,24 @@ mod tests {
         assert_eq!(said(std::slice::from_ref(&of_teacher)), "the teacher's candidate: age ≤ 30\u{a0}s");
         let both = [bound("kind=free", None, Some(0.5)), of_teacher];
         assert_eq!(said(&both), "not kind free; the teacher's candidate: age ≤ 30\u{a0}s");
+        let words = Words {
+            kinds: vec![KindWords::new("free", "any job may get them")],
+            levels: vec![LevelWords::new(
+                ["job", "job", "prefers a job", "picks the job"],
+                &[["age", "time waited", "that came later", "that came earlier"]],
+            )],
+            ..Words::default()
+        };
+        let plain = Plain { words: &words, features: &features };
+        assert_eq!(
+            plain.conditions("job", &both),
+            "it is not so that any job may get them; the teacher's job: time waited ≤ 30\u{a0}s"
+        );
+        let share = Estimate { value: 0.9, low: 0.8, high: 1.0 };
+        let found = Instead { feature: "age".into(), more: true, share };
+        assert_eq!(
+            instead(&found, "job", plain),
+            "a job that came earlier than the teacher's (in 90.0\u{a0}% of the choices that go wrong)"
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Dots with interval whiskers: one row per scorer or policy, one panel per figure, all panels on the same rows.
 
+mod narrow;
+
 use super::{
     ReportError,
-    svg::{self, Colour, FONT, GRID, INK, MUTED, frame},
+    svg::{self, Colour, FONT, GRID, INK, MUTED, NARROW, Pictures},
 };
 use plotters::{
     prelude::*,
@@ -57,7 +59,7 @@ pub(super) struct Panel {
     pub(super) tick: fn(f64) -> String,
 }
 
-/// Draws the rows under the panels. Returns the SVG and its width.
+/// Draws the rows under the panels: side by side, and one below the other where there is little room.
 ///
 /// # Errors
 ///
@@ -68,7 +70,7 @@ pub(super) fn draw(
     description: &str,
     panels: &[Panel],
     rows: &[Row],
-) -> Result<(String, u32), ReportError> {
+) -> Result<Pictures, ReportError> {
     svg::register_fonts()?;
     let height = TOP + ROW * rows.len() as i32 + AXIS + 16;
     let mut drawing = String::new();
@@ -78,8 +80,12 @@ pub(super) fn draw(
             .and_then(|()| root.present().map_err(|e| e.to_string()))
             .map_err(|reason| ReportError::Chart { name: name.to_owned(), reason })?;
     }
-    let size = (WIDTH as u32, height as u32);
-    Ok((frame(name, "img", size, title, description, body(&drawing)), WIDTH as u32))
+    let wide = body(&drawing);
+    let either = |width: f64| match width > NARROW {
+        true => (wide.to_owned(), f64::from(height)),
+        false => narrow::draw(panels, rows),
+    };
+    Ok(Pictures::new(name, f64::from(WIDTH), title, description, either))
 }
 
 /// The drawn elements of a plotters SVG, without its own frame.
@@ -144,26 +150,22 @@ fn paint(root: &Area<'_>, panels: &[Panel], rows: &[Row]) -> Result<(), String> 
     Ok(())
 }
 
-fn plot(
-    root: &Area<'_>,
-    panel: &Panel,
-    p: usize,
-    rows: &[Row],
-    (left, right): (i32, i32),
-) -> Result<(), Box<dyn std::error::Error>> {
-    let dots: Vec<(f64, &Estimate, Colour)> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(i, row)| match row {
-            Row::Item { cells, colour, .. } => match cells.get(p) {
-                Some(Cell::Dot(e)) => Some((i as f64 + 0.5, e, *colour)),
-                _ => None,
-            },
-            Row::Heading(_) => None,
-        })
-        .collect();
+/// The dots of a panel: their heights in rows, figures and colours.
+fn dots(p: usize, rows: &[Row]) -> Vec<(f64, &Estimate, Colour)> {
+    fn dot(p: usize, (i, row): (usize, &Row)) -> Option<(f64, &Estimate, Colour)> {
+        let Row::Item { cells, colour, .. } = row else { return None };
+        match cells.get(p) {
+            Some(Cell::Dot(e)) => Some((i as f64 + 0.5, e, *colour)),
+            _ => None,
+        }
+    }
+    rows.iter().enumerate().filter_map(|row| dot(p, row)).collect()
+}
+
+/// From where to where the axis of a panel goes.
+fn extent(panel: &Panel, dots: &[(f64, &Estimate, Colour)]) -> (f64, f64) {
     let (mut low, mut high) = panel.range;
-    for (_, e, _) in &dots {
+    for (_, e, _) in dots {
         low = low.min(e.low).min(e.value);
         high = high.max(e.high).max(e.value);
     }
@@ -174,6 +176,18 @@ fn plot(
     } else {
         (low, high) = (low - 0.5, high + 0.5);
     }
+    (low, high)
+}
+
+fn plot(
+    root: &Area<'_>,
+    panel: &Panel,
+    p: usize,
+    rows: &[Row],
+    (left, right): (i32, i32),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let dots = dots(p, rows);
+    let (low, high) = extent(panel, &dots);
     let area = root.clone().shrink((left, TOP), ((right - left) as u32, (ROW * rows.len() as i32 + AXIS) as u32));
     let mut chart =
         ChartBuilder::on(&area).x_label_area_size(AXIS).build_cartesian_2d(low..high, rows.len() as f64..0.0)?;
@@ -181,7 +195,7 @@ fn plot(
         .configure_mesh()
         .disable_y_mesh()
         .disable_y_axis()
-        .x_labels(6)
+        .x_labels(((right - left) / 45).clamp(2, 6) as usize)
         .x_label_formatter(&|x| (panel.tick)(*x))
         .label_style(style(11.0, false, MUTED, HPos::Center))
         .bold_line_style(RGBColor::from(GRID))

@@ -2,7 +2,9 @@
 
 use super::run_checks::{HUGE, estimate as check_estimate};
 use sched_distill_core::model::{Model, Student};
-use sched_distill_toolkit::explainer::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability, WhatIf};
+use sched_distill_toolkit::explainer::{
+    Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability, Tendency, WhatIf,
+};
 
 /// It must be of this version and about the run's student.
 fn check_origin(format_version: u32, about: &str, student: &Student) -> Result<(), String> {
@@ -34,6 +36,16 @@ pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), Stri
                 if ![k.share, k.teacher, k.student].iter().all(fine) {
                     return Err(format!("{place}: a figure of `{}`, kind `{}`, is not finite", weight.name, k.kind));
                 }
+                let tendency = |t: Tendency| {
+                    let estimate = t.teacher.map_or([0.0; 3], |e| [e.value, e.low, e.high]);
+                    estimate.iter().chain([&t.one_way]).all(fine) && t.student.bend().is_none_or(|x| fine(&x))
+                };
+                if !k.tendency.is_none_or(tendency) {
+                    return Err(format!(
+                        "{place}: the direction of `{}`, kind `{}`, is not finite",
+                        weight.name, k.kind
+                    ));
+                }
                 k.drop.as_ref().map_or(Ok(()), |d| check_estimate(&place, &weight.name, d))?;
             }
         }
@@ -60,6 +72,7 @@ pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), Stri
         for l in &level.likeness {
             check_estimate(&place, &l.rule, &l.teacher)?;
             check_estimate(&place, &l.rule, &l.student)?;
+            l.behind.as_ref().map_or(Ok(()), |e| check_estimate(&place, &l.rule, e))?;
         }
         if let Some(found) = &level.exceptions {
             let steps = found.exceptions.iter().map(|e| &e.agreement);

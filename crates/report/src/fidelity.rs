@@ -3,6 +3,7 @@
 use super::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    plain::{Plain, SETTLED},
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE},
     words::{count, number, percent},
 };
@@ -17,7 +18,10 @@ pub(super) struct Section {
     /// Whether its candidates are amounts, which have a distance.
     amounts: bool,
     pub(super) rows: Vec<TableRow>,
-    pub(super) chart: Chart,
+    /// `None` where everything would stand at 100 %.
+    pub(super) chart: Option<Chart>,
+    /// The sentence that stands there instead.
+    settled: Option<String>,
 }
 
 /// One line of the table, written out.
@@ -37,11 +41,12 @@ pub(super) struct TableRow {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if a chart cannot be drawn.
-pub(super) fn sections(rows: &[FidelityRow], slugs: &[String]) -> Result<Vec<Section>, ReportError> {
+pub(super) fn sections(rows: &[FidelityRow], slugs: &[String], plain: Plain<'_>) -> Result<Vec<Section>, ReportError> {
     levels(rows)
         .iter()
         .zip(slugs)
         .map(|(&level, slug)| {
+            let nothing = nothing_to_learn(level, rows, plain);
             let mut rows: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level).collect();
             // Scorers of one kind stand together.
             let kinds = kinds(&rows);
@@ -51,10 +56,23 @@ pub(super) fn sections(rows: &[FidelityRow], slugs: &[String]) -> Result<Vec<Sec
                 level: level.to_owned(),
                 amounts,
                 rows: rows.iter().map(|r| table_row(r, amounts)).collect(),
-                chart: chart(level, slug, &rows)?,
+                chart: if nothing.is_some() { None } else { Some(chart(level, slug, &rows)?) },
+                settled: nothing,
             })
         })
         .collect()
+}
+
+/// That one rule is always right at a level, and the student too.
+fn nothing_to_learn(level: &str, rows: &[FidelityRow], plain: Plain<'_>) -> Option<String> {
+    let said = plain.settled_alone(level, rows)?;
+    let own: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level && r.role == Role::Student).collect();
+    let least = own.iter().map(|r| r.top1.value).fold(1.0, f64::min);
+    let always = !own.is_empty() && least >= SETTLED;
+    let how = if least == 1.0 { "always" } else { "almost always" };
+    always.then(|| {
+        format!("{said} The rules found here {how} choose the same: there is nothing else to learn at this level.")
+    })
 }
 
 /// Names of the levels in order of first appearance.
@@ -196,8 +214,8 @@ fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, Report
     }
     let title = format!("Fidelity at level {level}");
     let name = format!("fidelity-{slug}");
-    let (svg, width) = draw(&name, &title, &description, &panels, &lines)?;
-    Ok(Chart { name: name.clone(), title, svg, width, data: super::to_data(&name, &shown)? })
+    let pictures = draw(&name, &title, &description, &panels, &lines)?;
+    Ok(pictures.chart(&name, title, super::to_data(&name, &shown)?))
 }
 
 fn whole_percent(share: f64) -> String {

@@ -58,6 +58,14 @@ pub(crate) fn hint(figure: &Figure) -> String {
     format!("{side} {} is better", figure.neutral())
 }
 
+/// What comes before a limit: `at most`.
+pub(crate) fn bound(figure: &Figure) -> &'static str {
+    match figure.better {
+        Better::Less => "at most",
+        Better::More => "at least",
+    }
+}
+
 /// Which direction of the figure itself is better.
 pub(crate) fn direction(figure: &Figure) -> &'static str {
     match figure.better {
@@ -88,12 +96,6 @@ pub(crate) fn gain_tick(figure: &Figure) -> fn(f64) -> String {
         (Compared::Ratio, _) | (_, "share") => |gain| format!("{}\u{a0}%", number(100.0 * gain)),
         _ => number,
     }
-}
-
-/// A label at the beginning of a sentence or title.
-pub(crate) fn capital(label: &str) -> String {
-    let mut letters = label.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Borders of an axis of comparisons on which small differences look small.

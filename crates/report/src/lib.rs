@@ -11,8 +11,11 @@ mod departures;
 mod dot_chart;
 mod explanation_checks;
 mod fidelity;
+mod first_screen;
+mod glossary;
 mod goal;
 mod holds_up;
+mod lead;
 mod learning_curve;
 mod likeness;
 mod line_chart;
@@ -21,10 +24,13 @@ mod model_card;
 mod outline;
 mod output;
 mod page;
+mod plain;
 mod rules;
 mod run_checks;
 mod run_dir;
+mod scorecard;
 mod size_front;
+mod students;
 mod summary;
 mod svg;
 mod tree;
@@ -32,10 +38,12 @@ mod what_if;
 mod words;
 
 pub use decision::{CandidateView, DecisionView, decision_page};
+pub use first_screen::RunVerdict;
 pub use learning_curve::{CurvePoint, LearningCurve, learning_curve};
 
 use run_dir::RunDir;
 use sched_distill_core::model::StudentError;
+use sched_distill_toolkit::evaluator::VerdictGates;
 use std::path::{Path, PathBuf};
 use svg::Chart;
 
@@ -104,7 +112,7 @@ pub enum ReportError {
 }
 
 /// What [`write_report`] wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReportSummary {
     /// The page.
     pub page: PathBuf,
@@ -116,6 +124,8 @@ pub struct ReportSummary {
     pub data: Vec<PathBuf>,
     /// Size of the page in bytes.
     pub page_bytes: usize,
+    /// May the student take the teacher's place?
+    pub verdict: RunVerdict,
 }
 
 /// Writes the report of a run directory into `out`: `report.html`, `model_card.md`, `charts/*.png` and `data/*.json`.
@@ -126,8 +136,24 @@ pub struct ReportSummary {
 ///
 /// [`ReportError`]: a file of the run directory is missing, malformed or makes no sense, or a file cannot be written.
 pub fn write_report(run_dir: &Path, out: &Path) -> Result<ReportSummary, ReportError> {
+    write_report_with(run_dir, out, &ReportParams::default())
+}
+
+/// What a report may be asked for besides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportParams {
+    /// What the student must keep to take the teacher's place.
+    pub gates: VerdictGates,
+}
+
+/// The same with other gates than the default ones.
+///
+/// # Errors
+///
+/// As of [`write_report`].
+pub fn write_report_with(run_dir: &Path, out: &Path, params: &ReportParams) -> Result<ReportSummary, ReportError> {
     let run = RunDir::load(run_dir)?;
-    let report = page::compose(&run)?;
+    let report = page::compose(&run, params)?;
     output::write(&report, out)
 }
 
@@ -136,6 +162,7 @@ struct Report {
     html: String,
     card: String,
     charts: Vec<Chart>,
+    verdict: RunVerdict,
     /// Numbers of tables without a picture of their own, by file stem.
     tables: Vec<(String, serde_json::Value)>,
 }

@@ -3,8 +3,11 @@
 use super::{
     ReportError, augmented,
     dot_chart::{Cell, Panel, Row, draw},
+    fidelity::best_rule,
+    glossary::{Part, explained},
+    plain::{Plain, capital},
     svg::{Chart, GREEN},
-    words::{count, interval, percent},
+    words::{count, interval, list, percent},
 };
 use sched_distill_core::{level::LevelSpec, model::Student};
 use sched_distill_toolkit::{
@@ -19,7 +22,8 @@ const SHOWN: usize = 5;
 /// What the page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
-    pub(super) sentences: Vec<String>,
+    /// In pieces, for explanations of words.
+    sentences: Vec<Vec<Part>>,
     pub(super) levels: Vec<Level>,
 }
 
@@ -29,7 +33,10 @@ pub(super) struct Level {
     level: String,
     regimes: Vec<String>,
     rows: Vec<TableRow>,
-    pub(super) chart: Chart,
+    /// Where all heuristics always agree: the sentence that says so.
+    nothing: Option<String>,
+    /// `None` where one rule is always right, or all heuristics agree.
+    pub(super) chart: Option<Chart>,
     exceptions: Option<Exceptions>,
 }
 
@@ -73,26 +80,44 @@ pub(super) fn section(
     levels: &[LevelExplanation],
     fidelity: &[FidelityRow],
     student: &Student,
+    plain: Plain<'_>,
     slug: impl Fn(&str) -> String,
 ) -> Result<Option<Section>, ReportError> {
     let mut found = Section { sentences: Vec::new(), levels: Vec::new() };
     for level in levels.iter().filter(|l| !l.likeness.is_empty()) {
-        found.sentences.extend(sentences(level, fidelity));
+        found.sentences.extend(sentences(level, fidelity, plain).iter().map(|s| explained(s)));
         let regimes: Vec<String> = level.likeness.iter().flat_map(|l| &l.regimes).fold(Vec::new(), |mut seen, r| {
             if !seen.contains(&r.regime) {
                 seen.push(r.regime.clone());
             }
             seen
         });
+        // Where one rule is always right, its sentence says it all.
+        let settled = plain.settled(&level.level, fidelity).is_some();
+        let known = level.exceptions.as_ref().filter(|_| !settled);
+        let nothing = nothing_to_choose(&level.likeness);
         found.levels.push(Level {
             level: level.level.clone(),
             rows: level.likeness.iter().map(|l| row(l, &regimes)).collect(),
             regimes,
-            chart: chart(level, &slug(&level.level))?,
-            exceptions: level.exceptions.as_ref().map(|e| exceptions(e, student.feature_set.level(&level.level))),
+            nothing: if settled { None } else { nothing.clone() },
+            chart: if settled || nothing.is_some() { None } else { Some(chart(level, &slug(&level.level))?) },
+            exceptions: known.map(|e| exceptions(e, student.feature_set.level(&level.level))),
         });
     }
     Ok((!found.levels.is_empty()).then_some(found))
+}
+
+/// That every heuristic takes the teacher's and the student's candidate in every choice.
+fn nothing_to_choose(likeness: &[Likeness]) -> Option<String> {
+    let same = likeness.iter().all(|l| l.teacher.value == 1.0 && l.student.value == 1.0);
+    let choices: usize = likeness.chunk_by(|a, b| a.kind == b.kind).map(|kind| kind[0].choices).sum();
+    same.then(|| {
+        format!(
+            "Every known heuristic agrees here in all {} choices: there is nothing to choose.",
+            count(choices as u64)
+        )
+    })
 }
 
 /// The heuristic of a kind that agrees most with the teacher.
@@ -100,29 +125,135 @@ pub(super) fn closest<'a>(level: &'a LevelExplanation, kind: &str) -> Option<&'a
     level.likeness.iter().find(|l| l.kind == kind)
 }
 
-fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow]) -> Vec<String> {
-    let kinds = level.likeness.chunk_by(|a, b| a.kind == b.kind).map(|c| &c[0].kind);
-    kinds
-        .filter_map(|kind| {
-            let best = closest(level, kind)?;
-            let mine = fidelity.iter().find(|r| r.level == level.level && r.kind == *kind && r.role == Role::Student);
-            let word = match best.teacher.value {
-                v if v >= 0.95 => "it is hardly more than",
-                v if v >= 0.8 => "it is mostly like",
-                v if v >= 0.5 => "it is partly like",
-                _ => "it is not much like any known heuristic; the closest is",
-            };
-            let student =
-                mine.map_or(String::new(), |r| format!("; the student agrees in {}", interval(&r.top1, percent)));
-            Some(format!(
-                "Level {}, {kind} choices: {word} {} ({}), which makes the teacher's choice in {}{student}.",
-                level.level,
-                best.rule,
-                best.meaning,
-                interval(&best.teacher, percent)
-            ))
-        })
-        .collect()
+/// Heuristics that are named side by side at most.
+const NAMED: usize = 4;
+
+/// The heuristics of a kind that agree with the teacher as often as the closest one, as far as can be told.
+struct Closest<'a> {
+    /// The first of them.
+    best: &'a Likeness,
+    /// All of them.
+    tied: Vec<&'a Likeness>,
+    /// How many are known.
+    known: usize,
+    /// The rule that all of them follow, if it is the same, and what it takes: `that freed the executors itself`.
+    common: Option<(&'a FidelityRow, String)>,
+}
+
+/// The closest heuristics of a kind. Tied are those whose difference to the closest one, on the same choices, may be none: its
+/// interval reaches 0. Where differences were not measured, intervals that meet count as a tie.
+fn closest_of<'a>(
+    level: &'a LevelExplanation,
+    kind: &str,
+    rows: &'a [FidelityRow],
+    plain: Plain<'_>,
+) -> Option<Closest<'a>> {
+    let of_kind = || level.likeness.iter().filter(|l| l.kind == kind);
+    let best = of_kind().next()?;
+    let is_tied = |l: &&Likeness| match l.behind {
+        Some(behind) => behind.low <= 0.0,
+        None => l.teacher.high >= best.teacher.low,
+    };
+    let tied: Vec<&Likeness> = of_kind().filter(is_tied).collect();
+    // Rules that make the same choices have the same figures, ends of intervals included.
+    let figures = |scorer: &str| {
+        let row = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.scorer == scorer);
+        row.map(|r| (r.top1, r.regret))
+    };
+    let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
+    let common = best_rule(&of_level, kind)
+        .filter(|rule| tied.len() > 1 && tied.iter().all(|l| figures(&l.rule) == Some((rule.top1, rule.regret))));
+    let common = common.and_then(|rule| Some((rule, plain.rule_extreme(&level.level, &rule.scorer)?)));
+    Some(Closest { best, tied, known: of_kind().count(), common })
+}
+
+impl Closest<'_> {
+    /// `shortest-job (least remaining work first)`, `a and b`, `12 of the 13 known heuristics`.
+    fn names(&self) -> String {
+        match self.tied.as_slice() {
+            [one] => format!("{} ({})", one.rule, one.meaning),
+            few if few.len() <= NAMED => list(&few.iter().map(|l| l.rule.clone()).collect::<Vec<_>>()),
+            all if all.len() == self.known => format!("all {} known heuristics", all.len()),
+            many => format!("{} of the {} known heuristics", many.len(), self.known),
+        }
+    }
+
+    /// `makes its choice in 34 %`, and that several come equally close.
+    fn agreement(&self) -> String {
+        let agreement = interval(&self.best.teacher, percent);
+        match self.tied.len() {
+            1 => format!("which makes the teacher's choice in {agreement}"),
+            _ => format!("which cannot be told apart and make the teacher's choice in up to {agreement}"),
+        }
+    }
+}
+
+/// Whether a heuristic says it all, on one kind of choice; needs a known heuristic. None of several that come equally close is
+/// named alone.
+pub(super) fn verdict(level: &LevelExplanation, kind: &str, rows: &[FidelityRow], plain: Plain<'_>) -> Option<String> {
+    let found = closest_of(level, kind, rows, plain)?;
+    let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == Role::Student);
+    let verdict = match (mine, found.best.teacher) {
+        (Some(r), e) if e.low > r.top1.high => "Yes, and closer than the rules found here:",
+        (Some(r), e) if e.high >= r.top1.low => "Nearly:",
+        (_, e) if e.value >= 0.9 => "Nearly:",
+        _ => "No:",
+    };
+    let several = level.likeness.chunk_by(|a, b| a.kind == b.kind).count() > 1;
+    let rules = mine.map_or(String::new(), |r| format!("; the rules found here do in {}", interval(&r.top1, percent)));
+    let closest = if found.tied.len() == 1 { "the closest known heuristic is" } else { "the closest are" };
+    Some(format!(
+        "{verdict} over \u{201c}{}\u{201d}, {}{closest} {}, {}{rules}.",
+        plain.question(&level.level),
+        plain.place(kind, several),
+        found.names(),
+        found.agreement()
+    ))
+}
+
+/// One sentence for a level on which one rule is always right; else one for each kind of choice.
+fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow], plain: Plain<'_>) -> Vec<String> {
+    let question = plain.question(&level.level);
+    if let Some(settled) = plain.settled_alone(&level.level, fidelity) {
+        return vec![settled];
+    }
+    let kinds: Vec<&String> = level.likeness.chunk_by(|a, b| a.kind == b.kind).map(|c| &c[0].kind).collect();
+    let sentence = |kind: &&String| {
+        let found = closest_of(level, kind, fidelity, plain)?;
+        let mine = fidelity.iter().find(|r| r.level == level.level && r.kind == **kind && r.role == Role::Student);
+        let student = mine.map_or(String::new(), |r| format!("; the student agrees in {}", interval(&r.top1, percent)));
+        let place = plain.place(kind, kinds.len() > 1);
+        let value = found.best.teacher.value;
+        let said = match &found.common {
+            Some((rule, takes)) => {
+                let (mostly, least) = match value {
+                    v if v >= 0.95 => ("nearly always", 0.9),
+                    v if v >= 0.8 => ("mostly", 0.7),
+                    v if v >= 0.5 => ("more often than not", 0.5),
+                    _ => ("now and then", 0.0),
+                };
+                format!(
+                    "{place}{}, as {} of the {} known heuristics do: that is right in {}",
+                    plain.habit(&level.level, &[*rule], takes, mostly, least),
+                    found.tied.len(),
+                    found.known,
+                    interval(&found.best.teacher, percent)
+                )
+            }
+            None => {
+                let word = match value {
+                    v if v >= 0.95 => "it is hardly more than",
+                    v if v >= 0.8 => "it is mostly like",
+                    v if v >= 0.5 => "it is partly like",
+                    _ if found.tied.len() == 1 => "it is not much like any known heuristic; the closest is",
+                    _ => "it is not much like any known heuristic; the closest are",
+                };
+                format!("{place}{word} {}, {}", found.names(), found.agreement())
+            }
+        };
+        Some(format!("{question} {}{student}.", capital(&said)))
+    };
+    kinds.iter().filter_map(sentence).collect()
 }
 
 fn exceptions(found: &RuleExceptions, spec: Option<&LevelSpec>) -> Exceptions {
@@ -188,8 +319,8 @@ fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, ReportError> {
     let panels = [panel("Agrees with the teacher"), panel("Agrees with the student")];
     let title = format!("Closest heuristics at level {}", level.level);
     let name = format!("likeness-{slug}");
-    let (svg, width) = draw(&name, &title, &description, &panels, &lines)?;
-    Ok(Chart { name: name.clone(), title, svg, width, data: super::to_data(&name, &shown)? })
+    let pictures = draw(&name, &title, &description, &panels, &lines)?;
+    Ok(pictures.chart(&name, title, super::to_data(&name, &shown)?))
 }
 
 fn whole(share: f64) -> String {

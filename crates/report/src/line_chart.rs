@@ -1,15 +1,18 @@
 //! Lines and marks over two axes: distributions, figures over time, size against fidelity. The caller places the plots.
 
 use super::{
-    svg::{self, Colour, GRID, INK, MUTED, TextStyle, WHITE, text},
+    svg::{self, Colour, GRID, INK, MUTED, NARROW, TextStyle, WHITE, text},
     words::number,
 };
 use std::fmt::Write as _;
 
 /// Size of the words at ticks.
 const TICK: f64 = 10.5;
+/// Height of a line of an axis' title.
+const LINE: f64 = 13.0;
 
-/// Where a plot's lines are drawn; words stand around it: at most [`ABOVE`], [`BELOW`] and [`BESIDE`] px.
+/// Where a plot's lines are drawn; words stand around it: [`ABOVE`], [`BELOW`] and [`BESIDE`] px, more where an axis has a title
+/// of several lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -75,8 +78,18 @@ impl Axis {
         Self { title: title.to_owned(), range: (low, high), log: true, ticks: powers.map(|v| (v, number(v))).collect() }
     }
 
+    /// Values with words at them.
+    pub(super) fn ticks(&self) -> &[(f64, String)] {
+        &self.ticks
+    }
+
+    /// An axis with words at some places.
+    pub(super) fn named(title: &str, range: (f64, f64), ticks: Vec<(f64, String)>) -> Self {
+        Self { title: title.to_owned(), range, log: false, ticks }
+    }
+
     /// Place of a value as a share of the axis; values beyond its ends lie on them.
-    fn place(&self, value: f64) -> f64 {
+    pub(super) fn place(&self, value: f64) -> f64 {
         let scale = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
         let (low, high) = (scale(self.range.0), scale(self.range.1));
         ((scale(value) - low) / (high - low)).clamp(0.0, 1.0)
@@ -139,10 +152,35 @@ pub(super) struct Plot {
 }
 
 impl Plot {
+    /// What the title of the vertical axis needs beyond one line.
+    pub(super) fn more_above(&self, width: f64) -> f64 {
+        LINE * svg::lines(&self.y.title, width + 18.0, 11.0).len().saturating_sub(1) as f64
+    }
+
+    /// What the title of the horizontal axis needs beyond one line.
+    pub(super) fn more_below(&self, width: f64) -> f64 {
+        LINE * svg::lines(&self.x.title, width + 18.0, 11.0).len().saturating_sub(1) as f64
+    }
+
     /// A plot of nothing but its axes.
     pub(super) fn new(title: String, x: Axis, y: Axis) -> Self {
         Self { title, x, y, series: Vec::new(), level: None, band: None, stretch: None, upright: None }
     }
+}
+
+/// Room left of a plot in a picture so wide.
+pub(super) fn beside(width: f64) -> f64 {
+    if width <= NARROW { 50.0 } else { BESIDE }
+}
+
+/// The plot alone, under its legend, in a picture so wide: elements and the height of the picture.
+pub(super) fn alone(plot: &Plot, keys: &[Key<'_>], width: f64, height: f64) -> (String, f64) {
+    let left = beside(width);
+    let (names, below) = legend(keys, (left, 6.0), width - 20.0);
+    let room = width - left - 30.0;
+    let top = below + if plot.title.is_empty() { ABOVE - 18.0 } else { ABOVE } + plot.more_above(room);
+    let area = Area { left, top, width: room, height };
+    (names + &draw(plot, &area), area.bottom() + BELOW + plot.more_below(room))
 }
 
 /// A plain text style.
@@ -188,10 +226,12 @@ fn axes(plot: &Plot, area: &Area) -> String {
     let mut drawn = String::new();
     if !plot.title.is_empty() {
         let shown = svg::fit(&plot.title, area.width, 12.5);
-        drawn += &text(area.left, area.top - 26.0, style(12.5, "start", true, INK), &shown);
+        drawn +=
+            &text(area.left, area.top - 26.0 - plot.more_above(area.width), style(12.5, "start", true, INK), &shown);
     }
-    let words = svg::fit(&plot.y.title, area.width + 18.0, 11.0);
-    drawn += &text(area.left, area.top - 9.0, style(11.0, "start", false, MUTED), &words);
+    for (i, words) in svg::lines(&plot.y.title, area.width + 18.0, 11.0).iter().rev().enumerate() {
+        drawn += &text(area.left, area.top - 9.0 - LINE * i as f64, style(11.0, "start", false, MUTED), words);
+    }
     for (value, words) in &plot.y.ticks {
         let at = area.bottom() - plot.y.place(*value) * area.height;
         drawn += &path(&[(area.left, at), (area.right(), at)], GRID, 1.0, "");
@@ -210,7 +250,10 @@ fn axes(plot: &Plot, area: &Area) -> String {
         }
     }
     let middle = (area.left + area.right()) / 2.0;
-    drawn + &text(middle, area.bottom() + 33.0, style(11.0, "middle", false, MUTED), &plot.x.title)
+    for (i, words) in svg::lines(&plot.x.title, area.width + 18.0, 11.0).iter().enumerate() {
+        drawn += &text(middle, area.bottom() + 33.0 + LINE * i as f64, style(11.0, "middle", false, MUTED), words);
+    }
+    drawn
 }
 
 /// A filled rectangle.

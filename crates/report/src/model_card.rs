@@ -20,13 +20,14 @@ use std::fmt::Write as _;
 const WEAK: f64 = 0.8;
 
 /// The card; `support` says how well the rules are supported.
-pub(super) fn card(run: &RunDir, what_was_run: &str, summary: &[Sentence], support: &str) -> String {
+pub(super) fn card(run: &RunDir, verdict: &str, what_was_run: &str, summary: &[Sentence], support: &str) -> String {
     let mut text = format!("---\n{}---\n\n# {}\n", yaml(&front_matter(run)), plain(&run.info.title));
     let mut section = |title: &str, lines: Vec<String>| {
         // Writing to a String cannot fail.
         let _ = write!(text, "\n## {title}\n\n{}\n", lines.join("\n"));
     };
     let said = summary.iter().map(|s| format!("- **{}** {}", plain(s.question), plain(&s.text)));
+    section("Verdict", vec![plain(verdict)]);
     section("What it does", [plain(what_was_run), String::new()].into_iter().chain(said).collect());
     section("Intended use", intended_use(run));
     section("How it was made", making(run));

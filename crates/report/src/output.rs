@@ -38,5 +38,5 @@ pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, Report
         fs::create_dir_all(&folder).map_err(|source| ReportError::Io { path: folder, source })?;
     }
     write_together(&files).map_err(|(path, source)| ReportError::Io { path, source })?;
-    Ok(ReportSummary { page, card, charts, data, page_bytes: report.html.len() })
+    Ok(ReportSummary { page, card, charts, data, page_bytes: report.html.len(), verdict: report.verdict.clone() })
 }

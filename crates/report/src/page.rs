@@ -1,11 +1,11 @@
 //! The page: sections in the order of a reader's questions, put into the template with everything escaped.
 
 use super::{
-    Report, ReportError, augmented,
+    Report, ReportError, ReportParams, augmented,
     decision::{self, DecisionView},
-    departures, fidelity, holds_up, likeness, matters, model_card, rules,
+    departures, fidelity, first_screen, holds_up, lead, likeness, matters, model_card, rules,
     run_dir::RunDir,
-    size_front, summary, what_if,
+    scorecard, size_front, students, summary, what_if,
     words::count,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -27,12 +27,15 @@ const SCRIPT: &str = concat!(
 );
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 14] = [
+const TEMPLATES: [(&str, &str); 17] = [
     ("macros.html", include_str!("../assets/page/macros.html")),
     ("page.html", include_str!("../assets/page/page.html")),
+    ("first_screen.html", include_str!("../assets/page/first_screen.html")),
+    ("students.html", include_str!("../assets/page/students.html")),
     ("summary.html", include_str!("../assets/page/summary.html")),
     ("trust.html", include_str!("../assets/page/trust.html")),
     ("rules.html", include_str!("../assets/page/rules.html")),
+    ("scorecard.html", include_str!("../assets/page/scorecard.html")),
     ("matters.html", include_str!("../assets/page/matters.html")),
     ("size_front.html", include_str!("../assets/page/size_front.html")),
     ("departures.html", include_str!("../assets/page/departures.html")),
@@ -54,10 +57,14 @@ struct Page<'a> {
     run: &'a RunInfo,
     /// Per split: name, episodes, decisions.
     splits: Vec<[String; 3]>,
+    first_screen: &'a first_screen::Section,
+    students: Option<&'a students::Section>,
+    leads: lead::Leads,
     what_was_run: String,
     summary: Vec<summary::Sentence>,
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
+    kinds: rules::Kinds,
     matters: &'a [matters::Section],
     gradients: Option<&'a matters::gradients::Section>,
     decisions: Option<&'a decision::Section>,
@@ -78,43 +85,53 @@ struct Page<'a> {
 /// # Errors
 ///
 /// [`ReportError::Chart`], [`ReportError::Page`], or [`ReportError::Invalid`] if the student's levels do not fit its features.
-pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
+pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, ReportError> {
     let specs = &run.student.feature_set.levels;
+    let rows = &run.evaluation.fidelity;
     let (mut levels, mut matters) = (Vec::new(), Vec::new());
     let level_slugs = slugs(specs.iter().map(|l| l.name.as_str()));
     let explained = run.explanation.as_ref().map_or(&[][..], |e| &e.levels);
     for ((index, spec), slug) in specs.iter().enumerate().zip(&level_slugs) {
         let explained = explained.iter().find(|l| l.level == spec.name);
         if let Some(models) = run.student.level(&spec.name) {
-            levels.push(rules::section(models, spec, index, slug, explained)?);
+            let recorded = run.what_if.as_ref().and_then(|w| w.levels.iter().find(|l| l.level == spec.name));
+            let known = scorecard::Known { plain: run.plain(), recorded, explained };
+            levels.push(rules::section(models, spec, index, slug, known)?);
         }
         if let Some(explained) = explained {
-            matters.push(matters::section(explained, spec, slug)?);
+            let settled = run.plain().settled_alone(&spec.name, rows);
+            matters.push(matters::section(explained, spec, slug, settled)?);
         }
     }
     let gradients = run.explanation.as_ref().and_then(|e| e.gradients.as_ref());
     let gradients = gradients.map(matters::gradients::section).transpose()?;
     let slug_of =
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
-    let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, slug_of)?;
+    let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, run.plain(), slug_of)?;
     let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
     let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student)).transpose()?.flatten();
-    let rows = &run.evaluation.fidelity;
-    let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()))?;
+    let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()), run.plain())?;
     let front = size_front::section(run)?;
-    let departures = departures::section(&run.evaluation, &run.student.feature_set)?;
+    let departures = departures::section(&run.evaluation, run.plain())?;
     let holds_up = holds_up::section(run)?;
     let augmented = augmented::section(run)?;
+    let (first_screen, mut verdict) = first_screen::section(run, &params.gates)?;
+    let students = students::section(run, &params.gates)?;
+    verdict.advice = students.as_ref().map(|s| s.advice.clone());
     let page = Page {
         policy: policy(),
         style: STYLE,
         script: SCRIPT,
         run: &run.info,
         splits: run.info.splits.iter().map(|s| [s.split.clone(), count(s.episodes), count(s.decisions)]).collect(),
+        first_screen: &first_screen,
+        students: students.as_ref(),
+        leads: lead::leads(run),
         what_was_run: summary::what_was_run(run),
         summary: summary::sentences(run, &levels),
         fidelity: &fidelity,
         levels: &levels,
+        kinds: rules::Kinds::of(&levels, &run.student),
         matters: &matters,
         gradients: gradients.as_ref(),
         decisions: decisions.as_ref(),
@@ -129,26 +146,29 @@ pub(super) fn compose(run: &RunDir) -> Result<Report, ReportError> {
         provenance: provenance(&run.student)?,
     };
     let html = render(&page).map_err(|e| ReportError::Page { source: Box::new(e) })?;
-    let card = model_card::card(run, &page.what_was_run, &page.summary, &holds_up.support.sentence);
+    let card = model_card::card(run, &verdict.text, &page.what_was_run, &page.summary, &holds_up.support.sentence);
 
     let (first_departures, departures) = departures.into_parts();
     let linear = levels.iter().flat_map(|l| &l.linear).map(|l| (l.table.file.clone(), l.table.data.clone()));
-    let tables = departures.into_iter().chain(linear);
+    let cards = levels.iter().flat_map(|l| &l.cards).map(|c| (c.card.file.clone(), c.card.data.clone()));
+    let tables = departures.into_iter().chain(cards).chain(linear);
     let tables = tables.chain([holds_up.table()]);
     let tables = tables.chain(decisions.map(|d| ("decisions".to_owned(), d.data))).collect();
-    let charts = fidelity
+    let charts = first_screen
+        .picture
         .into_iter()
-        .map(|f| f.chart)
+        .chain(students.map(|s| s.chart))
+        .chain(fidelity.into_iter().filter_map(|f| f.chart))
         .chain(front.into_iter().flat_map(size_front::Section::into_charts))
         .chain(first_departures)
         .chain(levels.into_iter().flat_map(|l| l.trees).flat_map(|t| t.pieces.into_iter().map(|p| p.chart)))
-        .chain(matters.into_iter().flat_map(|m| [Some(m.weights), m.points, m.effects]).flatten())
+        .chain(matters.into_iter().flat_map(|m| [m.weights, m.points, m.effects]).flatten())
         .chain(gradients.map(|g| g.chart))
-        .chain(likeness.into_iter().flat_map(|l| l.levels).map(|l| l.chart))
+        .chain(likeness.into_iter().flat_map(|l| l.levels).filter_map(|l| l.chart))
         .chain(holds_up.into_charts())
         .chain(augmented.into_charts())
         .collect();
-    Ok(Report { html, card, charts, tables })
+    Ok(Report { html, card, charts, verdict, tables })
 }
 
 fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {

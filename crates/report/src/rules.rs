@@ -4,14 +4,15 @@ use super::{
     ReportError, augmented,
     coefficients::Coefficients,
     outline,
+    scorecard::{Known, Scorecard},
     tree::{Facts, Piece, children, pieces},
     words,
 };
 use sched_distill_core::{
     level::LevelSpec,
-    model::{LevelModels, Model, NamedModel, Pairwise, Tree},
+    model::{Additive, LevelModels, Model, NamedModel, Pairwise, Pick, Student, Tree},
 };
-use sched_distill_toolkit::explainer::{self, Importance, LevelExplanation};
+use sched_distill_toolkit::explainer::{self, Importance};
 use serde::Serialize;
 
 /// Everything that the page shows of one level's models.
@@ -23,8 +24,38 @@ pub(super) struct Section {
     scheduler: String,
     /// The trees that schedule, one per regime; where none does, another one that was fitted.
     pub(super) trees: Vec<TreeView>,
+    /// Sums of terms that schedule, one per regime.
+    pub(super) cards: Vec<CardView>,
     pub(super) linear: Vec<LinearView>,
     features: Vec<FeatureRow>,
+}
+
+/// A sum of terms that schedules.
+#[derive(Debug, Serialize)]
+pub(super) struct CardView {
+    /// Where it does; `None` for everywhere.
+    place: Option<String>,
+    /// Whether the candidate in the middle is taken instead of the best.
+    median: bool,
+    #[serde(flatten)]
+    pub(super) card: Scorecard,
+}
+
+/// Which kinds of models the rules are.
+#[derive(Debug, Serialize)]
+pub(super) struct Kinds {
+    trees: bool,
+    cards: bool,
+    /// Whether a whole decision is more than the decisions of its levels.
+    flat: bool,
+}
+
+impl Kinds {
+    pub(super) fn of(levels: &[Section], student: &Student) -> Self {
+        let trees = levels.iter().any(|l| !l.trees.is_empty());
+        let flat = levels.len() > 1 && !student.structure.is_hierarchical();
+        Self { trees, cards: levels.iter().any(|l| !l.cards.is_empty()), flat }
+    }
 }
 
 /// A linear score.
@@ -102,7 +133,7 @@ pub(super) fn section(
     spec: &LevelSpec,
     index: usize,
     slug: &str,
-    explained: Option<&LevelExplanation>,
+    known: Known<'_>,
 ) -> Result<Section, ReportError> {
     let scheduler = models.scheduler();
     let others = models.models.iter().filter(|m| m.name != scheduler.name);
@@ -118,12 +149,22 @@ pub(super) fn section(
     let columns = |pairwise| if pairwise { (&pair, format!("f-{index}-pair-")) } else { (spec, format!("f-{index}-")) };
     let view = |(i, (part, tree)): (usize, &(&Part, &Tree))| {
         let slug = if i == 0 { slug.to_owned() } else { format!("{slug}-{}", i + 1) };
-        tree_view(part, tree, spec, columns(part.pairwise()), &slug, explained)
+        tree_view(part, tree, spec, columns(part.pairwise()), &slug, known)
     };
     let linear = |part: &Part| {
         let table = Coefficients::new(&part.named, spec, slug)?;
         Some(LinearView { schedules: part.schedules, place: part.place.clone(), table })
     };
+    let card = |(i, (part, sum)): (usize, (&Part, &Additive))| {
+        let slug = if i == 0 { slug.to_owned() } else { format!("{slug}-{}", i + 1) };
+        let card = Scorecard::new(&part.named, sum, spec, &slug, known);
+        CardView { place: part.place.clone(), median: models.pick == Pick::Median, card }
+    };
+    let sums = all.iter().filter(|p| p.schedules).filter_map(|p| match &p.named.model {
+        Model::Additive(sum) => Some((p, sum)),
+        _ => None,
+    });
+    let cards: Vec<CardView> = sums.enumerate().map(card).collect();
     let uses = |feature: usize, pairwise: bool| {
         let tests = |t: &Tree| {
             (0..t.feature.len()).filter(|&n| children(t, n).is_some() && t.feature[n] as usize == feature).count()
@@ -149,6 +190,7 @@ pub(super) fn section(
         question: spec.question.clone(),
         scheduler: scheduler.name.clone(),
         trees: trees.iter().enumerate().map(view).collect::<Result<_, _>>()?,
+        cards,
         linear: all.iter().filter_map(linear).collect(),
         features: rows(false).chain(rows(true)).collect(),
     })
@@ -175,12 +217,13 @@ fn tree_view(
     spec: &LevelSpec,
     (columns, anchor): (&LevelSpec, String),
     slug: &str,
-    explained: Option<&LevelExplanation>,
+    Known { plain, explained, .. }: Known<'_>,
 ) -> Result<TreeView, ReportError> {
     // Facts at nodes are of the tree that schedules.
     let explained = explained.filter(|e| e.model == part.named.name);
     let choices: f64 = explained.map_or(0.0, |e| e.sample.iter().map(|k| k.choices as f64).sum());
     let facts = Facts::new(tree, columns, anchor);
+    let facts = if part.pairwise() { facts } else { facts.in_words(plain) };
     let outline = outline::lines(&facts, explained.map_or(&[], |e| &e.nodes), choices);
     let importance = explainer::importance(&part.named.model, spec);
     Ok(TreeView {

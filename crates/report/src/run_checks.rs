@@ -8,6 +8,7 @@ use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
     evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
+    pipeline::Latency,
 };
 
 /// Beyond this, differences of figures overflow or lose all digits.
@@ -43,6 +44,11 @@ pub(super) fn evaluation(evaluation: &Evaluation, student: &Student) -> Result<(
             student.file_hash()
         ));
     }
+    figures(evaluation)
+}
+
+/// Figures of whichever student.
+pub(super) fn figures(evaluation: &Evaluation) -> Result<(), String> {
     evaluation.fidelity.iter().try_for_each(fidelity)?;
     evaluation.leads.iter().try_for_each(lead)?;
     evaluation.departures.iter().try_for_each(departures)?;
@@ -126,6 +132,14 @@ fn named(place: &str, declared: &[Figure], found: &Estimates) -> Result<(), Stri
     }
     let figures: Vec<(&str, Option<&Estimate>)> = found.iter().map(|(name, e)| (&**name, e.as_ref())).collect();
     estimates(place, &figures)
+}
+
+/// Times are numbers that are not negative.
+pub(super) fn latency(latency: &Latency) -> Result<(), String> {
+    match latency.policies.iter().find(|p| !p.median_us.is_finite() || p.median_us < 0.0) {
+        Some(p) => Err(format!("policy {}: a median of {} µs; a number from 0 is needed", p.policy, p.median_us)),
+        None => Ok(()),
+    }
 }
 
 /// Checks schedules: runs within their lanes, all of the same episode.

@@ -1,13 +1,13 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
-use super::{ReportError, explanation_checks, run_checks};
-use sched_distill_core::{level::FeatureSet, model::Student};
+use super::{ReportError, explanation_checks, plain::Plain, run_checks};
+use sched_distill_core::{level::FeatureSet, model::Student, spec::brief};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
-    evaluator::{Evaluation, Schedule},
+    evaluator::{Evaluation, Role, Schedule},
     explainer::{Decisions, Explanation, WhatIf},
-    pipeline::{RUN_FORMAT, RunInfo},
+    pipeline::{Compared, Latency, RUN_FORMAT, RunInfo},
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -20,6 +20,10 @@ pub(super) struct RunDir {
     pub(super) info: RunInfo,
     pub(super) student: Student,
     pub(super) evaluation: Evaluation,
+    /// How long policies take to decide; `None` if this was not measured of this student.
+    pub(super) latency: Option<Latency>,
+    /// Other students of the same scheduler, measured beside this one.
+    pub(super) compared: Vec<Compared>,
     /// Empty if no schedule was recorded.
     pub(super) schedules: Vec<Schedule>,
     /// `None` if the student was not explained.
@@ -30,6 +34,8 @@ pub(super) struct RunDir {
     pub(super) what_if: Option<WhatIf>,
     /// What other sizes would buy; `None` if `distill front` was not run.
     pub(super) front: Option<SizeFront>,
+    /// The student as a search has changed it; `None` if none was measured beside it.
+    pub(super) augmented: Option<Student>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
     pub(super) steps: Option<Vec<Step>>,
 }
@@ -66,8 +72,29 @@ impl RunDir {
                 .unwrap_or_default();
         let schedules = schedules.into_iter().map(|s| Schedule { policy: brief(&s.policy), ..s }).collect::<Vec<_>>();
         let evaluation = with_brief_names(evaluation);
+        let latency: Option<Latency> = optional(dir, set, "latency.json", EVALUATE, run_checks::latency)?;
+        let latency = latency.filter(|latency| student.has_hash(&latency.student));
+        const REPORT: &str = "distill report --with";
+        let compared: Vec<Compared> = optional(dir, set, "compared.json", REPORT, |all: &Vec<Compared>| {
+            all.iter().try_for_each(|c| run_checks::figures(&c.evaluation))
+        })?
+        .unwrap_or_default();
+        let own = |c: Compared| Compared { evaluation: with_brief_names(c.evaluation), ..c };
+        let compared = compared.into_iter().filter(|c| student.has_hash(&c.beside)).map(own).collect();
         let front = optional(dir, set, "front.json", "distill front", run_checks::front)?;
-        let steps = optional(dir, set, "steps.json", "distill augment", |s: &Vec<Step>| run_checks::steps(s))?;
+        // A search of an earlier run may have left its files.
+        let measured = evaluation.closed_loop.as_ref().is_some_and(|c| c.first(Role::Augmented).is_some());
+        let augmented = match dir.join("augmented") {
+            found if measured && found.join("student.json").is_file() => Some(found),
+            _ => None,
+        };
+        let steps =
+            optional(augmented.as_deref().unwrap_or(dir), set, "steps.json", "distill augment", |s: &Vec<Step>| {
+                run_checks::steps(s)
+            })?;
+        let augmented = augmented.map(|found| Student::load(&found.join("student.json")));
+        let augmented = augmented.transpose().map_err(|source| ReportError::Student { source: Box::new(source) })?;
+        let augmented = augmented.filter(|other| other.feature_set_hash == student.feature_set_hash);
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);
         let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
@@ -75,16 +102,26 @@ impl RunDir {
         let decisions = optional(dir, set, "decisions.json", EXPLAIN, check)?;
         let check = |w: &WhatIf| explanation_checks::what_if(w, &student);
         let what_if = optional(dir, set, "what_if.json", EXPLAIN, check)?;
-        Ok(Self { info, student, evaluation, schedules, front, steps, explanation, decisions, what_if })
+        Ok(Self {
+            info,
+            student,
+            evaluation,
+            latency,
+            compared,
+            schedules,
+            front,
+            augmented,
+            steps,
+            explanation,
+            decisions,
+            what_if,
+        })
     }
-}
 
-/// A policy or workload id without the folders of its file: `net:a/b/model.pt,mode=sample` is `net:model.pt,mode=sample`.
-pub(super) fn brief(id: &str) -> String {
-    let Some((name, rest)) = id.split_once(':') else { return id.to_owned() };
-    let (file, params) = rest.split_once(',').map_or((rest, String::new()), |(file, p)| (file, format!(",{p}")));
-    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    format!("{name}:{file}{params}")
+    /// What levels, kinds and quantities are called in sentences.
+    pub(super) fn plain(&self) -> Plain<'_> {
+        Plain { words: &self.info.words, features: &self.student.feature_set }
+    }
 }
 
 /// Brief names for all policies, unless two of them would then be the same.

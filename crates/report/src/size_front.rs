@@ -2,9 +2,9 @@
 
 use super::{
     ReportError, goal,
-    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
+    line_chart::{ABOVE, Area, Axis, BELOW, Key, Mark, Plot, Series, alone, beside, draw, legend},
     run_dir::RunDir,
-    svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, MUTED, ORANGE, PURPLE, frame},
+    svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, MUTED, NARROW, ORANGE, PURPLE, Pictures},
     words::number,
 };
 use sched_distill_core::{
@@ -33,7 +33,9 @@ pub(super) struct Section {
     figure: &'static str,
     /// Size of the run's student.
     size: usize,
-    fidelity: Chart,
+    fidelity: Option<Chart>,
+    /// Levels and kinds where all sizes have the same figure, in words.
+    alike: Vec<String>,
     /// Completion times; `None` if no student of the front was run.
     times: Option<Chart>,
 }
@@ -46,15 +48,19 @@ pub(super) struct Section {
 pub(super) fn section(run: &RunDir) -> Result<Option<Section>, ReportError> {
     let Some(front) = &run.front else { return Ok(None) };
     svg::register_fonts()?;
-    let Some(fidelity) = fidelity(front, run)? else { return Ok(None) };
+    let (alike, rows) = apart(front, run);
+    let fidelity = fidelity(front, rows);
+    if fidelity.is_none() && alike.is_empty() {
+        return Ok(None);
+    }
     let times = times(front, run);
-    Ok(Some(Section { figure: name(front.by), size: run.student.size(), fidelity, times }))
+    Ok(Some(Section { figure: name(front.by), size: run.student.size(), fidelity, alike, times }))
 }
 
 impl Section {
     /// The charts in the page's order.
     pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
-        [Some(self.fidelity), self.times].into_iter().flatten()
+        [self.fidelity, self.times].into_iter().flatten()
     }
 }
 
@@ -67,11 +73,29 @@ struct Cell<'a> {
     student: Option<(usize, Option<Estimate>)>,
 }
 
-fn fidelity(front: &SizeFront, run: &RunDir) -> Result<Option<Chart>, ReportError> {
-    let rows: Vec<Vec<Cell<'_>>> =
-        front.levels.iter().map(|level| cells(level, front.by, run)).filter(|row| !row.is_empty()).collect();
+/// Sentences on the panels where every model has the same figure, and all other panels.
+fn apart<'a>(front: &'a SizeFront, run: &RunDir) -> (Vec<String>, Vec<Vec<Cell<'a>>>) {
+    let (mut alike, mut rows) = (Vec::new(), Vec::new());
+    for level in &front.levels {
+        let (same, different): (Vec<_>, Vec<_>) = cells(level, front.by, run).into_iter().partition(Cell::is_level);
+        alike.extend(same.iter().map(|cell| {
+            let figure = write(front.by)(cell.points[0].1.value);
+            format!(
+                "Level {}, kind {}: models of every size have a {} of {figure}. More size buys nothing there.",
+                cell.level,
+                cell.kind,
+                name(front.by)
+            )
+        }));
+        rows.push(different);
+    }
+    rows.retain(|row| !row.is_empty());
+    (alike, rows)
+}
+
+fn fidelity(front: &SizeFront, rows: Vec<Vec<Cell<'_>>>) -> Option<Chart> {
     if rows.is_empty() {
-        return Ok(None);
+        return None;
     }
     let mut learners: Vec<&str> = Vec::new();
     for (model, _) in rows.iter().flatten().flat_map(|c| &c.points) {
@@ -79,25 +103,30 @@ fn fidelity(front: &SizeFront, run: &RunDir) -> Result<Option<Chart>, ReportErro
             learners.push(&model.learner);
         }
     }
-    let (names, below) = names(&learners);
-    let (mut body, mut top) = (names, below);
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(1).min(COLUMNS);
-    let pitch = WIDTH / columns as f64;
-    for row in &rows {
-        for (i, cell) in row.iter().take(COLUMNS).enumerate() {
-            let left = pitch * i as f64 + BESIDE;
-            let area = Area { left, top: top + ABOVE, width: pitch - BESIDE - 20.0, height: HEIGHT };
-            body += &draw(&plot(cell, front.by, &learners), &area);
+    let most = rows.iter().map(Vec::len).max().unwrap_or(1).min(COLUMNS);
+    let paint = |width: f64| {
+        let (mut body, mut top) = names(&learners, width);
+        let columns = if width > NARROW { most } else { 1 };
+        let pitch = width / columns as f64;
+        for row in &rows {
+            let shown: Vec<&Cell<'_>> = row.iter().take(COLUMNS).collect();
+            for line in shown.chunks(columns) {
+                for (i, cell) in line.iter().enumerate() {
+                    let left = pitch * i as f64 + beside(width);
+                    let area = Area { left, top: top + ABOVE, width: pitch - beside(width) - 20.0, height: HEIGHT };
+                    body += &draw(&plot(cell, front.by, &learners), &area);
+                }
+                top += ABOVE + HEIGHT + BELOW;
+            }
         }
-        top += ABOVE + HEIGHT + BELOW;
-    }
+        (body, top)
+    };
     let title = "Size against fidelity, level by level".to_owned();
     let description: String = rows.iter().flatten().map(|c| c.words(front.by)).collect();
-    let size = (WIDTH as u32, top.ceil() as u32);
-    let svg = frame("front-fidelity", "img", size, &title, &description, &body);
+    let pictures = Pictures::new("front-fidelity", WIDTH, &title, &description, paint);
     let shown: Vec<_> = rows.iter().flat_map(|row| row.iter().take(COLUMNS)).map(Cell::data).collect();
     let data = json!({"by": front.by, "panels": shown});
-    Ok(Some(Chart { name: "front-fidelity".into(), title, svg, width: size.0, data }))
+    Some(pictures.chart("front-fidelity", title, data))
 }
 
 /// The panels of one level: its kinds in order, `all` only where there is no other.
@@ -132,6 +161,11 @@ fn level_size(student: &Student, level: &str) -> Option<usize> {
 }
 
 impl Cell<'_> {
+    /// Whether several models have the very same figure, and all of them do.
+    fn is_level(&self) -> bool {
+        self.points.len() > 1 && self.points.iter().all(|(_, e)| e.value == self.points[0].1.value)
+    }
+
     fn words(&self, by: By) -> String {
         let ends = [self.points.first(), self.points.last()].into_iter().flatten();
         let said: Vec<String> = ends.map(|(m, e)| format!("{} at size {}", write(by)(e.value), m.size)).collect();
@@ -215,7 +249,7 @@ fn of_student() -> Series {
     }
 }
 
-fn names(learners: &[&str]) -> (String, f64) {
+fn names(learners: &[&str], width: f64) -> (String, f64) {
     let mut series: Vec<Series> = learners.iter().enumerate().map(|(i, l)| of_learner(i, l)).collect();
     series.push(Series {
         label: "on the front".into(),
@@ -227,7 +261,7 @@ fn names(learners: &[&str]) -> (String, f64) {
     series.push(of_student());
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
     keys.push(Key::Upright("its size at the level"));
-    legend(&keys, (BESIDE, 6.0), WIDTH - 20.0)
+    legend(&keys, (beside(width), 6.0), width - 20.0)
 }
 
 /// The objective of the students of every total size against the teacher's; `None` if none was run.
@@ -251,11 +285,9 @@ fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
     let mut series = vec![of("best student of each size, on validation episodes", BLUE, Mark::Dot, &points)];
     series.extend(own.map(|own| of("the run's student, on test episodes", INK, Mark::Ring, &[own])));
     let keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
-    let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
-    let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 200.0 };
     let margin = 0.04 * (high - low);
     let plot = Plot {
-        series,
+        series: series.clone(),
         level: Some(objective.neutral()),
         ..Plot::new(
             String::new(),
@@ -270,12 +302,11 @@ fn times(front: &SizeFront, run: &RunDir) -> Option<Chart> {
     };
     let title = format!("Size against {}", objective.label);
     let said = points.iter().map(|(n, e)| format!("size {n}: {}. ", number(e.value)));
-    let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg =
-        frame("front-closed-loop", "img", size, &title, &said.collect::<String>(), &(names + &draw(&plot, &area)));
+    let said: String = said.collect();
+    let pictures = Pictures::new("front-closed-loop", WIDTH, &title, &said, |width| alone(&plot, &keys, width, 200.0));
     let point = |(size, e): &(usize, Estimate)| json!({"size": size, "to_teacher": e});
     let data = json!({"totals": points.iter().map(point).collect::<Vec<_>>(), "student": own.as_ref().map(point)});
-    Some(Chart { name: "front-closed-loop".into(), title, svg, width: size.0, data })
+    Some(pictures.chart("front-closed-loop", title, data))
 }
 
 /// The run's student against its teacher.

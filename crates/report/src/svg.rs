@@ -64,11 +64,44 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// The picture.
     pub(super) svg: String,
+    /// The same drawn for a narrow screen; `None` where the page has words instead.
+    pub(super) narrow: Option<String>,
     /// Width of the picture in its own units.
     pub(super) width: u32,
     /// The numbers behind the picture.
     #[serde(skip)]
     pub(super) data: serde_json::Value,
+}
+
+/// Width of a picture for a narrow screen.
+pub(super) const NARROW: f64 = 340.0;
+
+/// A picture in both widths.
+pub(super) struct Pictures {
+    svg: String,
+    narrow: String,
+    width: u32,
+}
+
+impl Pictures {
+    /// Both from `draw`, which makes elements and their height for a width.
+    pub(super) fn new(
+        name: &str,
+        wide: f64,
+        title: &str,
+        description: &str,
+        draw: impl Fn(f64) -> (String, f64),
+    ) -> Self {
+        let picture = |name: &str, width: f64| {
+            let (body, height) = draw(width);
+            frame(name, "img", (width as u32, height.ceil() as u32), title, description, &body)
+        };
+        Self { svg: picture(name, wide), narrow: picture(&format!("{name}-narrow"), NARROW), width: wide as u32 }
+    }
+
+    pub(super) fn chart(self, name: &str, title: String, data: serde_json::Value) -> Chart {
+        Chart { name: name.to_owned(), title, svg: self.svg, narrow: Some(self.narrow), width: self.width, data }
+    }
 }
 
 /// Wraps drawn elements into an SVG with a title and a description for those who cannot see it. `role` is `img`, or `group`
@@ -166,6 +199,18 @@ pub(super) fn fit(text: &str, room: f64, size: f64) -> String {
     shown
 }
 
+/// Breaks words into lines of at most `room` px; a word that is longer ends in an ellipsis.
+pub(super) fn lines(words: &str, room: f64, size: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split(' ').filter(|w| !w.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if width(&format!("{line} {word}"), size) <= room => *line = format!("{line} {word}"),
+            _ => lines.push(fit(word, room, size)),
+        }
+    }
+    lines
+}
+
 /// Draws an SVG as PNG at twice its size, on white, with the embedded font only.
 ///
 /// # Errors
@@ -196,6 +241,17 @@ mod tests {
         let shown = fit("smallest remaining_work_ratio_of_everything", 120.0, 12.0);
         assert!(shown.ends_with('…') && width(&shown, 12.0) <= 120.0, "{shown}");
         assert_eq!(fit("short", 120.0, 12.0), "short");
+        Ok(())
+    }
+
+    #[test]
+    fn words_are_broken_where_they_do_not_fit() -> Result<(), ReportError> {
+        register_fonts()?;
+        let words = "mean completion time of jobs that a_name_which_is_longer_than_any_line took";
+        let broken = lines(words, 110.0, 11.0);
+        assert!(broken.len() > 3 && broken.iter().all(|l| width(l, 11.0) <= 110.0), "{broken:?}");
+        assert_eq!(lines("short words", 110.0, 11.0), ["short words"]);
+        assert_eq!(lines("", 110.0, 11.0), [""; 0]);
         Ok(())
     }
 

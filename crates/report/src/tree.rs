@@ -5,6 +5,7 @@
 
 use super::{
     ReportError,
+    plain::{Plain, base},
     svg::{self, BLUE, Chart, Colour, GRID, INK, MUTED, SURFACE, TextStyle, escape, fit, frame, text},
     words::{self, percent},
 };
@@ -14,7 +15,7 @@ use sched_distill_core::{
 };
 use serde::Serialize;
 use serde_json::json;
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 /// Tests on a path before it continues in another picture.
 const DEPTH: usize = 4;
@@ -31,8 +32,8 @@ pub(super) struct Piece {
     pub(super) letter: Option<String>,
     /// Conditions from the root to this piece, in words.
     pub(super) path: Vec<String>,
-    /// Leaves below the piece's first node.
-    pub(super) leaves: usize,
+    /// What it holds: `12 more rules: mostly fewer tasks left, score 0.1 to 0.6`.
+    pub(super) inside: String,
     /// Share of training rows that reach it, in words.
     pub(super) share: String,
     pub(super) chart: Chart,
@@ -47,6 +48,8 @@ pub(super) struct Facts<'a> {
     leaves: Vec<usize>,
     /// Least and greatest leaf value.
     span: (f64, f64),
+    /// Words for the level's quantities, where a tree compares none of two candidates.
+    plain: Option<Plain<'a>>,
 }
 
 impl<'a> Facts<'a> {
@@ -61,7 +64,48 @@ impl<'a> Facts<'a> {
                 None => span = (span.0.min(tree.value[node]), span.1.max(tree.value[node])),
             }
         }
-        Self { tree, spec, anchor, leaves, span }
+        Self { tree, spec, anchor, leaves, span, plain: None }
+    }
+
+    /// With words for quantities.
+    pub(super) fn in_words(self, plain: Plain<'a>) -> Self {
+        Self { plain: Some(plain), ..self }
+    }
+
+    /// What the part of the tree below a node holds.
+    fn inside(&self, root: usize) -> Inside {
+        let tree = self.tree;
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        // By quantity, how far its tests part the scores of the rows that reach them: above 0 where more of it scores higher.
+        let mut parted: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            let Some([left, right]) = children(tree, node) else {
+                (least, most) = (least.min(tree.value[node]), most.max(tree.value[node]));
+                continue;
+            };
+            let rises = tree.value[right] - tree.value[left];
+            let weight = f64::from(tree.n_samples[node]) * rises.abs();
+            let sums = parted.entry(base(&self.spec.features[tree.feature[node] as usize].name)).or_default();
+            (sums.0, sums.1) = (sums.0 + weight, sums.1 + weight * rises.signum());
+            stack.extend([left, right]);
+        }
+        let strongest = parted.into_iter().reduce(|a, b| if b.1.0 > a.1.0 { b } else { a });
+        let mostly = strongest.map_or(String::new(), |(family, (_, way))| self.prefers(family, way > 0.0));
+        Inside { rules: self.leaves[root], mostly, least: words::decimal(least), most: words::decimal(most) }
+    }
+
+    /// `fewer tasks left`
+    fn prefers(&self, family: &str, more: bool) -> String {
+        let said = match self.plain {
+            Some(plain) => plain.relation(&self.spec.name, family, more),
+            None => format!("{} {}", if more { "larger" } else { "smaller" }, family.replace('_', " ")),
+        };
+        match (said.strip_prefix("with "), said.starts_with("that ")) {
+            (Some(rest), _) => rest.to_owned(),
+            (None, true) => format!("one {said}"),
+            (None, false) => said,
+        }
     }
 
     /// Share of training rows that reach `node`.
@@ -78,6 +122,24 @@ impl<'a> Facts<'a> {
     /// The test of an inner node in words.
     pub(super) fn test(&self, node: usize) -> words::Test {
         words::test(&self.spec.features[self.tree.feature[node] as usize], self.tree.threshold[node])
+    }
+}
+
+/// What a branch that is drawn elsewhere holds.
+#[derive(Debug)]
+struct Inside {
+    rules: usize,
+    /// What most of its tests come to: `fewer tasks left`.
+    mostly: String,
+    /// Least and greatest score.
+    least: String,
+    most: String,
+}
+
+impl Inside {
+    /// `12 more rules: mostly fewer tasks left, score 0.1 to 0.6`
+    fn words(&self) -> String {
+        format!("{} more rules: mostly {}, score {} to {}", self.rules, self.mostly, self.least, self.most)
     }
 }
 
@@ -117,7 +179,7 @@ pub(super) fn pieces(facts: &Facts<'_>, slug: &str) -> Result<Vec<Piece>, Report
         };
         pieces.push(Piece {
             letter,
-            leaves: facts.leaves[root],
+            inside: facts.inside(root).words(),
             share: percent(facts.share(root)),
             chart: paint(facts, &plan, slug, name, title),
             path,
@@ -226,7 +288,7 @@ fn paint(facts: &Facts<'_>, plan: &[Placed], slug: &str, name: String, title: St
                        rows follow it. Bars at the right are scores: the candidate with the highest score is taken. \
                        The same rules follow as text.";
     let svg = frame(&name, "group", size, &title, description, &body);
-    Chart { name, title, svg, width: size.0, data: data.into() }
+    Chart { name, title, svg, narrow: None, width: size.0, data: data.into() }
 }
 
 fn datum(facts: &Facts<'_>, p: &Placed) -> serde_json::Value {
@@ -344,23 +406,67 @@ fn leaf(facts: &Facts<'_>, node: usize, x: f64, y: f64) -> String {
 }
 
 fn branch(facts: &Facts<'_>, node: usize, (x, y): (f64, f64), letter: &str, slug: &str) -> String {
-    let words = format!("branch {letter}: {} leaves", facts.leaves[node]);
+    let inside = facts.inside(node);
     let target = format!("tree-{slug}_{}", letter.to_lowercase());
-    let mut drawn = format!("<a href=\"#{target}\">");
+    let title = escape(&format!("branch {letter}: {}", inside.words()));
+    let mut drawn = format!("<a href=\"#{target}\" data-tip=\"{title}\"><title>{title}</title>");
     let _ = write!(
         drawn,
-        "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{}\" height=\"26\" rx=\"13\" fill=\"none\" stroke=\"{BLUE}\"/>",
-        y - 13.0,
+        "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{}\" height=\"42\" rx=\"8\" fill=\"none\" stroke=\"{BLUE}\"/>",
+        y - 21.0,
         LEAVES - 4.0
     );
-    drawn +=
-        &text(x + LEAVES / 2.0 - 2.0, y + 4.0, style(11.5, "middle", false, BLUE), &fit(&words, LEAVES - 16.0, 11.5));
+    let lines = [
+        format!("{letter}: {} more rules", inside.rules),
+        format!("mostly {}", inside.mostly),
+        format!("score {} to {}", inside.least, inside.most),
+    ];
+    for (i, words) in lines.iter().enumerate() {
+        let shown = fit(words, LEAVES - 16.0, 10.5);
+        let middle = x + LEAVES / 2.0 - 2.0;
+        drawn += &text(middle, y - 9.0 + 12.5 * i as f64, style(10.5, "middle", false, BLUE), &shown);
+    }
     drawn + "</a>\n"
 }
 
 #[cfg(test)]
 mod tests {
-    use super::letter;
+    use super::{Facts, LEAF, letter};
+    use crate::plain::Plain;
+    use sched_distill_core::model::Tree;
+    use sched_distill_dag::feature::{feature_set, words};
+
+    #[test]
+    fn a_branch_says_what_most_of_its_tests_come_to() {
+        let features = feature_set();
+        let spec = &features.levels[0];
+        let column = |name: &str| spec.features.iter().position(|f| f.name == name).unwrap() as u32;
+        // Who freed the executors scores higher; then fewer tasks left score higher, which parts more rows.
+        let [source, tasks] = ["is_source", "remaining_tasks"].map(column);
+        let tree = Tree {
+            operator: "<=".to_owned(),
+            feature: vec![source, tasks, 0, tasks, 0, 0, 0],
+            threshold: vec![0.5, 3.0, 0.0, 9.0, 0.0, 0.0, 0.0],
+            left: vec![1, 2, LEAF, 4, LEAF, LEAF, LEAF],
+            right: vec![6, 3, LEAF, 5, LEAF, LEAF, LEAF],
+            default_left: vec![true; 7],
+            outputs: 1,
+            value: vec![0.35, 0.3, 0.6, 0.2, 0.3, 0.1, 0.9],
+            impurity: vec![0.0; 7],
+            n_samples: vec![100, 90, 30, 60, 30, 30, 10],
+            weight: vec![1.0; 7],
+            linear: None,
+        };
+        let words = words();
+        let facts = Facts::new(&tree, spec, String::new());
+        assert_eq!(facts.inside(1).words(), "3 more rules: mostly smaller remaining tasks, score 0.10 to 0.60");
+        let facts = facts.in_words(Plain { words: &words, features });
+        assert_eq!(facts.inside(1).words(), "3 more rules: mostly fewer tasks left, score 0.10 to 0.60");
+        assert_eq!(
+            facts.inside(0).words(),
+            "4 more rules: mostly one that freed the executors itself, score 0.10 to 0.90"
+        );
+    }
 
     #[test]
     fn letters_go_on_after_z() {

@@ -204,8 +204,12 @@ pub(super) fn list(items: &[String]) -> String {
     }
 }
 
-/// An estimate as `value [low, high]`, each part written by `write`; a unit that all parts share is said once.
+/// An estimate as `value [low, high]`, each part written by `write`; a unit that all parts share is said once. An
+/// interval of no width is none.
 pub(super) fn interval(estimate: &Estimate, write: fn(f64) -> String) -> String {
+    if estimate.is_exact() {
+        return write(estimate.value);
+    }
     let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(write);
     let unit = |text: &str| text.split_once('\u{a0}').map(|(_, unit)| unit.to_owned());
     match (unit(&value), unit(&low), unit(&high)) {

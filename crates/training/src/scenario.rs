@@ -9,7 +9,7 @@
 use crate::workload;
 use crate::{
     catalogue,
-    feature::{Candidate, Extractor, feature_set},
+    feature::{Candidate, Extractor, feature_set, words},
     state::{Change, ClusterState, Decision, Task, View},
 };
 use sched_distill_core::{
@@ -53,6 +53,7 @@ impl Scenario for Training {
         kinds: &["start", "grow"],
         regime: "jobs_in_system",
         feature_set,
+        words,
         figures: COMPLETION_FIGURES,
         catalogue: catalogue::CATALOGUE,
         workloads: WORKLOADS,

@@ -2,7 +2,7 @@
 
 use super::{RunArgs, ramp, train};
 use crate::{
-    cli::{Common, Verdict, output::Output},
+    cli::{Common, Verdict, inputs::Inputs, output::Output},
     registry::Registered as _,
     trainer::dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
     training::{
@@ -17,58 +17,65 @@ use serde_json::json;
 /// Train the network of DL2, for training jobs with workers and parameter servers
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n  distill train dl2 \
---warm-start drf --iterations 0 -o runs/as-drf       a warm start alone\n  distill train dl2 --warm-start runs/a/traces/train -o \
-runs/warm            the same from a recorded trace\n  distill train dl2 --reward progress --discount 0 -o runs/bandit        as DL2 \
-learns\n  distill train dl2 --form flat -o runs/flat                         the network of DL2\n\nThen: distill --scenario training simulate -p dl2:runs/dl2/best.safetensors -p optimus -p drf (docs/training.md)"
+    after_help = "Examples:\n  distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n  \
+distill train dl2 --form flat -o runs/flat",
+    after_long_help = "Examples:\n  distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n\n\
+A warm start alone, or from a recorded trace:\n  \
+distill train dl2 --warm-start drf --iterations 0 -o runs/as-drf\n  \
+distill train dl2 --warm-start runs/a/traces/train -o runs/warm\n\n\
+As DL2 learns, and the network of DL2:\n  \
+distill train dl2 --reward progress --discount 0 -o runs/bandit\n  \
+distill train dl2 --form flat -o runs/flat\n\n\
+Then (docs/training.md):\n  \
+distill simulate --scenario training -p dl2:runs/dl2/best.safetensors -p optimus -p drf"
 )]
 pub(super) struct Dl2Args {
     #[command(flatten)]
     run: RunArgs,
     /// Jobs that the network sees
-    #[arg(long, default_value_t = Dl2Shape::WINDOW as u32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = Dl2Shape::WINDOW as u32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Method", hide_short_help = true)]
     window: u32,
     /// How the network joins them
-    #[arg(long, value_enum, default_value_t = FormArg::Pooled)]
+    #[arg(long, value_enum, default_value_t = FormArg::Pooled, help_heading = "Method", hide_short_help = true)]
     form: FormArg,
     /// Neurons of each layer, a multiple of 16 [default: 64; flat: 4 per job of the window]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Method", hide_short_help = true)]
     hidden: Option<usize>,
     /// Traces per iteration
-    #[arg(long, default_value_t = Dl2Params::default().traces, value_name = "N")]
+    #[arg(long, default_value_t = Dl2Params::default().traces, value_name = "N", help_heading = "Method", hide_short_help = true)]
     traces: u32,
     /// What a slot is worth
-    #[arg(long, value_enum, default_value_t = RewardArg::Time)]
+    #[arg(long, value_enum, default_value_t = RewardArg::Time, help_heading = "Method", hide_short_help = true)]
     reward: RewardArg,
     /// Discount per slot of what comes after it; 0 for decisions that answer for their slot only
-    #[arg(long, default_value_t = Dl2Params::default().discount, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().discount, value_name = "X", help_heading = "Method", hide_short_help = true)]
     discount: f64,
     /// Decay per decision of the blame for later surprises
-    #[arg(long, default_value_t = Dl2Params::default().trace_decay, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().trace_decay, value_name = "X", help_heading = "Method", hide_short_help = true)]
     trace_decay: f64,
     /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"])]
+    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     learning_rate: Vec<f64>,
     /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.001], value_names = ["FROM", "TO"])]
+    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.001], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     entropy: Vec<f64>,
     /// Share of slots with job-aware exploration at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.1, 0.0], value_names = ["FROM", "TO"])]
+    #[arg(long, num_args = 1..=2, default_values_t = [0.1, 0.0], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     exploration: Vec<f64>,
     /// Decisions per step
-    #[arg(long, default_value_t = Dl2Params::default().batch, value_name = "N")]
+    #[arg(long, default_value_t = Dl2Params::default().batch, value_name = "N", help_heading = "Method", hide_short_help = true)]
     batch: u32,
     /// How often each decision is drawn, on average
-    #[arg(long, default_value_t = Dl2Params::default().reuse, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().reuse, value_name = "X", help_heading = "Method", hide_short_help = true)]
     reuse: f64,
     /// Exponent of the priority of surprising decisions; 0 draws all alike
-    #[arg(long, default_value_t = Dl2Params::default().priority, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().priority, value_name = "X", help_heading = "Method", hide_short_help = true)]
     priority: f64,
     /// How far the ratio of probabilities may go from 1
-    #[arg(long, default_value_t = Dl2Params::default().clip, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().clip, value_name = "X", help_heading = "Method", hide_short_help = true)]
     clip: f64,
     /// Longest gradient
-    #[arg(long, default_value_t = Dl2Params::default().max_gradient, value_name = "X")]
+    #[arg(long, default_value_t = Dl2Params::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
     max_gradient: f64,
 }
 
@@ -89,6 +96,11 @@ enum RewardArg {
 }
 
 impl Dl2Args {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        self.run.inputs()
+    }
+
     fn params(&self, seed: u64) -> Dl2Params {
         Dl2Params {
             schedule: self.run.schedule(seed),

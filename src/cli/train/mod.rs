@@ -4,7 +4,10 @@ mod decima;
 mod dl2;
 mod folder;
 
-use super::{Common, Interrupted, STOP, Verdict, files::shown, output::Output, progress::TrainingBar, table::Table};
+use super::{
+    Common, Interrupted, STOP, Verdict, files::shown, inputs::Inputs, output::Output, progress::TrainingBar,
+    table::Table,
+};
 use crate::{
     level::sha256_hex,
     network::Tensors,
@@ -31,11 +34,10 @@ const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 /// Train a neural scheduler by reinforcement learning in the simulator
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  distill train decima -o runs/decima --time-limit 10m\n  distill train dl2 --warm-start optimus -o \
-runs/dl2 --time-limit 30m\n\n`distill train NETWORK --help` has more. Writes best.safetensors, last.safetensors, metrics.parquet, \
-curve.png and the state of\nthe training to the folder; the same command goes on after an interruption (docs/training.md)"
-)]
+#[command(after_help = "Examples:\n  distill train decima -o runs/decima --time-limit 10m\n  \
+distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n\n\
+Writes best.safetensors, last.safetensors, metrics.parquet, curve.png and the state of the training to the folder; the same \
+command goes on after an interruption (docs/training.md).")]
 pub(super) struct TrainArgs {
     #[command(subcommand)]
     network: NetworkArgs,
@@ -52,55 +54,70 @@ enum NetworkArgs {
 /// What every training may be told.
 #[derive(Args)]
 struct RunArgs {
-    /// Workload to train on (see `distill list workloads`); of several, job sequences come in turn, validation has the
-    /// first
-    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD")]
+    /// Workload, repeatable (see `distill list workloads`)
+    ///
+    /// Of several, job sequences come in turn, validation has the first.
+    #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: Vec<String>,
-    /// Folder for the training
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
     /// Checkpoint to begin with, .safetensors or .pt [default: random weights]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     init: Option<PathBuf>,
     /// Policy or trace to learn from first
-    #[arg(long, value_name = "POLICY|TRACE")]
+    #[arg(long, value_name = "POLICY|TRACE", help_heading = "Input")]
     warm_start: Option<String>,
     /// Iterations of learning from it
-    #[arg(long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "warm_start")]
+    #[arg(
+        long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+        requires = "warm_start", help_heading = "Input", hide_short_help = true
+    )]
     warm_start_iterations: u32,
     /// Step of Adam while learning from it
-    #[arg(long, default_value_t = 3e-3, value_name = "X", requires = "warm_start")]
+    #[arg(
+        long,
+        default_value_t = 3e-3,
+        value_name = "X",
+        requires = "warm_start",
+        help_heading = "Input",
+        hide_short_help = true
+    )]
     warm_start_rate: f64,
     /// Iterations of reinforcement learning; 0 for a warm start alone
-    #[arg(long, default_value_t = Schedule::default().iterations, value_name = "N")]
+    #[arg(long, default_value_t = Schedule::default().iterations, value_name = "N", help_heading = "Extent")]
     iterations: u32,
-    /// End after so much time, over all runs of the command, e.g. 90s, 10m, 2h; results then depend on the machine's
-    /// speed
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// End after so much time, e.g. 90s, 10m, 2h
+    ///
+    /// Over all runs of the command; results then depend on the machine's speed.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Extent")]
     time_limit: Option<Duration>,
-    /// Iterations from the first to the last value of what changes [default: --iterations]
-    #[arg(long, value_name = "N")]
-    anneal: Option<u32>,
-    /// Iterations between two validations
-    #[arg(long, default_value_t = Schedule::default().validate_every, value_name = "N")]
-    validate_every: u32,
-    /// Episodes of a validation
-    #[arg(long, default_value_t = Schedule::default().validation, value_name = "N")]
-    validation: u32,
-    /// Which mode decides what is best
-    #[arg(long, value_enum, default_value_t = JudgeArg::Both)]
-    judge: JudgeArg,
-    /// Policy that validations compare with [default: the heuristic that all are measured against]
-    #[arg(long, value_name = "POLICY")]
-    reference: Option<String>,
     /// End after so many validations without a new best; 0 for never
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Extent")]
     patience: u32,
     /// Where gradients are computed: cpu, cuda or cuda:N
-    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = parse_device)]
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = parse_device, help_heading = "Extent")]
     device: Device,
+    /// Iterations from the first to the last value of what changes [default: --iterations]
+    #[arg(long, value_name = "N", help_heading = "Extent", hide_short_help = true)]
+    anneal: Option<u32>,
+    /// Iterations between two validations
+    #[arg(
+        long, default_value_t = Schedule::default().validate_every, value_name = "N", help_heading = "Validation",
+        hide_short_help = true
+    )]
+    validate_every: u32,
+    /// Episodes of a validation
+    #[arg(long, default_value_t = Schedule::default().validation, value_name = "N", help_heading = "Validation")]
+    validation_episodes: u32,
+    /// Which mode decides what is best
+    #[arg(long, value_enum, default_value_t = JudgeArg::Both, help_heading = "Validation", hide_short_help = true)]
+    judge: JudgeArg,
+    /// Policy that validations compare with [default: the heuristic that all are measured against]
+    #[arg(long, value_name = "POLICY", help_heading = "Validation", hide_short_help = true)]
+    reference: Option<String>,
+    /// Folder for the training
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    output: PathBuf,
     /// Begin anew where the folder holds another training
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
 }
 
@@ -137,14 +154,30 @@ fn ramp(values: &[f64]) -> Ramp {
     Ramp { from: values[0], to: values[values.len() - 1] }
 }
 
+impl TrainArgs {
+    /// What it reads.
+    pub(super) fn inputs(&self) -> Inputs {
+        match &self.network {
+            NetworkArgs::Decima(args) => args.inputs(),
+            NetworkArgs::Dl2(args) => args.inputs(),
+        }
+    }
+}
+
 impl RunArgs {
+    /// What it reads.
+    fn inputs(&self) -> Inputs {
+        let policies = self.reference.iter().chain(&self.warm_start);
+        Inputs::default().workloads(&self.workload).files(&self.init).policies(policies)
+    }
+
     fn schedule(&self, seed: u64) -> Schedule {
         Schedule {
             imitation: if self.warm_start.is_some() { self.warm_start_iterations } else { 0 },
             iterations: self.iterations,
             anneal: self.anneal.unwrap_or(self.iterations.max(1)),
             validate_every: self.validate_every,
-            validation: self.validation,
+            validation: self.validation_episodes,
             judge: match self.judge {
                 JudgeArg::Both => Judge::Both,
                 JudgeArg::Greedy => Judge::Greedy,
@@ -302,7 +335,7 @@ fn summary(
     line("last", iterations);
     output.text(format!(
         "{table}\nmean job completion time ÷ {}'s on {} validation episodes",
-        reference, args.validation
+        reference, args.validation_episodes
     ))?;
     let best = args.output.join("best.safetensors");
     let hash = checkpoint.best.as_ref().map(|b| b.weights.to_tensors().to_safetensors()).transpose()?;

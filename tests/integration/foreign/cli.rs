@@ -14,10 +14,10 @@ fn passes_the_check<S: Tested>(workload: &str) {
     let dir = dir.path();
     let with = |args: &[&'static str], more: &[&str]| -> String { done(dir, &[args, S::ARGS, more].concat()) };
     let policy = example::<S>();
-    let said = with(&["check-policy"], &[&policy, "--decisions", "40"]);
+    let said = with(&["check-policy"], &["-p", &policy, "--decisions", "40"]);
     assert!(said.contains("passed") && said.contains("per decision") && !said.contains("FAILED"), "{said}");
     let sampled = format!("{policy},mode=sample");
-    with(&["check-policy"], &[&sampled, "--against", &policy, "-w", workload]);
+    with(&["check-policy"], &["-p", &sampled, "--against", &policy, "-w", workload]);
     with(&["record", "-n", "2", "-o", "trace"], &["-p", &sampled, "-w", workload]);
     assert!(done(dir, &["inspect", "trace"]).ends_with("sound\n"));
     let manifest = std::fs::read_to_string(dir.join("trace/manifest.json")).unwrap();
@@ -37,11 +37,11 @@ fn the_examples_pass_the_check() {
 fn a_failed_check_is_exit_code_1_and_says_where() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let said = done(dir, &["check-policy", "sjf", "-w", TINY, "-n", "2"]);
+    let said = done(dir, &["check-policy", "-p", "sjf", "-w", TINY, "-n", "2"]);
     assert!(said.lines().next().is_some_and(|l| l.starts_with("check") && l.ends_with("result")), "{said}");
     assert!(said.contains("not applicable") && said.contains("2 episodes"), "{said}");
 
-    let output = run(dir, &["check-policy", "sjf", "--against", "fifo", "-w", TINY]);
+    let output = run(dir, &["check-policy", "-p", "sjf", "--against", "fifo", "-w", TINY]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
@@ -49,7 +49,7 @@ fn a_failed_check_is_exit_code_1_and_says_where() {
         "{said}"
     );
 
-    let args = ["check-policy", "sjf,temperature=1", "--against", "sjf,temperature=2", "-w", TINY, "--json"];
+    let args = ["check-policy", "-p", "sjf,temperature=1", "--against", "sjf,temperature=2", "-w", TINY, "--json"];
     let output = run(dir, &args);
     assert_eq!(output.status.code(), Some(1));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -57,16 +57,26 @@ fn a_failed_check_is_exit_code_1_and_says_where() {
     assert!(found["found"]["concordance"]["stage_log_prob"].as_f64().is_some_and(|apart| apart > 0.1), "{found}");
     assert_eq!(found["found"]["checks"].as_array().map(Vec::len), Some(8));
 
-    let args =
-        ["check-policy", "--scenario", "training", "optimus", "--against", "drf", "-w", Training::WORKLOAD, "--json"];
+    let args = [
+        "check-policy",
+        "--scenario",
+        "training",
+        "-p",
+        "optimus",
+        "--against",
+        "drf",
+        "-w",
+        Training::WORKLOAD,
+        "--json",
+    ];
     let output = run(dir, &args);
     assert_eq!(output.status.code(), Some(1));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&found["passed"], &found["found"]["concordance"]["action_log_prob"]), (&false.into(), &Value::Null));
 
-    refused(dir, &["check-policy", "fiar"], &["unknown policy `fiar`", "did you mean `fair`"]);
-    refused(dir, &["check-policy", "sjf", "--tolerance=-1"], &["--tolerance must be"]);
-    refused(dir, &["check-policy", "sjf", "-w", "nothing"], &["unknown workload"]);
+    refused(dir, &["check-policy", "-p", "fiar"], &["unknown policy `fiar`", "did you mean `fair`"]);
+    refused(dir, &["check-policy", "-p", "sjf", "--tolerance=-1"], &["--tolerance must be"]);
+    refused(dir, &["check-policy", "-p", "sjf", "-w", "nothing"], &["unknown workload"]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn raw_milliseconds_are_legal_scores() {
     let dir = dir.path();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign/raw_ms.py");
     let policy = format!("script:python3 {}", script.display());
-    done(dir, &["check-policy", &policy, "--decisions", "30", "-q"]);
+    done(dir, &["check-policy", "-p", &policy, "--decisions", "30", "-q"]);
     done(dir, &["record", "-p", &policy, "-w", "builtin,executors=3,jobs=8", "-n", "2", "-q", "-o", "trace"]);
     assert!(done(dir, &["inspect", "trace"]).ends_with("sound\n"));
     done(

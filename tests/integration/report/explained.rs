@@ -68,6 +68,7 @@ fn likeness() -> Vec<Likeness> {
         teacher: estimate(value, 0.03),
         regret: Some(estimate(0.4 - value / 4.0, 0.02)),
         student: estimate(value + 0.02, 0.03),
+        behind: None,
         regimes: vec![RegimeLikeness {
             regime: "jobs_in_system <= 4".into(),
             choices: 40,

@@ -40,9 +40,8 @@ fn the_numbers_behind_the_charts_are_those_of_the_explanation() -> Outcome {
     let (_, likeness) = report(dir.path(), "likeness-job")?;
     assert_eq!(likeness[2]["teacher"]["value"], 0.43);
     for words in [
-        "on free choices of level job the closest known heuristic, shortest-job",
-        // The three that come next, and no other.
-        "(first-come in 22.0\u{a0}%, newest-first in 15.0\u{a0}%, fair in 11.0\u{a0}%)",
+        "when any job may get the executors, the closest known ",
+        " is shortest-job (the job with least remaining work first), which makes",
         "it is not much like any known",
     ] {
         assert!(html.contains(words), "{words}");

@@ -261,6 +261,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
         }
     }
     ClosedLoop {
+        identical_episodes: false,
         workload: workload.into(),
         split: "test".into(),
         episodes: 20,
@@ -320,6 +321,7 @@ fn info() -> RunInfo {
         seed: 7,
         splits: vec![split("train", 60, 43_120), split("validation", 20, 14_377), split("test", 20, 14_403)],
         notes: vec!["The teacher samples its actions.".into()],
+        words: sched_distill::dag::feature::words(),
     }
 }
 

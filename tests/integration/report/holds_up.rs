@@ -135,10 +135,12 @@ fn odd_figures_draw_what_there_is() -> Outcome {
     let has = |charts: &[String], name: &str| charts.iter().any(|c| c == name);
     // One episode, one job.
     let one = drawn(|e| {
-        for p in &mut e.closed_loop.as_mut().expect("the fixture has one").policies {
+        let policies = &mut e.closed_loop.as_mut().expect("the fixture has one").policies;
+        for p in policies.iter_mut() {
             p.episode_objective = vec![Some(5.0)];
             p.completion_quantiles_ms = vec![5.0; 101];
         }
+        policies[1].episode_objective = vec![Some(4.0)];
     })?;
     assert!(has(&one, "paired-episodes") && has(&one, "completion-times"));
     // Jobs that take no time, and ratios far apart.

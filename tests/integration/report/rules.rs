@@ -106,6 +106,20 @@ fn agreement_between_fits_is_shown_and_told() -> Outcome {
 }
 
 #[test]
+fn fits_that_always_agree_are_not_drawn() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let student = Student::load(&dir.path().join("student.json"))?;
+    let mut alike = stability("job");
+    let always = Extent { mean: 1.0, least: 1.0, largest: 1.0 };
+    alike.agreement.iter_mut().for_each(|k| (k.student, k.pairs) = (always, always));
+    write(dir.path(), &Explanation { stability: vec![alike], ..explanation(&student) })?;
+    let html = fs::read_to_string(write_report(dir.path(), &dir.path().join("report"))?.page)?;
+    assert!(html.contains("All fits take the same candidate in every choice") && !html.contains("id=\"stability\""));
+    Ok(())
+}
+
+#[test]
 fn without_other_fits_the_page_says_why_or_names_the_command() -> Outcome {
     let dir = tempfile::tempdir()?;
     write_run(dir.path(), |_, _, _| ())?;

@@ -116,9 +116,9 @@ fn departures_are_told_in_words_and_figures() -> Outcome {
     for words in [
         "Of 14,403 decisions, 70.0\u{a0}% [68.0, 72.0] agree",
         "66.7\u{a0}%",
-        "kind free; the teacher&#x27;s candidate: age ≤ 30\u{a0}s",
+        "any job may get the executors; the teacher&#x27;s job: time since it arrived ≤ 30\u{a0}s",
         "all choices",
-        "one with more remaining work (97.0\u{a0}% of the departures)",
+        "a job with more work left than the teacher&#x27;s (in 97.0\u{a0}% of the choices that go wrong)",
         "at a mean regret of 0.081 [0.071, 0.091]",
         "\u{2212}5.1<small>",
         "5 or more",
@@ -175,6 +175,28 @@ fn the_front_shows_every_model_and_where_the_student_stands() -> Outcome {
         serde_json::from_slice(&fs::read(dir.path().join("report/data/front-closed-loop.json"))?)?;
     let shown: Vec<_> = times["totals"].as_array().ok_or("a list")?.iter().map(|t| t["size"].clone()).collect();
     assert_eq!((shown, &times["student"]["size"]), (vec![json!(16), json!(64)], &json!(56)));
+    Ok(())
+}
+
+#[test]
+fn a_level_where_every_size_does_the_same_is_a_sentence() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let mut front = front();
+    let certain = sched_distill::evaluator::Estimate { value: 1.0, low: 1.0, high: 1.0 };
+    let alike = |level: &mut FrontLevel| {
+        level.models.iter_mut().flat_map(|m| &mut m.fidelity).for_each(|r| r.top1 = certain);
+    };
+    alike(&mut front.levels[1]);
+    fs::write(dir.path().join("front.json"), serde_json::to_vec(&front)?)?;
+    let (html, numbers) = report(dir.path(), "front-fidelity")?;
+    let said = "Level stage, kind free: models of every size have a top-1 agreement of 100\u{a0}%. More size buys nothing there.";
+    assert!(html.contains(said));
+    assert_eq!(numbers["panels"].as_array().map(Vec::len), Some(2), "the level that differs");
+    alike(&mut front.levels[0]);
+    fs::write(dir.path().join("front.json"), serde_json::to_vec(&front)?)?;
+    let html = fs::read_to_string(write_report(dir.path(), &dir.path().join("report"))?.page)?;
+    assert!(!html.contains("id=\"front-fidelity\"") && html.contains("id=\"front-closed-loop\""));
     Ok(())
 }
 

@@ -20,7 +20,7 @@ fn over_pipes<S: Registered>(workload: &str, driver: &str, guard: &str) {
     student.save(&dir.path().join("student.json")).unwrap();
     let episodes = agreement::recorded(&*workload, driver, &by_student::<S>(&student));
     let mut child = command(dir.path(), &[]);
-    let child = child.args(["-q", "serve", "student:student.json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = child.args(["-q", "serve", "-p", "student:student.json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = child.spawn().unwrap();
     let (mut write, read) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let lines: Vec<String> = episodes.iter().flat_map(agreement::lines).collect();
@@ -47,7 +47,7 @@ fn pipes_answer_training_as_in_process() {
 /// The program at a socket, once it listens.
 fn listening(dir: &Path, more: &[&str]) -> Child {
     let mut child = command(dir, &[]);
-    child.args(["serve", "srpt-fair", "--listen", "unix:d.sock", "--listen", "tcp:localhost:0"]).args(more);
+    child.args(["serve", "-p", "srpt-fair", "--listen", "unix:d.sock", "--listen", "tcp:localhost:0"]).args(more);
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -82,7 +82,7 @@ fn a_signal_ends_it_in_good_order() {
     assert!(!dir.path().join("d.sock").exists());
     // And where it waits for a line of a pipe.
     let mut child = command(dir.path(), &[]);
-    let child = child.args(["serve", "fair"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.args(["serve", "-p", "fair"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().unwrap();
     writeln!(child.stdin.as_mut().unwrap(), "{{\"type\":\"hello\",\"protocol\":1}}").unwrap();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -95,12 +95,12 @@ fn a_signal_ends_it_in_good_order() {
 fn what_cannot_be_served_is_said() {
     let dir = tempfile::tempdir().unwrap();
     for (args, words) in [
-        (&["serve", "nobody"][..], "unknown policy `nobody`"),
-        (&["serve", "student:missing.json"], "missing.json"),
-        (&["serve", "fair", "--listen", "tcp:0.0.0.0:0"], "--allow-remote"),
-        (&["serve", "fair", "--listen", "unix:no/such/folder.sock"], "cannot listen"),
-        (&["serve", "fair", "--listen", "7400"], "is no address"),
-        (&["serve", "fair", "--max-clients", "0"], "at least 1"),
+        (&["serve", "-p", "nobody"][..], "unknown policy `nobody`"),
+        (&["serve", "-p", "student:missing.json"], "missing.json"),
+        (&["serve", "-p", "fair", "--listen", "tcp:0.0.0.0:0"], "--allow-remote"),
+        (&["serve", "-p", "fair", "--listen", "unix:no/such/folder.sock"], "cannot listen"),
+        (&["serve", "-p", "fair", "--listen", "7400"], "is no address"),
+        (&["serve", "-p", "fair", "--max-clients", "0"], "at least 1"),
     ] {
         let output = command(dir.path(), &[]).args(args).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -142,7 +142,7 @@ fn the_client_in_java_is_answered() {
 #[test]
 fn the_commands_of_the_documentation_work() {
     let dir = tempfile::tempdir().unwrap();
-    let help = done(dir.path(), &["serve", "--help"]);
+    let help = done(dir.path(), &["serve", "--help-all"]);
     assert!(help.contains("docs/serve.md") && help.contains("--listen"));
 }
 
@@ -183,18 +183,18 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
         ("other", "builtin,jobs=8,executors=5,rate=1e-3", 1, "is beyond 0.25 and beyond chance"),
     ] {
         let mut child =
-            command(dir.path(), &["serve", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);
+            command(dir.path(), &["serve", "-p", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);
         let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
         tell(&dir.path().join("d.sock"), workload, DRIVER);
         let said = end(child);
         assert!(said.contains("6 episodes noted in") && said.contains("next: distill shadow"), "{said}");
-        let gate = ["shadow", log, "--trace", "train", "--max-drift", "0.25"];
+        let gate = ["shadow", log, "--train", "train", "--max-drift", "0.25"];
         let output = command(dir.path(), &gate).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(words) && said.contains("decisions in 6 episodes of the log"), "{said}");
-        let json = done(dir.path(), &["--json", "shadow", log, "--trace", "train"]);
+        let json = done(dir.path(), &["--json", "shadow", log, "--train", "train"]);
         let found: Value = serde_json::from_str(&json).unwrap();
         let features = found["report"]["drift"]["features"].as_array().unwrap();
         assert!(features.len() > 60 && found["passed"] == true, "{}", features.len());
@@ -204,6 +204,6 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
     }
     let said = command(dir.path(), &["shadow", "same", "--max-drift", "0.1"]).output().unwrap();
     assert_eq!(said.status.code(), Some(2));
-    let bad = command(dir.path(), &["shadow", "same", "--trace", "train", "--max-drift", "-1"]).output().unwrap();
+    let bad = command(dir.path(), &["shadow", "same", "--train", "train", "--max-drift", "-1"]).output().unwrap();
     assert_eq!(bad.status.code(), Some(2));
 }

@@ -5,6 +5,9 @@
 //! reports never need to know what kind of cluster they are about.
 
 mod earlier;
+mod words;
+
+pub use words::{KindWords, LevelWords, QuantityWords, Words, pairs};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

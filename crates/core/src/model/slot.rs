@@ -101,7 +101,8 @@ impl Model {
 
 impl Additive {
     /// The slot of a term's coefficient: its feature's where it is the term of a feature as it is.
-    pub(super) fn slot(&self, term: usize) -> Slot {
+    #[must_use]
+    pub fn slot(&self, term: usize) -> Slot {
         let column = self.terms.get(term).and_then(Term::feature).map(|feature| feature as usize);
         match column.filter(|&column| self.feature_term(column) == Some(term)) {
             Some(column) => Slot::Feature { column },

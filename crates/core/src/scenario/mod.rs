@@ -5,7 +5,11 @@ mod catalogue;
 
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
 
-use crate::{figure::Figure, level::FeatureSet, workload::WorkloadInfo};
+use crate::{
+    figure::Figure,
+    level::{FeatureSet, Words},
+    workload::WorkloadInfo,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{error::Error, fmt::Debug, ops::RangeInclusive};
 
@@ -110,6 +114,8 @@ pub struct ScenarioInfo {
     pub regime: &'static str,
     /// Levels and features.
     pub feature_set: fn() -> &'static FeatureSet,
+    /// What kinds, levels and quantities are called in sentences for readers; [`Words::default`] if nothing has words.
+    pub words: fn() -> Words,
     /// What is measured of every episode; the first is the objective.
     pub figures: &'static [Figure],
     /// Guards, orders, borders, terms and heuristics.

@@ -15,7 +15,7 @@ pub trait Simulated: Scenario {
     /// A source of episodes.
     type Workload: ?Sized + Send + Sync;
     /// An episode's jobs, before anything has happened to them.
-    type Jobs: Clone + Send + Sync;
+    type Jobs: Clone + PartialEq + Send + Sync;
     /// A running episode.
     type Simulator: Simulation<Self>;
 

@@ -4,8 +4,10 @@ mod amount;
 mod job;
 mod snapshot;
 mod stage;
+mod words;
 
 pub use snapshot::Snapshot;
+pub use words::words;
 
 use sched_distill_core::{feature::Columns, level::FeatureSet};
 use std::sync::LazyLock;

@@ -23,6 +23,10 @@ use serde_json::json;
 /// Everything that the section shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
+    /// Whether it is another student than the one that the page explains.
+    beside: bool,
+    /// Guards, and numbers that were changed.
+    edits: usize,
     /// Whether job and stage are asked at once.
     flat: bool,
     regimes: Vec<RegimeView>,
@@ -75,10 +79,12 @@ struct EvidenceView {
 ///
 /// [`ReportError::Chart`] if a chart cannot be drawn.
 pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
-    let student = &run.student;
+    let student = run.augmented.as_ref().unwrap_or(&run.student);
     let objective = &run.info.objective;
     let guards = student.guards.iter().map(|g| guard(objective, g, student.feature_set.level(&g.level)));
     Ok(Section {
+        beside: run.augmented.is_some(),
+        edits: student.guards.len() + student.patches.iter().map(|p| p.changes.len()).sum::<usize>(),
         flat: student.structure == Structure::Flat,
         regimes: regimes(student),
         guards: guards.collect(),
@@ -260,10 +266,10 @@ fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportE
     ];
     let said = edits.iter().map(|(label, e)| format!("{label}: {}. ", e.gain.map_or("not measured".into(), gain_text)));
     let title = "What every edit brings".to_owned();
-    let (svg, width) = dot_chart::draw("edits", &title, &said.collect::<String>(), &panels, &rows)?;
+    let pictures = dot_chart::draw("edits", &title, &said.collect::<String>(), &panels, &rows)?;
     let data: Vec<_> =
         edits.iter().map(|(label, e)| json!({"edit": label, "gain": e.gain, "firing_rate": e.firing_rate})).collect();
-    Ok(Some(Chart { name: "edits".into(), title, svg, width, data: data.into() }))
+    Ok(Some(pictures.chart("edits", title, data.into())))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use crate::{
     ReportError, goal,
-    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
-    svg::{self, BLUE, Chart, GREY, ORANGE, frame},
+    line_chart::{ABOVE, Area, Axis, BELOW, Key, Mark, Plot, Series, beside, draw, legend},
+    svg::{self, BLUE, Chart, GREY, ORANGE, Pictures},
     to_data,
     words::{count, number},
 };
@@ -108,39 +108,43 @@ fn chart(objective: &Figure, steps: &[Step]) -> Result<Chart, ReportError> {
         whiskers: Vec::new(),
     };
     let keys = [Key::Series(&line), Key::Series(&tried[1]), Key::Series(&tried[0])];
-    let (mut body, below) = legend(&keys, (BESIDE + 10.0, 6.0), WIDTH - 20.0);
     let extent = |values: &mut dyn Iterator<Item = (f64, f64)>| {
         let (low, high) = values.fold((0.0_f64, 0.01_f64), |(a, b), (low, high)| (a.min(low), b.max(high)));
         (low - 0.03 * (high - low), high + 0.03 * (high - low))
     };
     let upper = extent(&mut sums.iter().map(|&s| (s, s)));
     let lower = extent(&mut steps.iter().map(interval));
-    let mut top = below;
-    let so_far = format!("{}, over the student to begin with", goal::gained(objective));
-    for (title, words, range, series) in [
-        ("Gained so far", &*so_far, upper, vec![line.clone()]),
-        ("Each try", "gain over the student at that time, on validation episodes", lower, tried.clone()),
-    ] {
-        let area = Area { left: BESIDE + 10.0, top: top + ABOVE, width: WIDTH - BESIDE - 40.0, height: 170.0 };
-        let plot = Plot {
-            series,
-            level: Some(0.0),
-            ..Plot::new(
-                title.to_owned(),
-                Axis::linear("episodes run so far", (0.0, last), 8, number),
-                Axis::linear(words, range, 6, goal::gain_tick(objective)),
-            )
-        };
-        body += &draw(&plot, &area);
-        top = area.bottom() + BELOW;
-    }
+    let paint = |width: f64| {
+        let left = beside(width) + 10.0;
+        let (mut body, mut top) = legend(&keys, (left, 6.0), width - 20.0);
+        let so_far = format!("{}, over the student to begin with", goal::gained(objective));
+        for (title, words, range, series) in [
+            ("Gained so far", &*so_far, upper, vec![line.clone()]),
+            ("Each try", "gain over the student at that time, on validation episodes", lower, tried.clone()),
+        ] {
+            let plot = Plot {
+                series: series.clone(),
+                level: Some(0.0),
+                ..Plot::new(
+                    title.to_owned(),
+                    Axis::linear("episodes run so far", (0.0, last), 8, number),
+                    Axis::linear(words, range, 6, goal::gain_tick(objective)),
+                )
+            };
+            let room = width - left - 30.0;
+            let area =
+                Area { left, top: top + ABOVE + plot.more_above(room), width: width - left - 30.0, height: 170.0 };
+            body += &draw(&plot, &area);
+            top = area.bottom() + BELOW + plot.more_below(room);
+        }
+        (body, top)
+    };
     let (title, gain_text) = ("The search, step by step".to_owned(), goal::gain(objective));
     let kept = steps.iter().filter(|s| s.kept).map(|s| format!("{}: {}. ", s.what, gain_text(s.validation_gain)));
     let description = format!("Of {} tries these were kept: {}", steps.len(), kept.collect::<String>());
-    let size = (WIDTH as u32, top.ceil() as u32);
-    let svg = frame("search", "img", size, &title, &description, &body);
+    let pictures = Pictures::new("search", WIDTH, &title, &description, paint);
     let data = json!({"steps": to_data("search", steps)?, "together": sums});
-    Ok(Chart { name: "search".into(), title, svg, width: size.0, data })
+    Ok(pictures.chart("search", title, data))
 }
 
 #[cfg(test)]
@@ -156,6 +160,7 @@ mod tests {
             validation_gain,
             standard_error: 0.0,
             kept,
+            agreement: None,
             spent: 1,
         };
         let sums = together(&COMPLETION_FIGURES[0], &[step(0.5, true), step(0.9, false), step(0.2, true)]);

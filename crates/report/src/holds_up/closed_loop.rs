@@ -4,7 +4,8 @@ use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
     goal,
-    svg::{self, BLUE, Chart, GREEN, ORANGE},
+    plain::capital,
+    svg::{self, BLUE, Chart, GREEN, ORANGE, PURPLE},
     words::{number, tenths},
 };
 use sched_distill_core::figure::Figure;
@@ -93,7 +94,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
     let goal = result.objective();
     let (scale, unit) = goal::side_by_side(goal, one_ms);
     let mut panels = vec![Panel {
-        title: goal::capital(&goal.label),
+        title: capital(&goal.label),
         axis: format!("{unit} ({})", goal::direction(goal)),
         range: (0.0, 0.0),
         reference: None,
@@ -101,11 +102,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
         tick: number,
     }];
     panels.extend(baselines.iter().map(|baseline| Panel {
-        title: format!(
-            "{} to {}",
-            goal::capital(goal::comparison(goal)),
-            svg::fit(&spoken(result, baseline), 116.0, 12.5)
-        ),
+        title: format!("{} to {}", capital(goal::comparison(goal)), svg::fit(&spoken(result, baseline), 116.0, 12.5)),
         axis: format!("{}, {}", goal.label, goal::hint(goal)),
         range: goal::around(goal, 0.05),
         reference: Some(goal.neutral()),
@@ -135,14 +132,15 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
         let colour = match p.role {
             Role::Student => BLUE,
             Role::Teacher => ORANGE,
+            Role::Augmented => PURPLE,
             _ => GREEN,
         };
         Row::Item { label: p.policy.clone(), colour, cells }
     };
     let lines: Vec<Row> = result.policies.iter().map(line).collect();
-    let title = format!("{} by policy", goal::capital(&goal.label));
-    let (svg, width) = draw("closed-loop", &title, &description, &panels, &lines)?;
-    Ok(Chart { name: "closed-loop".into(), title, svg, width, data: crate::to_data("closed-loop", result)? })
+    let title = format!("{} by policy", capital(&goal.label));
+    let pictures = draw("closed-loop", &title, &description, &panels, &lines)?;
+    Ok(pictures.chart("closed-loop", title, crate::to_data("closed-loop", result)?))
 }
 
 fn scaled(e: &Estimate, scale: f64) -> Estimate {
@@ -170,8 +168,10 @@ fn table_row(
     compared: &[&Figure],
     one_ms: f64,
 ) -> TableRow {
-    let shown =
-        |e: &Estimate, write: fn(f64) -> String| (write(e.value), format!("{} to {}", write(e.low), write(e.high)));
+    let shown = |e: &Estimate, write: fn(f64) -> String| match e.is_exact() {
+        true => (write(e.value), String::new()),
+        false => (write(e.value), format!("{} to {}", write(e.low), write(e.high))),
+    };
     let pairs = baselines.iter().map(|b| result.compared(&policy.policy, b));
     TableRow {
         policy: policy.policy.clone(),

@@ -3,8 +3,8 @@
 use super::closed_loop::stalled;
 use crate::{
     ReportError,
-    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
-    svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, ORANGE, PURPLE, frame},
+    line_chart::{Axis, Key, Mark, Plot, Series, alone},
+    svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, ORANGE, PURPLE, Pictures},
     words::{self, number},
 };
 use sched_distill_toolkit::evaluator::{ClosedLoop, PolicyOutcome, Role};
@@ -68,10 +68,8 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
     let (scale, unit) = words::time_unit(shown[0].completion_quantiles_ms.get(50).copied().unwrap_or(most));
     let series: Vec<Series> = shown.iter().enumerate().map(|(i, p)| series(p, i, scale, result.episodes)).collect();
     let keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
-    let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
-    let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 300.0 };
     let plot = Plot {
-        series,
+        series: series.clone(),
         ..Plot::new(
             String::new(),
             Axis::log(&format!("completion time of a job, {unit} (logarithmic)"), (least / scale, most / scale)),
@@ -89,14 +87,14 @@ fn chart(result: &ClosedLoop, shown: &[&PolicyOutcome]) -> Result<Chart, ReportE
         )
     });
     let description: String = each.collect();
-    let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("completion-times", "img", size, &title, &description, &(names + &draw(&plot, &area)));
+    let pictures =
+        Pictures::new("completion-times", WIDTH, &title, &description, |width| alone(&plot, &keys, width, 300.0));
     let policies: Vec<_> = shown
         .iter()
         .map(|p| json!({"policy": p.policy, "role": p.role, "stalled": p.stalled, "completion_quantiles_ms": p.completion_quantiles_ms}))
         .collect();
     let data = json!({"workload": result.workload, "episodes": result.episodes, "policies": policies});
-    Ok(Chart { name: "completion-times".into(), title, svg, width: size.0, data })
+    Ok(pictures.chart("completion-times", title, data))
 }
 
 fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> Series {
@@ -107,7 +105,7 @@ fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> 
         _ => OTHERS[place.saturating_sub(2).min(OTHERS.len() - 1)],
     };
     let name = match policy.role {
-        Role::Heuristic => policy.policy.clone(),
+        Role::Heuristic | Role::Augmented => policy.policy.clone(),
         role => words::with_role(role, &policy.policy),
     };
     let note = stalled(policy, episodes).map_or(String::new(), |s| format!(" ({s})"));

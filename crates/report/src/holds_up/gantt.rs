@@ -2,7 +2,7 @@
 
 use crate::{
     line_chart::style,
-    svg::{Chart, Colour, GRID, INK, MUTED, escape, fit, frame, text, width},
+    svg::{Chart, Colour, GRID, INK, MUTED, NARROW, Pictures, escape, fit, text, width},
     words,
 };
 use sched_distill_toolkit::evaluator::{Schedule, ScheduleRun};
@@ -17,6 +17,8 @@ const LEFT: f64 = 56.0;
 const RIGHT: f64 = 16.0;
 /// Lanes drawn per policy; more would not be told apart.
 const LANES: u32 = 40;
+/// The same in a narrow picture.
+const FEW: u32 = 12;
 /// Runs of one lane that the stretch should hold on average.
 const RUNS_PER_LANE: f64 = 16.0;
 /// Share of the busiest stretch's work at which a stretch is busy enough to be chosen.
@@ -55,26 +57,30 @@ pub(super) fn largest_jobs(schedules: &[Schedule], (start, end): (f64, f64)) -> 
 pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let (start, end) = window(schedules)?;
     let colours = largest_jobs(schedules, (start, end));
-    let lanes = schedules.iter().map(|s| s.lanes).max()?.clamp(1, LANES);
-    let lane = (420.0 / f64::from(lanes)).clamp(9.0, 20.0);
-    let (mut body, mut top) = (String::new(), 0.0);
-    for schedule in schedules {
-        top = draw(&mut body, top, schedule, (start, end), (lanes, lane), &colours);
-    }
+    let most = schedules.iter().map(|s| s.lanes).max()?;
     let (scale, unit) = axis_unit(nice((end - start) / 9.0));
-    body += &text(
-        (LEFT + WIDTH - RIGHT) / 2.0,
-        top + 4.0,
-        style(11.0, "middle", false, MUTED),
-        &format!("time in the episode, {unit}"),
-    );
-    let middle = 28.0 + lane * f64::from(lanes) / 2.0;
-    let _ = writeln!(
-        body,
-        "<text transform=\"translate(14 {middle:.1}) rotate(-90)\" font-size=\"11\" text-anchor=\"middle\" \
-         fill=\"{MUTED}\">{}</text>",
-        escape(&schedules[0].lane)
-    );
+    let paint = |width: f64| {
+        let lanes = most.clamp(1, if width > NARROW { LANES } else { FEW });
+        let lane = (420.0 / f64::from(lanes)).clamp(9.0, 20.0);
+        let (mut body, mut top) = (String::new(), 0.0);
+        for schedule in schedules {
+            top = draw(&mut body, (width, top), schedule, (start, end), (lanes, lane), &colours);
+        }
+        body += &text(
+            (LEFT + width - RIGHT) / 2.0,
+            top + 4.0,
+            style(11.0, "middle", false, MUTED),
+            &format!("time in the episode, {unit}"),
+        );
+        let middle = 28.0 + lane * f64::from(lanes) / 2.0;
+        let _ = writeln!(
+            body,
+            "<text transform=\"translate(14 {middle:.1}) rotate(-90)\" font-size=\"11\" text-anchor=\"middle\" \
+             fill=\"{MUTED}\">{}</text>",
+            escape(&schedules[0].lane)
+        );
+        (body, top + 14.0)
+    };
 
     let [from, to] = [start, end].map(|ms| words::count((ms / scale).round() as u64));
     let stretch = format!("{from} to {to} {unit}");
@@ -98,52 +104,75 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
             "runs": within(s, start, end).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     });
-    let size = (WIDTH as u32, (top + 14.0).ceil() as u32);
-    let svg = frame("schedules", "img", size, &title, &description, &body);
-    Some(Chart { name: "schedules".into(), title, svg, width: size.0, data })
+    Some(Pictures::new("schedules", WIDTH, &title, &description, paint).chart("schedules", title, data))
 }
 
 /// Draws a schedule's first lanes, each so high, below `top`; returns where the next one begins.
 fn draw(
     body: &mut String,
-    top: f64,
+    (width, top): (f64, f64),
     schedule: &Schedule,
     (start, end): (f64, f64),
     (lanes, lane): (u32, f64),
     colours: &BTreeMap<u32, (Colour, Colour)>,
 ) -> f64 {
-    let x = |ms: f64| LEFT + (ms - start) / (end - start) * (WIDTH - LEFT - RIGHT);
+    let x = |ms: f64| LEFT + (ms - start) / (end - start) * (width - LEFT - RIGHT);
     let cut = if schedule.lanes > lanes {
         format!(" ({}s 0 to {} of {})", schedule.lane, lanes - 1, schedule.lanes)
     } else {
         String::new()
     };
     let title = words::with_role(schedule.role, &schedule.policy) + &cut;
-    *body += &text(LEFT, top + 18.0, style(13.0, "start", true, INK), &fit(&title, WIDTH - 200.0, 13.0));
+    *body += &text(
+        LEFT,
+        top + 18.0,
+        style(13.0, "start", true, INK),
+        &fit(&title, if width > NARROW { width - 200.0 } else { (width - LEFT) / 1.2 }, 13.0),
+    );
     let first = top + 28.0;
     let bottom = first + lane * f64::from(lanes);
     let _ = writeln!(
         body,
         "<rect x=\"{LEFT}\" y=\"{first:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"none\" stroke=\"{GRID}\"/>",
-        WIDTH - LEFT - RIGHT,
+        width - LEFT - RIGHT,
         bottom - first
     );
     for number in label_lanes(schedule.lanes.min(lanes)) {
         let y = first + lane * (f64::from(number) + 0.5) + 3.5;
         *body += &text(LEFT - 6.0, y, style(10.0, "end", false, MUTED), &number.to_string());
     }
-    for run in within(schedule, start, end).filter(|r| r.lane < lanes) {
-        let y = first + lane * f64::from(run.lane);
-        *body += &bar(
-            schedule,
-            run,
-            (x(run.start_ms.max(start)), x(run.end_ms.min(end))),
-            (y, lane),
-            colours.get(&run.item).copied().unwrap_or(OTHERS),
-        );
+    let of = |job: u32| colours.get(&job).copied().unwrap_or(OTHERS);
+    let shown = || within(schedule, start, end).filter(|r| r.lane < lanes);
+    let ends = |run: &ScheduleRun| (x(run.start_ms.max(start)), x(run.end_ms.min(end)));
+    let row = |run: &ScheduleRun| first + lane * f64::from(run.lane);
+    if width > NARROW {
+        for run in shown() {
+            *body += &bar(schedule, run, ends(run), (row(run), lane), of(run.item));
+        }
+    } else {
+        // Too short for words: a line for each colour.
+        let mut paths: BTreeMap<Option<u32>, String> = BTreeMap::new();
+        for run in shown() {
+            let (left, right) = ends(run);
+            let path = paths.entry(colours.contains_key(&run.item).then_some(run.item)).or_default();
+            let _ = write!(path, "M{left:.1} {:.1}h{:.1}", row(run) + lane / 2.0, (right - left - 0.4).max(0.4));
+        }
+        for (job, path) in paths {
+            let colour = job.map_or(OTHERS, of).0;
+            let _ = writeln!(
+                body,
+                "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{:.1}\" fill=\"none\"/>",
+                lane - 1.6
+            );
+        }
     }
-    *body += &axis((start, end), x, bottom);
+    *body += &axis((start, end), x, bottom, if width > NARROW { 9.0 } else { 4.0 }, scale_of(start, end));
     bottom + 38.0
+}
+
+/// The unit of the axis of a stretch, in milliseconds.
+fn scale_of(start: f64, end: f64) -> f64 {
+    axis_unit(nice((end - start) / 9.0)).0
 }
 
 /// The runs that reach into a stretch.
@@ -184,9 +213,8 @@ fn bar(
     drawn + "</g>\n"
 }
 
-fn axis((start, end): (f64, f64), x: impl Fn(f64) -> f64, y: f64) -> String {
-    let step = nice((end - start) / 9.0);
-    let (scale, _) = axis_unit(step);
+fn axis((start, end): (f64, f64), x: impl Fn(f64) -> f64, y: f64, ticks: f64, scale: f64) -> String {
+    let step = nice((end - start) / ticks);
     let mut drawn = String::new();
     let mut tick = (start / step).ceil();
     while tick * step <= end + 1e-9 * step {

@@ -61,7 +61,7 @@ impl Section {
     /// The charts in the page's order.
     pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
         let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
-        let seen = [self.paired.map(|s| s.chart), self.schedules, self.by_job, self.utilisation];
+        let seen = [self.paired.and_then(|s| s.chart), self.schedules, self.by_job, self.utilisation];
         let elsewhere = [self.workloads.map(|s| s.chart), self.stability.into_chart()];
         compared.into_iter().chain(seen).chain(elsewhere).flatten()
     }

@@ -3,8 +3,8 @@
 use super::closed_loop::spoken;
 use crate::{
     ReportError, goal,
-    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
-    svg::{self, BLUE, Chart, ORANGE, frame},
+    line_chart::{Axis, Key, Mark, Plot, Series, alone},
+    svg::{self, BLUE, Chart, ORANGE, Pictures},
     words::{interval, number},
 };
 use sched_distill_core::figure::{Compared, Figure};
@@ -35,7 +35,8 @@ pub(super) struct Section {
     stalled: usize,
     /// The comparison over all episodes with its interval, in words; `None` if the student or the teacher stalled.
     mean: Option<String>,
-    pub(super) chart: Chart,
+    /// `None` if the two are alike in every episode.
+    pub(super) chart: Option<Chart>,
 }
 
 /// Compares the student with the teacher; `None` if one of them is missing or there is no episode that both finished.
@@ -65,7 +66,10 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
         neutral: number(goal.neutral()),
         stalled: episodes - pairs.len(),
         mean: mean.map(|e| interval(&e, goal::versus(goal))),
-        chart: chart(goal, [student, teacher], &pairs, mean)?,
+        chart: match pairs.iter().all(|pair| pair.1 == goal.neutral()) {
+            true => None,
+            false => Some(chart(goal, [student, teacher], &pairs, mean)?),
+        },
     }))
 }
 
@@ -116,10 +120,8 @@ fn chart(
     if mean.is_some() {
         keys.push(Key::Band(&band));
     }
-    let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
-    let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };
     let plot = Plot {
-        series,
+        series: series.clone(),
         level: Some(goal.neutral()),
         band: mean.map(|e| [e.value, e.low, e.high]),
         ..Plot::new(String::new(), x, y)
@@ -133,8 +135,8 @@ fn chart(
         write(pairs[0].1),
         write(pairs[pairs.len() - 1].1)
     );
-    let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("paired-episodes", "img", size, &title, &description, &(names + &draw(&plot, &area)));
+    let pictures =
+        Pictures::new("paired-episodes", WIDTH, &title, &description, |width| alone(&plot, &keys, width, 220.0));
     let data = json!({
         "student": student.policy,
         "teacher": teacher.policy,
@@ -143,5 +145,5 @@ fn chart(
         "better": better,
         "all": mean,
     });
-    Ok(Chart { name: "paired-episodes".into(), title, svg, width: size.0, data })
+    Ok(pictures.chart("paired-episodes", title, data))
 }

@@ -30,7 +30,8 @@ struct Measured {
     sentences: Vec<String>,
     rows: Vec<TableRow>,
     families: Vec<FamilyRow>,
-    chart: Chart,
+    /// `None` if all fits always agree.
+    chart: Option<Chart>,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,7 +66,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
 
 impl Section {
     pub(super) fn into_chart(self) -> Option<Chart> {
-        self.measured.map(|m| m.chart)
+        self.measured.and_then(|m| m.chart)
     }
 }
 
@@ -94,7 +95,10 @@ fn measured(levels: &[LevelStability], first: &LevelStability) -> Result<Measure
         sentences: levels.iter().map(sentence).collect(),
         rows: rows.collect(),
         families: families.collect(),
-        chart: chart(levels)?,
+        chart: match levels.iter().flat_map(|l| &l.agreement).all(|k| k.student.least == 1.0 && k.pairs.least == 1.0) {
+            true => None,
+            false => Some(chart(levels)?),
+        },
     })
 }
 
@@ -152,8 +156,8 @@ fn chart(levels: &[LevelStability]) -> Result<Chart, ReportError> {
     };
     let panels = [panel("Agree with the student"), panel("Agree with each other")];
     let title = "Rules from other draws of the training episodes".to_owned();
-    let (svg, width) = draw("stability", &title, &description, &panels, &lines)?;
-    Ok(Chart { name: "stability".into(), title, svg, width, data: to_data("stability", levels)? })
+    let pictures = draw("stability", &title, &description, &panels, &lines)?;
+    Ok(pictures.chart("stability", title, to_data("stability", levels)?))
 }
 
 fn whole(share: f64) -> String {

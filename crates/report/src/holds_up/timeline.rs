@@ -3,8 +3,8 @@
 use super::gantt::{OTHERS, axis_unit, largest_jobs, nice, window, within};
 use crate::{
     ReportError,
-    line_chart::{ABOVE, Area, Axis, BELOW, BESIDE, Key, Mark, Plot, Series, draw, legend},
-    svg::{self, BLUE, Chart, Colour, GREEN, ORANGE, frame},
+    line_chart::{ABOVE, Area, Axis, BELOW, Key, Mark, Plot, Series, alone, beside, draw, legend},
+    svg::{self, BLUE, Chart, Colour, GREEN, ORANGE, Pictures},
     words::{self, number, percent},
 };
 use sched_distill_toolkit::evaluator::{Role, Schedule, ScheduleRun};
@@ -50,11 +50,9 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
     let most = busy.iter().flatten().copied().fold(1.0, f64::max);
     let mut keys: Vec<Key<'_>> = series.iter().map(Key::Series).collect();
     keys.push(Key::Shade("the stretch that the other two charts show"));
-    let (names, below) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
-    let area = Area { left: BESIDE, top: below + ABOVE - 18.0, width: WIDTH - BESIDE - 30.0, height: 220.0 };
     let bins = format!("share of {}s at work, means over {}", schedules[0].lane, words::time(bin));
     let plot = Plot {
-        series,
+        series: series.clone(),
         stretch: Some((stretch.0 / scale, stretch.1 / scale)),
         ..Plot::new(
             String::new(),
@@ -68,15 +66,14 @@ pub(super) fn utilisation(schedules: &[Schedule]) -> Result<Option<Chart>, Repor
         format!("Under {} ({}), {share} of the {}s' time up to {end} is work. ", s.policy, s.role, s.lane)
     });
     let description: String = each.collect();
-    let size = (WIDTH as u32, (area.bottom() + BELOW) as u32);
-    let svg = frame("utilisation", "img", size, &title, &description, &(names + &draw(&plot, &area)));
+    let pictures = Pictures::new("utilisation", WIDTH, &title, &description, |width| alone(&plot, &keys, width, 220.0));
     let policies: Vec<_> = schedules
         .iter()
         .zip(&busy)
         .map(|(s, busy)| json!({"policy": s.policy, "role": s.role, "episode": s.episode, "end_ms": last(s), "busy": busy}))
         .collect();
     let data = json!({"bin_ms": bin, "policies": policies});
-    Ok(Some(Chart { name: "utilisation".into(), title, svg, width: size.0, data }))
+    Ok(Some(pictures.chart("utilisation", title, data)))
 }
 
 /// Lanes by job over the stretch that the schedules show, one stack per policy; `None` if nothing ran.
@@ -95,7 +92,6 @@ pub(super) fn by_job(schedules: &[Schedule]) -> Result<Option<Chart>, ReportErro
     if stacks.iter().flatten().any(|l| l.job.is_none()) {
         keys.push(Key::Fill(OTHERS.0, "all other jobs"));
     }
-    let (mut body, mut top) = legend(&keys, (BESIDE, 6.0), WIDTH - 20.0);
     let (scale, unit) = axis_unit(nice((stretch.1 - stretch.0) / 9.0));
     let tallest = |stack: &Vec<Layer>| {
         let sums = (0..stack.first().map_or(0, |l| l.busy.len())).map(|i| stack.iter().map(|l| l.busy[i]).sum());
@@ -103,25 +99,34 @@ pub(super) fn by_job(schedules: &[Schedule]) -> Result<Option<Chart>, ReportErro
     };
     let lanes = schedules.iter().map(|s| f64::from(s.lanes)).fold(1.0, f64::max);
     let most = stacks.iter().map(tallest).fold(lanes, f64::max);
-    for (schedule, stack) in schedules.iter().zip(&stacks) {
-        let area = Area { left: BESIDE, top: top + ABOVE, width: WIDTH - BESIDE - 30.0, height: 180.0 };
-        let plot = Plot::new(
-            words::with_role(schedule.role, &schedule.policy),
-            Axis::linear(&format!("time in the episode, {unit}"), (stretch.0 / scale, stretch.1 / scale), 10, number),
-            Axis::linear(&format!("{}s at work", schedule.lane), (0.0, most), 5, number),
-        );
-        body += &draw(&plot, &area);
-        body += &stacked(stack, &area, most);
-        top = area.bottom() + BELOW;
-    }
+    let paint = |width: f64| {
+        let left = beside(width);
+        let (mut body, mut top) = legend(&keys, (left, 6.0), width - 20.0);
+        for (schedule, stack) in schedules.iter().zip(&stacks) {
+            let area = Area { left, top: top + ABOVE, width: width - left - 30.0, height: 180.0 };
+            let plot = Plot::new(
+                words::with_role(schedule.role, &schedule.policy),
+                Axis::linear(
+                    &format!("time in the episode, {unit}"),
+                    (stretch.0 / scale, stretch.1 / scale),
+                    10,
+                    number,
+                ),
+                Axis::linear(&format!("{}s at work", schedule.lane), (0.0, most), 5, number),
+            );
+            body += &draw(&plot, &area);
+            body += &stacked(stack, &area, most);
+            top = area.bottom() + BELOW;
+        }
+        (body, top)
+    };
     let title = format!("{} by job in episode {}", lanes_of(schedules), schedules[0].episode);
     let each = schedules.iter().zip(&stacks).map(|(s, stack)| {
         let of: Vec<String> = stack.iter().map(Layer::words).collect();
         format!("Under {} ({}), mean {}s: {}. ", s.policy, s.role, s.lane, of.join(", "))
     });
     let description: String = each.collect();
-    let size = (WIDTH as u32, top.ceil() as u32);
-    let svg = frame("by-job", "img", size, &title, &description, &body);
+    let pictures = Pictures::new("by-job", WIDTH, &title, &description, paint);
     let data = json!({
         "start_ms": stretch.0,
         "end_ms": stretch.1,
@@ -131,7 +136,7 @@ pub(super) fn by_job(schedules: &[Schedule]) -> Result<Option<Chart>, ReportErro
             "jobs": stack.iter().map(|l| json!({"job": l.job, "busy": l.busy})).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     });
-    Ok(Some(Chart { name: "by-job".into(), title, svg, width: size.0, data }))
+    Ok(Some(pictures.chart("by-job", title, data)))
 }
 
 /// What lanes are called, as the first word of a title.

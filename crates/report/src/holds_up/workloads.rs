@@ -5,6 +5,7 @@ use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
     goal,
+    plain::capital,
     svg::{BLUE, Chart, GREEN},
     words::number,
 };
@@ -130,15 +131,15 @@ fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
         description += ". ";
     }
     let panel = Panel {
-        title: format!("{} to the teacher", goal::capital(goal::comparison(goal))),
+        title: format!("{} to the teacher", capital(goal::comparison(goal))),
         axis: format!("{}, {} than the teacher", goal.label, goal::hint(goal)),
         range: goal::around(goal, 0.05),
         reference: Some(goal.neutral()),
         write: goal::versus(goal),
         tick: number,
     };
-    let title = format!("{} to the teacher on every workload", goal::capital(goal::comparison(goal)));
-    let (svg, width) = draw("workloads", &title, &description, &[panel], &lines)?;
+    let title = format!("{} to the teacher on every workload", capital(goal::comparison(goal)));
+    let pictures = draw("workloads", &title, &description, &[panel], &lines)?;
     let data = found.iter().map(|f| {
         json!({
             "workload": f.result.workload, "split": f.result.split, "episodes": f.result.episodes, "figure": goal.name,
@@ -147,5 +148,5 @@ fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
         })
     });
     let data = data.collect::<Vec<_>>().into();
-    Ok(Chart { name: "workloads".into(), title, svg, width, data })
+    Ok(pictures.chart("workloads", title, data))
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     ReportError,
-    svg::{self, Chart, Colour, GRID, INK, MUTED, TextStyle, fit, frame, text},
+    line_chart::rectangle,
+    svg::{self, Chart, Colour, GRID, INK, MUTED, NARROW, Pictures, TextStyle, WHITE, fit, text},
     words::{full_label, number, scope},
 };
 use sched_distill_core::level::LevelSpec;
@@ -40,32 +41,47 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     svg::register_fonts()?;
     let (low, high) = range(points.shares.iter().flatten().copied().collect());
     let span = if high > low { high - low } else { 1.0 };
-    let x = |share: f64| LEFT + (share.clamp(low, high) - low) / span * (WIDTH - LEFT - RIGHT);
-    let bottom = TOP + ROW * points.features.len() as f64;
-    let muted = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
-    let mut body = legend();
-    let _ = writeln!(body, "<path d=\"M{0:.1} {TOP}V{bottom}\" stroke=\"{MUTED}\" fill=\"none\"/>", x(0.0));
-    for (row, feature) in points.features.iter().enumerate() {
-        let middle = TOP + ROW * (row as f64 + 0.5);
-        let found = spec.features.iter().find(|f| f.name == *feature);
-        let words = found.map_or_else(|| feature.clone(), full_label);
-        let ink = TextStyle { size: 12.0, anchor: "end", bold: false, fill: INK };
-        body += &text(LEFT - 14.0, middle + 4.0, ink, &fit(&words, LEFT - 24.0, 12.0));
-        let _ = writeln!(
-            body,
-            "<path d=\"M{LEFT} {:.1}H{:.1}\" stroke=\"{GRID}\" fill=\"none\"/>",
-            middle + ROW / 2.0,
-            WIDTH - RIGHT
-        );
-        body += &dots(&points.values[row], &points.shares[row], x, middle);
-    }
-    for (value, anchor) in [(low, "start"), (0.0, "middle"), (high, "end")] {
-        if value == 0.0 || (x(value) - x(0.0)).abs() > 60.0 {
-            body += &text(x(value), bottom + 16.0, muted(anchor), &number(value));
+    let paint = |width: f64| {
+        // Names stand beside the dots, or above them where there is little room.
+        let beside = width > NARROW;
+        let (left, row_height) = if beside { (LEFT, ROW) } else { (RIGHT, ROW + 18.0) };
+        let x = |share: f64| left + (share.clamp(low, high) - low) / span * (width - left - RIGHT);
+        let bottom = TOP + row_height * points.features.len() as f64;
+        let muted = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
+        let mut body = legend(width);
+        let _ = writeln!(body, "<path d=\"M{0:.1} {TOP}V{bottom}\" stroke=\"{MUTED}\" fill=\"none\"/>", x(0.0));
+        for (row, feature) in points.features.iter().enumerate() {
+            let below = TOP + row_height * (row as f64 + 1.0);
+            let middle = below - ROW / 2.0;
+            let found = spec.features.iter().find(|f| f.name == *feature);
+            let words = found.map_or_else(|| feature.clone(), full_label);
+            let ink = |anchor| TextStyle { size: 12.0, anchor, bold: false, fill: INK };
+            body += &match beside {
+                true => text(left - 14.0, middle + 4.0, ink("end"), &fit(&words, left - 24.0, 12.0)),
+                false => {
+                    let shown = fit(&words, width - 12.0, 12.0);
+                    let top = below - row_height + 2.0;
+                    let wide = svg::width(&shown, 12.0) + 4.0;
+                    rectangle((4.0, top), (wide, 15.0), WHITE) + &text(6.0, top + 12.0, ink("start"), &shown)
+                }
+            };
+            let _ =
+                writeln!(body, "<path d=\"M{left} {below:.1}H{:.1}\" stroke=\"{GRID}\" fill=\"none\"/>", width - RIGHT);
+            body += &dots(&points.values[row], &points.shares[row], x, middle);
         }
-    }
-    let axis = "what the feature adds to a candidate's score, above the mean of its choice";
-    body += &text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, muted("middle"), axis);
+        for (value, anchor) in [(low, "start"), (0.0, "middle"), (high, "end")] {
+            if value == 0.0 || (x(value) - x(0.0)).abs() > 60.0 {
+                body += &text(x(value), bottom + 16.0, muted(anchor), &number(value));
+            }
+        }
+        let axis = "what the feature adds to a candidate's score, above the mean of its choice";
+        let mut y = bottom + 34.0;
+        for line in svg::lines(axis, width - left - RIGHT, 11.0) {
+            body += &text((left + width - RIGHT) / 2.0, y, muted("middle"), &line);
+            y += 13.0;
+        }
+        (body, y - 3.0)
+    };
     let name = format!("points-{slug}");
     let title = format!("What features add to scores at level {}", level.level);
     let description = format!(
@@ -73,8 +89,7 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
          Dots right of the line speak for the candidate. Shares beyond the outermost of each hundred stand at the borders.",
         points.values[0].len()
     );
-    let size = (WIDTH as u32, (bottom + 44.0) as u32);
-    let svg = frame(&name, "img", size, &title, &description, &body);
+    let pictures = Pictures::new(&name, WIDTH, &title, &description, paint);
     let scopes: Vec<&str> = points
         .features
         .iter()
@@ -82,7 +97,7 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
         .collect();
     let data =
         json!({"features": points.features, "formed_as": scopes, "values": points.values, "shares": points.shares});
-    Ok(Some(Chart { name, title, svg, width: size.0, data }))
+    Ok(Some(pictures.chart(&name, title, data)))
 }
 
 /// The range that holds all but one in a hundred shares at either end, and 0.
@@ -92,17 +107,17 @@ fn range(mut shares: Vec<f64>) -> (f64, f64) {
     (at(0.01).min(0.0), at(0.99).max(0.0))
 }
 
-fn legend() -> String {
+fn legend(width: f64) -> String {
     let style = |anchor| TextStyle { size: 11.0, anchor, bold: false, fill: MUTED };
-    let mut body = text(WIDTH - RIGHT - 132.0, 15.0, style("end"), "feature's value: small");
+    let mut body = text(width - RIGHT - 132.0, 15.0, style("end"), "feature's value: small");
     for (i, colour) in SCALE.iter().enumerate() {
         let _ = writeln!(
             body,
             "<circle cx=\"{:.1}\" cy=\"11\" r=\"5\" fill=\"{colour}\"/>",
-            WIDTH - RIGHT - 118.0 + 16.0 * i as f64
+            width - RIGHT - 118.0 + 16.0 * i as f64
         );
     }
-    body + &text(WIDTH - RIGHT, 15.0, style("end"), "large")
+    body + &text(width - RIGHT, 15.0, style("end"), "large")
 }
 
 /// The dots of one feature: those that would lie upon each other are stacked. One path per colour keeps the page small.

@@ -3,7 +3,7 @@
 use crate::{
     ReportError,
     dot_chart::{body, style},
-    svg::{self, BLUE, Chart, GRID, INK, MUTED, ORANGE, fit, frame},
+    svg::{self, BLUE, Chart, GRID, INK, MUTED, NARROW, ORANGE, Pictures, fit},
     words::{full_label, number, quantity},
 };
 use plotters::{prelude::*, style::text_anchor::HPos};
@@ -29,16 +29,20 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
         return Ok(None);
     }
     svg::register_fonts()?;
-    let rows = (effects.len() as i32 + COLUMNS - 1) / COLUMNS;
-    let size = ((CELL.0 * COLUMNS) as u32, (TOP + CELL.1 * rows + 6) as u32);
     let name = format!("effects-{slug}");
-    let mut drawing = String::new();
-    {
-        let root = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
-        paint(&root, &effects, spec)
-            .and_then(|()| root.present().map_err(Into::into))
-            .map_err(|e| ReportError::Chart { name: name.clone(), reason: e.to_string() })?;
-    }
+    let drawn = |columns: i32| {
+        let rows = (effects.len() as i32 + columns - 1) / columns;
+        let size = ((CELL.0 * columns) as u32, (TOP + CELL.1 * rows + 6) as u32);
+        let mut drawing = String::new();
+        {
+            let root = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
+            paint(&root, &effects, spec, columns)
+                .and_then(|()| root.present().map_err(Into::into))
+                .map_err(|e| ReportError::Chart { name: name.clone(), reason: e.to_string() })?;
+        }
+        Ok::<_, ReportError>((body(&drawing).to_owned(), f64::from(size.1)))
+    };
+    let (wide, narrow) = (drawn(COLUMNS)?, drawn(1)?);
     let title = format!("What single features do to scores at level {}", level.level);
     let ends = |e: &Effect| {
         let (first, last) =
@@ -47,8 +51,9 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
     };
     let description: String = effects.iter().copied().map(ends).collect();
     let data = crate::to_data(&name, &effects)?;
-    let svg = frame(&name, "img", size, &title, &description, body(&drawing));
-    Ok(Some(Chart { name, title, svg, width: size.0, data }))
+    let either = |width: f64| if width > NARROW { wide.clone() } else { narrow.clone() };
+    let pictures = Pictures::new(&name, f64::from(CELL.0 * COLUMNS), &title, &description, either);
+    Ok(Some(pictures.chart(&name, title, data)))
 }
 
 /// A number on an axis, short.
@@ -87,9 +92,11 @@ fn paint<'a>(
     root: &DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
     effects: &[&Effect],
     spec: &LevelSpec,
+    columns: i32,
 ) -> Result<(), Failure<'a>> {
     let small = |colour, at| style(11.0, false, colour, at);
-    for (x, colour, words) in [(10, BLUE, "accumulated local effect"), (220, ORANGE, "partial dependence")] {
+    let second = if columns > 1 { 220 } else { 194 };
+    for (x, colour, words) in [(10, BLUE, "accumulated local effect"), (second, ORANGE, "partial dependence")] {
         root.draw(&PathElement::new([(x, 12), (x + 22, 12)], RGBColor::from(colour).stroke_width(3)))?;
         root.draw_text(words, &small(INK, HPos::Left), (x + 28, 12))?;
     }
@@ -98,7 +105,7 @@ fn paint<'a>(
         let (low, high) = scale(effect);
         let margin = MARGIN * (high - low);
         let (low, high) = (low - margin, high + margin);
-        let (left, top) = (CELL.0 * (i as i32 % COLUMNS), TOP + CELL.1 * (i as i32 / COLUMNS));
+        let (left, top) = (CELL.0 * (i as i32 % columns), TOP + CELL.1 * (i as i32 / columns));
         let words = |value: f32| feature.map_or_else(|| number(value.into()), |f| quantity(value.into(), f));
         let ends = [0, effect.grid.len() / 2, effect.grid.len() - 1].map(|place| words(effect.grid[place]));
         let unit = unit_of(&ends).map(str::to_owned);

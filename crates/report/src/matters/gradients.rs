@@ -53,12 +53,12 @@ pub(crate) fn section(found: &TeacherGradients) -> Result<Section, ReportError> 
     ];
     let title = "What the network itself goes by".to_owned();
     let name = "teacher-gradients".to_owned();
-    let (svg, width) = draw(&name, &title, &description, &panels, &rows)?;
+    let pictures = draw(&name, &title, &description, &panels, &rows)?;
     let data = serde_json::to_value(found).unwrap_or_default();
     Ok(Section {
         decisions: count(found.decisions as u64),
         gap: format!("{:.2}\u{a0}%", 100.0 * found.gap),
-        chart: Chart { name, title, svg, width, data },
+        chart: pictures.chart(&name, title, data),
     })
 }
 

@@ -23,19 +23,29 @@ pub(super) struct Section {
     sample: String,
     rows: Vec<weights::TableRow>,
     kinds: Vec<String>,
-    pub(super) weights: Chart,
+    /// Where one rule is always right: the sentence that says so, instead of charts.
+    settled: Option<String>,
+    /// Where one quantity alone moves scores, or none: the sentence that says so, instead of its weight.
+    alone: Option<String>,
+    /// `None` where one rule is always right; so are the others there.
+    pub(super) weights: Option<Chart>,
     /// `None` if the model uses nothing.
     pub(super) points: Option<Chart>,
     /// `None` if the model compares candidates, or uses nothing.
     pub(super) effects: Option<Chart>,
 }
 
-/// Draws and words one level; `slug` is its name in file names.
+/// Draws and words one level; `slug` is its name in file names, `settled` says which rule is always right, if one is.
 ///
 /// # Errors
 ///
 /// [`ReportError::Chart`] if a chart cannot be drawn.
-pub(super) fn section(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Section, ReportError> {
+pub(super) fn section(
+    level: &LevelExplanation,
+    spec: &LevelSpec,
+    slug: &str,
+    settled: Option<String>,
+) -> Result<Section, ReportError> {
     let total: f64 = level.sample.iter().map(|k| k.choices as f64).sum();
     let sampled: usize = level.sample.iter().map(|k| k.sampled).sum();
     let of = |k: &sched_distill_toolkit::trace::KindSample| {
@@ -52,13 +62,46 @@ pub(super) fn section(level: &LevelExplanation, spec: &LevelSpec, slug: &str) ->
             percent(sampled as f64 / total.max(1.0))
         ),
     };
+    let rows = weights::rows(level);
+    let alone = if settled.is_none() { alone(&rows) } else { None };
+    let (weights, points, effects) = match settled {
+        Some(_) => (None, None, None),
+        None => (
+            if alone.is_none() { Some(weights::chart(level, slug)?) } else { None },
+            beeswarm::chart(level, spec, slug)?,
+            effects::chart(level, spec, slug)?,
+        ),
+    };
     Ok(Section {
         level: level.level.clone(),
         sample,
-        rows: weights::rows(level),
+        rows,
         kinds: weights::kinds(level),
-        weights: weights::chart(level, slug)?,
-        points: beeswarm::chart(level, spec, slug)?,
-        effects: effects::chart(level, spec, slug)?,
+        weights,
+        points,
+        effects,
+        settled,
+        alone,
     })
+}
+
+fn alone(rows: &[weights::TableRow]) -> Option<String> {
+    match rows {
+        [] => Some("No quantity moves scores at this level: all candidates get the same.".to_owned()),
+        [one] => Some(format!("One quantity alone moves scores at this level: {}.", one.name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_quantity_alone_is_said_and_several_are_drawn() {
+        let row = |name: &str| weights::TableRow::named(name);
+        assert_eq!(alone(&[row("age"), row("work")]), None);
+        assert!(alone(&[row("age")]).is_some_and(|s| s.ends_with("level: age.")));
+        assert!(alone(&[]).is_some_and(|s| s.starts_with("No quantity")));
+    }
 }

@@ -19,10 +19,17 @@ const SHOWN: usize = 7;
 /// One family, written out.
 #[derive(Debug, Serialize)]
 pub(super) struct TableRow {
-    name: String,
+    pub(super) name: String,
     features: Vec<String>,
     /// Per kind: share, agreement lost, where the teacher's candidate stands, where the student's stands.
     cells: Vec<[String; 4]>,
+}
+
+#[cfg(test)]
+impl TableRow {
+    pub(super) fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), features: Vec::new(), cells: Vec::new() }
+    }
 }
 
 /// Names of the kinds, `all` last.
@@ -120,8 +127,8 @@ pub(super) fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, Repor
     ];
     let title = format!("What matters at level {}", level.level);
     let name = format!("weights-{slug}");
-    let (svg, width) = draw(&name, &title, &description, &panels, &lines)?;
-    Ok(Chart { name, title, svg, width, data: data.into() })
+    let pictures = draw(&name, &title, &description, &panels, &lines)?;
+    Ok(pictures.chart(&name, title, data.into()))
 }
 
 fn whole(share: f64) -> String {

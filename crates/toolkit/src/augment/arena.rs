@@ -76,7 +76,8 @@ fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
 }
 
 impl<'a, S: Simulated> Arena<'a, S> {
-    /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the episodes.
+    /// An arena on one or more workloads: episode *i* is of workload *i* modulo their number; `seed` fixes the
+    /// episodes.
     ///
     /// # Panics
     ///
@@ -87,7 +88,8 @@ impl<'a, S: Simulated> Arena<'a, S> {
         Self { workloads, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
     }
 
-    /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is dropped.
+    /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is
+    /// dropped.
     ///
     /// # Errors
     ///
@@ -128,7 +130,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         file::write(&path, lines.as_bytes()).map_err(|source| AugmentError::Io { path, source })
     }
 
-    /// Episodes asked for so far, those that the journal already knew included.
+    /// Episodes asked for so far, whatever for, those that the journal already knew included.
     #[must_use]
     pub fn spent(&self) -> u64 {
         self.spent
@@ -147,22 +149,57 @@ impl<'a, S: Simulated> Arena<'a, S> {
         episodes: Range<u32>,
     ) -> Result<Vec<Vec<f64>>, AugmentError> {
         let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
-        let (mut open, mut planned) = (Vec::new(), HashSet::new());
-        for (student, &key) in keys.iter().enumerate() {
-            let policy = StudentPolicy::<S>::new(students[student], "a candidate".as_ref(), None)?;
-            let missing = episodes.clone().filter(|&e| !self.known.contains_key(&(key, split, e)));
+        let asked: Vec<(usize, u32)> =
+            (0..students.len()).flat_map(|student| episodes.clone().map(move |e| (student, e))).collect();
+        let scores = self.run_asked(students, &keys, split, &asked)?;
+        let mut scores = scores.into_iter();
+        Ok(students.iter().map(|_| scores.by_ref().take(episodes.len()).collect()).collect())
+    }
+
+    /// The objective as a cost of each student in an episode of its own; as [`Arena::run`] in all else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::run`].
+    pub(super) fn run_each(&mut self, asked: &[(Student, u32)], split: Split) -> Result<Vec<f64>, AugmentError> {
+        let students: Vec<&Student> = asked.iter().map(|(student, _)| student).collect();
+        let keys: Vec<Key> = students.iter().map(|s| key(s)).collect();
+        let asked: Vec<(usize, u32)> = asked.iter().enumerate().map(|(i, &(_, episode))| (i, episode)).collect();
+        self.run_asked(&students, &keys, split, &asked)
+    }
+
+    /// The cost of every student and episode asked for, those that are not known yet side by side.
+    fn run_asked(
+        &mut self,
+        students: &[&Student],
+        keys: &[Key],
+        split: Split,
+        asked: &[(usize, u32)],
+    ) -> Result<Vec<f64>, AugmentError> {
+        let (mut open, mut planned, mut policies) = (Vec::new(), HashSet::new(), HashMap::new());
+        self.spent += asked.len() as u64;
+        for &(student, episode) in asked {
+            let key = keys[student];
             // The same student twice among the candidates is run once.
-            let missing: Vec<u32> = missing.filter(|&e| planned.insert((key, e))).collect();
-            self.spent += u64::from(episodes.end - episodes.start);
-            let known = episodes.len() - missing.len();
-            (0..known).for_each(|_| self.progress.episode(0));
-            let policy = std::sync::Arc::new(policy);
-            open.extend(missing.into_iter().map(|e| (key, e, student, std::sync::Arc::clone(&policy))));
+            if self.known.contains_key(&(key, split, episode)) || !planned.insert((key, episode)) {
+                self.progress.episode(0);
+                continue;
+            }
+            let policy = match policies.get(&key) {
+                Some(policy) => std::sync::Arc::clone(policy),
+                None => {
+                    let made = StudentPolicy::<S>::new(students[student], "a candidate".as_ref(), None)?;
+                    let policy = std::sync::Arc::new(made);
+                    policies.insert(key, std::sync::Arc::clone(&policy));
+                    policy
+                }
+            };
+            open.push((key, episode, policy));
         }
         let results: Vec<Result<f64, AugmentError>> =
-            open.par_iter().map(|(_, episode, _, policy)| self.runner().run(policy, split, *episode)).collect();
+            open.par_iter().map(|(_, episode, policy)| self.runner().run(policy, split, *episode)).collect();
         let mut failed = None;
-        for ((key, episode, _, _), result) in open.iter().zip(results) {
+        for ((key, episode, _), result) in open.iter().zip(results) {
             match result {
                 Ok(cost) => {
                     self.known.insert((*key, split, *episode), cost);
@@ -176,7 +213,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         }
         match failed {
             Some(e) => Err(e),
-            None => Ok(keys.iter().map(|&k| episodes.clone().map(|e| self.known[&(k, split, e)]).collect()).collect()),
+            None => Ok(asked.iter().map(|&(student, e)| self.known[&(keys[student], split, e)]).collect()),
         }
     }
 
@@ -184,8 +221,8 @@ impl<'a, S: Simulated> Arena<'a, S> {
         Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
     }
 
-    /// A runner for a student whose episodes the caller runs itself, beside those of others, and what is known of each of them
-    /// already. The episodes count as spent; [`Arena::remember`] takes what the others came to.
+    /// A runner for a student whose episodes the caller runs itself, beside those of others, and what is known of each
+    /// of them already. The episodes count as spent; [`Arena::remember`] takes what the others came to.
     pub(super) fn runner_and_known(
         &mut self,
         key: Key,
@@ -220,12 +257,13 @@ impl<'a, S: Simulated> Arena<'a, S> {
     ///
     /// As [`Arena::run`].
     pub(super) fn measure_spreads(
-        &self,
+        &mut self,
         student: &mut Student,
         terms: &[(usize, usize)],
         split: Split,
         episodes: Range<u32>,
     ) -> Result<(), AugmentError> {
+        self.spent += episodes.len() as u64;
         let driver = StudentPolicy::<S>::new(student, "a candidate".as_ref(), None)?;
         let (mut questions, silent) = (S::Questions::default(), S::Probabilities::default());
         let (mut path, mut choice, mut x) = (Vec::new(), ChoiceRows::default(), Vec::new());
@@ -269,24 +307,28 @@ impl<'a, S: Simulated> Arena<'a, S> {
     }
 
     /// Share of the decisions of `student` that each of `others` would make differently, on the states that `student`
-    /// visits in `episodes`.
+    /// visits in `episodes`; these count as spent once, whatever the number of `others`. They are not in the journal.
     ///
     /// # Errors
     ///
     /// As [`Arena::run`].
     pub fn departures(
-        &self,
+        &mut self,
         student: &Student,
         others: &[&Student],
         split: Split,
         episodes: Range<u32>,
     ) -> Result<Vec<f64>, AugmentError> {
+        self.spent += episodes.len() as u64;
         let policy = |s: &Student| StudentPolicy::<S>::new(s, "a candidate".as_ref(), None);
         let driver = policy(student)?;
         let others: Vec<StudentPolicy<S>> = others.iter().map(|s| policy(s)).collect::<Result<_, _>>()?;
         let counts: Vec<Result<(u64, Vec<u64>), AugmentError>> = episodes
             .into_par_iter()
             .map(|episode| {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(AugmentError::Interrupted);
+                }
                 let mut asked: Vec<Box<dyn Policy<S>>> = others.iter().map(Policy::fresh).collect();
                 let (mut decisions, mut different) = (0, vec![0; asked.len()]);
                 let mut problem = None;
@@ -302,6 +344,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
                         }
                     }
                 })?;
+                self.progress.episode(decisions);
                 problem.map_or(Ok((decisions, different)), |e| Err(e.into()))
             })
             .collect();
@@ -315,7 +358,8 @@ impl<'a, S: Simulated> Arena<'a, S> {
     }
 }
 
-/// Hash of what schedules: structure, models, what is taken of their probabilities, and guards, without what is said about them.
+/// Hash of what schedules: structure, models, what is taken of their probabilities, and guards, without what is said
+/// about them.
 pub(super) fn key(student: &Student) -> Key {
     let models: Vec<(&Model, Pick, f64)> = student
         .levels

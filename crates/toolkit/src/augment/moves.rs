@@ -2,7 +2,7 @@
 
 use super::{Border, Order};
 use sched_distill_core::{
-    model::{Additive, Evidence, Factor, Guard, Model, Place, Regime, Shape, Slot, Student, Term},
+    model::{Additive, Factor, Guard, Model, Place, Regime, Shape, Slot, Student, Term},
     scenario::TermTemplate,
 };
 
@@ -43,9 +43,9 @@ pub(super) fn without_guard(student: &Student) -> Vec<Move> {
     (0..student.guards.len()).map(without).collect()
 }
 
-/// Each leaf of a tree with the next higher and the next lower value among its leaves (a step beyond at the ends), and with
-/// its candidates in each of `orders`; each guard's number a step up or down;
-/// each coefficient of a sum of terms halved and doubled.
+/// Each leaf of a tree with the next higher and the next lower value among its leaves (a step beyond at the ends), and
+/// with its candidates in each of `orders`; each guard's number a step up or down; each coefficient of a leaf halved,
+/// doubled and taken out.
 pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
     let mut moves = Vec::new();
     let mut push = |place: &Place, value: f64, reason: &str| {
@@ -78,7 +78,9 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
                     }
                 }
             }
-            Place::Model { slot: Slot::Feature { .. } | Slot::Term { .. } | Slot::LeafTerm { .. }, .. } => {
+            // A sum has so many coefficients that only those are tried that pull, in their direction; see the search.
+            Place::Model { slot: Slot::Feature { .. } | Slot::Term { .. }, .. } => {}
+            Place::Model { slot: Slot::LeafTerm { .. }, .. } => {
                 for (factor, reason) in [(0.5, "counts half"), (2.0, "counts twice"), (0.0, "does not count")] {
                     push(&place, round(number * factor), reason);
                 }
@@ -94,8 +96,8 @@ pub(super) fn patches(student: &Student, orders: &[Order]) -> Vec<Move> {
     moves
 }
 
-/// Adds terms with coefficient 0 to the sums of terms that schedule, those that are not there yet, up to `room` in all: the
-/// places of the new ones, level and term.
+/// Adds terms with coefficient 0 to the sums of terms that schedule, those that are not there yet, up to `room` in all:
+/// the places of the new ones, level and term.
 pub(super) fn add_terms(student: &mut Student, terms: &[TermTemplate], room: usize) -> Vec<(usize, usize)> {
     let mut new = Vec::new();
     for (level, factors) in terms {
@@ -117,8 +119,8 @@ pub(super) fn add_terms(student: &mut Student, terms: &[TermTemplate], room: usi
     new
 }
 
-/// Another model of a level, or a named heuristic's order, in a part of the cluster's states: below or above each value of
-/// each of `borders`.
+/// Another model of a level, or a named heuristic's order, in a part of the cluster's states: below or above each value
+/// of each of `borders`.
 pub(super) fn regimes(student: &Student, orders: &[Order], borders: &[Border]) -> Vec<Move> {
     let mut moves = Vec::new();
     for (at, models) in student.levels.iter().enumerate() {
@@ -192,23 +194,6 @@ pub(super) fn short(value: f64) -> String {
     } else {
         format!("{value:.3e}")
     }
-}
-
-/// A student without one of its edits, for what the edit does: its guards first, then its patches.
-pub(super) fn without_each_edit(student: &Student) -> Vec<Student> {
-    let guards = without_guard(student).into_iter().map(|m| m.student);
-    let patches = (0..student.patches.len()).map(|i| {
-        let mut changed = student.clone();
-        changed.revert_patch(i);
-        changed
-    });
-    guards.chain(patches).collect()
-}
-
-/// The evidence of a student's edits, in the order of [`without_each_edit`].
-pub(super) fn evidence(student: &mut Student) -> impl Iterator<Item = &mut Evidence> {
-    let patches = student.patches.iter_mut().map(|p| &mut p.evidence);
-    student.guards.iter_mut().map(|g| &mut g.evidence).chain(patches)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Racing: many candidates on the same episodes, the clearly worse ones drop out early.
 //!
-//! Maron and Moore, Hoeffding races (1994), with paired t statistics instead of Hoeffding's bound: common random numbers
-//! make differences far less noisy than completion times themselves.
+//! Maron and Moore, Hoeffding races (1994), with paired t statistics instead of Hoeffding's bound: common random
+//! numbers make differences far less noisy than completion times themselves.
 
 use super::{Arena, AugmentError};
 use sched_distill_core::{model::Student, rng::Split, simulation::Simulated};
@@ -19,8 +19,8 @@ pub struct Paired {
 }
 
 impl Paired {
-    /// Of `a` − `b`, episode by episode. Who strands the cluster (+∞) more often is worse, by ∞; where both do so equally
-    /// often, the episodes count that both complete.
+    /// Of `a` − `b`, episode by episode. Who strands the cluster (+∞) more often is worse, by ∞; where both do so
+    /// equally often, the episodes count that both complete.
     #[must_use]
     pub fn new(a: &[f64], b: &[f64]) -> Self {
         let stalls = |scores: &[f64]| scores.iter().filter(|s| s.is_infinite()).count();
@@ -53,6 +53,12 @@ impl Paired {
         self.mean + quantile(POCOCK, self.n.saturating_sub(1)) * self.se < 0.0
     }
 
+    /// Two-sided 95 % interval of the mean: its half width.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        quantile(Z975, self.n.saturating_sub(1)) * self.se
+    }
+
     /// Whether `a` is not better for sure: worse with 95 % confidence, or not comparable.
     #[must_use]
     pub fn is_worse(&self) -> bool {
@@ -64,12 +70,15 @@ impl Paired {
 /// 95 % quantile of the normal distribution.
 const Z95: f64 = 1.644_854;
 
-/// What a standard normal statistic must exceed at one of four equally spaced looks, so that it does so at any of them with a
-/// probability of 5 % (one-sided) where there is nothing to find (Pocock 1977, table 1, two-sided 10 %).
+/// 97.5 % quantile of the normal distribution.
+const Z975: f64 = 1.959_964;
+
+/// What a standard normal statistic must exceed at one of four equally spaced looks, so that it does so at any of them
+/// with a probability of 5 % (one-sided) where there is nothing to find (Pocock 1977, table 1, two-sided 10 %).
 const POCOCK: f64 = 2.067;
 
-/// The quantile of Student's t that belongs to a quantile of the normal distribution (Cornish–Fisher expansion; for 95 %
-/// within 1 % from 3 degrees of freedom on).
+/// The quantile of Student's t that belongs to a quantile of the normal distribution (Cornish–Fisher expansion; for 95
+/// % within 1 % from 3 degrees of freedom on).
 fn quantile(z: f64, degrees: usize) -> f64 {
     let n = degrees.max(1) as f64;
     let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
@@ -89,25 +98,34 @@ pub(super) struct Course {
     pub(super) most: u32,
 }
 
-/// Races `candidates` against `incumbent`: over a block of episodes at first, twice as many in all after each round. After
-/// each round those drop out that are significantly worse than the incumbent or than the best candidate, that decide as the
-/// incumbent does, and the worse half of the rest.
-///
-/// Returns the survivors, best first, with their differences to the incumbent.
+/// How a race ended.
+#[derive(Debug, Default)]
+pub(super) struct Raced {
+    /// The survivors, best first, with their differences to the incumbent.
+    pub(super) ranked: Vec<(usize, Paired)>,
+    /// Those that were left after the first round.
+    pub(super) promising: Vec<usize>,
+}
+
+/// Races `candidates` against `incumbent`: over a block of episodes at first, twice as many in all after each round.
+/// After each round those drop out that are significantly worse than the incumbent or than the best candidate, that
+/// decide as the incumbent does, and the worse half of the rest. No round begins that would pass the `budget`.
 pub(super) fn race<S: Simulated>(
     arena: &mut Arena<'_, S>,
     incumbent: &Student,
     candidates: &[Student],
     course: Course,
     budget: u64,
-) -> Result<Vec<(usize, Paired)>, AugmentError> {
+) -> Result<Raced, AugmentError> {
     let Course { first, block, most } = course;
     let mut alive: Vec<usize> = (0..candidates.len()).collect();
     let mut scores: Vec<Vec<f64>> = vec![Vec::new(); candidates.len()];
     let mut base = Vec::new();
     let mut next: Range<u32> = first..first + block.min(most);
     let mut ranked: Vec<(usize, Paired)> = Vec::new();
-    while !alive.is_empty() && !next.is_empty() && arena.spent() < budget {
+    let mut promising: Option<Vec<usize>> = None;
+    let cost = |students: usize, episodes: &Range<u32>| (students as u64 + 1) * episodes.len() as u64;
+    while !alive.is_empty() && !next.is_empty() && arena.spent() + cost(alive.len(), &next) <= budget {
         let mut students: Vec<&Student> = vec![incumbent];
         students.extend(alive.iter().map(|&i| &candidates[i]));
         let results = arena.run(&students, Split::Train, next.clone())?;
@@ -130,6 +148,7 @@ pub(super) fn race<S: Simulated>(
             ranked.truncate(half);
         }
         alive = ranked.iter().map(|r| r.0).collect();
+        promising.get_or_insert_with(|| alive.clone());
         // The last one needs no further rounds if it is better for sure.
         if let [(_, only)] = ranked[..]
             && only.is_better()
@@ -137,7 +156,7 @@ pub(super) fn race<S: Simulated>(
             break;
         }
     }
-    Ok(ranked)
+    Ok(Raced { ranked, promising: promising.unwrap_or_default() })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 /// L with L·Lᵀ = gram. `Err` names the first row that is a combination of those before it: what is left of its diagonal is
 /// not above `least` times what it was.
-pub(super) fn factor(mut gram: Vec<f64>, k: usize, least: f64) -> Result<Vec<f64>, usize> {
+pub(crate) fn factor(mut gram: Vec<f64>, k: usize, least: f64) -> Result<Vec<f64>, usize> {
     for i in 0..k {
         for j in 0..=i {
             let dot: f64 = (0..j).map(|m| gram[i * k + m] * gram[j * k + m]).sum();
@@ -33,7 +33,7 @@ pub(super) fn forward(factor: &[f64], right: &[f64]) -> Vec<f64> {
 }
 
 /// x with L·Lᵀ·x = right.
-pub(super) fn solve(factor: &[f64], right: &[f64]) -> Vec<f64> {
+pub(crate) fn solve(factor: &[f64], right: &[f64]) -> Vec<f64> {
     let k = right.len();
     let mut x = forward(factor, right);
     for i in (0..k).rev() {

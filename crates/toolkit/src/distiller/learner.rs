@@ -63,19 +63,15 @@ pub fn fit_level(
     Ok(models)
 }
 
-/// The features that a logit leaves out at a level because they never differ within a choice, and no product of the
-/// parameters lets them in.
+/// The features of a level that are in no term of a logit which may use them all: those that are the same for all
+/// candidates in every choice that it was fitted on, and in no product that lets them in. From choice to choice they
+/// may differ.
 #[must_use]
-pub fn left_out(table: &LevelTable, params: &FitParams) -> Vec<String> {
-    let width = table.width();
-    let mut left: Vec<usize> = (0..width).collect();
-    for x in (0..table.choices.len()).map(|choice| table.choice(choice).x) {
-        left.retain(|&column| x.iter().skip(column).step_by(width).all(|v| *v == x[column]));
-    }
-    let names = left.into_iter().map(|column| &table.spec.features[column].name);
-    let known = |name: &String| table.spec.features.iter().any(|f| f.name == *name);
-    let factors: Vec<&String> = params.interactions.iter().filter(|pair| pair.iter().all(known)).flatten().collect();
-    names.filter(|name| !factors.contains(name)).cloned().collect()
+pub fn left_out(spec: &LevelSpec, logit: &Additive) -> Vec<String> {
+    let mut used = vec![false; spec.features.len()];
+    let columns = logit.terms.iter().flat_map(|term| &term.factors).map(|factor| factor.feature as usize);
+    columns.for_each(|column| used[column] = true);
+    spec.features.iter().zip(used).filter(|(_, used)| !used).map(|(feature, _)| feature.name.clone()).collect()
 }
 
 impl Learner {
@@ -367,7 +363,10 @@ mod tests {
             let Model::Additive(logit) = &named.model else { panic!("{named:?}") };
             let features: Vec<_> = logit.terms.iter().map(Term::feature).collect();
             assert_eq!(features, [Some(0), Some(1)], "the load cannot be judged");
-            assert_eq!(left_out(&train, &params), ["load"]);
+            assert_eq!(left_out(&train.spec, logit), ["load"]);
+            let differs = |x: &[f32]| x.iter().skip(2).step_by(3).any(|load| *load != x[2]);
+            assert!((0..train.choices.len()).all(|c| !differs(train.choice(c).x)), "the same within each choice");
+            assert!(differs(&train.x), "but not from choice to choice");
             if probabilities {
                 assert!((logit.terms[0].coefficient - 2.0).abs() < 0.01 && (named.temperature - 1.0).abs() < 0.02);
             }
@@ -404,7 +403,7 @@ mod tests {
         let Model::Additive(logit) = Learner::Logit.with(&params).fit(&table).unwrap() else { panic!() };
         let words: Vec<String> = logit.terms.iter().map(|t| t.words(&table.spec)).collect();
         assert_eq!(words, ["b", "a * load"]);
-        assert!(left_out(&table, &params).is_empty(), "the product lets it in");
+        assert!(left_out(&table.spec, &logit).is_empty(), "the product lets it in");
         assert!(logit.terms[1].coefficient > 1.0, "the product stands in for a");
         let params = FitParams { features: names(&["load"]), ..FitParams::default() };
         let refused = Learner::Logit.with(&params).fit(&table).unwrap_err().to_string();

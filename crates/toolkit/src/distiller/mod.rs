@@ -23,7 +23,7 @@ use setters;
 
 mod back_end;
 mod choice;
-mod cholesky;
+pub(crate) mod cholesky;
 mod choose;
 mod draw;
 mod exceptions;

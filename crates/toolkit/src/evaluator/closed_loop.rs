@@ -42,6 +42,11 @@ pub struct Runs<'a> {
 #[must_use]
 pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     let Runs { workload, split, figures, policies } = runs;
+    let episodes = policies.first().map_or(0, |(_, _, runs)| runs.len());
+    let alike = |runs: &[EpisodeFigures]| runs.windows(2).all(|pair| pair[0] == pair[1]);
+    let identical_episodes = episodes > 1 && policies.iter().all(|(_, _, runs)| alike(runs));
+    // Of episodes that are one, one counts, and there is nothing to resample.
+    let counted = |runs: &[EpisodeFigures]| runs.len().min(if identical_episodes { 1 } else { usize::MAX });
     let by_name = |estimate: &dyn Fn(usize, &Figure) -> Option<Estimate>| -> Estimates {
         figures.iter().enumerate().map(|(i, figure)| (figure.name.to_string(), estimate(i, figure))).collect()
     };
@@ -49,7 +54,7 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
         policy: policy.clone(),
         role: *role,
         figures: by_name(&|place, _| {
-            let values: Vec<f64> = runs.iter().filter_map(|run| run.of(place)).collect();
+            let values: Vec<f64> = runs[..counted(runs)].iter().filter_map(|run| run.of(place)).collect();
             (!values.is_empty()).then(|| mean(&values, seed))
         }),
         stalled: runs.iter().filter(|run| run.stalled).count(),
@@ -65,7 +70,9 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
                 policy: policy.clone(),
                 baseline: baseline.clone(),
                 figures: by_name(&|place, figure| {
-                    let of = |runs: &[EpisodeFigures]| runs.iter().map(|run| run.of(place)).collect::<Vec<_>>();
+                    let of = |runs: &[EpisodeFigures]| {
+                        runs[..counted(runs)].iter().map(|run| run.of(place)).collect::<Vec<_>>()
+                    };
                     paired(figure.compared, &of(runs), &of(base), seed)
                 }),
             });
@@ -74,11 +81,46 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     ClosedLoop {
         workload: workload.to_owned(),
         split: split.to_owned(),
-        episodes: policies.first().map_or(0, |(_, _, runs)| runs.len()),
+        episodes,
+        identical_episodes,
         figures: figures.to_vec(),
         policies: policies.iter().map(outcome).collect(),
         comparisons,
         floor: None,
+    }
+}
+
+impl ClosedLoop {
+    /// The objective of a policy against that of another one, from their episodes, whether or not the two were compared;
+    /// `None` if one of them stalled or did not take part.
+    #[must_use]
+    pub fn objective_against(&self, policy: &str, baseline: &str, seed: u64) -> Option<Estimate> {
+        let of = |name: &str| self.policies.iter().find(|p| p.policy == name).map(|p| &p.episode_objective);
+        paired(self.objective().compared, of(policy)?, of(baseline)?, seed)
+    }
+
+    /// The same company with another student in place of those that took part. It must have run the same episodes; only its
+    /// objective is compared.
+    #[must_use]
+    pub fn with_student(&self, student: PolicyOutcome, seed: u64) -> Self {
+        let stays = |name: &str| {
+            self.policies.iter().any(|p| p.policy == name && !matches!(p.role, Role::Student | Role::Augmented))
+        };
+        let objective = self.objective();
+        let mut comparisons: Vec<PairedFigures> = self.comparisons.clone();
+        comparisons.retain(|pair| stays(&pair.policy) && stays(&pair.baseline));
+        let mut policies: Vec<PolicyOutcome> = self.policies.iter().filter(|p| stays(&p.policy)).cloned().collect();
+        if let Some(teacher) = policies.iter().find(|p| p.role == Role::Teacher) {
+            let found = paired(objective.compared, &student.episode_objective, &teacher.episode_objective, seed);
+            let figures = [(objective.name.to_string(), found)].into();
+            comparisons.push(PairedFigures {
+                policy: student.policy.clone(),
+                baseline: teacher.policy.clone(),
+                figures,
+            });
+        }
+        policies.insert(1.min(policies.len()), student);
+        Self { policies, comparisons, ..self.clone() }
     }
 }
 
@@ -154,6 +196,24 @@ mod tests {
 
     fn compared(policies: &[(String, Role, Vec<EpisodeFigures>)], baselines: &[String]) -> ClosedLoop {
         compare(Runs { workload: "w", split: "test", figures: &FIGURES, policies }, baselines, 1)
+    }
+
+    #[test]
+    fn episodes_that_are_one_have_no_intervals() {
+        let policy = |name: &str, jct: f64| (name.to_owned(), Role::Heuristic, figures(&[Some(jct); 7]));
+        let mut policies = vec![policy("base", 144.891), policy("other", 97.3)];
+        let found = compared(&policies, &["base".to_owned()]);
+        assert!(found.identical_episodes);
+        let ratio = found.paired("other", "base").unwrap();
+        let jct = *found.policies[1].figure("mean_jct_ms").unwrap();
+        assert!((ratio.value, jct.value) == (97.3 / 144.891, 97.3) || (ratio.value - 97.3 / 144.891).abs() < 1e-12);
+        assert!(ratio.low == ratio.high && jct.low == jct.high && ratio.is_exact() && jct.is_exact());
+        // One policy that is at luck's mercy is enough for episodes to differ; one episode is not several alike.
+        policies[1].2[3] = figures(&[Some(98.0)]).remove(0);
+        let found = compared(&policies, &["base".to_owned()]);
+        assert!(!found.identical_episodes && !found.paired("other", "base").unwrap().is_exact());
+        let one = [("base".to_owned(), Role::Heuristic, figures(&[Some(2.0)]))];
+        assert!(!compared(&one, &[]).identical_episodes);
     }
 
     #[test]

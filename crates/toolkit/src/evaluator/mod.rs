@@ -6,6 +6,7 @@ mod departures;
 mod disagreement;
 mod drift;
 mod fidelity;
+mod gates;
 mod interval;
 mod old_report;
 mod regime;
@@ -21,11 +22,12 @@ pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departur
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};
 pub use fidelity::{Tally, fidelity, leads};
+pub use gates::{Checked, Gate, Judgement, VerdictGates};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
 pub use report::{
     ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, Lead, PairedFigures, PolicyOutcome, Role,
-    Schedule, ScheduleRun, hardest_kind,
+    Schedule, ScheduleRun, hardest_choices, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};
 pub use verdict::{Place, Standing, Verdict};

@@ -12,6 +12,8 @@ pub(super) struct AnyClosedLoop {
     split: String,
     episodes: usize,
     #[serde(default)]
+    identical_episodes: bool,
+    #[serde(default)]
     figures: Vec<Figure>,
     policies: Vec<AnyPolicy>,
     #[serde(default)]
@@ -96,6 +98,7 @@ impl From<AnyClosedLoop> for ClosedLoop {
             workload: any.workload,
             split: any.split,
             episodes: any.episodes,
+            identical_episodes: any.identical_episodes,
             figures: if any.figures.is_empty() { COMPLETION_FIGURES.to_vec() } else { any.figures },
             policies: any
                 .policies

@@ -1,7 +1,7 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
 use super::{Departures, Disagreement};
-use sched_distill_core::figure::Figure;
+use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -16,6 +16,15 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the 95 % interval.
     pub high: f64,
+}
+
+impl Estimate {
+    /// Whether the interval has no width, up to rounding: all episodes say the same, or there is one alone. Such an
+    /// interval tells nothing of other episodes and is not shown.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.high - self.low <= 1e-12 * self.value.abs()
+    }
 }
 
 /// What a scorer or a policy is in a comparison.
@@ -76,6 +85,23 @@ pub fn hardest_kind<'a>(
         let ([rule, student], [other_rule, other_student]) = (figures(a), figures(b));
         rule.total_cmp(&other_rule).then(student.total_cmp(&other_student))
     })
+}
+
+/// The choices of all levels in which the scheduler really chooses, known rules do worst there: the student's figures, and those
+/// of the best known rule, if one was measured.
+#[must_use]
+pub fn hardest_choices(rows: &[FidelityRow]) -> Option<(&FidelityRow, Option<&FidelityRow>)> {
+    let alone = |student: &FidelityRow| !rows.iter().any(|r| r.level == student.level && r.kind != ALL_KINDS);
+    let students = rows.iter().filter(|r| r.role == Role::Student && r.choices > 0);
+    let best_rule = |student: &FidelityRow| {
+        let same = |r: &&FidelityRow| (&r.level, &r.kind) == (&student.level, &student.kind);
+        let known = rows.iter().filter(|r| matches!(r.role, Role::Baseline | Role::Heuristic)).filter(same);
+        // The first of equals.
+        known.rev().max_by(|a, b| a.top1.value.total_cmp(&b.top1.value))
+    };
+    let found = students.filter(|r| r.kind != ALL_KINDS || alone(r)).map(|r| (r, best_rule(r)));
+    let known = |rule: Option<&FidelityRow>| rule.map_or(0.0, |r| r.top1.value);
+    found.min_by(|a, b| known(a.1).total_cmp(&known(b.1)).then(a.0.top1.value.total_cmp(&b.0.top1.value)))
 }
 
 /// How well one scorer reproduces the teacher on the choices of one level and kind.
@@ -205,6 +231,9 @@ pub struct ClosedLoop {
     pub split: String,
     /// Number of paired episodes.
     pub episodes: usize,
+    /// Whether all episodes are one: every policy had the same figures in each of them. Intervals then have no width.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub identical_episodes: bool,
     /// What the scenario measures; the first is the objective.
     pub figures: Vec<Figure>,
     /// One entry per policy, teacher first.
@@ -214,6 +243,10 @@ pub struct ClosedLoop {
     /// What no scheduler can be better than, where the scenario knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Floor>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl ClosedLoop {

@@ -14,8 +14,13 @@ pub struct Verdict<'a> {
     pub augmented: Option<Standing<'a>>,
     /// The heuristic that does best on the usual workload, against the teacher; `None` if none took part or all stalled.
     pub heuristic: Option<Standing<'a>>,
-    /// The other workload on which the student does worst against the teacher; `None` if there was no other one.
-    pub worst: Option<Place<'a>>,
+    /// Other workloads, the one on which the student does worst against the teacher first. Where the teacher alone stalls, the
+    /// student is no worse: such a workload is left out.
+    pub elsewhere: Vec<Place<'a>>,
+    /// Whether the teacher finished all episodes of the usual workload.
+    pub teacher_finishes: bool,
+    /// How many episodes of the usual workload there were.
+    pub episodes: usize,
 }
 
 /// How a policy does on the usual workload.
@@ -23,6 +28,8 @@ pub struct Verdict<'a> {
 pub struct Standing<'a> {
     /// The policy, as the user named it.
     pub policy: &'a str,
+    /// Episodes that it did not finish.
+    pub stalled: usize,
     /// Its objective against the teacher's, as the scenario compares it; `None` if either stalled.
     pub to_teacher: Option<Estimate>,
     /// The same against the best heuristic's.
@@ -53,23 +60,39 @@ impl Evaluation {
         });
         let standing = |policy: &'a PolicyOutcome| Standing {
             policy: &policy.policy,
+            stalled: policy.stalled,
             to_teacher: closed_loop.objective_of(&policy.policy, &teacher.policy),
             to_heuristic: best.and_then(|best| closed_loop.objective_of(&policy.policy, &best.policy)),
         };
-        let places = self.other_workloads.iter().filter_map(|other| {
-            let (teacher, student) = (other.first(Role::Teacher)?, other.first(Role::Student)?);
-            // Where the teacher itself strands the cluster, the student is no worse.
-            let counts = student.stalled > 0 || teacher.stalled == 0;
-            let to_teacher = other.objective_of(&student.policy, &teacher.policy);
-            counts.then_some(Place { workload: &other.workload, to_teacher })
-        });
+        let mut elsewhere: Vec<Place<'a>> = self
+            .other_workloads
+            .iter()
+            .filter_map(|other| {
+                let (teacher, student) = (other.first(Role::Teacher)?, other.first(Role::Student)?);
+                // Where the teacher itself strands the cluster, the student is no worse.
+                let counts = student.stalled > 0 || teacher.stalled == 0;
+                let to_teacher = other.objective_of(&student.policy, &teacher.policy);
+                counts.then_some(Place { workload: &other.workload, to_teacher })
+            })
+            .collect();
+        elsewhere.sort_by(|a, b| cost(b.to_teacher).total_cmp(&cost(a.to_teacher)));
         Some(Verdict {
             teacher: &teacher.policy,
             student: standing(student),
             augmented: closed_loop.first(Role::Augmented).map(standing),
             heuristic: best.map(standing).filter(|best| best.to_teacher.is_some()),
-            worst: places.max_by(|a, b| cost(a.to_teacher).total_cmp(&cost(b.to_teacher))),
+            elsewhere,
+            teacher_finishes: teacher.stalled == 0,
+            episodes: closed_loop.episodes,
         })
+    }
+}
+
+impl<'a> Verdict<'a> {
+    /// The other workload on which the student does worst; `None` if there was no other one.
+    #[must_use]
+    pub fn worst(&self) -> Option<&Place<'a>> {
+        self.elsewhere.first()
     }
 }
 
@@ -85,7 +108,9 @@ impl ClosedLoop {
             let found = self.policies.iter().find(|p| p.policy == name)?;
             Some(&found.episode_objective)
         };
-        paired(self.objective().compared, episodes(policy)?, episodes(baseline)?, 0)
+        let counted = |of: &'_ [Option<f64>]| of.len().min(if self.identical_episodes { 1 } else { usize::MAX });
+        let (of, base) = (episodes(policy)?, episodes(baseline)?);
+        paired(self.objective().compared, &of[..counted(of)], &base[..counted(base)], 0)
     }
 }
 
@@ -139,9 +164,9 @@ mod tests {
         assert_eq!((verdict.teacher, verdict.student.policy), ("net", "tree"));
         assert_eq!(value(verdict.student.to_teacher), 1.01);
         assert_eq!(value(verdict.student.to_heuristic), 0.918);
-        assert_eq!(value(verdict.augmented.unwrap().to_teacher), 0.9);
-        assert_eq!(verdict.heuristic.unwrap().policy, "sjf");
-        let worst = verdict.worst.unwrap();
+        assert_eq!(value(verdict.augmented.as_ref().unwrap().to_teacher), 0.9);
+        assert_eq!(verdict.heuristic.as_ref().unwrap().policy, "sjf");
+        let worst = verdict.worst().unwrap();
         assert_eq!((worst.workload, value(worst.to_teacher)), ("giant", 1.8));
     }
 
@@ -156,10 +181,10 @@ mod tests {
         };
         let evaluation =
             with(vec![closed_loop("a", &of(fine, [1.0, 0.0, 3.0])), closed_loop("b", &of(fine, [9.0, 9.0, 9.0]))]);
-        let worst = evaluation.verdict().unwrap().worst.unwrap();
+        let worst = evaluation.verdict().unwrap().worst().cloned().unwrap();
         assert_eq!((worst.workload, worst.to_teacher), ("a", None));
         let evaluation = with(vec![closed_loop("a", &of([1.0, 0.0, 3.0], fine))]);
-        assert_eq!(evaluation.verdict().unwrap().worst, None);
+        assert_eq!(evaluation.verdict().unwrap().worst(), None);
         assert_eq!(Evaluation::default().verdict(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What an explanation holds, as plain data (`explanation.json`).
 
-use super::TeacherGradients;
+use super::{Direction, TeacherGradients};
 use crate::{evaluator::Estimate, trace::KindSample};
 use sched_distill_core::model::Guard;
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,34 @@ pub struct KindWeight {
     pub teacher: f64,
     /// Where the student's candidate stands.
     pub student: f64,
+    /// Which way it counts; `None` if it adds nothing or too little is known. Families only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tendency: Option<Tendency>,
+}
+
+/// Which way a family counts among the candidates of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tendency {
+    /// In the student's model: how the shares of its columns together go with the quantity's value.
+    pub student: Direction,
+    /// By how much more of what it moves in the student's model, two candidates compared, goes up with the value than down: from −1,
+    /// always down, to 1, always up.
+    pub one_way: f64,
+    /// In the teacher's choices: by how much the log-probability of the candidate with the largest value is above that of the one
+    /// with the smallest, by least squares on the places in the order of values, with the other important families held. `None` for
+    /// families that are not among the six that matter most, and where it cannot be told from those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teacher: Option<Estimate>,
+}
+
+impl Tendency {
+    /// Whether the teacher's choices go the student's way beyond doubt.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        let sign = self.student.sign();
+        sign != 0.0 && self.teacher.is_some_and(|e| (e.low * sign).min(e.high * sign) > 0.0)
+    }
 }
 
 /// Some candidates, drawn from the sample.
@@ -164,6 +192,9 @@ pub struct Likeness {
     pub regret: Option<Estimate>,
     /// Share of choices in which it takes what the student takes.
     pub student: Estimate,
+    /// By how much it agrees less with the teacher than the closest heuristic of the kind, on the same choices; 0 for that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Estimate>,
     /// Agreement with the teacher by the state of the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<RegimeLikeness>,

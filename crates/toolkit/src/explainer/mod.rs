@@ -18,6 +18,7 @@ mod accumulated;
 mod counterfactual;
 mod decision;
 mod dependence;
+mod direction;
 mod disagreement;
 mod error;
 mod exceptions;
@@ -44,13 +45,14 @@ pub use decision::{
     select,
 };
 pub use dependence::{PartialDependence, conditional_expectation, feature_grid, partial_dependence};
+pub use direction::Direction;
 pub use disagreement::disagreement;
 pub use error::ExplainError;
 pub use exceptions::exceptions;
 pub use explanation::{
     EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindAgreement, KindStability, KindWeight,
     LevelExplanation, LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points, RegimeLikeness, RuleException,
-    RuleExceptions, Weight,
+    RuleExceptions, Tendency, Weight,
 };
 pub use family::{Family, families};
 pub use gradients::{InputGradient, QuestionGradients, TeacherGradients};

@@ -1,14 +1,17 @@
 //! A search for a student that schedules better.
 
 use super::{
-    Caller, Contender, Entry, PipelineError,
+    Caller, Contender, Entry, FidelityChange, PipelineError,
     compare::{Which, on_workload, ready},
+    fidelity_change,
     files::{remove, write_json},
     go_on,
+    measure::check_features,
 };
 use crate::{
-    augment::{Arena, AugmentParams, Repertoire, Step, augment as search},
+    augment::{Arena, AugmentParams, Edits, Found, Repertoire, Step, augment as search},
     evaluator::{ClosedLoop, Role},
+    trace::Trace,
 };
 use sched_distill_core::{file, level::sha256_hex, model::Student, rng::Split, simulation::Simulated};
 use serde_json::{Value, json};
@@ -27,8 +30,10 @@ pub struct AugmentRequest {
     pub workloads: Vec<String>,
     /// Policies of the comparison, ahead of the student before and after.
     pub others: Vec<Contender<'static>>,
-    /// Test episodes of the comparison.
+    /// Test episodes of the comparison; they are not part of the search's budget.
     pub episodes: u32,
+    /// A trace of the teacher's choices on which fidelity is measured before and after.
+    pub trace: Option<Trace>,
     /// Seed of the episodes.
     pub seed: u64,
     /// Folder for the student, the steps and the journal.
@@ -44,6 +49,16 @@ pub struct Augmented {
     pub student: Student,
     /// The steps that came to validation.
     pub steps: Vec<Step>,
+    /// What was changed in the student to begin with.
+    pub edits: Edits,
+    /// Share of the decisions of the student to begin with, on its own episodes, that stay as they were.
+    pub agreement: f64,
+    /// Changes that were not tried on validation episodes, as fewer decisions would have stayed than asked for.
+    pub too_far: usize,
+    /// Episodes that the search spent.
+    pub spent: u64,
+    /// Fidelity before and after, on the trace that was given.
+    pub fidelity: Option<FidelityChange>,
     /// The comparison on test episodes, workload by workload.
     pub closed_loops: Vec<ClosedLoop>,
 }
@@ -82,6 +97,7 @@ pub fn augment<S: Simulated>(
     caller: Caller<'_>,
 ) -> Result<Augmented, PipelineError> {
     request.search.check(student)?;
+    request.trace.as_ref().map_or(Ok(()), |trace| check_features(student, trace))?;
     let mut contenders = ready(scenario, &request.others)?;
     let ids = &request.workloads;
     let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| scenario.workload(id)).collect::<Result<_, _>>()?;
@@ -94,10 +110,12 @@ pub fn augment<S: Simulated>(
     let found = search(&mut arena, student, &repertoire, &request.search, &mut |step| hear.step(step))?;
     arena.finish()?;
     caller.watch.done();
-    let (augmented, steps) = found;
+    let Found { student: augmented, steps, agreement, too_far, spent } = found;
     augmented.save(&request.dir.join("student.json"))?;
     write_json(&request.dir.join("steps.json"), &steps)?;
     go_on(hear.found(&augmented))?;
+    let measured = request.trace.as_ref().map(|trace| fidelity_change(student, &augmented, trace, request.seed));
+    let fidelity = measured.transpose()?;
 
     let named = |id: &str, student| Contender::Student { id: id.to_owned(), student, role: Role::Student };
     contenders.extend(ready(scenario, &[named("before", student), named("augmented", &augmented)])?);
@@ -110,7 +128,8 @@ pub fn augment<S: Simulated>(
             closed_loops.push(compared);
         }
     }
-    Ok(Augmented { student: augmented, steps, closed_loops })
+    let edits = Edits::between(student, &augmented);
+    Ok(Augmented { student: augmented, steps, edits, agreement, too_far, spent, fidelity, closed_loops })
 }
 
 /// What a search's results depend on.
@@ -159,7 +178,7 @@ pub(super) fn departures<S: Simulated>(
     caller: Caller<'_>,
 ) -> Result<f64, PipelineError> {
     let workload = scenario.workload(workload)?;
-    let arena = Arena::<S>::new(std::slice::from_ref(&workload), seed, &(), caller.stop);
+    let mut arena = Arena::<S>::new(std::slice::from_ref(&workload), seed, &(), caller.stop);
     let shares = arena.departures(student, &[other], split, 0..episodes)?;
     Ok(shares[0])
 }

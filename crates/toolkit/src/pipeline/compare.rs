@@ -1,6 +1,6 @@
 //! Policies that schedule the same episodes with the same luck.
 
-use super::{Caller, Entry, PipelineError, go_on};
+use super::{AnyScenario, Caller, Entry, PipelineError, go_on};
 use crate::{
     evaluator::{ClosedLoop, EpisodeFigures, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor},
     recorder::{EpisodeRun, Episodes, rollouts},
@@ -78,9 +78,9 @@ pub struct Comparison {
 
 /// A contender that is ready to schedule.
 pub(super) struct Ready<S: Simulated> {
-    id: String,
-    role: Role,
-    policy: Box<dyn Policy<S>>,
+    pub(super) id: String,
+    pub(super) role: Role,
+    pub(super) policy: Box<dyn Policy<S>>,
 }
 
 /// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison
@@ -176,7 +176,10 @@ pub(super) fn on_workload<S: Simulated>(
     let seeds = (0..count).map(|episode| episode_seed(seed, split, u64::from(episode)));
     let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(workload, &S::jobs(workload, seed))).collect();
     if let (Some(floors), Some(first)) = (floors, closed_loop.policies.first()) {
-        closed_loop.floor = floor(&floors, S::INFO.objective().compared, &first.episode_objective, seed);
+        let alike = closed_loop.identical_episodes && floors.windows(2).all(|pair| pair[0] == pair[1]);
+        let counted = if alike { 1 } else { floors.len() };
+        let first = &first.episode_objective[..counted];
+        closed_loop.floor = floor(&floors[..counted], S::INFO.objective().compared, first, seed);
     }
     Ok(Comparison { closed_loop, schedules })
 }
@@ -198,6 +201,40 @@ fn schedule<S: Simulated>(contender: &Ready<S>, run: &EpisodeRun) -> Schedule {
             .collect(),
         items: run.arrivals_ms.iter().copied().zip(completion).collect(),
     }
+}
+
+/// The heuristic of a scenario that does best on validation episodes of a workload, of all by their names and the baselines but
+/// for `teacher`; `None` if there is none.
+///
+/// # Errors
+///
+/// As of [`compare`].
+pub fn best_heuristic(
+    scenario: &dyn AnyScenario,
+    workload: &str,
+    teacher: &str,
+    (seed, episodes): (u64, u32),
+    caller: Caller<'_>,
+) -> Result<Option<String>, PipelineError> {
+    let policies = scenario.policies();
+    let mut ids: Vec<&str> = policies.iter().filter(|p| p.sort == Sort::Heuristic).map(|p| p.name).collect();
+    ids.extend(scenario.baselines().iter().filter(|id| !policies.iter().any(|p| p.name == **id)));
+    ids.retain(|id| *id != teacher);
+    let params = CompareParams {
+        contenders: ids.iter().map(|id| Contender::named(id)).collect(),
+        workloads: vec![workload.to_owned()],
+        seed,
+        split: Split::Validation,
+        episodes,
+    };
+    let compared = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
+    let Some(found) = compared.into_iter().next().map(|c| c.closed_loop) else { return Ok(None) };
+    let objective = found.objective();
+    let cost = |id: &str| {
+        let policy = found.policies.iter().find(|p| p.policy == id && p.stalled == 0);
+        objective.cost(policy.and_then(|p| p.figure(&objective.name)).map(|e| e.value))
+    };
+    Ok(ids.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).map(str::to_owned))
 }
 
 /// Workloads, each followed by its edge cases.

@@ -46,7 +46,9 @@ pub enum PipelineError {
     #[error("the validation trace has the same episodes as the training trace; record another split ({} was recorded)", .0.name())]
     SameEpisodes(Split),
     /// Nothing is left to choose on.
-    #[error("one episode cannot be divided into training and validation; record more, or give a validation trace")]
+    #[error(
+        "one episode cannot be divided into training and validation; record more, or give a validation trace (--validation)"
+    )]
     OneEpisode,
     /// Too little for one model per level.
     #[error("a size of {most} is too small: {levels} levels need a size of at least 1 each")]
@@ -91,7 +93,7 @@ pub enum PipelineError {
     },
     /// Demands that can be met, but not within the size.
     #[error(
-        "no models of total size {0} or less meet all demands and have a figure to go by; allow a larger size (--max-size)"
+        "no models of total size {0} or less meet all demands and have the figure that decides; allow a larger size (--max-size)"
     )]
     NoneWithin(usize),
     /// A spec is malformed.
@@ -187,7 +189,7 @@ pub enum PipelineError {
         source: serde_json::Error,
     },
     /// A scenario that is not registered.
-    #[error("the file is of the scenario `{found}`; this program has {known}")]
+    #[error("the file belongs to the scenario `{found}`, which this program does not have; it has {known}")]
     UnknownScenario {
         /// Its name.
         found: String,
@@ -209,7 +211,7 @@ pub enum PipelineError {
     #[error("policy `{0}` is given twice; each may take part once")]
     PolicyTwice(String),
     /// A teacher that may give nothing, where that cannot be used.
-    #[error("{0}: abstains, and a loop needs a teacher that always names a stage")]
+    #[error("{0}: may abstain, and a loop needs a teacher that always names a stage")]
     Abstains(String),
     /// The folder belongs to another search.
     #[error(
@@ -226,7 +228,7 @@ pub enum PipelineError {
     StudentThere(PathBuf),
     /// No region can be found on one half of the episodes and measured on the other.
     #[error(
-        "--disagreement needs two episodes or more with choices between candidates: {} has none such at any level",
+        "--disagreement needs two episodes or more with choices between candidates; {} has them at no level",
         .0.display()
     )]
     NoRegions(PathBuf),

@@ -1,6 +1,8 @@
 //! How faithful a student is, and how well it schedules.
 
-use super::{AnyScenario, Caller, CompareParams, Comparison, Contender, MeasureParams, PipelineError, go_on, measure};
+use super::{
+    AnyScenario, Caller, CompareParams, Comparison, Contender, Latency, MeasureParams, PipelineError, go_on, measure,
+};
 use crate::{
     evaluator::{ClosedLoop, Disagreement, Evaluation, Role, Schedule, Scorer},
     explainer::disagreement,
@@ -50,6 +52,8 @@ pub struct Evaluated {
     pub evaluation: Evaluation,
     /// Schedules of teacher and student in the first episode of the first workload.
     pub schedules: Vec<Schedule>,
+    /// How long teacher and student take to decide; `None` without a closed loop.
+    pub latency: Option<Latency>,
 }
 
 /// A part of an evaluation, as it comes.
@@ -94,16 +98,15 @@ pub fn evaluate(
             evaluation.disagreement = regions(student, trace, &measured.samples, (most, params.seed), each)?;
         }
     }
-    let Some(closed_loop) = &params.closed_loop else { return Ok(Evaluated { evaluation, schedules: Vec::new() }) };
+    let Some(closed_loop) = &params.closed_loop else {
+        return Ok(Evaluated { evaluation, schedules: Vec::new(), latency: None });
+    };
     let none =
         || PipelineError::UnknownScenario { found: student.feature_set.scenario.clone(), known: "none".to_owned() };
     let scenario = scenario.ok_or_else(none)?;
     let mut schedules = Vec::new();
-    let compared = scenario.compare(
-        &closed_loop.with(student, params.seed),
-        &mut |result| each(Part::ClosedLoop(result)),
-        caller,
-    )?;
+    let contenders = closed_loop.with(student, params.seed);
+    let compared = scenario.compare(&contenders, &mut |result| each(Part::ClosedLoop(result)), caller)?;
     for Comparison { closed_loop, schedules: of_workload } in compared {
         match evaluation.closed_loop {
             None => {
@@ -114,7 +117,25 @@ pub fn evaluate(
             Some(_) => evaluation.other_workloads.push(closed_loop),
         }
     }
-    Ok(Evaluated { evaluation, schedules })
+    let latency = latency(scenario, contenders, &evaluation.student, caller)?;
+    Ok(Evaluated { evaluation, schedules, latency: Some(latency) })
+}
+
+/// Times all contenders but the heuristics.
+fn latency(
+    scenario: &dyn AnyScenario,
+    mut params: CompareParams<'_>,
+    student: &str,
+    caller: Caller<'_>,
+) -> Result<Latency, PipelineError> {
+    let timed = |c: &Contender<'_>| match c {
+        Contender::Named { role, .. } => *role == Some(Role::Teacher),
+        Contender::Student { .. } => true,
+    };
+    params.contenders.retain(timed);
+    let (decisions, policies) = scenario.decision_times(&params, caller)?;
+    let workload = params.workloads.into_iter().next().unwrap_or_default();
+    Ok(Latency { student: student.to_owned(), workload, decisions, policies })
 }
 
 impl ClosedLoopParams {

@@ -10,7 +10,7 @@ use crate::{
 };
 use sched_distill_core::{
     level::ALL_KINDS,
-    model::{LevelModels, Structure, Student},
+    model::{LevelModels, Model, Structure, Student},
 };
 
 /// Size of a student unless another one is asked for.
@@ -76,7 +76,8 @@ pub struct Fitted {
     pub student: Student,
     /// Fidelity of all its models on the validation choices.
     pub fidelity: Vec<FidelityRow>,
-    /// By level, the features that a logit left out, where one was fitted with all that it could use.
+    /// By level, the features that are no part of the logit, where one was fitted with all that it could use: those
+    /// that are the same for all candidates in every choice that it was fitted on.
     pub left_out: Vec<(String, Vec<String>)>,
     /// Levels at which there was nothing to choose: the student takes the first candidate.
     pub skipped: Vec<String>,
@@ -116,16 +117,20 @@ pub fn fit(
         let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
         let from = (&trace.manifest).into();
         let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
-        let mut not_judged = Vec::new();
-        if plan.params.learners.contains(&Learner::Logit) {
-            not_judged.extend(train.iter().map(|table| (table.spec.name.clone(), left_out(table, &plan.params))));
-        }
         let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
         let student = student.map_err(failed)?;
+        let chosen: Vec<&LevelTable> = train.iter().filter(|t| !nothing_to_choose(t)).collect();
+        let logit =
+            |table: &&&LevelTable| match &student.model(&table.spec.name, Some(Learner::Logit.name())).ok()?.model {
+                Model::Additive(logit) => Some((table.spec.name.clone(), left_out(&table.spec, logit))),
+                _ => None,
+            };
+        // Where features are named, those that are not are left out as asked.
+        let all = plan.params.features.is_empty();
         return Ok(Fitted {
+            left_out: chosen.iter().filter(|_| all).filter_map(|table| logit(&table)).collect(),
             fidelity: fidelity_of(&student, &validation),
             student,
-            left_out: not_judged,
             skipped: train.iter().filter(|t| nothing_to_choose(t)).map(|t| t.spec.name.clone()).collect(),
             ladder: None,
             finalists: Vec::new(),

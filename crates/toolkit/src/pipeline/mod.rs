@@ -2,6 +2,7 @@
 //! one to stop. The command line parses, calls them and prints.
 
 mod augment;
+mod beside;
 mod check;
 mod compare;
 mod edit;
@@ -14,6 +15,7 @@ mod files;
 mod fit;
 mod front;
 mod identify;
+mod latency;
 mod loops;
 mod measure;
 mod record;
@@ -26,8 +28,9 @@ mod stability;
 mod tables;
 
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
+pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
 pub use check::{CheckParams, Checked, check_policy};
-pub use compare::{CompareParams, Comparison, Contender, compare, with_edge_cases};
+pub use compare::{CompareParams, Comparison, Contender, best_heuristic, compare, with_edge_cases};
 pub use edit::{FidelityChange, agreement_of, fidelity_change};
 pub use entry::{Entry, OpenPolicy};
 pub use error::PipelineError;
@@ -37,12 +40,13 @@ pub use explain::{ExplainParams, Explained, OneChoice, explain, explain_choice};
 pub use fit::{FitPlan, Fitted, Ladder, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule};
 pub use front::{Front, FrontLoop, FrontParams, MAX_SIZE, SizedStudent, front};
 pub use identify::{Identities, Identity, InRegime, identify, regime_of};
+pub use latency::{DecisionTime, Latency};
 pub use loops::{LoopParams, run_loop};
 pub use measure::{MeasureParams, Measured, measure, whole_decisions};
 pub use record::{RecordParams, record};
 pub use registry::{AnyScenario, Registry};
 pub use rules::{KnownRule, known_rules};
-pub use run_dir::{FileHash, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line};
+pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line, quoted};
 pub use serve::{Pipes, ServeParams, serve};
 pub use shadow::{ShadowReport, shadow_report};
 pub use stability::{Resampling, resampled};

@@ -1,8 +1,8 @@
 //! Which scenarios there are, as a value that the steps and the program take.
 
 use super::{
-    AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison, Entry, Hear, LoopParams,
-    PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare, record, run_loop,
+    AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison, DecisionTime, Entry, Hear,
+    LoopParams, PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare, latency, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
@@ -14,7 +14,7 @@ use sched_distill_core::{
     level::FeatureSet,
     model::Student,
     policy::{PolicyInfo, Sort},
-    rng::Split,
+    rng::{Split, episode_seed},
     scenario::ScenarioInfo,
     simulation::Simulated,
 };
@@ -69,6 +69,26 @@ pub trait AnyScenario: Sync {
         each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError>;
+
+    /// How long contenders take to decide on the first workload, each asked what the first one is asked: the number of
+    /// questions, and the times.
+    ///
+    /// # Errors
+    ///
+    /// As of [`compare`].
+    fn decision_times(
+        &self,
+        params: &CompareParams<'_>,
+        caller: Caller<'_>,
+    ) -> Result<(usize, Vec<DecisionTime>), PipelineError>;
+
+    /// Whether all episodes of a workload have the same jobs, as those of a file that lists them, so that what was
+    /// fitted on some of them is measured on the same jobs in others.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened.
+    fn same_jobs(&self, workload: &str) -> Result<bool, PipelineError>;
 
     /// See [`check_policy`](check::check_policy).
     ///
@@ -155,6 +175,21 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError> {
         compare::compare(self, params, each, caller)
+    }
+
+    fn decision_times(
+        &self,
+        params: &CompareParams<'_>,
+        caller: Caller<'_>,
+    ) -> Result<(usize, Vec<DecisionTime>), PipelineError> {
+        latency::decision_times(self, params, caller)
+    }
+
+    fn same_jobs(&self, workload: &str) -> Result<bool, PipelineError> {
+        let workload = self.workload(workload)?;
+        let jobs = |split, episode| S::jobs(&workload, episode_seed(0, split, episode));
+        let first = jobs(Split::Train, 0);
+        Ok([(Split::Train, 1), (Split::Test, 0)].iter().all(|&(split, episode)| jobs(split, episode) == first))
     }
 
     fn check_policy(&self, params: &CheckParams, caller: Caller<'_>) -> Result<Checked, PipelineError> {

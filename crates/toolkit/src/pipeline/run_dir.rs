@@ -1,9 +1,10 @@
 //! The run directory that steps write into and a report is drawn from (`docs/run-directory.md`).
 
-use super::{AnyScenario, Evaluated, Explained, PipelineError, files::write_json};
+use super::{AnyScenario, Compared, Evaluated, Explained, PipelineError, files::write_json};
 use crate::{evaluator::Evaluation, explainer::Explanation, trace::Trace};
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
+    level::Words,
     model::{Provenance, Student},
     policy::Sort,
     spec::Spec,
@@ -41,6 +42,9 @@ pub struct RunInfo {
     /// What a reader must know to judge the figures, one sentence each, e.g. "The teacher is a heuristic in stochastic
     /// form.".
     pub notes: Vec<String>,
+    /// What the scenario calls things in sentences; without it, sentences name columns.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub words: Words,
 }
 
 fn completion() -> Figure {
@@ -91,6 +95,17 @@ pub struct RunDir {
     student: Student,
 }
 
+/// What is known of a run's student.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its figures.
+    pub evaluation: Evaluation,
+    /// Other students beside it.
+    pub compared: Vec<Compared>,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
 /// Who comes into a run directory.
 #[derive(Clone, Copy)]
 pub struct Visit<'a> {
@@ -138,6 +153,9 @@ impl RunDir {
         let Provenance { teacher, workload, .. } = &student.provenance;
         let found: Option<RunInfo> = read_info(&path)?;
         let mut info = found.unwrap_or_else(|| RunInfo::new(visit.scenario, teacher, workload, visit.seed));
+        if let Some(scenario) = visit.scenario {
+            info.words = words(Some(scenario));
+        }
         for trace in traces {
             // What is known already was made by a command that is known.
             if info.describe(trace)? {
@@ -189,8 +207,34 @@ impl RunDir {
         if found.evaluation.closed_loop.is_some() {
             write_json(&self.dir.join("schedules.json"), &found.schedules)?;
         }
+        if let Some(latency) = &found.latency {
+            write_json(&self.dir.join("latency.json"), latency)?;
+        }
         write_json(&path, &now)?;
         Ok(path)
+    }
+
+    /// What is known of a run's student: its figures, and those of others beside it.
+    ///
+    /// # Errors
+    ///
+    /// A file that is missing or damaged, and figures of another student.
+    pub fn known(dir: &Path, student: &Student) -> Result<Known, PipelineError> {
+        let run = Self { dir: dir.to_owned(), student: student.clone() };
+        let info = read_info(&dir.join("run.json"))?;
+        let evaluation: Option<Evaluation> = run.read("evaluation.json", "an evaluation")?;
+        let evaluation = evaluation.filter(|e| student.has_hash(&e.student));
+        let (Some(info), Some(evaluation)) = (info, evaluation) else {
+            return Err(PipelineError::Refused(format!(
+                "{}: the student of the run was not measured; `distill evaluate STUDENT TRACE -t TEACHER --run {}` does that",
+                dir.display(),
+                dir.display()
+            )));
+        };
+        let compared: Option<Vec<Compared>> = run.read("compared.json", "a list of students")?;
+        let beside = |c: &Compared| student.has_hash(&c.beside);
+        let compared = compared.unwrap_or_default().into_iter().filter(beside).collect();
+        Ok(Known { evaluation, compared, seed: info.seed })
     }
 
     /// An earlier explanation of the same student on the same trace, for what is not measured every time.
@@ -263,6 +307,7 @@ impl RunInfo {
             seed,
             splits: Vec::new(),
             notes: notes(scenario, teacher),
+            words: words(scenario),
         }
     }
 
@@ -295,6 +340,11 @@ impl RunInfo {
             self.commands.push(command);
         }
     }
+}
+
+/// What a scenario calls things.
+fn words(scenario: Option<&dyn AnyScenario>) -> Words {
+    scenario.map_or_else(Words::default, |scenario| (scenario.info().words)())
 }
 
 /// How many decisions a trace holds; where it has no table of episodes, as many as choices of its first level.
@@ -334,9 +384,17 @@ fn notes(scenario: Option<&dyn AnyScenario>, teacher: &str) -> Vec<String> {
 /// A command as one would type it.
 #[must_use]
 pub fn command_line(words: impl Iterator<Item = String>) -> String {
-    let quote = |word: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-        if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    std::iter::once("distill".to_owned()).chain(words.map(quote)).collect::<Vec<_>>().join(" ")
+    let words = words.map(|word| quoted(&word));
+    std::iter::once("distill".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

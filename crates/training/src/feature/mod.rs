@@ -7,8 +7,10 @@ mod cluster;
 mod job;
 mod snapshot;
 mod task;
+mod words;
 
 pub use snapshot::{Candidate, Snapshot};
+pub use words::words;
 
 use sched_distill_core::{feature::Columns, level::FeatureSet};
 use std::sync::LazyLock;

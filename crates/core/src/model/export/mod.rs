@@ -9,6 +9,7 @@ mod decider;
 mod dot;
 mod identifier;
 mod onnx;
+mod onnx_terms;
 mod piece;
 mod protobuf;
 mod rules;

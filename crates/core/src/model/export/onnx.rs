@@ -1,9 +1,10 @@
-//! A model as an ONNX file: a tree ensemble of one tree, or a linear regressor, of the domain `ai.onnx.ml`.
+//! A model as an ONNX file: a tree ensemble of one tree, or a linear regressor, of the domain `ai.onnx.ml`; a sum of other terms
+//! in operators of the standard domain.
 //!
 //! Numbers of fields and of the enums' values are those of `onnx.proto3`.
 
 use super::{
-    ExportError, guards_left_out, origin,
+    ExportError, guards_left_out, onnx_terms, origin,
     piece::{Form, Piece},
     protobuf::Message,
     version,
@@ -18,7 +19,7 @@ const INT64: i64 = 7;
 pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, ExportError> {
     let Piece { spec, temperature, .. } = piece;
     let width = spec.features.len() as i64;
-    let (operator, outputs) = match &piece.form {
+    let (operators, constants, outputs) = match &piece.form {
         Form::Tree(tree) if tree.linear.is_some() => {
             return Err(ExportError::Unsupported {
                 level: spec.name.clone(),
@@ -27,24 +28,21 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
                 instead: "its trees have constant leaves; choose another model, or `rust`, `c` or `rules`",
             });
         }
-        Form::Tree(tree) => (tree_regressor(tree), tree.outputs),
+        Form::Tree(tree) => (vec![tree_regressor(tree)], Vec::new(), tree.outputs),
         Form::Additive(additive) => match additive.as_linear(spec.features.len()) {
-            Some(coefficient) => (linear_regressor(&coefficient, additive.intercept), 1),
+            Some(coefficient) => (vec![linear_regressor(&coefficient, additive.intercept)], Vec::new(), 1),
             None => {
-                return Err(ExportError::Unsupported {
-                    level: spec.name.clone(),
-                    what: "a sum of more than features as they are",
-                    target: "onnx",
-                    instead: "choose another model, or `rust`, `c` or `rules`",
-                });
+                let (operators, constants) = onnx_terms::operators(additive);
+                (operators, constants, 1)
             }
         },
     };
-    let mut graph = Message::default().bytes(1, operator);
+    let mut graph = operators.into_iter().fold(Message::default(), |graph, operator| graph.bytes(1, operator));
     if outputs > 1 {
         graph = graph.bytes(1, arg_max());
     }
-    graph = graph.bytes(2, &spec.name).bytes(11, tensor("x", FLOAT, Some(width)));
+    graph = constants.into_iter().fold(graph.bytes(2, &spec.name), |graph, constant| graph.bytes(5, constant));
+    graph = graph.bytes(11, tensor("x", FLOAT, Some(width)));
     if outputs > 1 {
         graph = graph.bytes(12, tensor("class", INT64, None));
     }
@@ -99,7 +97,7 @@ fn attribute(name: &str, kind: i64) -> Message {
     Message::default().bytes(1, name).int(20, kind)
 }
 
-fn int(name: &str, value: i64) -> Message {
+pub(super) fn int(name: &str, value: i64) -> Message {
     attribute(name, 2).int(3, value)
 }
 

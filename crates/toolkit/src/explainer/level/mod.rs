@@ -2,6 +2,7 @@
 
 mod effect;
 mod nodes;
+mod tendency;
 mod weight;
 
 use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, decision::digits, families};
@@ -100,12 +101,14 @@ pub fn explain_level(
         .filter_map(|w| column(&w.name))
         .collect();
     let first = |most: usize| &important[..most.min(important.len())];
+    let mut families = weight::weights(&sampled, &families(spec), &uses, true, seed);
+    tendency::add(&sampled, &mut families, seed);
     Ok(Some(LevelExplanation {
         level: level.level.clone(),
         model: scheduler.name.clone(),
         sample: sample.kinds.clone(),
         rows: sample.table.rows(),
-        families: weight::weights(&sampled, &families(spec), &uses, true, seed),
+        families,
         points: points(&sampled, first(POINT_FEATURES), seed),
         effects: effect::effects(&sampled, &scheduler.model, first(EFFECTS), seed)?,
         nodes: match &scheduler.model {

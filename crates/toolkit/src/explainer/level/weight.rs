@@ -65,6 +65,7 @@ fn by_kind(sampled: &Sampled<'_>, group: &Family, drops: Option<&[f64]>, shuffle
             drop,
             teacher: mean(&|c| standing(&c.choice, base, c.target)),
             student: mean(&|c| standing(&c.choice, base, c.taken)),
+            tendency: None,
         });
     }
     found

@@ -1,0 +1,165 @@
+//! What things are called in plain sentences: data of a scenario, for who writes for readers and knows no scenario.
+
+use serde::{Deserialize, Serialize};
+
+/// Words for kinds, levels and quantities. What has none is called by its name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    /// By kind of choice.
+    #[serde(default)]
+    pub kinds: Vec<KindWords>,
+    /// By level.
+    #[serde(default)]
+    pub levels: Vec<LevelWords>,
+    /// Policies as (name, what it does): `("fifo", "first come, first served")`.
+    #[serde(default)]
+    pub policies: Vec<(String, String)>,
+    /// Edge cases as (name, what completes "where ..."): `("giant", "one giant job shares the cluster")`.
+    #[serde(default)]
+    pub edge_cases: Vec<(String, String)>,
+    /// Figures as (name, what people call it): `("mean_jct_ms", "mean completion time")`.
+    #[serde(default)]
+    pub figures: Vec<(String, String)>,
+}
+
+/// A kind of choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindWords {
+    /// Kind, e.g. `free`.
+    pub kind: String,
+    /// What completes "when ...": "any job may get them".
+    pub when: String,
+}
+
+/// A level: words that come before those of a quantity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LevelWords {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// What a candidate is: "job".
+    pub candidate: String,
+    /// "prefers a job", before what the job has more or less of.
+    pub prefers: String,
+    /// "picks the job", before what the job has most or least of.
+    pub picks: String,
+    /// By quantity.
+    #[serde(default)]
+    pub quantities: Vec<QuantityWords>,
+}
+
+/// A quantity of a candidate, its rank and ratio included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuantityWords {
+    /// Feature, e.g. `remaining_work`.
+    pub feature: String,
+    /// "work left"
+    pub noun: String,
+    /// "with less work left"; of what is so or not, that it is not: "that did not free the executors".
+    pub less: String,
+    /// "with more work left"
+    pub more: String,
+    /// "with the least work left"; left out where that follows from `less`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<String>,
+    /// "with the most work left"; left out where that follows from `more`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<String>,
+}
+
+impl Words {
+    /// Whether nothing has words.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What a policy does, by its name without parameters.
+    #[must_use]
+    pub fn policy(&self, name: &str) -> Option<&str> {
+        find(&self.policies, name)
+    }
+
+    /// When an edge case is met.
+    #[must_use]
+    pub fn edge_case(&self, name: &str) -> Option<&str> {
+        find(&self.edge_cases, name)
+    }
+
+    /// What people call a figure.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<&str> {
+        find(&self.figures, name)
+    }
+
+    /// Those of a kind.
+    #[must_use]
+    pub fn kind(&self, kind: &str) -> Option<&KindWords> {
+        self.kinds.iter().find(|k| k.kind == kind)
+    }
+
+    /// Those of a level.
+    #[must_use]
+    pub fn level(&self, level: &str) -> Option<&LevelWords> {
+        self.levels.iter().find(|l| l.level == level)
+    }
+}
+
+fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    pairs.iter().find(|(of, _)| of == name).map(|(_, words)| words.as_str())
+}
+
+/// Pairs from text.
+#[must_use]
+pub fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned())).collect()
+}
+
+impl KindWords {
+    /// From a kind and what completes "when ...".
+    #[must_use]
+    pub fn new(kind: &str, when: &str) -> Self {
+        Self { kind: kind.to_owned(), when: when.to_owned() }
+    }
+}
+
+impl LevelWords {
+    /// From the level's name, what a candidate is, "prefers a ...", "picks the ...", and quantities as `[feature, noun, less,
+    /// more]`.
+    #[must_use]
+    pub fn new([level, candidate, prefers, picks]: [&str; 4], quantities: &[[&str; 4]]) -> Self {
+        let quantity = |[feature, noun, less, more]: &[&str; 4]| QuantityWords {
+            feature: (*feature).to_owned(),
+            noun: (*noun).to_owned(),
+            less: (*less).to_owned(),
+            more: (*more).to_owned(),
+            least: None,
+            most: None,
+        };
+        Self {
+            level: level.to_owned(),
+            candidate: candidate.to_owned(),
+            prefers: prefers.to_owned(),
+            picks: picks.to_owned(),
+            quantities: quantities.iter().map(quantity).collect(),
+        }
+    }
+
+    /// The same with what a candidate with least and most of a quantity is, where that does not follow from `less` and `more`.
+    #[must_use]
+    pub fn ends(mut self, feature: &str, least: &str, most: &str) -> Self {
+        for quantity in self.quantities.iter_mut().filter(|q| q.feature == feature) {
+            (quantity.least, quantity.most) = (Some(least.to_owned()), Some(most.to_owned()));
+        }
+        self
+    }
+
+    /// Words of a quantity.
+    #[must_use]
+    pub fn quantity(&self, feature: &str) -> Option<&QuantityWords> {
+        self.quantities.iter().find(|q| q.feature == feature)
+    }
+}

@@ -1,0 +1,123 @@
+//! Four figures, each with a word on what is good: agreement, schedule, size, speed.
+
+use crate::{
+    goal,
+    plain::Plain,
+    run_dir::RunDir,
+    words::{count, number},
+};
+use sched_distill_core::figure::{Compared, Figure};
+use sched_distill_toolkit::evaluator::{FidelityRow, Gate, Role, Verdict, VerdictGates, hardest_choices};
+use serde::Serialize;
+
+/// Terms, leaves and coefficients that a person still reads: as many lines as fit on a page.
+const READABLE: usize = 60;
+
+/// One figure.
+#[derive(Debug, Serialize)]
+pub(super) struct Card {
+    value: String,
+    label: String,
+    word: String,
+    /// Whether it is good; `None` if that cannot be said.
+    good: Option<bool>,
+    anchor: &'static str,
+}
+
+/// The four, also those that were not measured.
+pub(super) fn cards(
+    run: &RunDir,
+    verdict: Option<&Verdict<'_>>,
+    gates: &VerdictGates,
+    objective: &Figure,
+) -> Vec<Card> {
+    vec![agreement(&run.evaluation.fidelity), schedule(run.plain(), verdict, gates, objective), size(run), speed(run)]
+}
+
+/// How often it decides as the teacher there, beside the best simple rule.
+fn agreement(rows: &[FidelityRow]) -> Card {
+    let label = "agreement with the teacher, where it really chooses".to_owned();
+    let anchor = "trust";
+    let Some((student, rule)) = hardest_choices(rows) else {
+        return Card { value: "–".into(), label, word: "not measured".into(), good: None, anchor };
+    };
+    Card {
+        value: format!("{:.0}\u{a0}%", 100.0 * student.top1.value),
+        label,
+        word: rule.map_or_else(
+            || "no other rule was measured".to_owned(),
+            |rule| format!("good: more than the best known rule, {:.0}\u{a0}%", 100.0 * rule.top1.value),
+        ),
+        good: rule.map(|rule| student.top1.low > rule.top1.value),
+        anchor,
+    }
+}
+
+fn schedule(plain: Plain<'_>, verdict: Option<&Verdict<'_>>, gates: &VerdictGates, objective: &Figure) -> Card {
+    let label = match objective.compared {
+        Compared::Ratio => format!("{}, times the teacher's", plain.figure(objective)),
+        Compared::Difference => format!("{}, against the teacher's", plain.figure(objective)),
+    };
+    let limit = gates.limit(Gate::Teacher, objective);
+    let found = verdict.and_then(|v| v.student.to_teacher);
+    let stalls = verdict.is_some_and(|v| v.student.stalled > 0);
+    Card {
+        value: match found {
+            Some(e) => goal::versus(objective)(e.value),
+            None if stalls => "stalls".to_owned(),
+            None => "–".to_owned(),
+        },
+        label,
+        word: match found {
+            None if !stalls => "not measured".to_owned(),
+            _ => format!("good: {} {}", goal::bound(objective), goal::versus(objective)(limit)),
+        },
+        good: found.map(|e| objective.passes(e.value, limit)).or(stalls.then_some(false)),
+        anchor: "holds-up",
+    }
+}
+
+fn size(run: &RunDir) -> Card {
+    let size = run.student.size();
+    Card {
+        value: count(size as u64),
+        label: "terms and leaves in all its rules".to_owned(),
+        word: format!("good: up to {READABLE}, about a page"),
+        good: Some(size <= READABLE),
+        anchor: "rules",
+    }
+}
+
+/// How much faster it decides than the teacher, to two digits: clock times are no finer.
+fn speed(run: &RunDir) -> Card {
+    let label = "as fast as the teacher, decision by decision".to_owned();
+    let of = |role| run.latency.as_ref().and_then(|latency| latency.of(role)).filter(|&us| us > 0.0);
+    let (Some(teacher), Some(student)) = (of(Role::Teacher), of(Role::Student)) else {
+        return Card { value: "–".into(), label, word: "not measured".into(), good: None, anchor: "provenance" };
+    };
+    let times = teacher / student;
+    let micro = |us: f64| format!("{}\u{a0}µs", two_digits(us));
+    Card {
+        value: format!("{}\u{a0}×", two_digits(times)),
+        label,
+        word: format!("{} against {}; good: 1\u{a0}× or more", micro(student), micro(teacher)),
+        good: Some(times >= 1.0),
+        anchor: "provenance",
+    }
+}
+
+/// A positive number with two significant digits.
+fn two_digits(value: f64) -> String {
+    let scale = 10f64.powf(value.log10().floor() - 1.0);
+    number((value / scale).round() * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_digits;
+
+    #[test]
+    fn clock_times_have_two_digits() {
+        assert_eq!([0.123, 1.26, 42.4, 128.0, 1949.0].map(two_digits), ["0.12", "1.3", "42", "130", "1,900"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The first screen: may the student take the scheduler's place, where not, and what does it do? One verdict by stated gates, one
+//! picture, at most five rules, four figures.
+
+mod figures;
+mod picture;
+mod rules;
+mod verdict;
+
+use super::{
+    ReportError,
+    glossary::{Part, explained},
+    goal,
+    plain::Plain,
+    run_dir::RunDir,
+    svg::Chart,
+    words::interval,
+};
+use sched_distill_core::figure::{Compared, Figure};
+use sched_distill_toolkit::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
+use serde::Serialize;
+
+use verdict::sentences;
+
+/// Everything that the first screen shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Section {
+    /// How it ends, for its mark: `yes`, `no` or `open`.
+    ruling: &'static str,
+    verdict: Vec<Part>,
+    gates: Vec<GateRow>,
+    pub(super) picture: Option<Chart>,
+    /// What a comparison must be to speak for a policy.
+    hint: String,
+    rules: Vec<Vec<Part>>,
+    figures: Vec<figures::Card>,
+}
+
+/// A gate, and what came of it.
+#[derive(Debug, Serialize)]
+struct GateRow {
+    name: &'static str,
+    /// `None` if it was not put to the test.
+    kept: Option<bool>,
+    text: String,
+}
+
+/// What the gates say of a run, in words and one by one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunVerdict {
+    /// The verdict, as the page says it.
+    pub text: String,
+    /// Which of several students to take, as the page says it; `None` if there is no other one.
+    pub advice: Option<String>,
+    /// Names of gates that were not kept, or not put to the test.
+    pub missed: Vec<&'static str>,
+}
+
+/// Draws the first screen.
+///
+/// # Errors
+///
+/// [`ReportError::Chart`] if the picture cannot be drawn.
+pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, RunVerdict), ReportError> {
+    let found = run.evaluation.verdict();
+    let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
+    let judgement = found.as_ref().map(|v| v.judge(gates, objective));
+    let text = sentences(run, found.as_ref().zip(judgement.as_ref()), objective).join(" ");
+    let ruling = match &judgement {
+        None => "open",
+        Some(j) if j.replaces() && j.barred.is_empty() => "yes",
+        Some(j) if j.replaces() => "partly",
+        Some(_) => "no",
+    };
+    let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
+    let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Elsewhere];
+    let verdict = RunVerdict {
+        missed: named.iter().filter(|&&gate| !kept(gate)).map(|gate| gate.name()).collect(),
+        text: text.clone(),
+        advice: None,
+    };
+    let section = Section {
+        ruling,
+        verdict: explained(&text),
+        gates: gate_rows(run.plain(), found.as_ref().zip(judgement.as_ref()), gates, objective),
+        picture: found.as_ref().map(|v| picture::chart(run, v, objective)).transpose()?.flatten(),
+        hint: goal::hint(objective),
+        rules: rules::rules(run).iter().map(|rule| explained(rule)).collect(),
+        figures: figures::cards(run, found.as_ref(), gates, objective),
+    };
+    Ok((section, verdict))
+}
+
+/// What each gate allows, and what was found.
+fn gate_rows(
+    plain: Plain<'_>,
+    found: Option<(&Verdict<'_>, &Judgement<'_>)>,
+    gates: &VerdictGates,
+    objective: &Figure,
+) -> Vec<GateRow> {
+    let noun = plain.figure(objective);
+    let write = goal::versus(objective);
+    let allowed = |gate, whose: &str| {
+        let sign = match objective.compared {
+            Compared::Ratio => "×",
+            Compared::Difference => "against",
+        };
+        format!("{noun} {} {} {sign} {whose}", goal::bound(objective), write(gates.limit(gate, objective)))
+    };
+    let row = |gate: Gate, allowed: String| {
+        let checked = found.and_then(|(_, judgement)| judgement.of(gate));
+        let came_of_it = match (gate, checked, found) {
+            (Gate::Finishes, Some(_), Some((v, _))) => match v.student.stalled {
+                0 => format!("so in all {} episodes", v.episodes),
+                n => format!("not so in {n} of {} episodes", v.episodes),
+            },
+            (_, Some(c), _) => c.found.map_or_else(|| "it stalls".to_owned(), |e| interval(&e, write)),
+            (_, None, _) => "not measured".to_owned(),
+        };
+        GateRow { name: gate.name(), kept: checked.map(|c| c.kept), text: format!("{allowed}: {came_of_it}") }
+    };
+    let heuristic = found.and_then(|(v, _)| v.heuristic.as_ref()).map(|h| format!(", {}", h.policy));
+    let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", plain.workload(w.workload)));
+    vec![
+        row(Gate::Finishes, "every job ends".to_owned()),
+        row(Gate::Teacher, allowed(Gate::Teacher, "the teacher's, with the whole interval")),
+        row(
+            Gate::Heuristic,
+            allowed(Gate::Heuristic, &format!("that of the best heuristic tried{}", heuristic.unwrap_or_default())),
+        ),
+        row(
+            Gate::Elsewhere,
+            allowed(Gate::Elsewhere, &format!("the teacher's on every other workload{}", worst.unwrap_or_default())),
+        ),
+    ]
+}

@@ -1,0 +1,94 @@
+//! Values that the features of a level usually have: those of recorded choices, else those that an explanation names.
+
+use crate::plain::base;
+use sched_distill_core::level::{FLAG, FeatureSpec, LevelSpec, Scope};
+use sched_distill_toolkit::explainer::{Column, LevelExplanation, Number, WhatIfLevel};
+
+/// All but this share of the values at either end are usual.
+const TAIL: f64 = 0.02;
+/// Candidates of a choice, where none was recorded.
+const CANDIDATES: f64 = 8.0;
+
+/// By feature the values that were seen, ascending; empty where none was.
+pub(super) struct Typical(Vec<Vec<f32>>);
+
+impl Typical {
+    /// Of the choices that the page holds, and for features that these lack of the explanation.
+    pub(super) fn new(spec: &LevelSpec, recorded: Option<&WhatIfLevel>, explained: Option<&LevelExplanation>) -> Self {
+        let of = |feature: &FeatureSpec| {
+            let mut values = recorded.map_or(Vec::new(), |r| recorded_values(r, feature));
+            if values.is_empty() {
+                values = explained.map_or(Vec::new(), |e| explained_values(e, feature));
+            }
+            values.retain(|v| v.is_finite());
+            values.sort_unstable_by(f32::total_cmp);
+            values
+        };
+        Self(spec.features.iter().map(of).collect())
+    }
+
+    /// From where to where the values of a feature usually are; where none was seen, as far as its thresholds tell.
+    pub(super) fn range(&self, column: usize, feature: &FeatureSpec, thresholds: &[f32]) -> (f64, f64) {
+        if feature.unit == FLAG {
+            return (0.0, 1.0);
+        }
+        let values = &self.0[column];
+        let at = |share: f64| f64::from(values[((values.len() - 1) as f64 * share).round() as usize]);
+        if !values.is_empty() && at(TAIL) < at(1.0 - TAIL) {
+            return (at(TAIL), at(1.0 - TAIL));
+        }
+        let farthest = thresholds.iter().map(|t| f64::from(*t)).fold(0.0, f64::max);
+        match feature.scope {
+            Scope::Rank => (0.0, (1.5 * farthest).max(CANDIDATES - 1.0).ceil()),
+            Scope::Ratio => (1.0, (1.5 * farthest).max(5.0)),
+            Scope::Share => (0.0, (1.5 * farthest).max(1.0)),
+            Scope::Absolute if farthest > 0.0 => (0.0, 2.0 * farthest),
+            Scope::Absolute => (0.0, 10.0),
+        }
+    }
+
+    /// A few values of a feature, from small to large: its usual least, its middle, and its usual largest one.
+    pub(super) fn three(&self, column: usize, feature: &FeatureSpec, thresholds: &[f32]) -> Vec<f32> {
+        let (low, high) = self.range(column, feature, thresholds);
+        let values = &self.0[column];
+        let middle = values.get(values.len() / 2).copied().unwrap_or(((low + high) / 2.0) as f32);
+        let mut three = vec![low as f32, middle, high as f32];
+        three.dedup();
+        three
+    }
+}
+
+fn recorded_values(level: &WhatIfLevel, feature: &FeatureSpec) -> Vec<f32> {
+    let place = |name: &str| level.features.iter().position(|f| f == name);
+    let Some(own) = place(&feature.name) else { return Vec::new() };
+    let quantity = place(base(&feature.name));
+    let mut values = Vec::new();
+    for choice in &level.choices {
+        let of = |column: &Column<Number>| -> Vec<f32> {
+            (0..choice.candidates).filter_map(|c| column.of(c)).map(|n| n.0).collect()
+        };
+        match (&choice.columns[own], quantity) {
+            (Column::Follows, Some(quantity)) => values.extend(formed(feature, &of(&choice.columns[quantity]))),
+            (column, _) => values.extend(of(column)),
+        }
+    }
+    values
+}
+
+/// Ranks and ratios as far as the range of an axis needs them.
+fn formed(feature: &FeatureSpec, of: &[f32]) -> Vec<f32> {
+    let least = of.iter().copied().fold(f32::INFINITY, f32::min);
+    match feature.scope {
+        Scope::Rank => of.iter().map(|v| of.iter().filter(|other| *other < v).count() as f32).collect(),
+        _ => of.iter().filter(|_| least > 0.0).map(|v| v / least).collect(),
+    }
+}
+
+fn explained_values(level: &LevelExplanation, feature: &FeatureSpec) -> Vec<f32> {
+    let points = level.points.features.iter().position(|f| *f == feature.name);
+    let grid = || level.effects.iter().find(|e| e.feature == feature.name);
+    match points {
+        Some(place) => level.points.values[place].clone(),
+        None => grid().map_or(Vec::new(), |e| e.grid.clone()),
+    }
+}

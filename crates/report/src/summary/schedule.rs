@@ -1,0 +1,81 @@
+//! Does it hold up as a scheduler?
+
+use crate::{
+    goal,
+    holds_up::{spoken, stalled},
+    words::{interval, list},
+};
+use sched_distill_core::figure::Figure;
+use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, Role};
+
+/// What came of the student as the scheduler, against each baseline; needs a closed loop.
+pub(super) fn scheduling(result: &ClosedLoop) -> Vec<String> {
+    let Some(student) = result.first(Role::Student) else {
+        return Vec::new();
+    };
+    let mut said = Vec::new();
+    let place = format!("{} {} episodes of {}", result.episodes, result.split, result.workload);
+    if let Some(stall) = stalled(student, result.episodes) {
+        said.push(format!("Run as the scheduler on {place}, the student {stall}: it left jobs unfinished."));
+        return said;
+    }
+    let goal = result.objective();
+    let mut text = format!(
+        "Run as the scheduler on {place}, the student's {} is {}",
+        goal.label,
+        student.figure(&goal.name).map_or_else(|| "nothing".to_owned(), |e| interval(e, goal::amount(goal)))
+    );
+    let of_student = result.comparisons.iter().filter(|pair| pair.policy == student.policy);
+    let compared: Vec<String> = of_student
+        .map(|pair| match pair.figure(&goal.name) {
+            Some(e) => verdict(goal, &spoken(result, &pair.baseline), e),
+            None => format!("not compared with {}, which stalled", spoken(result, &pair.baseline)),
+        })
+        .collect();
+    if !compared.is_empty() {
+        text += &format!("; that is {}", compared.join("; "));
+    }
+    said.push(text + ".");
+    let stalled: Vec<String> = result
+        .policies
+        .iter()
+        .filter_map(|p| stalled(p, result.episodes).map(|s| format!("{} {s} episodes", p.policy)))
+        .collect();
+    if !stalled.is_empty() {
+        said.push(format!("Some policies did not finish: {}.", list(&stalled)));
+    }
+    said
+}
+
+/// A comparison in plain words, no stronger than its interval.
+fn verdict(goal: &Figure, baseline: &str, e: &Estimate) -> String {
+    let words = match [e.low, e.high].map(|end| goal.favours(end)) {
+        [true, true] => "better than",
+        // Neither end may be what two equal policies come to.
+        [false, false] if ![e.low, e.high].contains(&goal.neutral()) => "worse than",
+        _ => "not clearly different from that",
+    };
+    format!("{words} under {baseline} ({} {})", goal::comparison(goal), interval(e, goal::versus(goal)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_distill_core::figure::COMPLETION_FIGURES;
+
+    #[test]
+    fn a_verdict_is_no_stronger_than_its_interval() {
+        let of = |name: &str, value, low, high| {
+            let figure = COMPLETION_FIGURES.iter().find(|f| f.name == name).unwrap();
+            verdict(figure, "fair", &Estimate { value, low, high })
+        };
+        let jct = |value, low, high| of("mean_jct_ms", value, low, high);
+        assert!(jct(1.02, 0.99, 1.05).contains("not clearly different"));
+        assert!(jct(1.0, 1.0, 1.0).contains("not clearly different"));
+        assert!(jct(1.02, 1.01, 1.05).contains("worse"));
+        assert!(jct(0.8, 0.7, 0.9).contains("better than under fair (ratio 0.800"));
+        assert!(of("utilisation", 0.1, 0.05, 0.2).contains("better than under fair (difference +0.100"));
+        assert!(of("utilisation", -0.1, -0.2, -0.05).contains("worse"));
+        assert!(of("utilisation", 0.1, -0.2, 0.2).contains("not clearly different"));
+    }
+}

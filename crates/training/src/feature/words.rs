@@ -1,0 +1,247 @@
+//! What the `training` scenario calls things in sentences for readers.
+
+use sched_distill_core::level::{KindWords, LevelWords, Words, pairs};
+
+/// Words for the kinds, levels and quantities of the `training` scenario.
+#[must_use]
+pub fn words() -> Words {
+    Words {
+        kinds: vec![
+            KindWords::new("start", "a job still lacks a worker or a server that it could get"),
+            KindWords::new("grow", "every job that could be started has been"),
+        ],
+        levels: vec![cluster(), job(), task()],
+        policies: pairs(&[
+            ("drf", "the job with the smallest share first"),
+            ("fifo", "first come, first served"),
+            ("srtf", "the job with the smallest share of its epochs left first"),
+            ("srtf-time", "the job with the least time left first"),
+            ("tetris", "the job that fits the free slots best"),
+            ("optimus", "each task where it saves the most time"),
+        ]),
+        edge_cases: Vec::new(),
+        figures: pairs(&[("mean_jct_ms", "mean completion time")]),
+    }
+}
+
+fn cluster() -> LevelWords {
+    let quantities = [
+        [
+            "is_none",
+            "closing the slot",
+            "going on rather than closing the slot",
+            "closing the slot rather than going on",
+        ],
+        [
+            "marginal_gain",
+            "time that the best further task would save",
+            "closing the slot the more, the more time a further task would save",
+            "going on the more, the more time a further task would save",
+        ],
+        [
+            "speedup",
+            "speed that the best further task would add",
+            "closing the slot the more, the more speed a further task would add",
+            "going on the more, the more speed a further task would add",
+        ],
+        [
+            "speedup_in_reach",
+            "speed still in reach in this slot",
+            "closing the slot the more, the more speed is still in reach",
+            "going on the more, the more speed is still in reach",
+        ],
+        ["best_marginal_gain", "time that the best further task would save", "", ""],
+        ["best_speedup", "speed that the best further task would add", "", ""],
+        ["best_speedup_in_reach", "speed still in reach in this slot", "", ""],
+        ["wish_fits", "room for what would help most", "", ""],
+        ["jobs_in_system", "jobs in the cluster", "", ""],
+        ["free_cpu", "free CPU slots", "", ""],
+        ["free_gpu", "free GPU slots", "", ""],
+    ];
+    let (close, go_on) = ("closing the slot", "going on as long as it can");
+    LevelWords::new(["cluster", "answer", "prefers", "prefers"], &quantities)
+        .ends("is_none", go_on, close)
+        .ends("marginal_gain", close, go_on)
+        .ends("speedup", close, go_on)
+        .ends("speedup_in_reach", close, go_on)
+}
+
+fn job() -> LevelWords {
+    let quantities = [
+        ["idle", "lacking a worker or a server", "that can train already", "that lacks a worker or a server"],
+        ["marginal_gain", "time saved by one more task", "that would save less time", "that would save more time"],
+        [
+            "idle_order",
+            "place by arrival among jobs that cannot train",
+            "that comes earlier among those that cannot train yet",
+            "that comes later among those that cannot train yet",
+        ],
+        [
+            "gap_to_best_gain",
+            "time saved less than the best job",
+            "that would save more time",
+            "that would save less time",
+        ],
+        [
+            "gap_to_best_single_gain",
+            "time saved by one worker or server, less than the best job",
+            "that would save more time by one worker or server",
+            "that would save less time by one worker or server",
+        ],
+        [
+            "gap_to_best_speedup",
+            "speed gained less than the best job",
+            "that would gain more speed",
+            "that would gain less speed",
+        ],
+        [
+            "single_gain",
+            "time saved by one worker or server",
+            "that would save less time by one worker or server",
+            "that would save more time by one worker or server",
+        ],
+        [
+            "gain_of_worker",
+            "time saved by one more worker",
+            "that would save less time by a worker",
+            "that would save more time by a worker",
+        ],
+        [
+            "gain_of_server",
+            "time saved by one more server",
+            "that would save less time by a server",
+            "that would save more time by a server",
+        ],
+        [
+            "gain_of_both",
+            "time saved by a worker and a server",
+            "that would save less time by a worker and a server",
+            "that would save more time by a worker and a server",
+        ],
+        ["speedup", "speed gained by one more task", "that would gain less speed", "that would gain more speed"],
+        [
+            "speedup_in_reach",
+            "speed still in reach in this slot",
+            "with less speed still in reach",
+            "with more speed still in reach",
+        ],
+        [
+            "time_left",
+            "time it still needs",
+            "that needs less time with what it has",
+            "that needs more time with what it has",
+        ],
+        [
+            "shortest_time",
+            "time it needs at its best",
+            "that needs less time at its best",
+            "that needs more time at its best",
+        ],
+        [
+            "remaining_share",
+            "share of its epochs left",
+            "with fewer of its epochs left",
+            "with more of its epochs left",
+        ],
+        ["workers", "workers", "with fewer workers", "with more workers"],
+        ["servers", "servers", "with fewer servers", "with more servers"],
+        ["tasks", "workers and servers", "with fewer workers and servers", "with more workers and servers"],
+        [
+            "servers_per_worker",
+            "servers for each worker",
+            "with fewer servers for each worker",
+            "with more servers for each worker",
+        ],
+        [
+            "dominant_share",
+            "share of the cluster it holds",
+            "that holds a smaller share of the cluster",
+            "that holds a larger share of the cluster",
+        ],
+        [
+            "fair_order",
+            "place by the share it holds",
+            "that holds a smaller share of the cluster",
+            "that holds a larger share of the cluster",
+        ],
+        ["stay", "slots since it arrived", "that arrived later", "that arrived earlier"],
+        ["arrival_order", "place by arrival", "that arrived earlier", "that arrived later"],
+        ["worker_gpu", "GPU slots of a worker", "whose workers take fewer GPUs", "whose workers take more GPUs"],
+    ];
+    LevelWords::new(["job", "job", "prefers a job", "picks the job"], &quantities)
+}
+
+fn task() -> LevelWords {
+    let quantities = [
+        ["is_worker", "a worker alone", "something else than a worker alone", "a worker alone"],
+        ["is_server", "a server alone", "something else than a server alone", "a server alone"],
+        [
+            "is_both",
+            "a worker and a server",
+            "something else than a worker and a server at once",
+            "a worker and a server at once",
+        ],
+        ["marginal_gain", "time saved", "what saves the job less time", "what saves the job more time"],
+        [
+            "gap_to_best_gain",
+            "time saved less than the best",
+            "what saves the job more time",
+            "what saves the job less time",
+        ],
+        [
+            "gain_per_slot",
+            "time saved for each slot taken",
+            "what saves less time for each slot",
+            "what saves more time for each slot",
+        ],
+        ["speedup", "speed gained", "what adds less speed", "what adds more speed"],
+        ["speedup_in_reach", "speed kept in reach", "what keeps less speed in reach", "what keeps more speed in reach"],
+        [
+            "gap_to_best_reach",
+            "speed put out of reach",
+            "what puts less speed out of reach",
+            "what puts more speed out of reach",
+        ],
+        [
+            "workers_then",
+            "workers then",
+            "what leaves the job with fewer workers",
+            "what leaves the job with more workers",
+        ],
+        [
+            "servers_then",
+            "servers then",
+            "what leaves the job with fewer servers",
+            "what leaves the job with more servers",
+        ],
+        [
+            "servers_per_worker_then",
+            "servers for each worker then",
+            "what leaves the job with fewer servers for each worker",
+            "what leaves the job with more servers for each worker",
+        ],
+        ["slots_taken", "slots taken", "what takes fewer slots", "what takes more slots"],
+        ["starts_job", "letting the job train", "what does not start the job", "what starts the job"],
+        ["workers", "workers of the job", "", ""],
+        ["servers", "servers of the job", "", ""],
+        ["servers_per_worker", "servers for each worker of the job", "", ""],
+        ["time_left", "time the job still needs", "", ""],
+    ];
+    LevelWords::new(["task", "task", "prefers", "gives"], &quantities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feature::feature_set;
+
+    #[test]
+    fn words_are_about_what_there_is() {
+        for level in &words().levels {
+            let spec = feature_set().level(&level.level).unwrap();
+            for quantity in &level.quantities {
+                assert!(spec.features.iter().any(|f| f.name == quantity.feature), "{}", quantity.feature);
+            }
+        }
+    }
+}

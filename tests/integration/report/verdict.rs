@@ -1,0 +1,272 @@
+//! The first screen: every sentence of the verdict with the evidence that it needs, and one case in which it must not be said; the
+//! gates; what else stands there.
+
+use super::{Outcome, fixture::write_run, sentences::section};
+use rayon::prelude::*;
+use sched_distill::{
+    evaluator::{ClosedLoop, EpisodeFigures, Evaluation, Role, Runs, VerdictGates, compare},
+    figure::COMPLETION_FIGURES,
+    pipeline::{DecisionTime, Latency},
+    report::{ReportParams, RunVerdict, write_report_with},
+};
+use std::{error::Error, fs, path::Path};
+
+/// What a policy's completion time is to the teacher's in three episodes; 0 where it stalls.
+type Ratios = [f64; 3];
+type Policies = Vec<(&'static str, Role, Ratios)>;
+
+/// A run: who took part on the usual workload, how the student does on others, and gates.
+#[derive(Clone, Default)]
+struct Case {
+    usual: Policies,
+    others: Vec<(&'static str, Ratios)>,
+    gates: &'static [&'static str],
+}
+
+const FINE: Ratios = [1.0, 1.02, 1.01];
+const TEACHER: (&str, Role, Ratios) = ("decima", Role::Teacher, [1.0; 3]);
+
+fn student(ratios: Ratios) -> Case {
+    let best = ("srpt-fair", Role::Heuristic, [1.1, 1.12, 1.11]);
+    let fair = ("fair", Role::Heuristic, [2.0, 2.1, 1.9]);
+    Case { usual: vec![TEACHER, ("tree", Role::Student, ratios), fair, best], ..Case::default() }
+}
+
+impl Case {
+    fn and(mut self, policy: &'static str, role: Role, ratios: Ratios) -> Self {
+        self.usual.push((policy, role, ratios));
+        self
+    }
+
+    fn without(mut self, role: Role) -> Self {
+        self.usual.retain(|p| p.1 != role);
+        self
+    }
+
+    fn on(mut self, workload: &'static str, ratios: Ratios) -> Self {
+        self.others.push((workload, ratios));
+        self
+    }
+
+    fn gates(mut self, gates: &'static [&'static str]) -> Self {
+        self.gates = gates;
+        self
+    }
+
+    fn evaluation(&self, before: &Evaluation) -> Evaluation {
+        let others = self.others.iter().map(|&(workload, ratios)| {
+            let policies: Policies = vec![TEACHER, ("tree", Role::Student, ratios)];
+            closed_loop(workload, &policies)
+        });
+        Evaluation {
+            closed_loop: (!self.usual.is_empty()).then(|| closed_loop("builtin", &self.usual)),
+            other_workloads: others.collect(),
+            ..before.clone()
+        }
+    }
+
+    /// The verdict, and the words of the first screen.
+    fn said(&self) -> Result<(RunVerdict, String), Box<dyn Error>> {
+        let dir = tempfile::tempdir()?;
+        write_run(dir.path(), |info, _, evaluation| {
+            info.words = sched_distill::dag::feature::words();
+            *evaluation = self.evaluation(evaluation);
+        })?;
+        without_what_takes_time(dir.path())?;
+        let gates = self.gates.iter().try_fold(VerdictGates::default(), |gates, gate| gates.with(gate))?;
+        let summary = write_report_with(dir.path(), &dir.path().join("report"), &ReportParams { gates })?;
+        let html = fs::read_to_string(&summary.page)?;
+        Ok((summary.verdict, section(&html, "first-screen")))
+    }
+}
+
+fn without_what_takes_time(dir: &Path) -> Outcome {
+    for name in ["schedules.json", "decisions.json", "what_if.json"] {
+        fs::remove_file(dir.join(name))?;
+    }
+    Ok(())
+}
+
+fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)]) -> ClosedLoop {
+    let run = |&ratio: &f64| EpisodeFigures {
+        figures: COMPLETION_FIGURES.iter().map(|_| (ratio > 0.0).then_some(1000.0 * ratio)).collect(),
+        stalled: ratio == 0.0,
+        rejected: 0,
+        completion_times_ms: Vec::new(),
+    };
+    let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies
+        .iter()
+        .map(|(name, role, ratios)| ((*name).to_owned(), *role, ratios.iter().map(run).collect()))
+        .collect();
+    compare(
+        Runs { workload, split: "test", figures: COMPLETION_FIGURES, policies: &policies },
+        &["decima".to_owned()],
+        0,
+    )
+}
+
+/// A sentence, a case with its evidence, and one in which it must not be said.
+struct Pattern {
+    says: &'static str,
+    given: fn() -> Case,
+    but: fn() -> Case,
+}
+
+const PATTERNS: [Pattern; 16] = [
+    Pattern {
+        says: "On the usual workload the student replaces decima at 1.01 × its mean completion time",
+        given: || student(FINE).on("other", [1.3; 3]),
+        but: || student(FINE).on("other", FINE),
+    },
+    Pattern {
+        says: "The student replaces decima at 1.01 × its mean completion time, 9 % better than the best heuristic tried, least work \
+               left first, up to a fair share each (srpt-fair).",
+        given: || student(FINE),
+        but: || student(FINE).gates(&["teacher=1.015"]),
+    },
+    Pattern {
+        says: "not clearly different from the best heuristic tried, first come, first served (fifo).",
+        given: || student(FINE).and("fifo", Role::Heuristic, [1.0, 1.01, 1.05]),
+        but: || student(FINE),
+    },
+    Pattern {
+        says: "The student replaces decima at 1.01 × its mean completion time.",
+        given: || student(FINE).without(Role::Heuristic),
+        but: || student(FINE),
+    },
+    Pattern {
+        says: "The student does not replace decima: its mean completion time is 1.200 × that of the teacher [1.190, 1.210], and the \
+               limit is 1.050.",
+        given: || student([1.2, 1.21, 1.19]),
+        but: || student([1.2, 1.21, 1.19]).gates(&["teacher=1.3", "heuristic=1.3"]),
+    },
+    Pattern {
+        says: "The student is not shown to replace decima: its mean completion time is 1.012 × that of the teacher [0.960, 1.080], \
+               which reaches beyond the limit of 1.050; more episodes may settle it.",
+        given: || student([1.0, 1.08, 0.96]),
+        but: || student([1.0, 1.04, 0.96]),
+    },
+    Pattern {
+        says: "The student need not replace decima: a known heuristic, first come, first served (fifo), does it as well or better; \
+               against it the student's mean completion time is 1.063 × as much.",
+        given: || student(FINE).and("fifo", Role::Heuristic, [0.95, 0.95, 0.95]),
+        but: || student(FINE).and("fifo", Role::Heuristic, [1.05, 1.05, 1.05]),
+    },
+    Pattern {
+        says: "The student does not replace decima: it stalled in 1 of 3 episodes, where jobs never end.",
+        given: || student([1.0, 0.0, 1.0]),
+        but: || student([1.0, 1.0, 1.0]),
+    },
+    Pattern {
+        says: "The student cannot be measured against decima, which stalled.",
+        given: || Case {
+            usual: vec![("decima", Role::Teacher, [1.0, 0.0, 1.0]), ("tree", Role::Student, FINE)],
+            ..Case::default()
+        },
+        but: || student(FINE),
+    },
+    Pattern {
+        says: "Not tried as a scheduler: whether the student may replace decima:model.pt,mode=sample is open.",
+        given: Case::default,
+        but: || student(FINE),
+    },
+    Pattern {
+        says: "Its augmented version is better than the teacher: 0.96 × [0.950, 0.970].",
+        given: || student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]),
+        but: || student(FINE).and("more", Role::Augmented, [0.96, 1.01, 0.95]),
+    },
+    Pattern {
+        says: "Its augmented version stalled in 1 of 3 episodes.",
+        given: || student(FINE).and("more", Role::Augmented, [0.96, 0.0, 0.95]),
+        but: || student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]),
+    },
+    Pattern {
+        says: "No other workload was tried.",
+        given: || student(FINE),
+        but: || student(FINE).on("builtin,edge=giant", FINE),
+    },
+    Pattern {
+        says: "The worst of 2 other workloads is where jobs arrive in bursts of ten: 1.20 ×.",
+        given: || student(FINE).on("builtin,edge=giant", FINE).on("builtin,edge=bursts", [1.2; 3]),
+        but: || {
+            student(FINE).on("builtin,edge=giant", FINE).on("builtin,edge=bursts", [1.2; 3]).gates(&["elsewhere=1.1"])
+        },
+    },
+    Pattern {
+        says: "Do not use it where one giant job shares the cluster: 1.86 ×.",
+        given: || student(FINE).on("builtin,edge=giant", [1.86; 3]).on("builtin,edge=bursts", [1.2; 3]),
+        but: || student(FINE).on("builtin,edge=giant", [1.86; 3]).gates(&["elsewhere=1.9"]),
+    },
+    Pattern {
+        says: "Do not use it on other: it strands the cluster.",
+        given: || student(FINE).on("other", [1.0, 0.0, 1.0]),
+        but: || student(FINE).on("other", FINE),
+    },
+];
+
+#[test]
+fn every_sentence_of_the_verdict_is_said_with_its_evidence_and_not_without() -> Outcome {
+    let check = |pattern: &Pattern| -> Result<(), String> {
+        let said = |case: fn() -> Case| case().said().map(|(verdict, _)| verdict.text.replace('\u{a0}', " "));
+        let said = |case| said(case).map_err(|e| format!("{}: {e}", pattern.says));
+        let (given, but) = (said(pattern.given)?, said(pattern.but)?);
+        match (given.contains(pattern.says), but.contains(pattern.says)) {
+            (true, false) => Ok(()),
+            (false, _) => Err(format!("not said: {}\n{given}", pattern.says)),
+            (true, true) => Err(format!("said without evidence: {}\n{but}", pattern.says)),
+        }
+    };
+    let wrong: Vec<String> = PATTERNS.par_iter().filter_map(|pattern| check(pattern).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    Ok(())
+}
+
+#[test]
+fn gates_that_are_not_kept_or_not_measured_are_named() -> Outcome {
+    let missed = |case: Case| case.said().map(|(verdict, _)| verdict.missed);
+    assert_eq!(missed(student(FINE).on("other", FINE))?, [""; 0]);
+    assert_eq!(missed(student(FINE))?, ["elsewhere"], "not measured");
+    assert_eq!(missed(student([1.2; 3]).on("other", [1.3; 3]))?, ["teacher", "heuristic", "elsewhere"]);
+    assert_eq!(
+        missed(student([1.2; 3]).on("other", [1.3; 3]).gates(&["teacher=1.2", "heuristic=1.1", "elsewhere=1.3"]))?,
+        [""; 0]
+    );
+    assert_eq!(missed(Case::default())?, ["finishes", "teacher", "heuristic", "elsewhere"]);
+    Ok(())
+}
+
+#[test]
+fn the_first_screen_has_a_picture_figures_with_a_word_on_what_is_good_and_the_gates() -> Outcome {
+    let (_, said) = student(FINE).on("builtin,edge=giant", [1.86; 3]).said()?;
+    for words in [
+        "best heuristic: srpt-fair",
+        "Worst: one giant job shares the cluster",
+        "agreement with the teacher, where it really chooses",
+        "1.010 mean completion time, times the teacher's",
+        "good: at most 1.050",
+        "good: up to 60, about a page",
+        "– as fast as the teacher, decision by decision",
+        "mean completion time at most 1.250 × the teacher's on every other workload; at worst, where one giant job",
+    ] {
+        assert!(said.contains(words), "{words}\n{said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn decision_times_are_shown_only_of_the_very_student() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let student = sched_distill::model::Student::load(&dir.path().join("student.json"))?.hash();
+    let said = |student: &str| -> Result<String, Box<dyn Error>> {
+        let time = |policy: &str, role, median_us| DecisionTime { policy: policy.into(), role, median_us };
+        let policies = vec![time("decima", Role::Teacher, 84.6), time("tree", Role::Student, 2.04)];
+        let latency = Latency { student: student.to_owned(), workload: "builtin".into(), decisions: 9, policies };
+        fs::write(dir.path().join("latency.json"), serde_json::to_vec(&latency)?)?;
+        let summary = write_report_with(dir.path(), &dir.path().join("report"), &ReportParams::default())?;
+        Ok(section(&fs::read_to_string(summary.page)?, "first-screen"))
+    };
+    assert!(said(&student)?.contains("41 × as fast as the teacher, decision by decision2 µs against 85 µs"));
+    assert!(said("another")?.contains("– as fast as the teacher"));
+    Ok(())
+}
