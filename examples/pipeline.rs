@@ -27,13 +27,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let record = |split: Split, episodes| -> Result<Trace, Box<dyn Error>> {
         let (policy, workload, dir) = (scenario.teacher().into(), WORKLOAD.into(), dir.join(split.name()));
         let shard = Shard::WHOLE;
-        let params = RecordParams { policy, workload, seed: 1, split, episodes, shard, force: false, dir };
+        let (teacher, first_episode, force) = (None, 0, false);
+        let params =
+            RecordParams { policy, teacher, workload, seed: 1, split, first_episode, episodes, shard, force, dir };
         scenario.record(&params, caller)?;
         Ok(Trace::open(&params.dir)?)
     };
     let (train, test) = (record(Split::Train, 10)?, record(Split::Test, 5)?);
 
-    let student = fit(&train, None, &FitPlan::default(), caller)?.student;
+    let student = fit((&train).into(), None, &FitPlan::default(), caller)?.student;
     let visit = Visit { scenario: Some(scenario), seed: 1, command: "cargo run --example pipeline" };
     let run = RunDir::enter(&dir, &student, [&train, &test], visit)?;
 

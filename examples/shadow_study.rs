@@ -40,10 +40,12 @@ fn main() -> Result<()> {
     let request = RecordRequest {
         policy_id: DRIVER,
         policy: &*policy,
+        labeller: None,
         workload_id: WORKLOAD,
         workload: &*entry.workload(WORKLOAD)?,
         seed: 0,
         split: Split::Train,
+        first_episode: 0,
         episodes: TRAINING_EPISODES,
         shard: Shard::WHOLE,
         force: false,

@@ -29,10 +29,12 @@ fn recording(c: &mut Criterion) {
     let request = RecordRequest {
         policy_id: "decima",
         policy: &*decima,
+        labeller: None,
         workload_id: "tpch",
         workload: &*workload,
         seed: 0,
         split: Split::Train,
+        first_episode: 0,
         episodes: 8,
         shard: Shard::WHOLE,
         force: false,

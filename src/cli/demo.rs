@@ -12,13 +12,14 @@ use super::{
 };
 use crate::{
     augment::AugmentParams,
-    distiller::FitParams,
+    distiller::{FitParams, Learner},
     evaluator::{ClosedLoop, Role},
     model::Student,
     pipeline::{
         self, AnyScenario, AugmentRequest, ClosedLoopParams, Contender, EvaluateParams, Evaluated, ExplainParams,
-        FitPlan, FrontLoop, Measurements, PipelineError, RecordParams, Resampling, RunInfo, beside_in_loops,
-        best_heuristic, evaluate, explain, prefer_the_best_schedule, resampled, with_edge_cases, write_compared,
+        FitPlan, FrontLoop, Lessons, Measurements, PipelineError, RecordParams, Resampling, RunInfo, SizeChoice,
+        beside_in_loops, best_heuristic, evaluate, explain, prefer_the_best_schedule, resampled, with_edge_cases,
+        write_compared,
     },
     recorder::RecordError,
     report::write_report,
@@ -28,7 +29,11 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{ops::ControlFlow, path::PathBuf, time::Instant};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 /// Do all of it, from a scheduler to a report, on the built-in workload or on yours
 #[derive(Args)]
@@ -49,7 +54,8 @@ pub(super) struct DemoArgs {
     workload: String,
     /// Episodes to learn from [default: 40; 16 with --fast]
     ///
-    /// An eighth as many more are recorded to choose on, and a quarter as many more to measure and explain.
+    /// A third as many more are recorded to choose on, and a quarter as many to measure and explain. In half as many others a
+    /// first student decides and the teacher says what it would have done.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..), help_heading = "Input")]
     episodes: Option<u32>,
     /// Seconds instead of a minute
@@ -71,6 +77,8 @@ struct Extent {
     episodes: u32,
     /// Choices learnt from per level.
     choices: usize,
+    /// Training episodes in which a first student decides and the teacher labels.
+    own: u32,
     /// Validation episodes in which students that are equally faithful schedule for the choice of one.
     choosing: u32,
     /// Fits on draws of the training episodes.
@@ -88,15 +96,17 @@ impl Extent {
             false => Self {
                 episodes: args.episodes.unwrap_or(40),
                 choices: FitPlan::CHOICES,
+                own: args.episodes.unwrap_or(40).div_ceil(2),
                 choosing: 40,
                 resamples: 3,
                 test: 150,
                 edge: 25,
-                search: Some(3000),
+                search: Some(5000),
             },
             true => Self {
                 episodes: args.episodes.unwrap_or(16),
                 choices: 3000,
+                own: 0,
                 choosing: 20,
                 resamples: 0,
                 test: 40,
@@ -148,16 +158,17 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     output.text(format!("teacher {}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
-    let train = demo.record(Split::Train, episodes, output)?;
-    let validation = demo.record(Split::Validation, episodes.div_ceil(8), output)?;
-    let test = demo.record(Split::Test, episodes.div_ceil(4).max(2), output)?;
+    let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
+    let train = by_teacher(Split::Train, episodes)?;
+    let validation = by_teacher(Split::Validation, episodes.div_ceil(3))?;
+    let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2))?;
     demo.lap("record_s");
 
     output.note("fitting");
-    let plan = FitPlan::default();
-    let params = FitParams { max_choices: Some(demo.extent.choices), ..plan.params };
-    let plan = FitPlan { params, ..plan };
-    let mut fitted = pipeline::fit(&train, Some(&validation), &plan, Watched::new(output).caller())?;
+    let own = demo.own_states(&train, &validation, output)?;
+    let others: Vec<&Trace> = own.iter().collect();
+    let lessons = Lessons::new(&train, &others)?;
+    let mut fitted = pipeline::fit(lessons, Some(&validation), &demo.plan(), Watched::new(output).caller())?;
     let closed_loop = FrontLoop {
         teacher: demo.teacher.to_owned(),
         workload: args.workload.clone(),
@@ -189,9 +200,10 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("evaluate_s");
 
     output.note("explaining");
-    demo.explain(&student, [&train, &test], output)?;
+    demo.explain(&student, lessons, &test, output)?;
     demo.lap("explain_s");
-    write_json(&dir.join("run.json"), &demo.run_info(&[train, validation, test])?)?;
+    let traces = lessons.traces().chain([&validation, &test]);
+    write_json(&dir.join("run.json"), &demo.run_info(traces)?)?;
     let report = write_report(dir, &dir.join("report"))?;
     demo.lap("report_s");
     write_json(&dir.join("timings.json"), &demo.timings)?;
@@ -215,21 +227,64 @@ impl Demo<'_> {
         self.timings.insert(what.to_owned(), json!(self.start.elapsed().as_secs_f64() - before));
     }
 
-    fn record(&self, split: Split, episodes: u32, output: &Output) -> Result<Trace> {
+    /// Records episodes of the teacher, or of a student beside which the teacher labels.
+    fn record(
+        &self,
+        name: &str,
+        (split, first_episode, episodes): (Split, u32, u32),
+        student: Option<&Path>,
+        output: &Output,
+    ) -> Result<Trace> {
         check_interrupt()?;
+        let teacher = self.teacher.to_owned();
+        let (policy, teacher) = match student {
+            Some(path) => (format!("student:{}", path.display()), Some(teacher)),
+            None => (teacher, None),
+        };
         let params = RecordParams {
-            policy: self.teacher.to_owned(),
+            policy,
+            teacher,
             workload: self.args.workload.clone(),
             seed: self.common.seed,
             split,
+            first_episode,
             episodes,
             shard: Shard::WHOLE,
             force: self.args.force,
-            dir: self.args.output.join("traces").join(split.name()),
+            dir: self.args.output.join("traces").join(name),
         };
         let recorded = self.scenario.record(&params, Watched::new(output).caller());
         recorded.map_err(|e| hint_force(e, self.args.force))?;
         Ok(Trace::open(&params.dir)?)
+    }
+
+    fn plan(&self) -> FitPlan {
+        let FitPlan { params, size } = FitPlan::default().judged_by_schedules();
+        // Nothing is said here of what other sizes would bring.
+        let size = size.map(|size| SizeChoice { ladder: false, ..size });
+        FitPlan { params: FitParams { max_choices: Some(self.extent.choices), ..params }, size }
+    }
+
+    /// What a student meets that was fitted in a hurry: a student that learnt from its teacher's states alone does not know
+    /// where its own mistakes lead (DAgger). `None` of a teacher that may abstain, which cannot label what another one decides.
+    fn own_states(&self, train: &Trace, validation: &Trace, output: &Output) -> Result<Option<Trace>> {
+        if self.extent.own == 0 {
+            return Ok(None);
+        }
+        let plan = self.plan();
+        let learners = vec![Learner::BoundedLogit];
+        let params =
+            FitParams { used: learners[0].name().to_owned(), learners, max_choices: Some(4000), ..plan.params };
+        let hurried = FitPlan { params, ..plan };
+        let first = pipeline::fit(train.into(), Some(validation), &hurried, Watched::new(output).caller())?.student;
+        let path = self.args.output.join("first.json");
+        first.save(&path)?;
+        let m = &train.manifest;
+        match self.record("own", (Split::Train, m.episodes, self.extent.own), Some(&path), output) {
+            Ok(trace) => Ok(Some(trace)),
+            Err(e) if matches!(e.downcast_ref(), Some(PipelineError::Abstains(_))) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// Searches a better schedule for a while; what was found, and its file.
@@ -302,7 +357,7 @@ impl Demo<'_> {
         Ok(found)
     }
 
-    fn explain(&self, student: &Student, [train, test]: [&Trace; 2], output: &Output) -> Result<()> {
+    fn explain(&self, student: &Student, train: Lessons<'_>, test: &Trace, output: &Output) -> Result<()> {
         let params = ExplainParams {
             scenario: Some(self.scenario.info()),
             choices: 1500,
@@ -319,7 +374,7 @@ impl Demo<'_> {
         Ok(explained.write(&self.args.output)?)
     }
 
-    fn run_info(&self, traces: &[Trace]) -> Result<RunInfo> {
+    fn run_info<'a>(&self, traces: impl Iterator<Item = &'a Trace>) -> Result<RunInfo> {
         let Self { args, scenario, teacher, common, .. } = self;
         let command = format!(
             "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {}{} --seed {} -o {}",

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     explainer::{KindAgreement, LevelExplanation, RuleExceptions},
     model::Student,
-    pipeline::{ExplainParams, OneChoice, Resampling, RunDir, explain, explain_choice, resampled},
+    pipeline::{ExplainParams, Lessons, OneChoice, Resampling, RunDir, explain, explain_choice, resampled},
     report::{DecisionView, decision_page},
     trace::Trace,
 };
@@ -61,11 +61,11 @@ pub(super) struct ExplainArgs {
     /// One more rule to compare with, repeatable (see `distill list rules`)
     #[arg(long = "rule", value_name = "NAME=RULE", conflicts_with = "choice", help_heading = "What it goes by")]
     rules: Vec<String>,
-    /// Its training trace: would other episodes have given the same rules?
+    /// Its training trace, repeatable: would other episodes have given the same rules?
     ///
     /// The student is fitted again on draws of the trace's episodes, to say how alike the rules come out.
     #[arg(long, value_name = "TRACE", conflicts_with = "choice", help_heading = "What it goes by")]
-    train: Option<PathBuf>,
+    train: Vec<PathBuf>,
     /// How often it is fitted again for --train
     #[arg(
         long, default_value_t = 8, value_name = "N", requires = "train", value_parser = clap::value_parser!(u32).range(2..=1000),
@@ -127,7 +127,7 @@ fn everything(
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let train = args.train.as_deref().map(|path| common.trace(path)).transpose()?;
+    let train = args.train.iter().map(|path| common.trace(path)).collect::<Result<Vec<_>>>()?;
     let scenario = common.known_scenario(&student.feature_set).map(|scenario| scenario.info());
     let run = match &args.run {
         Some(dir) => {
@@ -149,9 +149,11 @@ fn everything(
     for level in &explanation.levels {
         print_level(level, output)?;
     }
-    if let Some(train) = &train {
+    if let [first, others @ ..] = &train[..] {
+        let others: Vec<&Trace> = others.iter().collect();
         let params = Resampling { resamples: args.resamples, choices: params.choices, seed: common.seed };
-        explanation.stability = resampled(student, train, trace, params, Watched::new(output).caller())?;
+        explanation.stability =
+            resampled(student, Lessons::new(first, &others)?, trace, params, Watched::new(output).caller())?;
         stability::print(&explanation.stability, output)?;
     }
     if let Some(decisions) = args.gradients {
@@ -162,7 +164,7 @@ fn everything(
     }
     if let Some(run) = &run {
         if let Some(before) = run.explained_before(explanation) {
-            if train.is_none() {
+            if train.is_empty() {
                 explanation.stability = before.stability;
             }
             explanation.gradients = explanation.gradients.take().or(before.gradients);

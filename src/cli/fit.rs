@@ -15,7 +15,8 @@ use crate::{
     distiller::{FitParams, Gate, Learner},
     evaluator::Estimate,
     model::{ScoreCandidates, Structure, Student},
-    pipeline::{FitPlan, Fitted, Ladder, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
+    pipeline::{FitPlan, Fitted, Ladder, Lessons, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
+    trace::Trace,
 };
 use anyhow::{Context, Result, bail};
 use clap::{
@@ -34,6 +35,7 @@ distill fit runs/demo/traces/train -o small.json --max-size 8",
 distill fit runs/demo/traces/train -o small.json --max-size 8\n  \
 distill fit trace -o tree.json --learner tree --max-leaves 16\n  \
 distill fit trace -o student.json -t decima:model.pt\n  \
+distill fit trace own --validation other -o student.json\n  \
 distill fit trace -o logit.json --learner tree,logit,pairwise-tree --use logit\n  \
 distill fit trace -o small.json --min-fidelity job/free/top1=0.7,stage/all/regret=0.02\n\n\
 Level by level the learner and the size are chosen that cost the teacher's opinion least among those that agree with it as \
@@ -41,10 +43,12 @@ often as the best, up to noise, on the validation choices: by default the last f
 models do not see. --learner names the models to fit instead."
 )]
 pub(super) struct FitArgs {
-    /// Trace to learn from
-    #[arg(help_heading = "Input")]
-    trace: PathBuf,
-    /// Trace to choose and measure on [default: the last fifth of TRACE]
+    /// Trace to learn from, or several with the same teacher
+    ///
+    /// Other workloads, other episodes, or what a student met when it decided (`distill record -p student:FILE -t TEACHER`).
+    #[arg(value_name = "TRACE", required = true, help_heading = "Input")]
+    traces: Vec<PathBuf>,
+    /// Trace to choose and measure on [default: the last fifth of a single TRACE]
     ///
     /// None of its episodes may be one of TRACE.
     #[arg(long, value_name = "TRACE", help_heading = "Input")]
@@ -160,14 +164,16 @@ impl FitArgs {
         if used {
             bail!("`use` in --params: with --max-size and --min-fidelity the models that schedule are chosen");
         }
+        let any = !learners;
         let learners = if learners { params.learners.clone() } else { FitPlan::LEARNERS.to_vec() };
         let used = learners[0].name().to_owned();
         let max_choices = params.max_choices.or(Some(FitPlan::CHOICES));
         let most = if sized { self.max_size } else { Some(USUAL_SIZE) };
-        Ok(FitPlan {
+        let plan = FitPlan {
             params: FitParams { learners, used, max_choices, ..params },
-            size: Some(SizeChoice { most, by: None, gates: self.min_fidelity.clone() }),
-        })
+            size: Some(SizeChoice { most, by: None, gates: self.min_fidelity.clone(), ladder: true }),
+        };
+        Ok(if any && self.teacher.is_some() { plan.judged_by_schedules() } else { plan })
     }
 }
 
@@ -233,7 +239,7 @@ fn from_file(path: &Path) -> Result<Asked> {
 impl FitArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        let traces = [&self.trace].into_iter().chain(&self.validation);
+        let traces = self.traces.iter().chain(&self.validation);
         let inputs = Inputs::default().traces(traces).files(&self.options.params);
         inputs.policies(&self.teacher).workloads(&self.workload)
     }
@@ -242,17 +248,22 @@ impl FitArgs {
 pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let plan = args.plan()?;
     if let Some(path) = &args.output {
-        let traces = [&*args.trace].into_iter().chain(args.validation.as_deref());
+        let traces = args.traces.iter().chain(&args.validation).map(PathBuf::as_path);
         check_output(path, traces.chain(args.options.files()))?;
     }
     args.run.as_deref().map_or(Ok(()), RunDir::check_free)?;
-    let trace = common.learning_trace(&args.trace)?;
+    let traces = args.traces.iter().map(|path| common.learning_trace(path)).collect::<Result<Vec<_>>>()?;
+    let others: Vec<&Trace> = traces[1..].iter().collect();
+    let trace = &traces[0];
+    let lessons = Lessons::new(trace, &others)?;
     // Known before the work begins: a student of another fit is not replaced.
     if let Some(path) = args.output.as_deref().filter(|path| !args.force && path.is_file()) {
         let parameters = serde_json::to_value(&plan.params)?;
         let fits = |size: usize| plan.size.as_ref().and_then(|choice| choice.most).is_none_or(|most| size <= most);
         let same = |there: Student| {
-            there.provenance.trace_hash == trace.hash && there.provenance.parameters == parameters && fits(there.size())
+            there.provenance.trace_hash == lessons.hash()
+                && there.provenance.parameters == parameters
+                && fits(there.size())
         };
         if !Student::load(path).is_ok_and(same) {
             return Err(other_content(path));
@@ -262,12 +273,12 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     let beside = match &args.teacher {
         Some(teacher) => {
             let scenario = common.scenario_of(&trace.manifest.feature_set)?;
-            let (episodes, of) = ((common.seed, args.episodes), (scenario.info(), &trace));
+            let (episodes, of) = ((common.seed, args.episodes), (scenario.info(), trace));
             Some((scenario, beside_teacher(teacher, args.workload.as_ref(), episodes, of, output)?))
         }
         None => None,
     };
-    let mut fitted = fit(&trace, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
+    let mut fitted = fit(lessons, validation_trace.as_ref(), &plan, Watched::new(output).caller())?;
     if let Some((scenario, closed_loop)) = &beside {
         prefer_the_best_schedule(*scenario, &mut fitted, closed_loop, Watched::new(output).caller())?;
     }
@@ -276,7 +287,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
         replace(path, student.to_json().as_bytes(), args.force)?;
     }
     if let Some(dir) = &args.run {
-        let traces = [&trace].into_iter().chain(&validation_trace);
+        let traces = traces.iter().chain(&validation_trace);
         RunDir::enter(dir, &student, traces, common.visit(&student, &command()))?;
     }
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
@@ -299,7 +310,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     print_fidelity(&fidelity, output)?;
     // One of the two is there.
     let path = args.output.clone().or_else(|| Some(args.run.as_ref()?.join("student.json"))).unwrap_or_default();
-    output.text(format!("\n{} (trace {})", path.display(), trace.hash))?;
+    output.text(format!("\n{} (trace {})", path.display(), student.provenance.trace_hash))?;
     if let Some(ladder) = &ladder {
         output.text(words_of(ladder, student.size()))?;
     }

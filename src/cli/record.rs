@@ -27,7 +27,8 @@ distill record -p decima -w builtin,executors=25 -n 10 --split test -o runs/a/tr
     after_long_help = "Examples:\n  distill record -p decima -o runs/a/traces/train\n  \
 distill record -p decima -w builtin,executors=25 -n 10 --split test -o runs/a/traces/test\n  \
 distill record -p decima:model.pt -w tpch:tpch_profiles.json.gz,executors=10,jobs=50 -o trace\n  \
-distill record -p 'script:python3 policy.py' -o trace\n\n\
+distill record -p 'script:python3 policy.py' -o trace\n  \
+distill record -p student:student.json -t decima --first-episode 40 -n 20 -o own\n\n\
 A trace is a directory of Parquet tables with a manifest (docs/trace-format.md). If recording is interrupted, the same \
 command goes on where it stopped.\n\n\
 Jobs that share the work write into one directory, or into copies that are put together afterwards. The last one completes \
@@ -38,12 +39,21 @@ pub(super) struct RecordArgs {
     /// Policy to record (see `distill list policies`)
     #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     policy: String,
+    /// Teacher whose opinion is recorded where another policy decides [default: the policy itself]
+    ///
+    /// What a student meets when it decides, as its teacher sees it: `distill fit` learns from such a trace beside one of the
+    /// teacher's own.
+    #[arg(short, long, value_name = "POLICY", help_heading = "Input", hide_short_help = true)]
+    teacher: Option<String>,
     /// Workload (see `distill list workloads`)
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
     /// Number of episodes
     #[arg(short = 'n', long, default_value_t = 40, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Input")]
     episodes: u32,
+    /// Number of the first episode: other ones than those of an earlier recording
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Input", hide_short_help = true)]
+    first_episode: u32,
     /// Seeds: train, validation, test or final
     ///
     /// Fitting sees train, searching sees validation, development looks at test; final is for closing figures.
@@ -63,7 +73,7 @@ pub(super) struct RecordArgs {
 impl RecordArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        Inputs::default().policies([&self.policy]).workloads([&self.workload])
+        Inputs::default().policies([&self.policy].into_iter().chain(&self.teacher)).workloads([&self.workload])
     }
 }
 
@@ -77,9 +87,11 @@ pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Re
     }
     let params = RecordParams {
         policy: args.policy.clone(),
+        teacher: args.teacher.clone(),
         workload: args.workload.clone(),
         seed: common.seed,
         split: args.split.into(),
+        first_episode: args.first_episode,
         episodes: args.episodes,
         shard: args.shard.unwrap_or(Shard::WHOLE),
         force: args.force,

@@ -53,10 +53,12 @@ impl Fixture {
         let request = RecordRequest {
             policy_id: POLICY,
             policy: &*self.policy,
+            labeller: None,
             workload_id: WORKLOAD,
             workload: &*self.workload,
             seed,
             split: Split::Train,
+            first_episode: 0,
             episodes: EPISODES,
             shard: shard.parse().expect("a shard"),
             force: false,

@@ -67,7 +67,7 @@ pub(super) fn what_was_run(run: &RunDir) -> String {
         .info
         .splits
         .iter()
-        .map(|s| format!("{} decisions of {} {} episodes", count(s.decisions), count(s.episodes), s.split))
+        .map(|s| format!("{} decisions of {} episodes ({})", count(s.decisions), count(s.episodes), s.split))
         .collect();
     let amount = if splits.is_empty() { String::new() } else { format!(" over {}", list(&splits)) };
     format!(

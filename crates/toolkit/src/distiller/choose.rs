@@ -20,13 +20,18 @@ pub struct Combination {
     pub regret: f64,
 }
 
-/// The combinations of at most `most` in total that pass all gates and whose agreement lies within one standard error of the
+/// The combinations of at most `most` in total that pass all gates and whose agreement lies within so many standard errors of the
 /// best, the least regret first, and of equals the one that agrees most. Of every total size only those are among them that no other one
 /// beats in agreement and regret. Empty if no combination is so small or passes.
 ///
 /// At a level where a model is always right, the smallest such model is the only one.
 #[must_use]
-pub fn within_noise(levels: &[(&str, &[FrontModel])], most: usize, gates: &[Gate]) -> Vec<Combination> {
+pub fn within_noise(
+    levels: &[(&str, &[FrontModel])],
+    most: usize,
+    gates: &[Gate],
+    standard_errors: f64,
+) -> Vec<Combination> {
     let none = Combination { places: Vec::new(), size: 0, top1: 0.0, regret: 0.0 };
     // By total size: those that no other one of the size beats.
     let mut by_size: Vec<Vec<Combination>> = vec![Vec::new(); most + 1];
@@ -56,7 +61,7 @@ pub fn within_noise(levels: &[(&str, &[FrontModel])], most: usize, gates: &[Gate
         return all;
     };
     let squares = levels.iter().zip(&best.places).map(|((_, models), &place)| models[place].top1_error().powi(2));
-    let least = best.top1 - squares.sum::<f64>().sqrt();
+    let least = best.top1 - standard_errors * squares.sum::<f64>().sqrt();
     all.retain(|c| c.top1 >= least);
     all.sort_by(|a, b| a.regret.total_cmp(&b.regret).then(b.top1.total_cmp(&a.top1)).then(a.size.cmp(&b.size)));
     all
@@ -89,23 +94,25 @@ mod tests {
     #[test]
     fn within_noise_the_least_regret_is_taken_and_beyond_it_agreement_decides() {
         let models = [model(8, 0.80, Some(0.05)), model(6, 0.79, Some(0.03)), model(4, 0.60, Some(0.01))];
-        let found = within_noise(&[("job", &models)], 8, &[]);
+        let found = within_noise(&[("job", &models)], 8, &[], 1.0);
         assert_eq!(found.iter().map(|c| c.places[0]).collect::<Vec<_>>(), [1, 0]);
-        assert_eq!(within_noise(&[("job", &models)], 4, &[])[0].places, [2], "nothing else is so small");
-        assert_eq!(within_noise(&[("job", &models)], 3, &[]), []);
+        let wider = within_noise(&[("job", &models)], 8, &[], 12.0);
+        assert_eq!(wider.iter().map(|c| c.places[0]).collect::<Vec<_>>(), [2, 1, 0]);
+        assert_eq!(within_noise(&[("job", &models)], 4, &[], 1.0)[0].places, [2], "nothing else is so small");
+        assert_eq!(within_noise(&[("job", &models)], 3, &[], 1.0), []);
     }
 
     #[test]
     fn without_probabilities_agreement_decides_and_of_equals_the_smallest_is_taken() {
         let models = [model(4, 0.79, None), model(8, 0.80, None), model(6, 0.80, None), model(2, 0.70, None)];
-        assert_eq!(within_noise(&[("job", &models)], 8, &[])[0].places, [2]);
+        assert_eq!(within_noise(&[("job", &models)], 8, &[], 1.0)[0].places, [2]);
     }
 
     #[test]
     fn a_rule_that_is_always_right_leaves_its_room_to_the_others() {
         let amount = [model(2, 1.0, Some(0.0)), model(1, 1.0, Some(1e-4)), model(9, 1.0, Some(0.0))];
         let job = [model(7, 0.8, Some(0.1)), model(6, 0.7, Some(0.1))];
-        assert_eq!(within_noise(&[("job", &job), ("amount", &amount)], 8, &[])[0].places, [0, 1]);
+        assert_eq!(within_noise(&[("job", &job), ("amount", &amount)], 8, &[], 1.0)[0].places, [0, 1]);
     }
 
     #[test]
@@ -132,7 +139,7 @@ mod tests {
             let error = 2f64.sqrt() * a[0].top1_error();
             let near = all.into_iter().filter(|c| c.0 >= best - error);
             let expected = near.min_by(|a, b| a.1.total_cmp(&b.1)).map(|c| c.2);
-            let found = within_noise(&[("a", &a), ("b", &b)], most, &[gate]);
+            let found = within_noise(&[("a", &a), ("b", &b)], most, &[gate], 1.0);
             assert_eq!(found.first().map(|c| c.places.clone()), expected);
         }
     }

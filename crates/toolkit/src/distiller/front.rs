@@ -148,8 +148,7 @@ pub fn front_models(
     sizes: &[usize],
     params: &FitParams,
 ) -> Result<Vec<FrontModel>, FitError> {
-    let searched = matches!(learner, Learner::Logit | Learner::SplineLogit);
-    let sizes: Vec<usize> = sizes.iter().copied().filter(|n| searched || n.is_power_of_two()).collect();
+    let sizes: Vec<usize> = sizes.iter().copied().filter(|n| learner.is_logit() || n.is_power_of_two()).collect();
     let models = learner.with(params).fit_sizes(train, &sizes)?;
     let judged = models.into_par_iter().map(|model| {
         let temperature = fit_temperature(&model, validation);

@@ -86,7 +86,7 @@ impl Learner {
             }
             Self::Linear => Box::new(OwnLinear(params)),
             Self::Logit => Box::new(OwnLogit(params)),
-            Self::SplineLogit => Box::new(OwnSpline(params)),
+            Self::SplineLogit | Self::BoundedLogit => Box::new(OwnSpline { learner: self, params }),
             Self::PairwiseTree => Box::new(PairwiseTree(params)),
             Self::LinfaTrees => Box::new(LinfaTrees(params)),
         }
@@ -228,23 +228,34 @@ impl ChoiceLearner for PairwiseTree {
 }
 
 /// A conditional logit whose terms are searched for.
-struct OwnSpline(FitParams);
+struct OwnSpline {
+    /// [`Learner::SplineLogit`] or [`Learner::BoundedLogit`].
+    learner: Learner,
+    params: FitParams,
+}
+
+impl OwnSpline {
+    fn recipe(&self) -> SplineParams {
+        SplineParams { bounded: self.learner == Learner::BoundedLogit, ..SplineParams::default() }
+    }
+}
 
 /// Choices that coefficients of searched terms are fitted on unless another number is asked for.
 const SPLINE_CHOICES: usize = 30_000;
 
 impl ChoiceLearner for OwnSpline {
     fn name(&self) -> &str {
-        Learner::SplineLogit.name()
+        self.learner.name()
     }
 
     fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
-        let mut path = additive_models(self.name(), table, &self.0, &[self.0.max_leaf_nodes], SplineParams::default())?;
+        let sizes = [self.params.max_leaf_nodes];
+        let mut path = additive_models(self.name(), table, &self.params, &sizes, self.recipe())?;
         Ok(Model::Additive(path.pop().unwrap_or(Additive { intercept: 0.0, terms: Vec::new() })))
     }
 
     fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
-        let path = additive_models(self.name(), table, &self.0, sizes, SplineParams::default())?;
+        let path = additive_models(self.name(), table, &self.params, sizes, self.recipe())?;
         Ok(path.into_iter().map(Model::Additive).collect())
     }
 }

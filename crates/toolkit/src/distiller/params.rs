@@ -33,6 +33,9 @@ pub enum Learner {
     Logit,
     /// A conditional logit on steps, bends, logarithms and products that are searched for.
     SplineLogit,
+    /// The same in which a feature without an upper end counts by its logarithm and steps alone, so that no term outgrows all
+    /// others in states beyond those recorded.
+    BoundedLogit,
     /// A tree that compares two candidates; every candidate plays every other one.
     PairwiseTree,
     /// linfa-trees, for comparison: it classifies chosen / not chosen and misplaces splits on tied features.
@@ -41,19 +44,20 @@ pub enum Learner {
 
 impl Learner {
     /// All learners.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tree,
         Self::LinearTree,
         Self::Linear,
         Self::Logit,
         Self::SplineLogit,
+        Self::BoundedLogit,
         Self::PairwiseTree,
         Self::LinfaTrees,
     ];
 
-    /// Whether it is a logit, which can be told its features.
-    fn is_logit(self) -> bool {
-        matches!(self, Self::Logit | Self::SplineLogit)
+    /// Whether it is a logit, which can be told its features and gives models of all sizes at once.
+    pub(super) fn is_logit(self) -> bool {
+        matches!(self, Self::Logit | Self::SplineLogit | Self::BoundedLogit)
     }
 
     /// Its name, e.g. `spline-logit`.
@@ -65,6 +69,7 @@ impl Learner {
             Self::Linear => "linear",
             Self::Logit => "logit",
             Self::SplineLogit => "spline-logit",
+            Self::BoundedLogit => "bounded-logit",
             Self::PairwiseTree => "pairwise-tree",
             Self::LinfaTrees => "linfa-trees",
         }

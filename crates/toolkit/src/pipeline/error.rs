@@ -45,6 +45,17 @@ pub enum PipelineError {
     /// Models would be chosen on what they were fitted on.
     #[error("the validation trace has the same episodes as the training trace; record another split ({} was recorded)", .0.name())]
     SameEpisodes(Split),
+    /// Traces that cannot be learnt from together.
+    #[error("{} and {}: not to be learnt from together: {why}", traces[0].display(), traces[1].display())]
+    NotTogether {
+        /// Directories of the two.
+        traces: [PathBuf; 2],
+        /// Why not.
+        why: String,
+    },
+    /// Nothing says what to choose on.
+    #[error("which episodes of {0} traces to choose on is not clear; give a trace of others (--validation)")]
+    NoValidation(usize),
     /// Nothing is left to choose on.
     #[error(
         "one episode cannot be divided into training and validation; record more, or give a validation trace (--validation)"
@@ -210,9 +221,17 @@ pub enum PipelineError {
     /// A policy takes part twice.
     #[error("policy `{0}` is given twice; each may take part once")]
     PolicyTwice(String),
-    /// A teacher that may give nothing, where that cannot be used.
-    #[error("{0}: may abstain, and a loop needs a teacher that always names a stage")]
+    /// A policy that may give nothing, where that cannot be used.
+    #[error("{0}: may abstain; where one policy decides and another one labels, both must always choose something")]
     Abstains(String),
+    /// Episodes without a number.
+    #[error("episodes {first} to {first} + {episodes}: their numbers go up to 4294967295")]
+    TooManyEpisodes {
+        /// Number of the first one.
+        first: u32,
+        /// How many.
+        episodes: u32,
+    },
     /// The folder belongs to another search.
     #[error(
         "{}: the folder holds a search with another student, workload, seed or budget; give --force to replace it, or -o for \

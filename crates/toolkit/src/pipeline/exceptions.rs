@@ -1,6 +1,6 @@
 //! A teacher as rules with exceptions.
 
-use super::{Caller, KnownRule, PipelineError, provenance, tables};
+use super::{Caller, KnownRule, Lessons, PipelineError, tables};
 use crate::{
     distiller::{ExceptionParams, ExceptionStep, find_exceptions, student_of_rules},
     evaluator::fidelity,
@@ -56,7 +56,7 @@ pub fn with_exceptions(
             names.join(", ")
         )));
     }
-    let [train, validation] = tables(trace, validation, None, caller)?;
+    let [train, validation] = tables(trace.into(), validation, None, caller)?;
     caller.watch.steps(train.len());
     let mut chosen: Vec<(&KnownRule, Vec<ExceptionStep>)> = Vec::new();
     for (train, validation) in train.iter().zip(&validation) {
@@ -87,8 +87,14 @@ pub fn with_exceptions(
     };
     let rules: Vec<(&Rule, &[ExceptionStep])> = chosen.iter().map(|(k, steps)| (&k.rule, &steps[..])).collect();
     let manifest = &trace.manifest;
-    let student =
-        student_of_rules(&manifest.feature_set, manifest.abstains, &rules, params, &validation, provenance(trace))?;
+    let student = student_of_rules(
+        &manifest.feature_set,
+        manifest.abstains,
+        &rules,
+        params,
+        &validation,
+        Lessons::from(trace).provenance(),
+    )?;
     Ok(RulesWithExceptions { levels: chosen.iter().map(level).collect(), student })
 }
 

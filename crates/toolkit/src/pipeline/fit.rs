@@ -1,11 +1,13 @@
 //! From a trace to a student.
 
 use super::{
-    AnyScenario, Caller, Front, FrontLoop, MAX_SIZE, PipelineError, SizedStudent, front::schedule, provenance, tables,
+    AnyScenario, Caller, Front, FrontLoop, Lessons, MAX_SIZE, PipelineError, SizedStudent,
+    front::{name, schedule},
+    tables,
 };
 use crate::{
     distiller::{By, FitParams, FrontModel, Gate, Learner, fit_student, is_usable, left_out, within_noise},
-    evaluator::{Estimate, FidelityRow, Role, Scorer, fidelity},
+    evaluator::{Estimate, FidelityRow, PolicyOutcome, Role, Scorer, fidelity},
     trace::{LevelTable, Trace},
 };
 use sched_distill_core::{
@@ -28,7 +30,7 @@ pub struct FitPlan {
 impl Default for FitPlan {
     /// Learners and sizes chosen for [`USUAL_SIZE`], among [`FitPlan::LEARNERS`].
     fn default() -> Self {
-        let size = SizeChoice { most: Some(USUAL_SIZE), by: None, gates: Vec::new() };
+        let size = SizeChoice { most: Some(USUAL_SIZE), by: None, gates: Vec::new(), ladder: true };
         let params = FitParams {
             learners: Self::LEARNERS.to_vec(),
             used: Self::LEARNERS[0].name().to_owned(),
@@ -44,6 +46,14 @@ impl FitPlan {
     pub const LEARNERS: [Learner; 5] =
         [Learner::Logit, Learner::SplineLogit, Learner::Tree, Learner::LinearTree, Learner::PairwiseTree];
 
+    /// The same where students are chosen by how they schedule. In states that no teacher led to, sums without bounds can go far
+    /// astray, which fidelity does not show and schedules do.
+    #[must_use]
+    pub fn judged_by_schedules(mut self) -> Self {
+        self.params.learners.push(Learner::BoundedLogit);
+        self
+    }
+
     /// Choices learnt from per level where every learner is fitted at many sizes.
     pub const CHOICES: usize = 30_000;
 }
@@ -58,6 +68,8 @@ pub struct SizeChoice {
     pub by: Option<By>,
     /// Demands on single levels and kinds.
     pub gates: Vec<Gate>,
+    /// Whether twice the size is looked at too, to tell what that would bring.
+    pub ladder: bool,
 }
 
 impl SizeChoice {
@@ -83,7 +95,7 @@ pub struct Fitted {
     pub skipped: Vec<String>,
     /// What other sizes come to, where the size was chosen.
     pub ladder: Option<Ladder>,
-    /// The students that are as faithful up to noise, the least regret first, each in both structures; none where no size was
+    /// The students that are as faithful up to two standard errors, the least regret first, each in both structures; none where no size was
     /// chosen.
     pub finalists: Vec<SizedStudent>,
     /// What the finalists are measured on.
@@ -101,22 +113,24 @@ pub struct Ladder {
     pub rungs: Vec<(usize, Estimate)>,
 }
 
-/// Fits a student to a trace, and measures it on the choices of `validation`, or of the last fifth of the episodes.
+/// Fits a student to one trace or several, and measures it on the choices of `validation`, or of the last fifth of a single
+/// trace's episodes.
 ///
 /// # Errors
 ///
 /// Parameters out of range, traces that cannot be used together, a fit that fails, demands that cannot be met.
 pub fn fit(
-    trace: &Trace,
+    lessons: Lessons<'_>,
     validation: Option<&Trace>,
     plan: &FitPlan,
     caller: Caller<'_>,
 ) -> Result<Fitted, PipelineError> {
     plan.params.check().map_err(PipelineError::Params)?;
+    let trace = lessons.first();
     let Some(size) = &plan.size else {
-        let [train, validation] = tables(trace, validation, Some(&plan.params), caller)?;
+        let [train, validation] = tables(lessons, validation, Some(&plan.params), caller)?;
         let from = (&trace.manifest).into();
-        let student = fit_student(from, (&train, &validation), &plan.params, provenance(trace));
+        let student = fit_student(from, (&train, &validation), &plan.params, lessons.provenance());
         let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
         let student = student.map_err(failed)?;
         let chosen: Vec<&LevelTable> = train.iter().filter(|t| !nothing_to_choose(t)).collect();
@@ -143,18 +157,18 @@ pub fn fit(
     if most < levels {
         return Err(PipelineError::TooSmall { most, levels });
     }
-    // Twice the size too, to tell what that would bring.
-    let front = Front::fit(trace, validation, &plan.params, if size.most.is_some() { 2 * most } else { most }, caller)?;
+    let looked_at = if size.ladder && size.most.is_some() { 2 * most } else { most };
+    let front = Front::fit(lessons, validation, &plan.params, looked_at, caller)?;
     let chosen = front.choose(&size)?;
-    let student = front.student(trace, &chosen, &plan.params);
+    let student = front.student(lessons, &chosen, &plan.params);
     let others = match (size.most, size.by) {
-        (Some(most), None) => within_noise(&front.named(), most, &size.gates),
+        (Some(most), None) => within_noise(&front.named(), most, &size.gates, JUDGED_BY_SCHEDULES),
         _ => Vec::new(),
     };
     // Which structure schedules better shows in schedules alone.
     let structures = if levels > 1 { &Structure::ALL[..] } else { &[Structure::Hierarchical] };
     let finalist = |places: Vec<usize>| {
-        let student = front.student(trace, &places, &plan.params);
+        let student = front.student(lessons, &places, &plan.params);
         structures.iter().map(move |&structure| {
             let student = Student { structure, ..student.clone() };
             SizedStudent { most: student.size(), student, chosen: places.clone(), to_teacher: None }
@@ -165,7 +179,7 @@ pub fn fit(
         student,
         left_out: Vec::new(),
         skipped: front.skipped.clone(),
-        ladder: size.most.and_then(|most| ladder(&front, &chosen, most, &size)),
+        ladder: size.most.filter(|_| size.ladder).and_then(|most| ladder(&front, &chosen, most, &size)),
         finalists: others.into_iter().take(FINALISTS).flat_map(|c| finalist(c.places)).collect(),
         validation: front.validation,
     })
@@ -174,8 +188,18 @@ pub fn fit(
 /// Combinations that may schedule, in each structure, for the choice of one of them.
 const FINALISTS: usize = 12;
 
+/// How many standard errors of agreement the finalists may be behind: what they are worth as schedulers shows, so that more of
+/// them may be looked at than where agreement is all that is known.
+const JUDGED_BY_SCHEDULES: f64 = 2.0;
+
+/// How many of the students that are equally faithful go into the second round of schedules.
+const RUNNERS_UP: usize = 3;
+
+/// How many times as many episodes this round has: differences of a per cent show in some hundred episodes only.
+const SECOND_ROUND: u32 = 4;
+
 /// Lets the students that are equally faithful up to noise schedule beside their teacher, on validation episodes, and takes
-/// the one that does best.
+/// the one that does best: the best few schedule once more, on four times as many episodes.
 ///
 /// # Errors
 ///
@@ -186,11 +210,26 @@ pub fn prefer_the_best_schedule(
     closed_loop: &FrontLoop,
     caller: Caller<'_>,
 ) -> Result<(), PipelineError> {
-    schedule(Some(scenario), &mut fitted.finalists, closed_loop, caller)?;
     let objective = scenario.info().objective();
-    let cost = |s: &SizedStudent| objective.cost(s.to_teacher.map(|e| e.value));
     // A stable sort: of equals the one with less regret.
-    fitted.finalists.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let best_first = |finalists: &mut Vec<SizedStudent>, costs: Vec<f64>| {
+        let mut ranked: Vec<_> = costs.into_iter().zip(finalists.drain(..)).collect();
+        ranked.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        finalists.extend(ranked.into_iter().map(|(_, student)| student));
+    };
+    let finalists = &mut fitted.finalists;
+    if finalists.len() < 2 {
+        return Ok(());
+    }
+    let teacher = &closed_loop.teacher;
+    let found = schedule(scenario, finalists, Some(teacher), closed_loop, caller)?;
+    let ratio = |place| found.paired(&name(place), teacher).map(|e| e.value);
+    best_first(finalists, (0..finalists.len()).map(|place| objective.cost(ratio(place))).collect());
+    finalists.truncate(RUNNERS_UP);
+    let episodes = closed_loop.episodes.saturating_mul(SECOND_ROUND);
+    let found = schedule(scenario, finalists, None, &FrontLoop { episodes, ..closed_loop.clone() }, caller)?;
+    let mean_cost = |p: &PolicyOutcome| p.episode_objective.iter().map(|&value| objective.cost(value)).sum::<f64>();
+    best_first(finalists, found.policies.iter().map(mean_cost).collect());
     if let Some(best) = fitted.finalists.first().filter(|best| best.student != fitted.student) {
         fitted.fidelity = fidelity_of(&best.student, &fitted.validation);
         fitted.student = best.student.clone();

@@ -1,8 +1,7 @@
 //! How much fidelity a given size buys, and which models give it.
 
 use super::{
-    AnyScenario, Caller, CompareParams, Contender, PipelineError, SizeChoice, fit::nothing_to_choose, provenance,
-    tables,
+    AnyScenario, Caller, CompareParams, Contender, Lessons, PipelineError, SizeChoice, fit::nothing_to_choose, tables,
 };
 use crate::{
     distiller::{
@@ -39,14 +38,14 @@ impl Front {
     ///
     /// As of [`super::fit`].
     pub fn fit(
-        trace: &Trace,
+        lessons: Lessons<'_>,
         validation: Option<&Trace>,
         params: &FitParams,
         most: usize,
         caller: Caller<'_>,
     ) -> Result<Self, PipelineError> {
         params.check().map_err(PipelineError::Params)?;
-        let [train, validation] = tables(trace, validation, Some(params), caller)?;
+        let [train, validation] = tables(lessons, validation, Some(params), caller)?;
         if most < train.len() {
             return Err(PipelineError::TooSmall { most, levels: train.len() });
         }
@@ -56,7 +55,7 @@ impl Front {
             // Without choices to judge on, a model is judged on those that it learnt.
             let judge = if nothing_to_choose(&validation[level]) { train } else { &validation[level] };
             let models = front_models(train, judge, learner, sizes, params);
-            models.map_err(|source| PipelineError::Fit { trace: trace.dir.clone(), source })
+            models.map_err(|source| PipelineError::Fit { trace: lessons.first().dir.clone(), source })
         };
         let skipped: Vec<bool> = train.iter().map(nothing_to_choose).collect();
         // A level that one term answers needs no other model.
@@ -107,7 +106,7 @@ impl Front {
     ///
     /// Demands that name what there is not or cannot be met, and a figure that no model has.
     pub fn choose(&self, size: &SizeChoice) -> Result<Vec<usize>, PipelineError> {
-        let SizeChoice { most, by, gates } = size;
+        let SizeChoice { most, by, gates, .. } = size;
         let known = |g: &Gate| self.levels.iter().any(|(l, models)| *l == g.level && has_kind(models, &g.kind));
         if let Some(gate) = gates.iter().find(|g| !known(g)) {
             return Err(self.no_such_choices(gate));
@@ -157,9 +156,9 @@ impl Front {
 
     /// The student of these models.
     #[must_use]
-    pub fn student(&self, trace: &Trace, chosen: &[usize], params: &FitParams) -> Student {
+    pub fn student(&self, lessons: Lessons<'_>, chosen: &[usize], params: &FitParams) -> Student {
         let models: Vec<(&str, &FrontModel)> = self.chosen(chosen).collect();
-        assemble((&trace.manifest).into(), &models, params, provenance(trace))
+        assemble((&lessons.first().manifest).into(), &models, params, lessons.provenance())
     }
 }
 
@@ -215,13 +214,13 @@ pub fn front(
     params: &FrontParams,
     caller: Caller<'_>,
 ) -> Result<(Front, Vec<SizedStudent>), PipelineError> {
-    let front = Front::fit(trace, validation, &params.fit, params.most, caller)?;
+    let front = Front::fit(trace.into(), validation, &params.fit, params.most, caller)?;
     let mut sized: Vec<SizedStudent> = Vec::new();
     let ladder = (2..13).map(|n| 1 << n).filter(|&n| n < params.most).chain([params.most]);
     for most in ladder.filter(|&n| n >= front.levels.len()) {
         let Some(chosen) = best(&front.named(), most, params.by, &[]) else { continue };
         if sized.last().is_none_or(|last| last.chosen != chosen) {
-            let student = front.student(trace, &chosen, &params.fit);
+            let student = front.student(trace.into(), &chosen, &params.fit);
             sized.push(SizedStudent { most, chosen, student, to_teacher: None });
         }
     }
@@ -229,48 +228,46 @@ pub fn front(
         return Err(PipelineError::NoCombination(params.by.unwrap_or(By::Top1).name()));
     }
     if let Some(closed_loop) = &params.closed_loop {
-        schedule(scenario, &mut sized, closed_loop, caller)?;
+        let known = scenario.ok_or_else(|| PipelineError::UnknownScenario {
+            found: sized[0].student.feature_set.scenario.clone(),
+            known: "none".to_owned(),
+        })?;
+        let result = schedule(known, &sized, Some(&closed_loop.teacher), closed_loop, caller)?;
+        for (i, student) in sized.iter_mut().enumerate() {
+            student.to_teacher = result.paired(&name(i), &closed_loop.teacher);
+        }
     }
     Ok((front, sized))
 }
 
-/// Lets the students of all sizes schedule, beside their teacher.
+/// Lets students schedule, beside their teacher or by themselves; they are called by [`name`] in the result.
 pub(super) fn schedule(
-    scenario: Option<&dyn AnyScenario>,
-    sized: &mut [SizedStudent],
+    scenario: &dyn AnyScenario,
+    sized: &[SizedStudent],
+    beside: Option<&str>,
     closed_loop: &FrontLoop,
     caller: Caller<'_>,
-) -> Result<(), PipelineError> {
-    let none = || PipelineError::UnknownScenario {
-        found: sized[0].student.feature_set.scenario.clone(),
-        known: "none".to_owned(),
-    };
-    let scenario = scenario.ok_or_else(none)?;
-    let names: Vec<String> = (1..=sized.len()).map(|i| format!("student {i}")).collect();
-    let teacher = Contender::Named { id: closed_loop.teacher.clone(), role: Some(Role::Teacher) };
-    let students = sized.iter().zip(&names).map(|(s, id)| Contender::Student {
-        id: id.clone(),
+) -> Result<ClosedLoop, PipelineError> {
+    let teacher = beside.map(|id| Contender::Named { id: id.to_owned(), role: Some(Role::Teacher) });
+    let students = sized.iter().enumerate().map(|(place, s)| Contender::Student {
+        id: name(place),
         student: &s.student,
         role: Role::Student,
     });
     let params = CompareParams {
-        contenders: [teacher].into_iter().chain(students).collect(),
+        contenders: teacher.into_iter().chain(students).collect(),
         workloads: vec![closed_loop.workload.clone()],
         seed: closed_loop.seed,
         split: Split::Validation,
         episodes: closed_loop.episodes,
     };
-    let mut found = Vec::new();
-    let mut keep = |result: &ClosedLoop| {
-        found.push(result.clone());
-        ControlFlow::Continue(())
-    };
-    scenario.compare(&params, &mut keep, caller)?;
-    for result in found {
-        let with_names = sized.iter_mut().zip(&names);
-        with_names.for_each(|(s, name)| s.to_teacher = result.paired(name, &closed_loop.teacher));
-    }
-    Ok(())
+    let mut compared = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
+    Ok(compared.remove(0).closed_loop)
+}
+
+/// What a student is called by its place.
+pub(super) fn name(place: usize) -> String {
+    format!("student {}", place + 1)
 }
 
 impl Front {
@@ -302,7 +299,7 @@ impl Front {
 fn best(levels: &[(&str, &[FrontModel])], most: usize, by: Option<By>, gates: &[Gate]) -> Option<Vec<usize>> {
     match by {
         Some(by) => best_within(levels, most, by, gates),
-        None => within_noise(levels, most, gates).into_iter().next().map(|found| found.places),
+        None => within_noise(levels, most, gates, 1.0).into_iter().next().map(|found| found.places),
     }
 }
 

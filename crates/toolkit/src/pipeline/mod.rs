@@ -50,7 +50,7 @@ pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, Teach
 pub use serve::{Pipes, ServeParams, serve};
 pub use shadow::{ShadowReport, shadow_report};
 pub use stability::{Resampling, resampled};
-pub use tables::{provenance, tables};
+pub use tables::{Lessons, tables};
 
 use crate::recorder::Progress;
 use std::{
@@ -126,16 +126,68 @@ mod tests {
         let request = RecordRequest {
             policy_id,
             policy: &*policies::open(&policy_id.parse()?)?,
+            labeller: None,
             workload_id,
             workload: &*workload::open(&workload_id.parse()?)?,
             seed,
             split: Split::Train,
+            first_episode: 0,
             episodes: 6,
             shard: Shard::WHOLE,
             force: false,
         };
         record(dir, &request, &(), &AtomicBool::new(false))?;
         Ok(Trace::open(dir)?)
+    }
+
+    #[test]
+    fn several_traces_are_learnt_from_as_if_they_were_one() -> Outcome {
+        let dir = tempfile::tempdir()?;
+        let of = |seed: u64| trace(&dir.path().join(seed.to_string()), seed);
+        let (a, b, held) = (of(1)?, of(2)?, of(3)?);
+        let others = [&b];
+        let both = Lessons::new(&a, &others)?;
+        let caller = Caller { watch: &(), stop: &AtomicBool::new(false) };
+        let [train, validation] = tables(both, Some(&held), None, caller)?;
+        for (i, level) in a.manifest.feature_set.levels.iter().enumerate() {
+            let mut all = a.level(&level.name)?;
+            all.append(b.level(&level.name)?);
+            assert_eq!(train[i], all);
+            assert_eq!(both.table(&level.name)?, all);
+            assert_eq!(validation[i], held.level(&level.name)?);
+        }
+        let plan = FitPlan { params: FitParams { max_leaf_nodes: 4, ..FitParams::default() }, size: None };
+        let student = fit(both, Some(&held), &plan, caller)?.student;
+        assert_eq!(student.provenance.trace_hash, both.hash());
+        assert_ne!(both.hash(), Lessons::from(&a).hash());
+        assert_eq!(Lessons::from(&a).hash(), a.hash);
+        // Fitted again on what it was fitted on, and on that alone.
+        let params = Resampling { resamples: 2, choices: 50, seed: 1 };
+        assert!(!resampled(&student, both, &held, params, caller)?.is_empty());
+        assert!(resampled(&student, (&a).into(), &held, params, caller)?.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn traces_that_do_not_belong_together_are_refused() -> Outcome {
+        let dir = tempfile::tempdir()?;
+        let a = trace(&dir.path().join("a"), 1)?;
+        let mut of_another = a.clone();
+        (of_another.hash, of_another.manifest.labeller.id) = ("other".to_owned(), "fifo".to_owned());
+        let refused = |other: &Trace| Lessons::new(&a, &[other]).unwrap_err().to_string();
+        assert!(refused(&a).ends_with("not to be learnt from together: they are the same trace"), "{}", refused(&a));
+        assert!(refused(&of_another).contains("the second by fifo or another file of this name"));
+        let b = trace(&dir.path().join("b"), 2)?;
+        let others = [&b];
+        let both = Lessons::new(&a, &others)?;
+        let caller = Caller { watch: &(), stop: &AtomicBool::new(false) };
+        let refused = |validation| fit(both, validation, &FitPlan::default(), caller).unwrap_err().to_string();
+        assert_eq!(
+            refused(None),
+            "which episodes of 2 traces to choose on is not clear; give a trace of others (--validation)"
+        );
+        assert!(refused(Some(&b)).contains("has the same episodes as the training trace"));
+        Ok(())
     }
 
     /// Writes down what it is told, and stops after so many steps.
@@ -166,16 +218,16 @@ mod tests {
         let dir = tempfile::tempdir()?;
         let trace = trace(dir.path(), 1)?;
         let params = FitParams { learners: vec![Learner::Tree], used: "tree".into(), ..FitParams::default() };
-        let size = SizeChoice { most: Some(12), by: Some(By::Top1), gates: Vec::new() };
+        let size = SizeChoice { most: Some(12), by: Some(By::Top1), gates: Vec::new(), ladder: true };
         let plan = FitPlan { params, size: Some(size) };
         let told = |patience| Told { lines: Mutex::default(), stop: AtomicBool::new(false), patience };
         let all = told(usize::MAX);
-        let fitted = fit(&trace, None, &plan, Caller { watch: &all, stop: &all.stop })?;
+        let fitted = fit((&trace).into(), None, &plan, Caller { watch: &all, stop: &all.stop })?;
         assert!((3..=12).contains(&fitted.student.size()), "{}", fitted.student.size());
         assert!(fitted.fidelity.iter().any(|row| row.level == "job" && row.choices > 0));
         assert_eq!(all.lines.into_inner()?, ["3 steps", "job: tree", "stage: tree", "amount: tree"]);
         let some = told(1);
-        let ended = fit(&trace, None, &plan, Caller { watch: &some, stop: &some.stop });
+        let ended = fit((&trace).into(), None, &plan, Caller { watch: &some, stop: &some.stop });
         assert!(matches!(ended, Err(PipelineError::Interrupted)), "{ended:?}");
         assert_eq!(some.lines.into_inner()?, ["3 steps", "job: tree"]);
         Ok(())
@@ -188,13 +240,13 @@ mod tests {
         let stop = AtomicBool::new(false);
         let refused = |validation, plan: &FitPlan| {
             let caller = Caller { watch: &(), stop: &stop };
-            fit(&trace, validation, plan, caller).err().map(|e| e.to_string()).unwrap_or_default()
+            fit((&trace).into(), validation, plan, caller).err().map(|e| e.to_string()).unwrap_or_default()
         };
         let plain = FitPlan::default();
         assert!(refused(Some(&trace), &plain).contains("has the same episodes as the training trace"));
         let sized = |most, bound| {
             let gate = Gate { level: "job".into(), kind: "all".into(), by: By::Top1, bound };
-            FitPlan { size: Some(SizeChoice { most, by: None, gates: vec![gate] }), ..FitPlan::default() }
+            FitPlan { size: Some(SizeChoice { most, by: None, gates: vec![gate], ladder: true }), ..FitPlan::default() }
         };
         assert_eq!(
             refused(None, &sized(Some(2), 0.0)),

@@ -79,7 +79,7 @@ pub struct FileHash {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplitInfo {
-    /// `train`, `validation`, `test` or `final`.
+    /// `train`, `validation`, `test` or `final`, and whether another policy than the teacher decided.
     pub split: String,
     /// Episodes recorded.
     pub episodes: u64,
@@ -319,7 +319,9 @@ impl RunInfo {
     pub fn describe(&mut self, trace: &Trace) -> Result<bool, PipelineError> {
         let m = &trace.manifest;
         let decisions = decisions(trace)?;
-        let split = SplitInfo { split: m.split.name().to_owned(), episodes: u64::from(m.episodes), decisions };
+        let of_another = if m.driver.id == m.labeller.id { "" } else { ", decided by another policy" };
+        let split = format!("{}{of_another}", m.split.name());
+        let split = SplitInfo { split, episodes: u64::from(m.episodes), decisions };
         if let Some(objective) = m.figures.first() {
             self.objective = objective.clone();
         }

@@ -1,6 +1,6 @@
 //! Whether other training episodes would have given the same rules.
 
-use super::{Caller, PipelineError};
+use super::{Caller, Lessons, PipelineError};
 use crate::{
     distiller::{Refit, episodes},
     explainer::{LevelStability, stability},
@@ -20,23 +20,23 @@ pub struct Resampling {
     pub seed: u64,
 }
 
-/// Fits a student again on draws of the episodes of `train` and compares on `test`. Empty, with a note, if the student
-/// cannot be fitted again, or was fitted on another trace.
+/// Fits a student again on draws of the episodes that it was fitted on and compares on `test`. Empty, with a note, if the student
+/// cannot be fitted again, or was fitted on other traces.
 ///
 /// # Errors
 ///
 /// A trace that cannot be read, a fit that fails.
 pub fn resampled(
     student: &Student,
-    train: &Trace,
+    train: Lessons<'_>,
     test: &Trace,
     params: Resampling,
     caller: Caller<'_>,
 ) -> Result<Vec<LevelStability>, PipelineError> {
-    if train.hash != student.provenance.trace_hash {
+    if train.hash() != student.provenance.trace_hash {
         caller.watch.note(&format!(
-            "note: {}: the student was not fitted on this trace, so its rules are not fitted again (its trace has SHA-256 {})",
-            train.dir.display(),
+            "note: {}: the student was not fitted on this alone, so its rules are not fitted again (what it was fitted on has SHA-256 {})",
+            train.first().dir.display(),
             student.provenance.trace_hash
         ));
         return Ok(Vec::new());
@@ -48,7 +48,7 @@ pub fn resampled(
             return Ok(Vec::new());
         }
     };
-    let tables = student.levels.iter().map(|l| train.level(&l.level)).collect::<Result<Vec<_>, _>>()?;
+    let tables = student.levels.iter().map(|l| train.table(&l.level)).collect::<Result<Vec<_>, _>>()?;
     let begin = || caller.watch.step("fitting on other episodes");
     caller.watch.steps(params.resamples as usize);
     begin();

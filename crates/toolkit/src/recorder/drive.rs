@@ -37,14 +37,14 @@ pub(crate) fn speak_of<S: Scenario>(
 }
 
 /// A driver with a labeller beside it: the driver's decisions, the labeller's probabilities.
-struct Labelled<S: Simulated> {
+pub(super) struct Labelled<S: Simulated> {
     driver: Box<dyn Policy<S>>,
     labeller: Box<dyn Policy<S>>,
     own: S::Probabilities,
 }
 
 impl<S: Simulated> Labelled<S> {
-    fn new(driver: Box<dyn Policy<S>>, labeller: Box<dyn Policy<S>>) -> Self {
+    pub(super) fn new(driver: Box<dyn Policy<S>>, labeller: Box<dyn Policy<S>>) -> Self {
         Self { driver, labeller, own: S::Probabilities::default() }
     }
 
@@ -198,10 +198,12 @@ impl<S: Simulated> Rollouts for LabelledRollouts<'_, S> {
         let request = RecordRequest {
             policy_id: self.teacher_id,
             policy: self.teacher,
+            labeller: None,
             workload_id: self.workload_id,
             workload: self.workload,
             seed: self.seed,
             split: drive.split,
+            first_episode: drive.first_episode,
             episodes: drive.episodes,
             shard: Shard::WHOLE,
             force: false,
@@ -215,7 +217,9 @@ impl<S: Simulated> Rollouts for LabelledRollouts<'_, S> {
                 _ => (self.teacher.fresh(), self.teacher_id.to_owned()),
             }
         };
-        let driving = Driving { first_episode: drive.first_episode, source: self.driver(drive)?, policy: &policy };
+        let labeller = policy_source(self.teacher_id, self.teacher)?;
+        let driving =
+            Driving { labeller, abstains: self.teacher.abstains(), source: self.driver(drive)?, policy: &policy };
         record_driven(dir, &request, &driving, self.progress, self.stop)?;
         Ok(Trace::open(dir)?)
     }
@@ -404,6 +408,38 @@ mod tests {
     }
 
     #[test]
+    fn a_student_beside_a_labeller_is_recorded_as_in_a_loop() -> Outcome {
+        with_teacher(TEACHER, |rollouts| {
+            let dir = tempfile::tempdir()?;
+            let student = student(rollouts, &dir.path().join("teacher"))?;
+            let id = "student:iteration-0/student.json";
+            let of_student = Some((id, &student));
+            let drive =
+                Drive { student: of_student, teacher_share: 0.0, split: Split::Train, first_episode: 6, episodes: 3 };
+            let in_a_loop = rollouts.record(&dir.path().join("loop"), &drive)?;
+            let request = RecordRequest {
+                policy_id: id,
+                policy: &StudentPolicy::new(&student, Path::new("s"), None)?,
+                labeller: Some((TEACHER, rollouts.teacher)),
+                workload_id: WORKLOAD,
+                workload: rollouts.workload,
+                seed: 5,
+                split: Split::Train,
+                first_episode: 6,
+                episodes: 3,
+                shard: Shard::WHOLE,
+                force: false,
+            };
+            record(&dir.path().join("alone"), &request, &(), &AtomicBool::new(false))?;
+            let alone = Trace::open(&dir.path().join("alone"))?;
+            assert_eq!(alone.manifest.tables, in_a_loop.manifest.tables, "the same bytes");
+            assert_eq!(alone.manifest.labeller, in_a_loop.manifest.labeller);
+            assert_eq!((alone.manifest.driver.id.as_str(), alone.manifest.first_episode), (id, 6));
+            Ok(())
+        })
+    }
+
+    #[test]
     fn without_a_student_the_recording_is_that_of_the_record_command() -> Outcome {
         with_teacher(TEACHER, |rollouts| {
             let dir = tempfile::tempdir()?;
@@ -412,10 +448,12 @@ mod tests {
             let request = RecordRequest {
                 policy_id: TEACHER,
                 policy: rollouts.teacher,
+                labeller: None,
                 workload_id: WORKLOAD,
                 workload: rollouts.workload,
                 seed: 5,
                 split: Split::Test,
+                first_episode: 0,
                 episodes: 3,
                 shard: Shard::WHOLE,
                 force: false,

@@ -2,6 +2,7 @@
 
 use super::{
     EpisodeId, EpisodeRun, Progress,
+    drive::Labelled,
     episode::{ChoiceLog, EpisodeError, Timeline, try_episode},
 };
 use crate::trace::{
@@ -26,8 +27,11 @@ const ROWS_PER_GROUP: usize = 1 << 15;
 pub struct RecordRequest<'a, S: Simulated> {
     /// Policy as named by the user.
     pub policy_id: &'a str,
-    /// The policy.
+    /// The policy, which decides.
     pub policy: &'a dyn Policy<S>,
+    /// Another one, as named by the user, that is asked at every decision and whose opinion is recorded; `None` for the policy
+    /// itself. Neither may abstain then.
+    pub labeller: Option<(&'a str, &'a dyn Policy<S>)>,
     /// Workload as named by the user.
     pub workload_id: &'a str,
     /// The workload.
@@ -36,6 +40,8 @@ pub struct RecordRequest<'a, S: Simulated> {
     pub seed: u64,
     /// What the episodes are for.
     pub split: Split,
+    /// Number of the first episode.
+    pub first_episode: u32,
     /// Number of episodes.
     pub episodes: u32,
     /// Which of the trace's parts are recorded; the others are left to other recorders.
@@ -79,10 +85,12 @@ pub struct Recording {
     pub manifest: Option<Manifest>,
 }
 
-/// Who drives, where that is not simply the request's policy.
+/// Who drives and who labels.
 pub(super) struct Driving<'a, S: Simulated> {
-    /// Number of the first episode.
-    pub(super) first_episode: u32,
+    /// Who labels.
+    pub(super) labeller: Source,
+    /// Whether decisions may be to give nothing.
+    pub(super) abstains: bool,
     /// What the manifest says.
     pub(super) source: Source,
     /// By place of the episode: its driver, which answers with the labeller's probabilities, and the driver's name.
@@ -131,10 +139,19 @@ pub fn record<S: Simulated>(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
+    let RecordRequest { policy_id, policy, labeller, .. } = request;
+    let (by, labels) = labeller.unwrap_or((policy_id, *policy));
+    let driver = || -> Box<dyn Policy<S>> {
+        match labeller {
+            Some((_, labeller)) => Box::new(Labelled::new(policy.fresh(), labeller.fresh())),
+            None => policy.fresh(),
+        }
+    };
     let driving = Driving {
-        first_episode: 0,
-        source: policy_source(request.policy_id, request.policy)?,
-        policy: &|_| (request.policy.fresh(), request.policy_id.to_owned()),
+        labeller: policy_source(by, labels)?,
+        abstains: labels.abstains(),
+        source: policy_source(policy_id, *policy)?,
+        policy: &|_| (driver(), (*policy_id).to_owned()),
     };
     record_driven(dir, request, &driving, progress, stop)
 }
@@ -147,17 +164,16 @@ pub(super) fn record_driven<S: Simulated>(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
-    let policy = policy_source(request.policy_id, request.policy)?;
     let workload = workload_source::<S>(request.workload_id, request.workload)?;
     let manifest = Manifest {
         seed: request.seed,
         split: request.split,
         episodes: request.episodes,
-        first_episode: driving.first_episode,
+        first_episode: request.first_episode,
         kinds: S::INFO.kinds.iter().map(|&kind| kind.to_owned()).collect(),
-        abstains: request.policy.abstains(),
+        abstains: driving.abstains,
         figures: S::INFO.figures.to_vec(),
-        ..Manifest::new((S::INFO.feature_set)().clone(), driving.source.clone(), policy, workload)
+        ..Manifest::new((S::INFO.feature_set)().clone(), driving.source.clone(), driving.labeller.clone(), workload)
     };
     let planned = request.parts();
     let writer = TraceWriter::create(dir, RecordPlan { manifest, parts: planned, open_ended: false }, request.force)?;
@@ -202,10 +218,10 @@ fn record_part<S: Simulated>(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<(), RecordError> {
-    let mut log = ChoiceLog::<S>::new(request.policy.abstains());
+    let mut log = ChoiceLog::<S>::new(driving.abstains);
     let mut file = writer.part(part)?;
     for place in request.part(part) {
-        let episode = driving.first_episode + place;
+        let episode = request.first_episode + place;
         let (mut policy, driver) = (driving.policy)(place);
         let id = EpisodeId { seed: request.seed, split: request.split, episode };
         let mut step = 0;
@@ -322,10 +338,12 @@ mod tests {
         let request = RecordRequest {
             policy_id: "fifo",
             policy: &*policy,
+            labeller: None,
             workload_id: "builtin,jobs=2,executors=2",
             workload: &*workload,
             seed: 0,
             split: Split::Train,
+            first_episode: 0,
             episodes: 40,
             shard: Shard::WHOLE,
             force: false,
@@ -368,10 +386,12 @@ mod tests {
         let request = RecordRequest {
             policy_id: "fifo",
             policy: &policy,
+            labeller: None,
             workload_id: "builtin,jobs=50",
             workload: &*workload,
             seed: 0,
             split: Split::Train,
+            first_episode: 0,
             episodes: 1,
             shard: Shard::WHOLE,
             force: false,
@@ -396,10 +416,12 @@ mod tests {
         let request = RecordRequest {
             policy_id: name,
             policy: &*policy,
+            labeller: None,
             workload_id,
             workload: &*workload,
             seed: 0,
             split: Split::Train,
+            first_episode: 0,
             episodes: 2,
             shard: Shard::WHOLE,
             force: false,

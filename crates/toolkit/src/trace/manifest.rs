@@ -343,6 +343,15 @@ pub(super) fn read_manifest(dir: &Path) -> Result<(Manifest, String), TraceError
     Ok((parse_json(&path, &bytes)?, sha256_hex(&bytes)))
 }
 
+/// The hash of one trace or of several together: that of their hashes, a line each.
+#[must_use]
+pub fn hash_of(hashes: &[String]) -> String {
+    match hashes {
+        [one] => one.clone(),
+        several => sha256_hex(several.join("\n").as_bytes()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,7 +38,7 @@ pub use columns::lacks_memory;
 pub use directory::difference;
 pub use error::{Problem, TraceError};
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
-pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile};
+pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile, hash_of};
 pub use open_ended::bring_up_to_date;
 pub use outline::Outline;
 pub use part_writer::PartWriter;

@@ -15,11 +15,10 @@ mod weights;
 use super::{FitError, FitParams, fit_student};
 use crate::{
     evaluator::{EpisodeFigures, Estimate, FidelityRow, Role, Runs, Scorer, compare, fidelity},
-    trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, STALLED, Source, Trace, TraceError, WhatIf},
+    trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, STALLED, Source, Trace, TraceError, WhatIf, hash_of},
 };
 use sched_distill_core::{
     figure::{Better, COMPLETION_FIGURES},
-    level::sha256_hex,
     model::{Provenance, Student, StudentError},
     rng::Split,
 };
@@ -348,12 +347,9 @@ fn tables(trace: &Trace) -> Result<Vec<LevelTable>, TraceError> {
     trace.manifest.feature_set.levels.iter().map(|level| trace.level(&level.name)).collect()
 }
 
-/// What the student was fitted on: one trace, or the hash of the hashes of several, a line each.
+/// What the student was fitted on.
 fn provenance(plan: &LoopPlan, hashes: &[String]) -> Provenance {
-    let trace_hash = match hashes {
-        [one] => one.clone(),
-        several => sha256_hex(several.join("\n").as_bytes()),
-    };
+    let trace_hash = hash_of(hashes);
     let (teacher, workload) = (plan.teacher.id.clone(), plan.workload.id.clone());
     Provenance { trace_hash, teacher, workload, ..Provenance::default() }
 }

@@ -52,7 +52,13 @@ fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32) -> Op
         true => vec![Shape::Linear],
         false => params.shapes.clone(),
     };
-    let factors = shapes.iter().filter(|&&s| s != Shape::Log || (least >= 0.0 && most > 3.0)).flat_map(|&shape| {
+    let is_open = least >= 0.0 && most > 3.0;
+    let fits = |shape: &&Shape| match shape {
+        Shape::Log => is_open,
+        Shape::Linear | Shape::Excess => !(is_open && params.bounded),
+        Shape::Above => true,
+    };
+    let factors = shapes.iter().filter(fits).flat_map(|&shape| {
         let bare = Factor { feature, shape, threshold: None };
         match shape {
             Shape::Linear | Shape::Log => vec![bare],

@@ -34,6 +34,9 @@ pub struct SplineParams {
     pub shapes: Vec<Shape>,
     /// Whether terms may be products of two factors.
     pub products: bool,
+    /// Whether a feature that could have a logarithm counts by that and by steps alone: a term in proportion to it would
+    /// outgrow all others where it is larger than ever seen.
+    pub bounded: bool,
     /// Thresholds tried per feature, at most 255.
     pub knots: usize,
     /// Columns that may be used; `None` for all.
@@ -46,12 +49,13 @@ pub struct SplineParams {
 }
 
 impl Default for SplineParams {
-    /// Up to 32 terms of all shapes, products, 15 thresholds per feature, ridge 1e-4, sharpness 32.
+    /// Up to 32 terms of all shapes, products, not bounded, 15 thresholds per feature, ridge 1e-4, sharpness 32.
     fn default() -> Self {
         Self {
             max_terms: 32,
             shapes: vec![Shape::Linear, Shape::Log, Shape::Above, Shape::Excess],
             products: true,
+            bounded: false,
             knots: 15,
             columns: None,
             ridge: 1e-4,

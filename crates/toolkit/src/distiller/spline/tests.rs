@@ -137,3 +137,25 @@ fn ratings_on_bins_are_those_of_the_rows() {
         }
     }
 }
+
+#[test]
+fn bounded_sums_grow_no_faster_than_logarithms() {
+    // A share, and counts without an upper end; the teacher goes by both.
+    let (mut s, mut choices) = (Stream::new(7, "bounded"), Choices::new(2));
+    for c in 0..800 {
+        let rows: Vec<f32> = (0..4).flat_map(|_| [s.uniform() as f32, s.below(40) as f32]).collect();
+        let scores: Vec<f64> = rows.chunks(2).map(|r| 2.0 * f64::from(r[0]) - 0.2 * f64::from(r[1])).collect();
+        let total: f64 = scores.iter().map(|v| v.exp()).sum();
+        choices.push(&rows, scores.iter().map(|v| v.exp() / total), 1.0, c / 20);
+    }
+    let shapes_of_counts = |bounded| {
+        let params = SplineParams { max_terms: 8, bounded, ..SplineParams::default() };
+        let path = spline_path(&choices.data(), &params, &[8]).unwrap();
+        let factors = path[0].terms.iter().flat_map(|t| t.factors.clone());
+        factors.filter(|f| f.feature == 1).map(|f| f.shape).collect::<Vec<_>>()
+    };
+    let grows = |shape: &Shape| matches!(shape, Shape::Linear | Shape::Excess);
+    assert!(shapes_of_counts(false).iter().any(grows), "what bounds keep out is what the search would take");
+    let bounded = shapes_of_counts(true);
+    assert!(!bounded.is_empty() && !bounded.iter().any(grows), "{bounded:?}");
+}
