@@ -31,9 +31,14 @@ pub(super) fn print_edits(student: &Student, output: &mut Output) -> Result<()> 
         return output.text("no guards, no patches\n");
     }
     let percent = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{:.2} %", 100.0 * x));
-    let mut table = Table::new(&["edit", "gain", "fires"]);
+    // Nobody has measured an edit that was just made by hand.
+    let figures: [(&str, fn(&Evidence) -> Option<f64>); 2] = [("gain", |e| e.gain), ("fires", |e| e.firing_rate)];
+    let measured = figures.iter().filter(|(_, of)| edits.iter().any(|(_, e)| of(e).is_some()));
+    let measured: Vec<&(&str, fn(&Evidence) -> Option<f64>)> = measured.collect();
+    let header: Vec<&str> = std::iter::once("edit").chain(measured.iter().map(|(title, _)| *title)).collect();
+    let mut table = Table::new(&header);
     for (what, e) in &edits {
-        table.row([what.clone(), percent(e.gain), percent(e.firing_rate)]);
+        table.row(std::iter::once(what.clone()).chain(measured.iter().map(|(_, of)| percent(of(e)))));
     }
     output.text(format!("{table}\n"))?;
     for (what, e) in edits.iter().filter(|(_, e)| !e.reason.is_empty()) {

@@ -27,7 +27,9 @@ distill patch student.json --set 'job.node[5].threshold=30s' --trace test-trace 
 distill patch student.json --structure flat --trace test-trace -o flat.json\n\n\
 Places: LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], LEVEL.coefficient[FEATURE], \
 LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` shows terms, and the numbers of nodes.\n\n\
-Guards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
+Guards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples.",
+    // An edit is chosen by its price, and figures are never reported on the episodes on which something was chosen.
+    mut_arg("split", |split| split.default_value("validation"))
 )]
 pub(super) struct PatchArgs {
     /// Student to edit

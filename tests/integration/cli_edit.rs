@@ -27,6 +27,14 @@ fn an_edit_is_priced_before_it_is_written() {
     {
         assert!(printed.contains(words), "{words}: {printed}");
     }
+    // What an edit costs is looked at before it is chosen, so not on test seeds.
+    assert!(printed.contains("4 episodes (validation seeds) of "), "{printed}");
+    assert!(done(dir, &[&guarded[..], &["--split", "test"]].concat()).contains("4 episodes (test seeds) of "));
+    assert!(done(dir, &["patch", "--help"]).contains("[default: validation]"));
+    // No gain was measured, no level but that of the guard changes, and nothing stands for that.
+    assert!(!printed.contains("gain") && printed.contains("as before at the other levels: stage, amount"), "{printed}");
+    let dashes = |line: &str| line.split_whitespace().filter(|cell| *cell == "-").count() > 1;
+    assert!(!printed.lines().any(dashes), "{printed}");
     let new = Student::load(&dir.join("new.json")).unwrap();
     assert_eq!((new.guards.len(), new.guards[0].evidence.reason.as_str()), (1, "nobody waits"));
 
