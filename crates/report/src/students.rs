@@ -166,7 +166,7 @@ fn table_row(found: &Found<'_>, run: &RunDir, objective: &Figure) -> TableRow {
         usual: found.usual().map(|e| shown(e, versus)),
         worst: found.worst().map(|e| shown(e, versus)),
         place: worst.map_or_else(String::new, |w| {
-            let place = run.plain().workload(w.workload);
+            let place = run.workload(w.workload);
             if w.to_teacher.is_none() { format!("it stalls {place}") } else { place }
         }),
         verdict: match (found.replaces, &found.verdict) {

@@ -112,7 +112,7 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 16] = [
+const PATTERNS: [Pattern; 17] = [
     Pattern {
         says: "On the usual workload the student replaces decima at 1.01 × its mean completion time",
         given: || student(FINE).on("other", [1.3; 3]),
@@ -184,6 +184,11 @@ const PATTERNS: [Pattern; 16] = [
         says: "No other workload was tried.",
         given: || student(FINE),
         but: || student(FINE).on("builtin,edge=giant", FINE),
+    },
+    Pattern {
+        says: "The one other workload tried is where executors=25: 1.20 ×.",
+        given: || student(FINE).on("builtin,executors=25", [1.2; 3]),
+        but: || student(FINE).on("other", [1.2; 3]),
     },
     Pattern {
         says: "The worst of 2 other workloads is where jobs arrive in bursts of ten: 1.20 ×.",

@@ -10,7 +10,6 @@ use super::{
     ReportError,
     glossary::{Part, explained},
     goal,
-    plain::Plain,
     run_dir::RunDir,
     svg::Chart,
     words::interval,
@@ -81,7 +80,7 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, Ru
     let section = Section {
         ruling,
         verdict: explained(&text),
-        gates: gate_rows(run.plain(), found.as_ref().zip(judgement.as_ref()), gates, objective),
+        gates: gate_rows(run, found.as_ref().zip(judgement.as_ref()), gates, objective),
         picture: found.as_ref().map(|v| picture::chart(run, v, objective)).transpose()?.flatten(),
         hint: goal::hint(objective),
         rules: rules::rules(run).iter().map(|rule| explained(rule)).collect(),
@@ -92,12 +91,12 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, Ru
 
 /// What each gate allows, and what was found.
 fn gate_rows(
-    plain: Plain<'_>,
+    run: &RunDir,
     found: Option<(&Verdict<'_>, &Judgement<'_>)>,
     gates: &VerdictGates,
     objective: &Figure,
 ) -> Vec<GateRow> {
-    let noun = plain.figure(objective);
+    let noun = run.plain().figure(objective);
     let write = goal::versus(objective);
     let allowed = |gate, whose: &str| {
         let sign = match objective.compared {
@@ -119,7 +118,7 @@ fn gate_rows(
         GateRow { name: gate.name(), kept: checked.map(|c| c.kept), text: format!("{allowed}: {came_of_it}") }
     };
     let heuristic = found.and_then(|(v, _)| v.heuristic.as_ref()).map(|h| format!(", {}", h.policy));
-    let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", plain.workload(w.workload)));
+    let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", run.workload(w.workload)));
     vec![
         row(Gate::Finishes, "every job ends".to_owned()),
         row(Gate::Teacher, allowed(Gate::Teacher, "the teacher's, with the whole interval")),

@@ -106,7 +106,7 @@ impl Said<'_> {
         };
         let place = |p: &Place<'_>| {
             let found = p.to_teacher.map_or_else(|| "it strands the cluster".to_owned(), |e| self.short(e));
-            format!("{}: {found}", self.run.plain().workload(p.workload))
+            format!("{}: {found}", self.run.workload(p.workload))
         };
         let tried = verdict.elsewhere.len();
         if judgement.barred.is_empty() {
