@@ -32,13 +32,14 @@ pub(super) fn print_edits(student: &Student, output: &mut Output) -> Result<()> 
     }
     let percent = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{:.2} %", 100.0 * x));
     // Nobody has measured an edit that was just made by hand.
-    let figures: [(&str, fn(&Evidence) -> Option<f64>); 2] = [("gain", |e| e.gain), ("fires", |e| e.firing_rate)];
-    let measured = figures.iter().filter(|(_, of)| edits.iter().any(|(_, e)| of(e).is_some()));
-    let measured: Vec<&(&str, fn(&Evidence) -> Option<f64>)> = measured.collect();
-    let header: Vec<&str> = std::iter::once("edit").chain(measured.iter().map(|(title, _)| *title)).collect();
+    let gains = edits.iter().any(|(_, e)| e.gain.is_some());
+    let fires = edits.iter().any(|(_, e)| e.firing_rate.is_some());
+    let mut header = vec!["edit"];
+    header.extend(gains.then_some("gain").into_iter().chain(fires.then_some("fires")));
     let mut table = Table::new(&header);
     for (what, e) in &edits {
-        table.row(std::iter::once(what.clone()).chain(measured.iter().map(|(_, of)| percent(of(e)))));
+        let figures = gains.then(|| percent(e.gain)).into_iter().chain(fires.then(|| percent(e.firing_rate)));
+        table.row(std::iter::once(what.clone()).chain(figures));
     }
     output.text(format!("{table}\n"))?;
     for (what, e) in edits.iter().filter(|(_, e)| !e.reason.is_empty()) {
