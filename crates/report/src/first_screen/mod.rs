@@ -18,6 +18,7 @@ use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_toolkit::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
 use serde::Serialize;
 
+pub(super) use verdict::NAMED;
 use verdict::sentences;
 
 /// Everything that the first screen shows.
@@ -50,6 +51,8 @@ pub struct RunVerdict {
     pub text: String,
     /// Which of several students to take, as the page says it; `None` if there is no other one.
     pub advice: Option<String>,
+    /// The name of that student; `None` where it is the run's own, or none is to be taken.
+    pub take: Option<String>,
     /// Names of gates that were not kept, or not put to the test.
     pub missed: Vec<&'static str>,
 }
@@ -59,11 +62,17 @@ pub struct RunVerdict {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the picture cannot be drawn.
-pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, RunVerdict), ReportError> {
+pub(super) fn section(
+    run: &RunDir,
+    gates: &VerdictGates,
+    advice: Option<(String, Option<String>)>,
+) -> Result<(Section, RunVerdict), ReportError> {
     let found = run.evaluation.verdict();
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     let judgement = found.as_ref().map(|v| v.judge(gates, objective));
-    let text = sentences(run, found.as_ref().zip(judgement.as_ref()), objective).join(" ");
+    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), objective);
+    let (advice, take) = advice.unzip();
+    let text = said.into_iter().chain(advice.clone()).collect::<Vec<_>>().join(" ");
     let ruling = match &judgement {
         None => "open",
         Some(j) if j.replaces() && j.barred.is_empty() => "yes",
@@ -75,7 +84,8 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, Ru
     let verdict = RunVerdict {
         missed: named.iter().filter(|&&gate| !kept(gate)).map(|gate| gate.name()).collect(),
         text: text.clone(),
-        advice: None,
+        advice,
+        take: take.flatten(),
     };
     let section = Section {
         ruling,
