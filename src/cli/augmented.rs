@@ -31,9 +31,15 @@ pub(super) fn print_edits(student: &Student, output: &mut Output) -> Result<()> 
         return output.text("no guards, no patches\n");
     }
     let percent = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{:.2} %", 100.0 * x));
-    let mut table = Table::new(&["edit", "gain", "fires"]);
+    // Nobody has measured an edit that was just made by hand.
+    let gains = edits.iter().any(|(_, e)| e.gain.is_some());
+    let fires = edits.iter().any(|(_, e)| e.firing_rate.is_some());
+    let mut header = vec!["edit"];
+    header.extend(gains.then_some("gain").into_iter().chain(fires.then_some("fires")));
+    let mut table = Table::new(&header);
     for (what, e) in &edits {
-        table.row([what.clone(), percent(e.gain), percent(e.firing_rate)]);
+        let figures = gains.then(|| percent(e.gain)).into_iter().chain(fires.then(|| percent(e.firing_rate)));
+        table.row(std::iter::once(what.clone()).chain(figures));
     }
     output.text(format!("{table}\n"))?;
     for (what, e) in edits.iter().filter(|(_, e)| !e.reason.is_empty()) {

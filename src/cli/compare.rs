@@ -228,7 +228,7 @@ fn print_by_workload(results: &[ClosedLoop], output: &mut Output) -> Result<()> 
         return Ok(());
     }
     let short = Names::new(all.iter().copied());
-    let places = Names::beside(names.len(), results.iter().map(|result| result.workload.as_str()));
+    let places = Names::of_workloads(names.len(), results.iter().map(|result| result.workload.as_str()));
     let title = results[0].objective().against(short.of(baseline));
     let header: Vec<&str> = std::iter::once(title.as_str()).chain(names.iter().map(|name| short.of(name))).collect();
     let mut table = table::Table::new(&header);

@@ -211,7 +211,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.summary(&student, &found.evaluation, output)?;
     output.text(paragraph("verdict    ", &report.verdict.text))?;
     output.text(format!("report     {}", report.page.display()))?;
-    demo.next_commands(augmented.as_ref().map(|(path, _)| path.as_path()), output)?;
+    // The commands are about the student that the verdict names.
+    let take = augmented.as_ref().filter(|_| report.verdict.take.is_some());
+    demo.next_commands(take.map(|(path, _)| path.as_path()), output)?;
     output.json(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),

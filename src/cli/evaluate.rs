@@ -314,24 +314,19 @@ fn print_departures(departures: &Departures, output: &mut Output) -> Result<()> 
     output.text(table)
 }
 
+/// What the columns of a table of fidelity mean.
+const TOP: &str = "top-1: how often the teacher's best candidate comes first; top-3: how often among the first three";
+const REGRET: &str = "regret: how much less probable to the teacher is what is taken than its own best; 0 is none";
+
 /// Fidelity as a table, of the heuristics the closest one of each kind.
 pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Result<()> {
     let closer = |r: &FidelityRow, than: &FidelityRow| {
         r.role == Role::Heuristic && (&r.level, &r.kind) == (&than.level, &than.kind) && r.top1.value > than.top1.value
     };
-    let mut table = Table::new(&[
-        "level, kind",
-        "scorer",
-        "choices",
-        "top-1",
-        "top-2",
-        "top-3",
-        "regret",
-        "cross-entropy",
-        "tau-b",
-        "off by",
-    ])
-    .without_if_wide(&["cross-entropy", "top-2", "tau-b", "off by"]);
+    let regrets = rows.iter().any(|r| r.regret.is_some());
+    let mut header = vec!["level, kind", "scorer", "choices", "top-1", "top-3"];
+    header.extend(regrets.then_some("regret"));
+    let mut table = Table::new(&header);
     let mut shown: Vec<(&str, &str)> = Vec::new();
     for r in rows {
         if r.role == Role::Heuristic {
@@ -340,21 +335,17 @@ pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Resul
             }
             shown.push((&r.level, &r.kind));
         }
-        let optional = |e: &Option<_>| {
-            e.as_ref().map_or("-".to_owned(), |e: &crate::evaluator::Estimate| format!("{:.3}", e.value))
-        };
-        table.row([
+        let mut row = vec![
             format!("{}, {}", r.level, r.kind),
             r.scorer.clone(),
             r.choices.to_string(),
             interval(&r.top1, 3),
-            format!("{:.3}", r.top2.value),
             format!("{:.3}", r.top3.value),
-            optional(&r.regret),
-            optional(&r.cross_entropy),
-            optional(&r.kendall),
-            optional(&r.amount_error),
-        ]);
+        ];
+        row.extend(regrets.then(|| r.regret.map_or("-".to_owned(), |e| format!("{:.3}", e.value))));
+        table.row(row);
     }
-    output.text(table)
+    output.text(table)?;
+    output.text(TOP)?;
+    if regrets { output.text(REGRET) } else { Ok(()) }
 }

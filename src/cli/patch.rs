@@ -26,8 +26,10 @@ distill patch runs/demo/augmented/student.json --drop-guard 0 --gate 1.01 -o wit
 distill patch student.json --set 'job.node[5].threshold=30s' --trace test-trace -o patched.json\n  \
 distill patch student.json --structure flat --trace test-trace -o flat.json\n\n\
 Places: LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], LEVEL.coefficient[FEATURE], \
-LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` shows terms, and the numbers of nodes.\n\n\
-Guards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples."
+LEVEL.term[I].coefficient, LEVEL.term[I].threshold, guard[I].value. `distill export --to rules` shows the place behind each term, and the numbers of nodes.\n\n\
+Guards: [LEVEL:] FEATURE OPERATOR VALUE [and ...] first|last|never. `distill list guards` has examples.",
+    // An edit is chosen by its price, and figures are never reported on the episodes on which something was chosen.
+    mut_arg("split", |split| split.default_value("validation"))
 )]
 pub(super) struct PatchArgs {
     /// Student to edit

@@ -69,7 +69,6 @@ pub(super) fn run(args: &ReportArgs, common: &Common, output: &mut Output) -> Re
     compare(args, common, output)?;
     let summary = write_report_with(&args.run, &args.output, &ReportParams { gates })?;
     output.text(&summary.verdict.text)?;
-    summary.verdict.advice.iter().try_for_each(|advice| output.text(advice))?;
     output.text(summary.page.display())?;
     let named = args.gates.iter().filter_map(|gate| gate.split('=').next()).map(str::trim);
     let missed: Vec<&str> = named.filter(|name| summary.verdict.missed.contains(name)).collect();

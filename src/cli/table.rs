@@ -1,6 +1,10 @@
 //! Aligned tables for the terminal.
 
-use crate::{evaluator::Estimate, figure::Figure, spec::short_names};
+use crate::{
+    evaluator::Estimate,
+    figure::Figure,
+    spec::{short_names, workload_names},
+};
 use std::fmt;
 
 /// Columns that a table takes at most if it can.
@@ -111,23 +115,30 @@ pub(super) fn paragraph(heading: &str, text: &str) -> String {
 pub(super) struct Names(Vec<(String, String)>);
 
 impl Names {
+    /// Names of policies.
     pub(super) fn new<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::up_to(NAME, ids)
+        Self::of_distinct(ids, |all| short_names(all, NAME))
     }
 
-    /// Names of rows that have so many figures.
-    pub(super) fn beside<'a>(figures: usize, ids: impl IntoIterator<Item = &'a str>) -> Self {
-        Self::up_to(WIDTH.saturating_sub(figures * FIGURE).max(NAME), ids)
+    /// Names of workloads in rows that have so many figures.
+    pub(super) fn of_workloads<'a>(figures: usize, ids: impl IntoIterator<Item = &'a str>) -> Self {
+        let most = WIDTH.saturating_sub(figures * FIGURE).max(NAME);
+        Self::of_distinct(ids, |all| {
+            let names = workload_names(all);
+            let counted = short_names(all, most);
+            let short = |(name, counted): (String, String)| if name.chars().count() > most { counted } else { name };
+            names.into_iter().zip(counted).map(short).collect()
+        })
     }
 
-    fn up_to<'a>(most: usize, ids: impl IntoIterator<Item = &'a str>) -> Self {
+    fn of_distinct<'a>(ids: impl IntoIterator<Item = &'a str>, names: impl Fn(&[&str]) -> Vec<String>) -> Self {
         let mut all: Vec<&str> = Vec::new();
         ids.into_iter().for_each(|id| {
             if !all.contains(&id) {
                 all.push(id);
             }
         });
-        Self(all.iter().map(|&id| id.to_owned()).zip(short_names(&all, most)).collect())
+        Self(all.iter().map(|&id| id.to_owned()).zip(names(&all)).collect())
     }
 
     /// The short name of one of them.
@@ -207,5 +218,16 @@ mod tests {
         assert_eq!(names.of("net:model.pt,mode=sample,cap=2"), "net");
         let legend = ["  student:student.json = student:a/b/student.json", "  net = net:model.pt,mode=sample,cap=2"];
         assert_eq!(names.legend(), legend);
+    }
+
+    #[test]
+    fn workloads_are_named_by_what_tells_them_apart() {
+        let (usual, wide) =
+            ("tpch:a/p.json.gz,executors=10,jobs=50", "tpch:a/p.json.gz,edge=wide,executors=10,jobs=50");
+        let names = Names::of_workloads(2, [usual, wide]);
+        assert_eq!((names.of(usual), names.of(wide)), ("tpch", "edge=wide"));
+        assert_eq!(names.legend(), [format!("  tpch = {usual}"), format!("  edge=wide = {wide}")]);
+        let long = format!("tpch:a/p.json.gz,{}", ["a=1", "b=2", "c=3", "d=4", "e=5", "f=6", "g=7", "h=8"].join(","));
+        assert_eq!(Names::of_workloads(4, [usual, &long]).of(&long), "tpch#2", "a name that is no shorter");
     }
 }

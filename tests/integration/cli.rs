@@ -88,6 +88,11 @@ fn the_demo_gives_the_same_bytes_for_any_number_of_threads() {
     }
     let next: Vec<&str> = said.lines().filter_map(|l| l.strip_prefix("  distill ")).collect();
     assert_eq!(next.len(), 3, "{said}");
+    // What to type next is about the student that the verdict says to take.
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let augmented = words.contains("ake its augmented version");
+    assert!(augmented || words.contains("ake the student") || words.contains("Take neither"), "{said}");
+    assert!(next.iter().all(|l| l.contains("augmented/student.json") == augmented), "{said}");
     demo(b.path(), "2");
     // Clock times differ, and the page shows one of them.
     fs::copy(a.path().join("run/latency.json"), b.path().join("run/latency.json")).unwrap();

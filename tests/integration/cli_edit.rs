@@ -27,6 +27,14 @@ fn an_edit_is_priced_before_it_is_written() {
     {
         assert!(printed.contains(words), "{words}: {printed}");
     }
+    // What an edit costs is looked at before it is chosen, so not on test seeds.
+    assert!(printed.contains("4 episodes (validation seeds) of "), "{printed}");
+    assert!(done(dir, &[&guarded[..], &["--split", "test"]].concat()).contains("4 episodes (test seeds) of "));
+    assert!(done(dir, &["patch", "--help"]).contains("[default: validation]"));
+    // No gain was measured, no level but that of the guard changes, and nothing stands for that.
+    assert!(!printed.contains("gain") && printed.contains("as before at the other levels: stage, amount"), "{printed}");
+    let dashes = |line: &str| line.split_whitespace().filter(|cell| *cell == "-").count() > 1;
+    assert!(!printed.lines().any(dashes), "{printed}");
     let new = Student::load(&dir.join("new.json")).unwrap();
     assert_eq!((new.guards.len(), new.guards[0].evidence.reason.as_str()), (1, "nobody waits"));
 
@@ -121,7 +129,7 @@ fn a_search_leaves_what_it_found_and_how() {
     let wide = format!("{TINY},edge=wide");
     let printed = done(dir, &search(&["-w", TINY, "-w", &wide, "--force"]));
     let lines = |workload: &str| printed.lines().filter(|l| l.split("  ").next() == Some(workload)).count();
-    assert_eq!((lines(TINY), lines(&wide)), (1, 1), "a line per workload: {printed}");
+    assert_eq!((lines("builtin"), lines("edge=wide")), (1, 1), "a line per workload: {printed}");
     let mut over = search(&[]);
     (over[1], over[7]) = ("out/student.json", "out");
     refused(dir, &over, &["would be replaced"]);

@@ -111,6 +111,32 @@ fn a_test_on_what_was_learnt_is_told_in_the_first_line() {
 }
 
 #[test]
+fn a_table_of_fidelity_has_no_column_that_is_not_explained_under_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    record(dir, "train", "6", "train");
+    let fit = ["fit", "train", "-o", "s.json", "--max-leaves", "6"];
+    let said = done(dir, &fit);
+    let evaluated = done(dir, &["evaluate", "s.json", "train"]);
+    for said in [&said, &evaluated] {
+        let header = said.lines().find(|line| line.starts_with("level, kind")).unwrap_or_default();
+        let columns: Vec<&str> = header.split("  ").map(str::trim).filter(|title| !title.is_empty()).collect();
+        // The first three say what they hold.
+        assert!(columns.starts_with(&["level, kind", "scorer", "choices"]) && columns.len() > 3, "{header}");
+        for column in &columns[3..] {
+            assert!(said.contains(&format!("{column}: ")), "{column} is not explained: {said}");
+        }
+    }
+    assert!(said.contains("regret: "), "{said}");
+    let json = done(dir, &[&fit[..], &["--json"]].concat());
+    assert!(json.contains("\"kendall\"") && json.contains("\"amount_error\""), "programs get all figures");
+    // A teacher without probabilities has no regrets, and there is no column of dashes.
+    done(dir, &["record", "-p", "sjf-cp", "-w", TINY, "-n", "6", "-o", "sure"]);
+    let said = done(dir, &["fit", "sure", "-o", "sure.json", "--max-leaves", "6"]);
+    assert!(said.contains("top-1: ") && !said.contains("regret"), "{said}");
+}
+
+#[test]
 fn usual_tables_fit_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

@@ -297,15 +297,39 @@ fn lookup(row: &[f32]) -> impl Fn(&str) -> f32 {
     move |name: &str| values[&plain(name)]
 }
 
+/// A model whose figures, thresholds aside, have the four digits that rules have.
+fn rounded(model: &Model) -> Model {
+    let round = |x: &mut f64| *x = format!("{x:.3e}").parse().unwrap();
+    let mut model = model.clone();
+    match &mut model {
+        Model::Tree(tree) => {
+            tree.value.iter_mut().for_each(round);
+            if let Some(linear) = &mut tree.linear {
+                linear.intercept.iter_mut().chain(&mut linear.coefficient).for_each(round);
+            }
+        }
+        Model::Additive(additive) => {
+            round(&mut additive.intercept);
+            additive.terms.iter_mut().for_each(|term| round(&mut term.coefficient));
+        }
+        _ => {}
+    }
+    model
+}
+
 #[test]
-fn rules_say_what_the_model_says_and_exactly_one_holds() {
+fn rules_say_what_the_model_says_to_four_digits_and_exactly_one_holds() {
     let mut cases = cases();
     cases.retain(|c| c.level != "spline");
     let text = text(&student(&cases), Target::Rules);
+    cases.iter_mut().for_each(|case| case.model = rounded(&case.model));
     let blocks: Vec<&str> = text.split("\n\n").skip(1).collect();
     assert_eq!(blocks.len(), cases.len());
     for (case, block) in cases.iter().zip(blocks) {
-        let lines: Vec<&str> = block.lines().skip(2).map(|l| l.split(" # ").next().unwrap()).collect();
+        let lines: Vec<&str> = {
+            let rules = block.lines().skip(2).filter(|l| !l.starts_with("# "));
+            rules.map(|l| l.split(" # ").next().unwrap()).collect()
+        };
         for row in case.x.chunks_exact(case.width) {
             let value = lookup(row);
             if let Model::Additive(_) = case.model {

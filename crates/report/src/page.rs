@@ -115,9 +115,8 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let departures = departures::section(&run.evaluation, run.plain())?;
     let holds_up = holds_up::section(run)?;
     let augmented = augmented::section(run)?;
-    let (first_screen, mut verdict) = first_screen::section(run, &params.gates)?;
+    let (first_screen, verdict) = first_screen::section(run, &params.gates, students::advice(run, &params.gates))?;
     let students = students::section(run, &params.gates)?;
-    verdict.advice = students.as_ref().map(|s| s.advice.clone());
     let page = Page {
         policy: policy(),
         style: STYLE,

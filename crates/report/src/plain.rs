@@ -88,11 +88,11 @@ impl<'a> Plain<'a> {
         self.words.policy(&id.parse::<Spec>().ok()?.name)
     }
 
-    /// `where one giant job shares the cluster`, or `on` a workload that has no words.
-    pub(super) fn workload(&self, id: &str) -> String {
-        let spec = id.parse::<Spec>().ok();
-        let edge = spec.as_ref().and_then(|spec| self.words.edge_case(spec.params.get("edge")?));
-        edge.map_or_else(|| format!("on {id}"), |words| format!("where {words}"))
+    /// `where one giant job shares the cluster`: a workload in words, if it has any.
+    pub(super) fn edge_case(&self, id: &str) -> Option<String> {
+        let spec = id.parse::<Spec>().ok()?;
+        let words = self.words.edge_case(spec.params.get("edge")?)?;
+        Some(format!("where {words}"))
     }
 
     /// What a candidate is: `job`.

@@ -1,7 +1,11 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
 use super::{ReportError, explanation_checks, plain::Plain, run_checks};
-use sched_distill_core::{level::FeatureSet, model::Student, spec::brief};
+use sched_distill_core::{
+    level::FeatureSet,
+    model::Student,
+    spec::{brief, workload_names},
+};
 use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
@@ -121,6 +125,21 @@ impl RunDir {
     /// What levels, kinds and quantities are called in sentences.
     pub(super) fn plain(&self) -> Plain<'_> {
         Plain { words: &self.info.words, features: &self.student.feature_set }
+    }
+
+    /// A workload in a sentence: `where one giant job shares the cluster`, or by the name that it has in tables and charts,
+    /// `where executors=25` or `on tpch`.
+    pub(super) fn workload(&self, id: &str) -> String {
+        if let Some(words) = self.plain().edge_case(id) {
+            return words;
+        }
+        let loops = self.evaluation.closed_loop.iter().chain(&self.evaluation.other_workloads);
+        let ids: Vec<&str> = loops.map(|result| result.workload.as_str()).collect();
+        let names = workload_names(&ids);
+        let name = ids.iter().position(|known| *known == id).map_or_else(|| id.to_owned(), |i| names[i].clone());
+        // A name that is nothing but pairs says how the workload is, not which it is.
+        let pairs = name.split(',').all(|part| part.contains('='));
+        format!("{} {name}", if pairs { "where" } else { "on" })
     }
 }
 

@@ -3,18 +3,20 @@
 use super::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    first_screen::NAMED,
     goal,
     plain::capital,
     run_dir::RunDir,
     svg::{BLUE, Chart, GREY, PURPLE},
-    words::{count, interval, number, percent},
+    words::{count, interval, list, number, percent},
 };
 use sched_distill_core::{
     figure::{Compared as How, Figure},
+    model::Student,
     spec::brief,
 };
 use sched_distill_toolkit::evaluator::{
-    Estimate, Evaluation, FidelityRow, Role, Verdict, VerdictGates, hardest_choices,
+    ClosedLoop, Estimate, Evaluation, FidelityRow, Judgement, Role, Verdict, VerdictGates, hardest_choices,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -50,7 +52,11 @@ struct Found<'a> {
     size: usize,
     agreement: Option<Estimate>,
     verdict: Option<Verdict<'a>>,
+    /// Whether it keeps all gates, and those about the usual workload.
     replaces: bool,
+    replaces_there: bool,
+    /// Other workloads on which it must not be used.
+    barred: Vec<&'a str>,
 }
 
 /// Draws the comparison; `None` if there is no other student.
@@ -64,37 +70,79 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<Option<Secti
         return Ok(None);
     }
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
-    let hardest = hardest_choices(&run.evaluation.fidelity).map(|(row, _)| (row.level.clone(), row.kind.clone()));
-    let of = |name: &str, size, evaluation: &'_ Evaluation| -> (String, usize, Option<Estimate>) {
-        let is_asked = |r: &&FidelityRow| {
-            r.role == Role::Student
-                && hardest.as_ref().is_some_and(|(level, kind)| r.level == *level && r.kind == *kind)
-        };
-        (name.to_owned(), size, evaluation.fidelity.iter().find(is_asked).map(|r| r.top1))
-    };
-    let names: Vec<&str> = run.compared.iter().map(|c| c.name.as_str()).collect();
-    let own = ("this student", run.student.size(), &run.evaluation);
-    let others = run.compared.iter().map(|c| (c.name.as_str(), c.size, &c.evaluation));
-    let found: Vec<Found<'_>> = std::iter::once(own)
-        .chain(others)
-        .map(|(name, size, evaluation)| {
-            let (name, size, agreement) = of(name, size, evaluation);
-            let verdict = evaluation.verdict();
-            let replaces = verdict.as_ref().is_some_and(|v| {
-                let judgement = v.judge(gates, objective);
-                judgement.replaces() && judgement.barred.is_empty()
-            });
-            Found { name: called(&name, &names), size, agreement, verdict, replaces }
-        })
-        .collect();
+    let augmented = augmented_alone(run);
+    let found = students(run, augmented.as_ref(), gates);
     Ok(Some(Section {
-        advice: advice(&found, objective),
+        advice: advice_on(&found, run, objective).0,
         rows: found.iter().map(|f| table_row(f, run, objective)).collect(),
         objective: [run.plain().figure(objective), against(objective).to_owned()],
         chart: chart(run, &found, objective)?,
         front,
     }))
 }
+
+/// Which student to take, and why, with its name unless it is the run's own; `None` if there is one alone, or none has
+/// scheduled.
+pub(super) fn advice(run: &RunDir, gates: &VerdictGates) -> Option<(String, Option<String>)> {
+    let augmented = augmented_alone(run);
+    let found = students(run, augmented.as_ref(), gates);
+    let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
+    (found.len() > 1 && found.iter().any(|f| f.verdict.is_some())).then(|| {
+        let (words, take) = advice_on(&found, run, objective);
+        (words, take.map(|f| f.name.clone()).filter(|name| name != OWN))
+    })
+}
+
+/// What the run's own comparisons say of the augmented student, where no other file does.
+fn augmented_alone(run: &RunDir) -> Option<Evaluation> {
+    if !run.compared.is_empty() {
+        return None;
+    }
+    let in_its_place = |result: &ClosedLoop| {
+        result.first(Role::Augmented)?;
+        let mut result = result.clone();
+        result.policies.retain(|p| p.role != Role::Student);
+        result.policies.iter_mut().filter(|p| p.role == Role::Augmented).for_each(|p| p.role = Role::Student);
+        Some(result)
+    };
+    let closed_loop = in_its_place(run.evaluation.closed_loop.as_ref()?)?;
+    let other_workloads = run.evaluation.other_workloads.iter().filter_map(in_its_place).collect();
+    Some(Evaluation { closed_loop: Some(closed_loop), other_workloads, ..Evaluation::default() })
+}
+
+/// The run's own student first.
+fn students<'a>(run: &'a RunDir, augmented: Option<&'a Evaluation>, gates: &VerdictGates) -> Vec<Found<'a>> {
+    let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
+    let hardest = hardest_choices(&run.evaluation.fidelity).map(|(row, _)| (row.level.clone(), row.kind.clone()));
+    let agreement = |evaluation: &Evaluation| {
+        let is_asked = |r: &&FidelityRow| {
+            r.role == Role::Student
+                && hardest.as_ref().is_some_and(|(level, kind)| r.level == *level && r.kind == *kind)
+        };
+        evaluation.fidelity.iter().find(is_asked).map(|r| r.top1)
+    };
+    let names: Vec<&str> = run.compared.iter().map(|c| c.name.as_str()).collect();
+    let own = (OWN, run.student.size(), &run.evaluation);
+    let size = run.augmented.as_ref().map_or(run.student.size(), Student::size);
+    let augmented = augmented.map(|evaluation| (AUGMENTED, size, evaluation));
+    let others = run.compared.iter().map(|c| (c.name.as_str(), c.size, &c.evaluation));
+    let found = std::iter::once(own).chain(augmented).chain(others).map(|(name, size, evaluation)| {
+        let verdict = evaluation.verdict();
+        let judgement = verdict.as_ref().map(|v| v.judge(gates, objective));
+        let replaces_there = judgement.as_ref().is_some_and(Judgement::replaces);
+        let barred: Vec<&str> = judgement.iter().flat_map(|j| &j.barred).map(|place| place.workload).collect();
+        // Who was not tried elsewhere is not ahead of one that was.
+        let as_far = evaluation.other_workloads.len() >= run.evaluation.other_workloads.len();
+        let replaces = replaces_there && barred.is_empty() && as_far;
+        let agreement = agreement(evaluation);
+        Found { name: called(name, &names), size, agreement, verdict, replaces, replaces_there, barred }
+    });
+    found.collect()
+}
+
+/// What the run's own student is called in tables, and the name under which the demo compares the augmented one.
+const OWN: &str = "this student";
+const AUGMENTED: &str = "augmented";
 
 /// A student by its file and the folder that this is in, unless two have the same.
 fn called(name: &str, all: &[&str]) -> String {
@@ -126,30 +174,55 @@ fn against(objective: &Figure) -> &'static str {
 }
 
 /// The smallest of those that keep the gates and are not clearly worse than the best of them.
-fn advice(found: &[Found<'_>], objective: &Figure) -> String {
-    let cost = |e: Option<Estimate>| objective.cost(e.map(|e| e.value));
-    let fit = || found.iter().filter(|f| f.replaces);
-    let Some(best) = fit().min_by(|a, b| cost(a.usual()).total_cmp(&cost(b.usual()))) else {
-        return "None of them keeps all gates.".to_owned();
+fn advice_on<'f, 'a>(found: &'f [Found<'a>], run: &RunDir, objective: &Figure) -> (String, Option<&'f Found<'a>>) {
+    let noun = run.plain().figure(objective);
+    let keep: Vec<&'f Found<'a>> = found.iter().filter(|f| f.replaces).collect();
+    if let Some((take, alike)) = smallest_of_the_best(&keep, objective) {
+        let name = spoken(take);
+        let words = match (keep.len(), alike) {
+            (1, _) => format!("Take {name}: it alone keeps all gates."),
+            (_, 1) => format!("Take {name}: it keeps all gates, and its {noun} is clearly the best."),
+            (_, n) => format!(
+                "Take {name}: of the {n} that keep all gates and whose {noun} may be as good as the best, it is the smallest."
+            ),
+        };
+        return (words, Some(take));
+    }
+    let there: Vec<&'f Found<'a>> = found.iter().filter(|f| f.replaces_there).collect();
+    let Some((take, _)) = smallest_of_the_best(&there, objective) else {
+        let none = if found.len() == 2 { "neither" } else { "none of them" };
+        return (format!("Take {none}: none keeps the gates on the usual workload."), None);
     };
-    let Some(best) = best.usual() else { return "None of them keeps all gates.".to_owned() };
-    let as_good = |f: &&Found<'_>| {
+    let places: Vec<String> = take.barred.iter().take(NAMED).map(|workload| run.workload(workload)).collect();
+    let but_not = match (places.is_empty(), take.barred.len().saturating_sub(NAMED)) {
+        (true, _) => String::new(),
+        (false, 0) => format!(", but not {}", list(&places)),
+        (false, more) => format!(", but not {}, nor on {more} more of the other workloads", list(&places)),
+    };
+    (format!("None of them keeps all gates. On the usual workload take {}{but_not}.", spoken(take)), Some(take))
+}
+
+/// The smallest of those that may be as good as the best, and how many may be; `None` if none has a figure.
+fn smallest_of_the_best<'f, 'a>(all: &[&'f Found<'a>], objective: &Figure) -> Option<(&'f Found<'a>, usize)> {
+    let cost = |f: &Found<'_>| objective.cost(f.usual().map(|e| e.value));
+    let best = all.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?.usual()?;
+    let as_good = |f: &&&Found<'_>| {
         f.usual().is_some_and(|e| {
             let better_end = if objective.passes(e.low, e.high) { e.low } else { e.high };
             objective.passes(better_end, best.value)
         })
     };
-    let take =
-        fit().filter(as_good).min_by(|a, b| a.size.cmp(&b.size).then(cost(a.usual()).total_cmp(&cost(b.usual()))));
-    match (take, fit().filter(as_good).count()) {
-        (Some(take), 1) => {
-            format!("Take {}: it keeps all gates, and its {} is clearly the best.", take.name, objective.label)
-        }
-        (Some(take), n) => format!(
-            "Take {}: of the {n} that keep all gates and whose {} may be as good as the best, it is the smallest.",
-            take.name, objective.label
-        ),
-        (None, _) => "None of them keeps all gates.".to_owned(),
+    let alike: Vec<&'f Found<'a>> = all.iter().filter(as_good).copied().collect();
+    let take = alike.iter().min_by(|a, b| a.size.cmp(&b.size).then(cost(a).total_cmp(&cost(b))))?;
+    Some((take, alike.len()))
+}
+
+/// A student in a sentence.
+fn spoken<'f>(found: &'f Found<'_>) -> &'f str {
+    match &*found.name {
+        OWN => "the student",
+        AUGMENTED => "its augmented version",
+        name => name,
     }
 }
 
@@ -166,7 +239,7 @@ fn table_row(found: &Found<'_>, run: &RunDir, objective: &Figure) -> TableRow {
         usual: found.usual().map(|e| shown(e, versus)),
         worst: found.worst().map(|e| shown(e, versus)),
         place: worst.map_or_else(String::new, |w| {
-            let place = run.plain().workload(w.workload);
+            let place = run.workload(w.workload);
             if w.to_teacher.is_none() { format!("it stalls {place}") } else { place }
         }),
         verdict: match (found.replaces, &found.verdict) {

@@ -18,7 +18,7 @@ impl Demo<'_> {
         verdict::lines(evaluation).into_iter().try_for_each(|line| output.text(line))
     }
 
-    /// The three commands worth typing next.
+    /// The three commands worth typing next, about the augmented student where that is the one to take.
     pub(super) fn next_commands(&self, augmented: Option<&Path>, output: &mut Output) -> Result<()> {
         let student = self.args.output.join("student.json");
         let best = shown(augmented.unwrap_or(&student));

@@ -112,7 +112,7 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 16] = [
+const PATTERNS: [Pattern; 23] = [
     Pattern {
         says: "On the usual workload the student replaces decima at 1.01 × its mean completion time",
         given: || student(FINE).on("other", [1.3; 3]),
@@ -181,9 +181,50 @@ const PATTERNS: [Pattern; 16] = [
         but: || student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]),
     },
     Pattern {
+        says: "Take its augmented version: it keeps all gates, and its mean completion time is clearly the best.",
+        given: || student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]),
+        but: || student(FINE).and("more", Role::Augmented, FINE),
+    },
+    Pattern {
+        says: "Take the student: of the 2 that keep all gates and whose mean completion time may be as good as the best, it is the \
+               smallest.",
+        given: || student(FINE).and("more", Role::Augmented, FINE),
+        but: || student(FINE),
+    },
+    Pattern {
+        says: "Take its augmented version: it alone keeps all gates.",
+        given: || student([1.2; 3]).and("more", Role::Augmented, FINE),
+        but: || student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]),
+    },
+    Pattern {
+        says: "None of them keeps all gates. On the usual workload take the student, but not where one giant job shares the cluster.",
+        given: || student(FINE).on("builtin,edge=giant", [1.86; 3]).and("more", Role::Augmented, [1.2; 3]),
+        but: || {
+            student(FINE)
+                .on("builtin,edge=giant", [1.86; 3])
+                .and("more", Role::Augmented, [1.2; 3])
+                .gates(&["elsewhere=1.9"])
+        },
+    },
+    Pattern {
+        says: "Take neither: none keeps the gates on the usual workload.",
+        given: || student([1.2; 3]).and("more", Role::Augmented, [1.3; 3]),
+        but: || student([1.2; 3]).and("more", Role::Augmented, FINE),
+    },
+    Pattern {
+        says: "Do not use the student where one giant job shares the cluster: 1.86 ×.",
+        given: || student(FINE).on("builtin,edge=giant", [1.86; 3]).and("more", Role::Augmented, FINE),
+        but: || student(FINE).on("builtin,edge=giant", [1.86; 3]),
+    },
+    Pattern {
         says: "No other workload was tried.",
         given: || student(FINE),
         but: || student(FINE).on("builtin,edge=giant", FINE),
+    },
+    Pattern {
+        says: "The one other workload tried is where executors=25: 1.20 ×.",
+        given: || student(FINE).on("builtin,executors=25", [1.2; 3]),
+        but: || student(FINE).on("other", [1.2; 3]),
     },
     Pattern {
         says: "The worst of 2 other workloads is where jobs arrive in bursts of ten: 1.20 ×.",
@@ -218,6 +259,19 @@ fn every_sentence_of_the_verdict_is_said_with_its_evidence_and_not_without() -> 
     };
     let wrong: Vec<String> = PATTERNS.par_iter().filter_map(|pattern| check(pattern).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    Ok(())
+}
+
+#[test]
+fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
+    let (verdict, _) = student(FINE).and("more", Role::Augmented, [0.96, 0.97, 0.95]).said()?;
+    let advice = verdict.advice.ok_or("two students")?;
+    assert_eq!(verdict.take.as_deref(), Some("augmented"), "the one that the demo's next commands are about");
+    assert!(advice.starts_with("Take ") && verdict.text.ends_with(&advice), "{advice}: {}", verdict.text);
+    let (verdict, _) = student(FINE).and("more", Role::Augmented, FINE).said()?;
+    assert!(verdict.advice.is_some() && verdict.take.is_none(), "the run's own");
+    let (verdict, _) = student(FINE).said()?;
+    assert!(verdict.advice.is_none() && !verdict.text.contains("Take "), "{}", verdict.text);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Edits of a student by hand or by a search: every number that schedules has a name.
 
 use super::{Additive, Evidence, Model, Regime, Slot, Student};
-use crate::{level::LevelSpec, model::guard::quantity};
+use crate::{level::LevelSpec, model::guard::quantity, spec::edit_distance};
 use serde::{Deserialize, Serialize};
 
 /// Where a number of a student stands.
@@ -121,7 +121,10 @@ impl Student {
                     Slot::Threshold { node } => format!("{name}.node[{node}].threshold"),
                     Slot::Value { node } => format!("{name}.node[{node}].value"),
                     Slot::LeafTerm { node, column } => format!("{name}.node[{node}].coefficient[{}]", feature(column)),
-                    Slot::Feature { column } => format!("{name}.coefficient[{}]", feature(column)),
+                    Slot::Feature { column } => match self.odd_term(level, column) {
+                        Some(term) => format!("{name}.term[{term}].coefficient"),
+                        None => format!("{name}.coefficient[{}]", feature(column)),
+                    },
                     Slot::Term { term } => match self.product_name(level, term) {
                         Some(product) => format!("{name}.coefficient[{product}]"),
                         None => format!("{name}.term[{term}].coefficient"),
@@ -142,11 +145,34 @@ impl Student {
     ///
     /// What is not understood, and what there is.
     pub fn place(&self, name: &str) -> Result<Place, EditError> {
-        let fail = |problem: String| EditError { text: name.to_owned(), problem };
-        let place = self.parse_place(name).map_err(fail)?;
-        match self.number(&place) {
+        let found = self.parse_place(name).and_then(|place| match self.number(&place) {
             Some(_) => Ok(place),
-            None => Err(fail(self.what_there_is(&place))),
+            None => Err("there is no such number".to_owned()),
+        });
+        found.map_err(|problem| EditError {
+            text: name.to_owned(),
+            problem: format!("{problem}; {}", self.nearest_places(name)),
+        })
+    }
+
+    /// In words, the places whose names are most like one that there is not.
+    fn nearest_places(&self, name: &str) -> String {
+        let places = self.places();
+        let mut names: Vec<String> = places.iter().map(|place| self.place_name(place)).collect();
+        for (level, models) in self.levels.iter().enumerate() {
+            let Model::Additive(_) = &models.scheduler().model else { continue };
+            let width = self.feature_set.level(&models.level).map_or(0, |spec| spec.features.len());
+            let unused = (0..width).map(|column| Place::Model { level, slot: Slot::Feature { column } });
+            names.extend(unused.filter(|place| !places.contains(place)).map(|place| self.place_name(&place)));
+        }
+        // Those of numbers that the student has come first among equals.
+        names.sort_by_cached_key(|known| edit_distance(name, known));
+        let all = names.len();
+        names.truncate(NEAREST);
+        match all {
+            0 => "the student has no places".to_owned(),
+            _ if all <= NEAREST => format!("the places are {}", names.join(", ")),
+            _ => format!("of {all} places the nearest are {}", names.join(", ")),
         }
     }
 
@@ -244,9 +270,17 @@ impl Student {
     fn product_name(&self, level: usize, term: usize) -> Option<String> {
         let Model::Additive(Additive { terms, .. }) = &self.levels[level].scheduler().model else { return None };
         let factors = &terms.get(term).filter(|t| t.is_linear() && t.factors.len() > 1)?.factors;
-        let names = factors.iter().map(|f| self.column_name(level, f.feature as usize));
+        let names: Vec<&str> = factors.iter().map(|f| self.column_name(level, f.feature as usize)).collect();
         let known = terms[..term].iter().any(|t| t.factors == *factors);
-        (!known).then(|| names.collect::<Vec<_>>().join("*"))
+        (!known && !names.iter().any(|name| is_odd(name))).then(|| names.join("*"))
+    }
+
+    /// The term of a feature as it is whose name cannot stand in the brackets of a place.
+    fn odd_term(&self, level: usize, column: usize) -> Option<usize> {
+        let Model::Additive(additive) = &self.levels[level].scheduler().model else { return None };
+        let slot = Slot::Feature { column };
+        is_odd(self.column_name(level, column))
+            .then(|| (0..additive.terms.len()).find(|&t| additive.slot(t) == slot))?
     }
 
     /// The unit in which a place is written.
@@ -336,29 +370,14 @@ impl Student {
             _ => Err(FORMS.to_owned()),
         }
     }
+}
 
-    /// In words, what can be edited where an unknown place was named.
-    fn what_there_is(&self, place: &Place) -> String {
-        match *place {
-            Place::Guard { .. } => match self.guards.len() {
-                0 => "the student has no guards".to_owned(),
-                n => format!("the student has guards 0..={} with fewer conditions than that", n - 1),
-            },
-            Place::Model { level, .. } => {
-                let models = &self.levels[level];
-                let slots = models.scheduler().model.slots();
-                let names: Vec<String> =
-                    slots.iter().take(3).map(|&slot| self.place_name(&Place::Model { level, slot })).collect();
-                format!(
-                    "level `{}` is scheduled by `{}`, which has no such number; it has {} of them, e.g. {}",
-                    models.level,
-                    models.used,
-                    slots.len(),
-                    names.join(", ")
-                )
-            }
-        }
-    }
+/// Places that are named where one is not known.
+const NEAREST: usize = 10;
+
+/// Whether a name of a feature would be read as something else in a place.
+fn is_odd(name: &str) -> bool {
+    name.contains(['[', ']', '.', '=', '*']) || name.trim() != name
 }
 
 const FORMS: &str = "expected LEVEL.node[I].threshold, LEVEL.node[I].value, LEVEL.node[I].coefficient[FEATURE], \

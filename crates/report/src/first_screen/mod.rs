@@ -10,7 +10,6 @@ use super::{
     ReportError,
     glossary::{Part, explained},
     goal,
-    plain::Plain,
     run_dir::RunDir,
     svg::Chart,
     words::interval,
@@ -19,6 +18,7 @@ use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_toolkit::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
 use serde::Serialize;
 
+pub(super) use verdict::NAMED;
 use verdict::sentences;
 
 /// Everything that the first screen shows.
@@ -51,6 +51,8 @@ pub struct RunVerdict {
     pub text: String,
     /// Which of several students to take, as the page says it; `None` if there is no other one.
     pub advice: Option<String>,
+    /// The name of that student; `None` where it is the run's own, or none is to be taken.
+    pub take: Option<String>,
     /// Names of gates that were not kept, or not put to the test.
     pub missed: Vec<&'static str>,
 }
@@ -60,11 +62,17 @@ pub struct RunVerdict {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the picture cannot be drawn.
-pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, RunVerdict), ReportError> {
+pub(super) fn section(
+    run: &RunDir,
+    gates: &VerdictGates,
+    advice: Option<(String, Option<String>)>,
+) -> Result<(Section, RunVerdict), ReportError> {
     let found = run.evaluation.verdict();
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     let judgement = found.as_ref().map(|v| v.judge(gates, objective));
-    let text = sentences(run, found.as_ref().zip(judgement.as_ref()), objective).join(" ");
+    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), objective);
+    let (advice, take) = advice.unzip();
+    let text = said.into_iter().chain(advice.clone()).collect::<Vec<_>>().join(" ");
     let ruling = match &judgement {
         None => "open",
         Some(j) if j.replaces() && j.barred.is_empty() => "yes",
@@ -76,12 +84,13 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, Ru
     let verdict = RunVerdict {
         missed: named.iter().filter(|&&gate| !kept(gate)).map(|gate| gate.name()).collect(),
         text: text.clone(),
-        advice: None,
+        advice,
+        take: take.flatten(),
     };
     let section = Section {
         ruling,
         verdict: explained(&text),
-        gates: gate_rows(run.plain(), found.as_ref().zip(judgement.as_ref()), gates, objective),
+        gates: gate_rows(run, found.as_ref().zip(judgement.as_ref()), gates, objective),
         picture: found.as_ref().map(|v| picture::chart(run, v, objective)).transpose()?.flatten(),
         hint: goal::hint(objective),
         rules: rules::rules(run).iter().map(|rule| explained(rule)).collect(),
@@ -92,12 +101,12 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<(Section, Ru
 
 /// What each gate allows, and what was found.
 fn gate_rows(
-    plain: Plain<'_>,
+    run: &RunDir,
     found: Option<(&Verdict<'_>, &Judgement<'_>)>,
     gates: &VerdictGates,
     objective: &Figure,
 ) -> Vec<GateRow> {
-    let noun = plain.figure(objective);
+    let noun = run.plain().figure(objective);
     let write = goal::versus(objective);
     let allowed = |gate, whose: &str| {
         let sign = match objective.compared {
@@ -119,7 +128,7 @@ fn gate_rows(
         GateRow { name: gate.name(), kept: checked.map(|c| c.kept), text: format!("{allowed}: {came_of_it}") }
     };
     let heuristic = found.and_then(|(v, _)| v.heuristic.as_ref()).map(|h| format!(", {}", h.policy));
-    let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", plain.workload(w.workload)));
+    let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", run.workload(w.workload)));
     vec![
         row(Gate::Finishes, "every job ends".to_owned()),
         row(Gate::Teacher, allowed(Gate::Teacher, "the teacher's, with the whole interval")),

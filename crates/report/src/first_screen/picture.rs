@@ -40,7 +40,7 @@ pub(super) fn chart(run: &RunDir, verdict: &Verdict<'_>, objective: &Figure) -> 
             title: match i {
                 0 => "Usual workload".to_owned(),
                 _ => {
-                    let place = plain.workload(&result.workload);
+                    let place = run.workload(&result.workload);
                     let place = place.strip_prefix("where ").or(place.strip_prefix("on ")).unwrap_or(&place);
                     fit(&format!("Worst: {place}"), TITLE, 12.5)
                 }

@@ -12,7 +12,7 @@ use sched_distill_core::{
 use sched_distill_toolkit::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict};
 
 /// Workloads that are named where the student must not be used.
-const NAMED: usize = 3;
+pub(crate) const NAMED: usize = 3;
 
 /// May the student take the teacher's place, what does that cost or gain, and where must it not be used?
 pub(crate) fn sentences(
@@ -106,7 +106,7 @@ impl Said<'_> {
         };
         let place = |p: &Place<'_>| {
             let found = p.to_teacher.map_or_else(|| "it strands the cluster".to_owned(), |e| self.short(e));
-            format!("{}: {found}", self.run.plain().workload(p.workload))
+            format!("{}: {found}", self.run.workload(p.workload))
         };
         let tried = verdict.elsewhere.len();
         if judgement.barred.is_empty() {
@@ -120,7 +120,9 @@ impl Said<'_> {
             0 => String::new(),
             n => format!("; nor on {n} more of {tried} other workloads"),
         };
-        vec![format!("Do not use it {}{more}.", list(&named))]
+        // Behind a sentence on its augmented version, `it` would be that.
+        let whom = if verdict.augmented.is_some() { "the student" } else { "it" };
+        vec![format!("Do not use {whom} {}{more}.", list(&named))]
     }
 
     /// A policy in words, with its name.

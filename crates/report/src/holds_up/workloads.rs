@@ -9,7 +9,10 @@ use crate::{
     svg::{BLUE, Chart, GREEN},
     words::number,
 };
-use sched_distill_core::figure::{Better, Figure};
+use sched_distill_core::{
+    figure::{Better, Figure},
+    spec::workload_names,
+};
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
@@ -30,6 +33,8 @@ pub(super) struct Section {
 #[derive(Debug, Serialize)]
 struct TableRow {
     workload: String,
+    /// The whole id, where the name is another.
+    id: Option<String>,
     episodes: String,
     /// The objective.
     teacher: String,
@@ -43,6 +48,8 @@ struct TableRow {
 /// What one workload's comparison says.
 struct Found<'a> {
     result: &'a ClosedLoop,
+    /// What tells the workload from the others.
+    name: String,
     goal: &'a Figure,
     teacher: Option<&'a PolicyOutcome>,
     student: Option<&'a PolicyOutcome>,
@@ -59,7 +66,9 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
     if others.is_empty() {
         return Ok(None);
     }
-    let found: Vec<Found<'_>> = own.into_iter().chain(others).map(Found::new).collect();
+    let results: Vec<&ClosedLoop> = own.into_iter().chain(others).collect();
+    let names = workload_names(&results.iter().map(|result| result.workload.as_str()).collect::<Vec<_>>());
+    let found: Vec<Found<'_>> = results.into_iter().zip(names).map(Found::new).collect();
     let Some(Found { goal, .. }) = found.first() else { return Ok(None) };
     Ok(Some(Section {
         objective: goal.label.to_string(),
@@ -72,7 +81,7 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
 }
 
 impl<'a> Found<'a> {
-    fn new(result: &'a ClosedLoop) -> Self {
+    fn new((result, name): (&'a ClosedLoop, String)) -> Self {
         let teacher = result.first(Role::Teacher);
         let goal = result.objective();
         let to_teacher = |p: &PolicyOutcome| result.paired(&p.policy, &teacher?.policy);
@@ -84,7 +93,7 @@ impl<'a> Found<'a> {
         let heuristic = heuristics
             .filter_map(|p| Some((p, to_teacher(p)?)))
             .reduce(|best, next| if better(&next.1, &best.1) { next } else { best });
-        Self { result, goal, teacher, student: result.first(Role::Student), heuristic }
+        Self { result, name, goal, teacher, student: result.first(Role::Student), heuristic }
     }
 
     /// The student against the teacher, or why there is no comparison.
@@ -103,7 +112,8 @@ impl<'a> Found<'a> {
         };
         let shown = |e: &Estimate| (versus(e.value), format!("{} to {}", versus(e.low), versus(e.high)));
         TableRow {
-            workload: self.result.workload.clone(),
+            workload: self.name.clone(),
+            id: (self.name != self.result.workload).then(|| self.result.workload.clone()),
             episodes: format!("{} {}", self.result.episodes, self.result.split),
             teacher: mean(self.teacher),
             student: mean(self.student),
@@ -117,10 +127,10 @@ fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
     let mut lines = Vec::new();
     let mut description = String::new();
     for f in found {
-        lines.push(Row::Heading(f.result.workload.clone()));
+        lines.push(Row::Heading(f.name.clone()));
         let student = f.student();
         let said = student.as_ref().map_or_else(Clone::clone, |e| goal::versus(goal)(e.value));
-        description += &format!("{}: student {said}", f.result.workload);
+        description += &format!("{}: student {said}", f.name);
         let cell = student.map_or_else(Cell::Words, Cell::Dot);
         lines.push(Row::Item { label: "student".into(), colour: BLUE, cells: vec![cell] });
         if let Some((policy, e)) = f.heuristic {
@@ -142,7 +152,7 @@ fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
     let pictures = draw("workloads", &title, &description, &[panel], &lines)?;
     let data = found.iter().map(|f| {
         json!({
-            "workload": f.result.workload, "split": f.result.split, "episodes": f.result.episodes, "figure": goal.name,
+            "workload": f.result.workload, "name": f.name, "split": f.result.split, "episodes": f.result.episodes, "figure": goal.name,
             "student": f.student.map(|p| &p.policy), "student_to_teacher": f.student().ok(),
             "heuristic": f.heuristic.map(|(p, _)| &p.policy), "heuristic_to_teacher": f.heuristic.map(|(_, e)| e),
         })

@@ -135,17 +135,46 @@ fn edits_that_are_not_understood_change_nothing() {
         ("job.node[0].threshold=soon", "`soon` is not a number"),
         ("job.node[0].threshold=3 tasks", "`tasks` is not a unit for a feature in `ms`"),
         ("job.node[0.threshold=3", "lacks a closing bracket"),
-        ("job.node[1].threshold=3", "which has no such number; it has 3 of them, e.g. job.node[0].threshold"),
+        ("job.node[1].threshold=3", "there is no such number; of "),
+        ("job.node[1].threshold=3", " places the nearest are job.node[0].threshold, "),
+        ("stage.term[9].coefficient=3", "the nearest are stage.term[2].coefficient, "),
+        ("stage.coefficient[offred]=3", "the nearest are stage.coefficient[offered], "),
         ("job.node.value=3", "a number in brackets is missing"),
         ("job.leaf[1]=3", "expected LEVEL.node[I].threshold"),
         ("node.node[1].value=3", "there is no level `node`, only job, stage, amount"),
         ("stage.coefficient[colour]=3", "level `stage` has no feature `colour`"),
-        ("job.coefficient[age]=3", "which has no such number"),
-        ("guard[3].value=3", "the student has guards 0..=0"),
+        ("job.coefficient[age]=3", "there is no such number"),
+        ("guard[3].value=3", "the nearest are guard[0].value, guard[0].value[1], "),
     ] {
         let mut student = before.clone();
         let message = student.edit(text, "").unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
         assert_eq!(student, before);
+    }
+}
+
+#[test]
+fn at_most_ten_places_are_named_where_one_is_not_known() {
+    let student = student();
+    let named = |name: &str| {
+        let problem = student.place(name).unwrap_err().problem;
+        problem.split_once("nearest are ").map_or(0, |(_, list)| list.split(", ").count())
+    };
+    assert_eq!((named("stage.coefficient[colour]"), named("nonsense")), (10, 10));
+}
+
+#[test]
+fn a_term_whose_feature_has_an_odd_name_is_known_by_its_number() {
+    let mut student = student();
+    let level = student.feature_set.levels.iter_mut().find(|l| l.name == "stage").unwrap();
+    level
+        .features
+        .iter_mut()
+        .filter(|f| ["depth", "offered"].contains(&f.name.as_str()))
+        .for_each(|f| f.name += ".[=*");
+    for place in student.places() {
+        let name = student.place_name(&place);
+        assert_eq!(student.place(&name).unwrap(), place, "{name}");
+        assert!(!name.contains('='), "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! A tree as a drawing for Graphviz.
 
 use super::{
-    ExportError, guards_left_out, number32, origin, percent,
+    ExportError, guards_left_out, number, number32, origin, percent,
     piece::{Form, Piece},
     plain, rows, rules,
 };
@@ -41,8 +41,11 @@ fn draw(tree: &Tree, piece: &Piece<'_>, text: &mut String) {
     for node in 0..tree.nodes() {
         if tree.is_leaf(node) {
             let share = percent(tree.weight[node], tree.weight[0]);
-            let label =
-                format!("{}\n{share} of the weight, {}", rules::outcome(tree, node, spec), rows(tree.n_samples[node]));
+            let label = format!(
+                "{}\n{share} of the weight, {}",
+                rules::outcome(tree, node, spec, number),
+                rows(tree.n_samples[node])
+            );
             *text += &format!("  n{node} [label={}, style=rounded];\n", quoted(&label));
             continue;
         }

@@ -1,7 +1,7 @@
 //! Models in other languages: rules to read, drawings, source code, ONNX.
 //!
 //! Every export answers as the model itself does, missing values included; where a format cannot (ONNX gives 32-bit
-//! outputs), it says so. `docs/export.md` describes the formats.
+//! outputs) or is to be read (rules have rounded figures), it says so. `docs/export.md` describes the formats.
 
 mod c;
 mod c_student;
@@ -299,7 +299,13 @@ fn number(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// The same for 32 bits.
+/// A number to read: four significant digits.
+fn rounded(value: f64) -> String {
+    // What was just written is a number.
+    number(format!("{value:.3e}").parse().unwrap_or(value))
+}
+
+/// A number of 32 bits in the fewest digits that give its bits back.
 fn number32(value: f32) -> String {
     let text = format!("{value:?}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -325,11 +331,16 @@ fn kind(additive: &Additive, spec: &LevelSpec) -> String {
 }
 
 /// A linear function in words: `0.5 + 2 * a - 3 * b`.
-fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSpec) -> String {
-    let mut text = number(intercept);
+fn sum(
+    intercept: f64,
+    terms: impl Iterator<Item = (usize, f64)>,
+    spec: &LevelSpec,
+    write: fn(f64) -> String,
+) -> String {
+    let mut text = write(intercept);
     for (feature, c) in terms.filter(|(_, c)| *c != 0.0) {
         let sign = if c < 0.0 { '-' } else { '+' };
-        text += &format!(" {sign} {} * {}", number(c.abs()), rules::word(&spec.features[feature].name));
+        text += &format!(" {sign} {} * {}", write(c.abs()), rules::word(&spec.features[feature].name));
     }
     text
 }
@@ -338,7 +349,7 @@ fn sum(intercept: f64, terms: impl Iterator<Item = (usize, f64)>, spec: &LevelSp
 mod tests {
     use super::*;
     use crate::{
-        model::{LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Tree},
+        model::{Factor, LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Shape, Term, Tree},
         testing::feature_set,
     };
 
@@ -373,6 +384,33 @@ mod tests {
         assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (0, 0, Ok(())));
         let student: Student = serde_json::from_str(&text("job")).unwrap();
         assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (1, 1, Ok(())));
+    }
+
+    #[test]
+    fn rules_have_figures_that_can_be_read_and_a_place_for_every_term() {
+        let column = |name: &str| feature_set().level("job").unwrap().features.iter().position(|f| f.name == name);
+        let [age, offered] = ["age", "offered"].map(|name| column(name).unwrap() as u32);
+        let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
+        let bent = |c, factors| Term { factors, ..Term::linear(0, c, 2.0) };
+        let log = factor(offered, Shape::Log, None);
+        let step = factor(age, Shape::Above, Some(0.123_456_7));
+        let terms = vec![
+            Term::linear(age, 0.946_438_709_349_150_9, 2.0),
+            Term::linear(offered, 0.0, 1.0),
+            bent(-123_456.789, vec![log]),
+            bent(1.0 / 3.0, vec![log, step]),
+        ];
+        let text = exported(Model::Additive(Additive { intercept: 0.0, terms }), Target::Rules).unwrap();
+        for line in [
+            "# Figures are rounded to 4 digits, thresholds are not. The exports json, c, rust and onnx are exact.",
+            "  + 0.9464 * age # job.coefficient[age]; ms; one deviation moves the score by 1.893",
+            "  - 123500 * ln(1 + offered) # job.term[2].coefficient; 1; one deviation moves the score by -246900",
+            "  + 0.3333 * ln(1 + offered) * [age > 0.1234567] # job.term[3].coefficient; 1; one deviation moves the score by 0.6667",
+            "# 1 term of coefficient 0 is left out",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} not in {text}");
+        }
+        assert!(!text.contains("0 * offered"), "{text}");
     }
 
     fn width() -> usize {

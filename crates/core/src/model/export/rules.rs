@@ -1,13 +1,13 @@
 //! Rules as text: one line per leaf, the tests on a feature merged into one interval.
 
 use super::{
-    guards_left_out, kind, number, number32, origin, percent,
+    guards_left_out, kind, number32, origin, percent,
     piece::{Form, PAIRS, Piece, Role},
-    plain, rows, sum,
+    plain, rounded, rows, sum,
 };
 use crate::{
     level::{LevelSpec, first_max},
-    model::{Additive, Student, Term, Tree},
+    model::{Additive, Place, Student, Term, Tree},
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -17,10 +17,11 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
         text += &format!("# {line}\n");
     }
     text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
-             # A missing value meets a condition only where it says `or missing`.\n";
+             # A missing value meets a condition only where it says `or missing`.\n\
+             # Figures are rounded to 4 digits, thresholds are not. The exports json, c, rust and onnx are exact.\n";
     for piece in pieces {
         let Piece { spec, name, temperature, taken, .. } = piece;
-        let temperature = number(*temperature);
+        let temperature = rounded(*temperature);
         text += &format!("\nlevel {}: {}\n", word(&spec.name), plain(&spec.question));
         match &piece.form {
             Form::Tree(tree) => {
@@ -40,7 +41,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                     word(name),
                     kind(additive, spec)
                 );
-                terms(additive, spec, &mut text);
+                terms(additive, piece, student, &mut text);
             }
         }
     }
@@ -68,7 +69,8 @@ fn leaves(tree: &Tree, spec: &LevelSpec, text: &mut String) {
             };
             let (weight, rows) = (percent(tree.weight[node], tree.weight[0]), rows(tree.n_samples[node]));
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "leaf {node}: {when} {} # weight {weight}, {rows}", outcome(tree, node, spec));
+            let _ =
+                writeln!(text, "leaf {node}: {when} {} # weight {weight}, {rows}", outcome(tree, node, spec, rounded));
             continue;
         }
         let (feature, threshold) = (tree.feature[node], tree.threshold[node]);
@@ -100,29 +102,42 @@ fn condition(c: Condition, name: &str) -> String {
     if c.missing { format!("({interval} or missing)") } else { interval }
 }
 
-/// What a leaf says.
-pub(super) fn outcome(tree: &Tree, leaf: usize, spec: &LevelSpec) -> String {
+/// What a leaf says, its figures written as `write` does.
+pub(super) fn outcome(tree: &Tree, leaf: usize, spec: &LevelSpec, write: fn(f64) -> String) -> String {
     match (&tree.linear, tree.node_value(leaf)) {
-        (Some(linear), _) => format!("score {}", sum(linear.intercept[leaf], linear.terms(leaf), spec)),
-        (None, [score]) => format!("score {}", number(*score)),
+        (Some(linear), _) => format!("score {}", sum(linear.intercept[leaf], linear.terms(leaf), spec, write)),
+        (None, [score]) => format!("score {}", write(*score)),
         (None, outputs) => {
-            let list: Vec<String> = outputs.iter().map(|&v| number(v)).collect();
+            let list: Vec<String> = outputs.iter().map(|&v| write(v)).collect();
             format!("class {}, outputs {}", first_max(outputs.iter().copied()), list.join(" "))
         }
     }
 }
 
-fn terms(additive: &Additive, spec: &LevelSpec, text: &mut String) {
+fn terms(additive: &Additive, piece: &Piece<'_>, student: &Student, text: &mut String) {
+    let spec = &*piece.spec;
     if !additive.terms.iter().all(Term::is_linear) {
         *text += "# [a > b] is 1 where that holds, else 0; (a - b)+ is a - b where that is positive, else 0\n";
     }
-    *text += &format!("score = {}\n", number(additive.intercept));
-    for term in &additive.terms {
-        let (sign, size) = (if term.coefficient < 0.0 { '-' } else { '+' }, number(term.coefficient.abs()));
+    // The other models of a level have no places.
+    let level = student.levels.iter().position(|l| l.level == spec.name && l.used == piece.name);
+    if level.is_some() {
+        *text += "# behind each term: the place of its coefficient, as `distill patch --set PLACE=VALUE` takes it\n";
+    }
+    *text += &format!("score = {}\n", rounded(additive.intercept));
+    for (i, term) in additive.terms.iter().enumerate().filter(|(_, term)| term.coefficient != 0.0) {
+        let (sign, size) = (if term.coefficient < 0.0 { '-' } else { '+' }, rounded(term.coefficient.abs()));
         let words = term.factors.iter().map(|f| f.words(&word(&spec.features[f.feature as usize].name)));
         let (words, unit) = (words.collect::<Vec<_>>().join(" * "), plain(&term.unit(spec)));
-        let moved = term.coefficient * term.sd;
-        *text += &format!("  {sign} {size} * {words} # {unit}; one deviation moves the score by {moved:.3e}\n");
+        let place = level.map(|level| student.place_name(&Place::Model { level, slot: additive.slot(i) }));
+        let place = place.map(|place| plain(&place) + "; ").unwrap_or_default();
+        let moved = rounded(term.coefficient * term.sd);
+        *text += &format!("  {sign} {size} * {words} # {place}{unit}; one deviation moves the score by {moved}\n");
+    }
+    match additive.terms.iter().filter(|term| term.coefficient == 0.0).count() {
+        0 => {}
+        1 => *text += "# 1 term of coefficient 0 is left out\n",
+        n => *text += &format!("# {n} terms of coefficient 0 are left out\n"),
     }
 }
 
