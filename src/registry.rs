@@ -65,7 +65,7 @@ impl Registered for Training {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::RunInfo;
+    use crate::{level::base, pipeline::RunInfo};
     use std::collections::BTreeSet;
 
     #[test]
@@ -97,6 +97,27 @@ mod tests {
                 assert_eq!(template.text.contains("{}"), !template.values.is_empty(), "{}", template.name);
                 assert!(template.values.is_sorted());
             }
+        }
+    }
+
+    #[test]
+    fn every_quantity_has_words_and_no_other_has() {
+        for scenario in all().iter().map(|s| s.info()) {
+            let (set, words) = ((scenario.feature_set)(), (scenario.words)());
+            for spec in &set.levels {
+                let there_are: BTreeSet<&str> = spec.features.iter().map(|f| base(&f.name)).collect();
+                let level = words.level(&spec.name).unwrap();
+                let said: BTreeSet<&str> = level.quantities.iter().map(|q| q.feature.as_str()).collect();
+                assert_eq!(said, there_are, "{} {}", set.scenario, spec.name);
+                assert_eq!(
+                    said.len(),
+                    level.quantities.len(),
+                    "{} {}: one stands there twice",
+                    set.scenario,
+                    spec.name
+                );
+            }
+            assert_eq!(words.levels.len(), set.levels.len());
         }
     }
 

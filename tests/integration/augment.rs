@@ -3,6 +3,7 @@
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Edits, Found, Repertoire, augment},
     dag::{Dag, feature::feature_set, workload::Workload},
+    level::base,
     model::{Action, Additive, Guard, LevelModels, Model, NamedModel, Place, Provenance, Slot, Student, Term, Tree},
     recorder::Progress,
     rng::Split,
@@ -206,50 +207,64 @@ fn no_step_changes_more_decisions_than_it_may() -> Result<(), Box<dyn std::error
 /// What is wrong with the words about an edit: the quantity must be named, and the direction must be that of the
 /// change.
 fn refuted(student: &Student) -> Vec<String> {
-    let name = |feature: &str| {
-        let bare = feature.strip_suffix("_rank").or_else(|| feature.strip_suffix("_ratio")).unwrap_or(feature);
-        bare.replace('_', " ")
-    };
+    let words = sched_distill::dag::feature::words();
     let mut wrong = Vec::new();
-    let mut check = |reason: &str, words: &[String]| {
-        let said = reason.to_lowercase();
-        wrong.extend(words.iter().filter(|w| !said.contains(w.as_str())).map(|w| format!("no `{w}` in: {reason}")));
+    let mut check = |reason: &str, said: &[String]| {
+        wrong.extend(said.iter().filter(|w| !reason.contains(w.as_str())).map(|w| format!("no `{w}` in: {reason}")));
     };
     for guard in &student.guards {
         let action = match guard.action {
-            Action::First => "come first",
-            Action::Last => "come last",
-            Action::Never => "never taken",
+            Action::First => "comes first",
+            Action::Last => "comes last",
+            Action::Never => "is never taken",
         };
-        let quantities = guard.when.iter().map(|c| name(&c.feature));
-        check(&guard.evidence.reason, &quantities.chain([action.to_owned()]).collect::<Vec<_>>());
+        let level = words.phrases(&student.feature_set, &guard.level);
+        // Ranks and flags are told by what a candidate with less or more is, the others by the noun.
+        let named = |feature: &str| {
+            let ends = [false, true].map(|more| level.extreme(base(feature), more));
+            let relations = [false, true].map(|more| level.relation(base(feature), more));
+            [level.noun(base(feature))].into_iter().chain(ends).chain(relations).collect::<Vec<_>>()
+        };
+        for condition in &guard.when {
+            let known = named(&condition.feature);
+            let found = known.iter().find(|words| guard.evidence.reason.contains(*words));
+            check(&guard.evidence.reason, std::slice::from_ref(found.unwrap_or(&known[0])));
+        }
+        check(&guard.evidence.reason, &[action.to_owned()]);
     }
     for patch in &student.patches {
         let [change] = &patch.changes[..] else { continue };
-        let mut words = Vec::new();
+        let mut said = Vec::new();
         match student.place(&change.place).expect("a place of the student") {
             Place::Model { level, slot: slot @ (Slot::Feature { .. } | Slot::Term { .. }) } => {
                 let models = &student.levels[level];
                 let Model::Additive(model) = &models.scheduler().model else { continue };
                 let spec = student.feature_set.level(&models.level).expect("a level of the scenario");
-                let factors = &model.term_at(slot).expect("a term").factors;
-                words.extend(factors.iter().map(|f| name(&spec.features[f.feature as usize].name)));
+                let level = words.phrases(&student.feature_set, &models.level);
                 let sign = if change.now == 0.0 { change.was } else { change.now };
-                words.push(if sign > 0.0 { "forward" } else { "back" }.to_owned());
-                words.push(match change.was * change.now {
-                    x if x > 0.0 && change.now.abs() > change.was.abs() => "counts more,".to_owned(),
-                    x if x > 0.0 => "counts less,".to_owned(),
-                    x if x < 0.0 => "the other way round".to_owned(),
-                    _ if change.now == 0.0 => "no longer counts".to_owned(),
-                    _ => "which it did not".to_owned(),
+                match &model.term_at(slot).expect("a term").factors[..] {
+                    [factor] => {
+                        said.push(level.relation(base(&spec.features[factor.feature as usize].name), sign > 0.0));
+                    }
+                    factors => {
+                        said.extend(factors.iter().map(|f| level.noun(base(&spec.features[f.feature as usize].name))));
+                        said.push(if sign > 0.0 { " for " } else { " against " }.to_owned());
+                    }
+                }
+                said.push(match change.was * change.now {
+                    x if x > 0.0 && change.now.abs() > change.was.abs() => "counts more:".to_owned(),
+                    x if x > 0.0 => "counts less:".to_owned(),
+                    x if x < 0.0 => "for the opposite before".to_owned(),
+                    _ if change.now == 0.0 => "is gone".to_owned(),
+                    _ => "A new term".to_owned(),
                 });
             }
             Place::Model { slot: Slot::Value { .. }, .. } => {
-                words.push(if change.now > change.was { "earlier" } else { "later" }.to_owned());
+                said.push(if change.now > change.was { "earlier" } else { "later" }.to_owned());
             }
             _ => {}
         }
-        check(&patch.evidence.reason, &words);
+        check(&patch.evidence.reason, &said);
     }
     wrong
 }

@@ -217,12 +217,12 @@ fn thousandths(value: f64) -> String {
 
 /// What the student takes instead, e.g. `a job with more work left than the teacher's (in 97 % of the choices that go wrong)`.
 pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String {
-    let feature = base(&found.feature);
-    let than = if plain.is_flag(level, feature) { "" } else { " than the teacher's" };
+    let (level, feature) = (plain.level(level), base(&found.feature));
+    let than = if level.is_flag(feature) { "" } else { " than the teacher's" };
     format!(
         "{}{}{than} (in {} of the choices that go wrong)",
-        plain.a_candidate(level),
-        plain.relation(level, feature, found.more),
+        level.object().map_or_else(String::new, |object| format!("{object} ")),
+        level.relation(feature, found.more),
         percent(found.share.value)
     )
 }

@@ -42,7 +42,7 @@ fn importance(run: &RunDir) -> Option<String> {
         let kind = hardest_explained(level, rows)?;
         let (family, share) = most_important(level, kind)?;
         let most = if share > 0.5 { "Mostly" } else { "More than anything else" };
-        Some(format!("{} {most}, {} decides.", plain.question(&level.level), plain.noun(&level.level, family)))
+        Some(format!("{} {most}, {} decides.", plain.question(&level.level), plain.level(&level.level).noun(family)))
     };
     // What is settled is no question.
     let open = run.explanation.iter().flat_map(|e| &e.levels).filter(|l| plain.settled(&l.level, rows).is_none());

@@ -1,7 +1,7 @@
 //! Which heuristic is it like, and where is it not?
 
 use super::{
-    ReportError, augmented,
+    ReportError,
     dot_chart::{Cell, Panel, Row, draw},
     fidelity::best_rule,
     glossary::{Part, explained},
@@ -9,7 +9,6 @@ use super::{
     svg::{Chart, GREEN},
     words::{count, interval, list, percent},
 };
-use sched_distill_core::{level::LevelSpec, model::Student};
 use sched_distill_toolkit::{
     evaluator::{Estimate, FidelityRow, Role},
     explainer::{KindAgreement, LevelExplanation, Likeness, RuleExceptions},
@@ -79,7 +78,6 @@ struct TableRow {
 pub(super) fn section(
     levels: &[LevelExplanation],
     fidelity: &[FidelityRow],
-    student: &Student,
     plain: Plain<'_>,
     slug: impl Fn(&str) -> String,
 ) -> Result<Option<Section>, ReportError> {
@@ -102,7 +100,7 @@ pub(super) fn section(
             regimes,
             nothing: if settled { None } else { nothing.clone() },
             chart: if settled || nothing.is_some() { None } else { Some(chart(level, &slug(&level.level))?) },
-            exceptions: known.map(|e| exceptions(e, student.feature_set.level(&level.level))),
+            exceptions: known.map(|e| exceptions(e, plain)),
         });
     }
     Ok((!found.levels.is_empty()).then_some(found))
@@ -256,14 +254,13 @@ fn sentences(level: &LevelExplanation, fidelity: &[FidelityRow], plain: Plain<'_
     kinds.iter().filter_map(sentence).collect()
 }
 
-fn exceptions(found: &RuleExceptions, spec: Option<&LevelSpec>) -> Exceptions {
+fn exceptions(found: &RuleExceptions, plain: Plain<'_>) -> Exceptions {
     let row = |exception: Option<String>, overrides, agreement: &[KindAgreement]| ExceptionRow {
         exception,
         overrides,
         agreement: agreement.iter().map(|k| shown(&k.teacher)).collect(),
     };
-    let one_by_one =
-        found.exceptions.iter().map(|e| row(Some(augmented::sentence(&e.guard, spec)), e.overrides, &e.agreement));
+    let one_by_one = found.exceptions.iter().map(|e| row(Some(plain.guard(&e.guard)), e.overrides, &e.agreement));
     Exceptions {
         rule: found.rule.clone(),
         meaning: found.meaning.clone(),

@@ -107,7 +107,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let gradients = gradients.map(matters::gradients::section).transpose()?;
     let slug_of =
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
-    let likeness = likeness::section(explained, &run.evaluation.fidelity, &run.student, run.plain(), slug_of)?;
+    let likeness = likeness::section(explained, &run.evaluation.fidelity, run.plain(), slug_of)?;
     let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
     let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student)).transpose()?.flatten();
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()), run.plain())?;

@@ -2,10 +2,15 @@
 
 use super::{
     fidelity::{best_rule, kinds},
-    words::{self, label, list, number, quantity},
+    words::{self, list, number, quantity},
 };
-use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, QuantityWords, Words};
-use sched_distill_core::{figure::Figure, spec::Spec};
+use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, Phrases, Words};
+pub(crate) use sched_distill_core::level::{base, capital};
+use sched_distill_core::{
+    figure::Figure,
+    model::{Guard, guard_in_words},
+    spec::Spec,
+};
 use sched_distill_toolkit::{
     evaluator::{Condition, FidelityRow},
     explainer::Direction,
@@ -15,24 +20,6 @@ use sched_distill_toolkit::{
 const TEACHER: &str = "teacher.";
 /// The least agreement that a rule must have beyond doubt to be one that is always right, or almost.
 pub(super) const SETTLED: f64 = 0.99;
-
-/// Comparatives and superlatives of the words that scenarios use.
-const SUPERLATIVES: [(&str, &str); 14] = [
-    ("less", "least"),
-    ("more", "most"),
-    ("fewer", "fewest"),
-    ("smaller", "smallest"),
-    ("larger", "largest"),
-    ("shorter", "shortest"),
-    ("longer", "longest"),
-    ("lower", "lowest"),
-    ("higher", "highest"),
-    ("earlier", "earliest"),
-    ("later", "latest"),
-    ("nearer", "nearest"),
-    ("older", "oldest"),
-    ("newer", "newest"),
-];
 
 /// Words of a run.
 #[derive(Clone, Copy)]
@@ -95,64 +82,20 @@ impl<'a> Plain<'a> {
         Some(format!("where {words}"))
     }
 
-    /// What a candidate is: `job`.
-    pub(super) fn candidate(&self, level: &str) -> &'a str {
-        self.words.level(level).map_or("candidate", |w| &w.candidate)
+    /// Words about a level.
+    pub(super) fn level(&self, level: &str) -> Phrases<'a> {
+        self.words.phrases(self.features, level)
     }
 
-    /// `a job `, or nothing where relations say what is taken.
-    pub(super) fn a_candidate(&self, level: &str) -> String {
-        match self.prefers(level).split_once(' ') {
-            Some((_, object)) => format!("{object} "),
-            None => String::new(),
-        }
-    }
-
-    /// `picks`
-    pub(super) fn verb(&self, level: &str) -> &'a str {
-        self.picks(level).split(' ').next().unwrap_or("picks")
-    }
-
-    /// `prefers a job`
-    pub(super) fn prefers(&self, level: &str) -> &'a str {
-        self.words.level(level).map_or("prefers a candidate", |w| &w.prefers)
-    }
-
-    /// `picks the job`
-    pub(super) fn picks(&self, level: &str) -> &'a str {
-        self.words.level(level).map_or("picks the candidate", |w| &w.picks)
-    }
-
-    /// `work left`
-    pub(super) fn noun(&self, level: &str, family: &str) -> String {
-        self.quantity(level, family).map_or_else(|| family.replace('_', " "), |w| w.noun.clone())
-    }
-
-    /// What a candidate with more of a quantity is, or with less: `with less work left`.
-    pub(super) fn relation(&self, level: &str, family: &str, more: bool) -> String {
-        let name = family.replace('_', " ");
-        match self.quantity(level, family).map(|w| if more { &w.more } else { &w.less }) {
-            Some(words) if !words.is_empty() => words.clone(),
-            _ if self.is_flag(level, family) && name.starts_with("is ") => {
-                format!("that {}{}", if more { "is " } else { "is not " }, &name["is ".len()..])
-            }
-            _ if self.is_flag(level, family) => {
-                format!("for which \u{201c}{name}\u{201d} is {}", if more { "true" } else { "false" })
-            }
-            _ => format!("with {} {name}", if more { "larger" } else { "smaller" }),
-        }
-    }
-
-    /// What a candidate with most of a quantity is, or with least: `with the least work left`.
-    pub(super) fn extreme(&self, level: &str, family: &str, most: bool) -> String {
-        let ends = self.quantity(level, family).and_then(|w| if most { w.most.clone() } else { w.least.clone() });
-        ends.unwrap_or_else(|| superlative(&self.relation(level, family, most)))
+    /// `a job with time since it arrived above 5 min comes first`
+    pub(super) fn guard(&self, guard: &Guard) -> String {
+        guard_in_words(guard, &self.level(&guard.level), &quantity)
     }
 
     /// Which way a family counts, with the place of a bend; `None` if neither way.
     pub(super) fn direction(&self, level: &str, family: &str, direction: Direction) -> Option<String> {
         let sign = direction.sign();
-        let relation = (sign != 0.0).then(|| self.relation(level, family, sign > 0.0))?;
+        let relation = (sign != 0.0).then(|| self.level(level).relation(family, sign > 0.0))?;
         let side = match direction {
             Direction::UpTo(_) | Direction::DownTo(_) => "above",
             _ => "below",
@@ -167,7 +110,7 @@ impl<'a> Plain<'a> {
     pub(super) fn rule(&self, level: &str, scorer: &str) -> Option<String> {
         let extreme = self.rule_extreme(level, scorer)?;
         // Behind the verb of `picks the job`.
-        Some(match self.picks(level).split_once(' ') {
+        Some(match self.level(level).picks().split_once(' ') {
             Some((_, object)) => format!("{object} {extreme}"),
             None => extreme,
         })
@@ -181,8 +124,9 @@ impl<'a> Plain<'a> {
             "smallest" => false,
             _ => return None,
         };
-        self.feature(level, feature)?;
-        Some(self.extreme(level, base(feature), most))
+        let level = self.level(level);
+        level.feature(feature)?;
+        Some(level.extreme(base(feature), most))
     }
 
     /// The rule of a level that is always right or almost, if one is: on every kind of choice, beyond doubt.
@@ -201,8 +145,9 @@ impl<'a> Plain<'a> {
     /// what it finds most probable: then no more is said than that.
     pub(super) fn habit(&self, level: &str, rules: &[&FidelityRow], takes: &str, how: &str, least: f64) -> String {
         let executed = |r: &&FidelityRow| r.executed.is_none_or(|e| e.value >= least);
-        match (rules.iter().all(executed), self.picks(level).split_once(' ')) {
-            (true, _) => format!("it {how} {} {takes}", self.picks(level)),
+        let picks = self.level(level).picks();
+        match (rules.iter().all(executed), picks.split_once(' ')) {
+            (true, _) => format!("it {how} {picks} {takes}"),
             (false, Some((_, object))) => format!("what it finds most probable is {how} {object} {takes}"),
             (false, None) => format!("what it finds most probable is {how} {takes}"),
         }
@@ -239,7 +184,7 @@ impl<'a> Plain<'a> {
         let (of_teacher, of_choice): (Vec<&Condition>, Vec<&Condition>) =
             all.iter().partition(|c| c.column.starts_with(TEACHER));
         let words = |some: &[&Condition]| list(&some.iter().flat_map(|c| self.condition(level, c)).collect::<Vec<_>>());
-        let teacher = || format!("the teacher's {}: {}", self.candidate(level), words(&of_teacher));
+        let teacher = || format!("the teacher's {}: {}", self.level(level).candidate(), words(&of_teacher));
         match (of_choice.is_empty(), of_teacher.is_empty()) {
             (true, true) => "all choices".to_owned(),
             (false, true) => words(&of_choice),
@@ -260,7 +205,7 @@ impl<'a> Plain<'a> {
             }];
         }
         let name = c.column.strip_prefix(TEACHER).unwrap_or(&c.column);
-        let bound = |value: f32, above: bool| match self.feature(level, name) {
+        let bound = |value: f32, above: bool| match self.level(level).feature(name) {
             Some(f) => self.bound(level, f, value, above),
             None => format!("{name} {} {}", if above { ">" } else { "≤" }, number(f64::from(value))),
         };
@@ -271,14 +216,14 @@ impl<'a> Plain<'a> {
     fn bound(&self, level: &str, feature: &FeatureSpec, value: f32, above: bool) -> String {
         let test = words::test(feature, value);
         let said = if above { test.right } else { test.left };
-        let family = base(&feature.name);
-        let Some(quantity) = self.quantity(level, family) else { return said };
+        let (level, family) = (self.level(level), base(&feature.name));
+        let Some(quantity) = level.quantity(family) else { return said };
         let flag = feature.unit == FLAG && (0.0..1.0).contains(&value);
         let smallest = !above && feature.name.ends_with("_rank") && (0.0..1.0).contains(&value);
         match () {
-            () if flag => self.relation(level, family, above),
-            () if smallest => self.extreme(level, family, false),
-            () => said.replacen(&label(feature), &quantity.noun, 1),
+            () if flag => level.relation(family, above),
+            () if smallest => level.extreme(family, false),
+            () => said.replacen(&feature.label(), &quantity.noun, 1),
         }
     }
 
@@ -286,34 +231,9 @@ impl<'a> Plain<'a> {
         self.features.level(level)
     }
 
-    fn feature(&self, level: &str, name: &str) -> Option<&'a FeatureSpec> {
-        self.spec(level)?.features.iter().find(|f| f.name == name)
-    }
-
-    pub(super) fn is_flag(&self, level: &str, family: &str) -> bool {
-        self.feature(level, family).is_some_and(|f| f.unit == FLAG)
-    }
-
-    fn quantity(&self, level: &str, family: &str) -> Option<&'a QuantityWords> {
-        self.words.level(level)?.quantity(family)
-    }
-
     fn value(&self, level: &str, family: &str, value: f64) -> String {
-        self.feature(level, family).map_or_else(|| number(value), |f| quantity(value, f))
+        self.level(level).feature(family).map_or_else(|| number(value), |f| quantity(value, f))
     }
-}
-
-/// The quantity that a feature is the rank or the ratio of.
-pub(super) fn base(feature: &str) -> &str {
-    ["_rank", "_ratio"].iter().find_map(|ending| feature.strip_suffix(ending)).unwrap_or(feature)
-}
-
-/// `with less work left` becomes `with the least work left`; what compares nothing stays.
-fn superlative(relation: &str) -> String {
-    let ends = |word: &str| SUPERLATIVES.iter().find(|(more, _)| *more == word);
-    let Some((more, most)) = relation.split(' ').find_map(ends) else { return relation.to_owned() };
-    let words = relation.split(' ').map(|word| if word == *more { format!("the {most}") } else { word.to_owned() });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A part of a whole as one says it, no finer than it is known: `a third`, `most`; else in per cent.
@@ -335,21 +255,9 @@ pub(super) fn part(share: f64) -> String {
     }
 }
 
-/// The first letter as a sentence begins.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn superlatives_follow_from_comparatives() {
-        assert_eq!(superlative("with less work left"), "with the least work left");
-        assert_eq!(superlative("that freed the executors"), "that freed the executors");
-    }
 
     #[test]
     fn parts_are_said_no_finer_than_they_are() {
@@ -358,7 +266,5 @@ mod tests {
             [0.335, 0.308, 0.99, 1.0, 0.51, 0.42].map(said),
             ["a third", "30.8\u{a0}%", "nearly all", "all", "about half", "42.0\u{a0}%"]
         );
-        assert_eq!(capital("when"), "When");
-        assert_eq!(base("remaining_work_rank"), "remaining_work");
     }
 }

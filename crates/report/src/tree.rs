@@ -98,7 +98,7 @@ impl<'a> Facts<'a> {
     /// `fewer tasks left`
     fn prefers(&self, family: &str, more: bool) -> String {
         let said = match self.plain {
-            Some(plain) => plain.relation(&self.spec.name, family, more),
+            Some(plain) => plain.level(&self.spec.name).relation(family, more),
             None => format!("{} {}", if more { "larger" } else { "smaller" }, family.replace('_', " ")),
         };
         match (said.strip_prefix("with "), said.starts_with("that ")) {

@@ -2,6 +2,7 @@
 //!
 //! Numbers carry three significant digits: enough to read, few enough to compare. Exact values stand in the data files.
 
+pub(super) use sched_distill_core::level::time_unit;
 use sched_distill_core::level::{FLAG, FeatureSpec, Scope};
 use sched_distill_toolkit::evaluator::{Estimate, Role};
 
@@ -72,16 +73,6 @@ pub(super) fn time(ms: f64) -> String {
     format!("{}\u{a0}{unit}", number(ms / scale))
 }
 
-/// The unit in which [`time`] would write `ms`, as (milliseconds per unit, name).
-pub(super) fn time_unit(ms: f64) -> (f64, &'static str) {
-    match ms.abs() {
-        t if t < 1e3 => (1.0, "ms"),
-        t if t < 120e3 => (1e3, "s"),
-        t if t < 7200e3 => (60e3, "min"),
-        _ => (3600e3, "h"),
-    }
-}
-
 /// A value with its unit; units of time are scaled, shares become percentages.
 pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
     if feature.scope == Scope::Share && matches!(feature.unit.as_str(), "1" | "") {
@@ -109,26 +100,12 @@ pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
     }
 }
 
-/// A feature's name for readers: underscores become spaces, and the part that its scope already says is dropped.
-pub(super) fn label(feature: &FeatureSpec) -> String {
-    let name = feature.name.replace('_', " ");
-    let suffix = match feature.scope {
-        Scope::Absolute | Scope::Share => "",
-        Scope::Rank => " rank",
-        Scope::Ratio => " ratio",
-    };
-    match name.strip_suffix(suffix) {
-        Some(short) if !short.trim().is_empty() => short.to_owned(),
-        _ => name,
-    }
-}
-
-/// The same with how its value is formed, for places that do not say so otherwise.
+/// A feature's name with how its value is formed, for places that do not say so otherwise.
 pub(super) fn full_label(feature: &FeatureSpec) -> String {
     match feature.scope {
-        Scope::Rank => format!("{}, rank", label(feature)),
-        Scope::Ratio => format!("{}, ratio", label(feature)),
-        Scope::Absolute | Scope::Share => label(feature),
+        Scope::Rank => format!("{}, rank", feature.label()),
+        Scope::Ratio => format!("{}, ratio", feature.label()),
+        Scope::Absolute | Scope::Share => feature.label(),
     }
 }
 
@@ -161,7 +138,7 @@ pub(super) struct Test {
 
 /// Puts `feature <= threshold` in words.
 pub(super) fn test(feature: &FeatureSpec, threshold: f32) -> Test {
-    let (t, subject) = (f64::from(threshold), label(feature));
+    let (t, subject) = (f64::from(threshold), feature.label());
     if feature.unit == FLAG && (0.0..1.0).contains(&t) {
         return Test {
             question: "true?".to_owned(),

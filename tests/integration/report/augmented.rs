@@ -67,10 +67,10 @@ fn edits_are_put_in_words_with_their_evidence() -> Outcome {
     edit_student(dir.path())?;
     let (html, numbers) = report(dir.path(), "edits")?;
     for words in [
-        "a job comes first if age &gt; 5\u{a0}min",
+        "a job with time since it arrived above 5\u{a0}min comes first",
         "job: age &gt; 300000 first",
         "starvation: &lt;old&gt; jobs come first",
-        "an amount is never taken while there is another if amount ≥ 6\u{a0}executors",
+        "an amount with amount at least 6\u{a0}executors is never taken while there is another amount",
         "<summary>2 numbers</summary>",
         ": 0.25 → ",
         "jobs in system ≤ 4\u{a0}jobs",

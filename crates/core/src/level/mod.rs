@@ -5,8 +5,10 @@
 //! reports never need to know what kind of cluster they are about.
 
 mod earlier;
+mod phrase;
 mod words;
 
+pub use phrase::{Phrases, base, capital, time_unit};
 pub use words::{KindWords, LevelWords, QuantityWords, Words, pairs};
 
 use serde::{Deserialize, Serialize};

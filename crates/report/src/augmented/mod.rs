@@ -6,6 +6,7 @@ use super::{
     ReportError,
     dot_chart::{self, Cell, Panel, Row},
     goal,
+    plain::Plain,
     run_dir::RunDir,
     svg::{BLUE, Chart},
     tree::children,
@@ -13,8 +14,8 @@ use super::{
 };
 use sched_distill_core::{
     figure::Figure,
-    level::{FLAG, FeatureSpec, LevelSpec, Scope},
-    model::{Action, Condition, Evidence, Guard, Model, Operator, Patch, Regime, ScoreCandidates, Structure, Student},
+    level::LevelSpec,
+    model::{Evidence, Guard, Model, Patch, Regime, ScoreCandidates, Structure, Student},
 };
 use sched_distill_toolkit::evaluator::Estimate;
 use serde::Serialize;
@@ -50,7 +51,7 @@ struct RegimeView {
 /// A guard, written out.
 #[derive(Debug, Serialize)]
 struct GuardView {
-    /// For readers, e.g. `a job comes first if age > 5 min`.
+    /// For readers, e.g. `a job with time since it arrived above 5 min comes first`.
     sentence: String,
     /// As it is written in commands.
     exact: String,
@@ -81,7 +82,8 @@ struct EvidenceView {
 pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
     let student = run.augmented.as_ref().unwrap_or(&run.student);
     let objective = &run.info.objective;
-    let guards = student.guards.iter().map(|g| guard(objective, g, student.feature_set.level(&g.level)));
+    let plain = Plain { words: &run.info.words, features: &student.feature_set };
+    let guards = student.guards.iter().map(|g| guard(objective, g, plain));
     Ok(Section {
         beside: run.augmented.is_some(),
         edits: student.guards.len() + student.patches.iter().map(|p| p.changes.len()).sum::<usize>(),
@@ -163,49 +165,8 @@ fn order(coefficient: &[f64], spec: &LevelSpec) -> Option<String> {
     Some(format!("the {first} {} first", spec.features.get(column)?.name.replace('_', " ")))
 }
 
-fn guard(objective: &Figure, guard: &Guard, spec: Option<&LevelSpec>) -> GuardView {
-    GuardView {
-        sentence: sentence(guard, spec),
-        exact: guard.to_string(),
-        evidence: evidence(objective, &guard.evidence),
-    }
-}
-
-/// `a job comes first if age > 5 min`.
-pub(super) fn sentence(guard: &Guard, spec: Option<&LevelSpec>) -> String {
-    let who = spec.and_then(|s| s.entities.last()).map_or(guard.level.as_str(), String::as_str);
-    let article = if who.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    let does = match guard.action {
-        Action::First => "comes first",
-        Action::Last => "comes last",
-        Action::Never => "is never taken while there is another",
-    };
-    let conditions: Vec<String> = guard.when.iter().map(|c| condition(c, spec)).collect();
-    format!("{article} {who} {does} if {}", list(&conditions))
-}
-
-/// A guard's condition in words.
-fn condition(c: &Condition, spec: Option<&LevelSpec>) -> String {
-    let Some(feature) = spec.and_then(|s| s.features.iter().find(|f| f.name == c.feature)) else {
-        return format!("{} {} {}", c.feature, c.operator.symbol(), c.value);
-    };
-    let whole = feature.unit == FLAG || feature.scope == Scope::Rank;
-    match c.operator {
-        Operator::AtMost => words::test(feature, c.value).left,
-        Operator::Above => words::test(feature, c.value).right,
-        // Flags and ranks are whole numbers: at least 1 is above 0.5.
-        Operator::Below if whole => words::test(feature, c.value.ceil() - 0.5).left,
-        Operator::AtLeast if whole => words::test(feature, c.value.ceil() - 0.5).right,
-        Operator::Below => format!("{} < {}", words::label(feature), bound(feature, c.value)),
-        Operator::AtLeast => format!("{} ≥ {}", words::label(feature), bound(feature, c.value)),
-    }
-}
-
-fn bound(feature: &FeatureSpec, value: f32) -> String {
-    match feature.scope {
-        Scope::Ratio => format!("{} × the smallest", number(f64::from(value))),
-        _ => words::quantity(f64::from(value), feature),
-    }
+fn guard(objective: &Figure, guard: &Guard, plain: Plain<'_>) -> GuardView {
+    GuardView { sentence: plain.guard(guard), exact: guard.to_string(), evidence: evidence(objective, &guard.evidence) }
 }
 
 fn patch(objective: &Figure, patch: &Patch) -> PatchView {
@@ -275,7 +236,10 @@ fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::{figure::COMPLETION_FIGURES, model::Additive};
+    use sched_distill_core::{
+        level::{FeatureSpec, Scope},
+        model::Additive,
+    };
 
     fn spec() -> LevelSpec {
         let feature = |name: &str, unit: &str, scope| FeatureSpec {
@@ -292,28 +256,6 @@ mod tests {
             feature("work_rank", "1", Scope::Rank),
         ];
         LevelSpec { name: "job".into(), question: String::new(), entities: vec!["job".into()], features }
-    }
-
-    #[test]
-    fn guards_are_sentences() {
-        let when = |feature: &str, operator, value| Condition { feature: feature.into(), operator, value };
-        let said = |when: Vec<Condition>, action| {
-            guard(
-                &COMPLETION_FIGURES[0],
-                &Guard { level: "job".into(), when, action, evidence: Evidence::default() },
-                Some(&spec()),
-            )
-            .sentence
-        };
-        let old = when("age", Operator::AtLeast, 300e3);
-        assert_eq!(said(vec![old.clone()], Action::First), "a job comes first if age ≥ 5\u{a0}min");
-        let both = vec![old, when("is_source", Operator::Below, 1.0)];
-        assert_eq!(said(both, Action::Last), "a job comes last if age ≥ 5\u{a0}min and is source: no");
-        let rank = vec![when("work_rank", Operator::AtLeast, 3.0)];
-        assert_eq!(
-            said(rank, Action::Never),
-            "a job is never taken while there is another if work: not among the 3 smallest"
-        );
     }
 
     #[test]

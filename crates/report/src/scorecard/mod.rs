@@ -91,7 +91,7 @@ impl Scorecard {
             rows.iter().enumerate().map(|(i, r)| view(r, &phrases, &format!("{name}-{i}"), largest)).collect();
         let weaker = if views.len() > SHOWN + 1 { views.split_off(SHOWN) } else { Vec::new() };
         let weaker_span = rows.get(views.len()).map_or(String::new(), |r| unit::points(r.span));
-        let candidate = known.plain.candidate(&spec.name);
+        let candidate = known.plain.level(&spec.name).candidate();
         let data = json!({
             "points_that_double_the_odds": doubling,
             "rows": rows.iter().map(|r| data(r, &phrases)).collect::<Vec<_>>(),

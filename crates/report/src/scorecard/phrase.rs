@@ -6,7 +6,7 @@ use super::{
 };
 use crate::plain::{Plain, base, capital};
 use sched_distill_core::{
-    level::{FLAG, FeatureSpec, LevelSpec, Scope},
+    level::{self, FLAG, FeatureSpec, LevelSpec, Scope},
     model::Shape,
 };
 
@@ -24,8 +24,8 @@ pub(super) struct Phrases<'a> {
 }
 
 impl Phrases<'_> {
-    fn level(&self) -> &str {
-        &self.spec.name
+    fn level(&self) -> level::Phrases<'_> {
+        self.plain.level(&self.spec.name)
     }
 
     fn feature(&self, column: usize) -> &FeatureSpec {
@@ -33,7 +33,7 @@ impl Phrases<'_> {
     }
 
     fn noun(&self, column: usize) -> String {
-        self.plain.noun(self.level(), base(&self.feature(column).name))
+        self.level().noun(base(&self.feature(column).name))
     }
 
     /// The unit of a row's axis.
@@ -75,11 +75,11 @@ impl Phrases<'_> {
 
     /// `job that freed the executors itself`
     fn candidate_that(&self, column: usize, is: bool) -> String {
-        format!("{} {}", self.plain.candidate(self.level()), self.relation(column, is))
+        format!("{} {}", self.level().candidate(), self.relation(column, is))
     }
 
     fn relation(&self, column: usize, more: bool) -> String {
-        self.plain.relation(self.level(), base(&self.feature(column).name), more)
+        self.level().relation(base(&self.feature(column).name), more)
     }
 
     /// `where work left is above 15 min`, `for a job that freed the executors itself`.
@@ -92,7 +92,7 @@ impl Phrases<'_> {
         };
         match case {
             Case::Is(is) => {
-                format!("for {} {}", article(self.plain.candidate(self.level())), self.candidate_that(column, is))
+                format!("for {} {}", article(self.level().candidate()), self.candidate_that(column, is))
             }
             Case::At(at) if feature.scope == Scope::Rank => {
                 format!("at place {} by {noun}", three(f64::from(at)))
@@ -211,7 +211,7 @@ impl Phrases<'_> {
                 .push(capital(&format!("{first}{place}{lead} {prefers} ({}).", worth.replace("up to +", "up to "))));
         }
         if rest > 0.0 {
-            let candidate = self.plain.candidate(self.level());
+            let candidate = self.level().candidate();
             let most = points(rest);
             let most = most.trim_start_matches('+');
             sentences.push(format!(
@@ -230,7 +230,7 @@ impl Phrases<'_> {
             _ => String::new(),
         };
         let unit = self.unit(row);
-        let prefers = self.plain.prefers(self.level());
+        let prefers = self.level().prefers();
         let runs = runs(&line.points);
         let relation = |more: bool| self.relation(row.feature, more);
         let words = match runs.as_slice() {
@@ -249,7 +249,7 @@ impl Phrases<'_> {
     fn step_case(&self, row: &Row, line: &Line, condition: &str) -> Option<(String, String)> {
         let height = line.points.first()?.1;
         row.other?;
-        let candidate = self.plain.candidate(self.level());
+        let candidate = self.level().candidate();
         let verb = if height > 0.0 { "adds to" } else { "takes from" };
         Some((condition.to_owned(), format!("{verb} the points of {} {candidate}", article(candidate))))
     }

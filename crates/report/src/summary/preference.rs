@@ -57,16 +57,16 @@ pub(super) fn preference(
     let mut say = |text: String| said.push(capital(&if said.is_empty() { format!("{place}{text}") } else { text }));
     let shared: Vec<&Part<'_>> = parts.iter().filter(|p| p.is_shared()).collect();
     if !shared.is_empty() {
-        say(format!("it {} {}.", plain.prefers(name), relations(&shared, name, plain)));
+        say(format!("it {} {}.", plain.level(name).prefers(), relations(&shared, name, plain)));
     }
     let own: Vec<&Part<'_>> = parts.iter().filter(|p| p.has_direction() && !p.is_shared()).collect();
     if !own.is_empty() {
         let relations = relations(&own, name, plain);
-        say(format!("the student {} {relations}, which the teacher does not clearly do.", plain.prefers(name)));
+        say(format!("the student {} {relations}, which the teacher does not clearly do.", plain.level(name).prefers()));
     }
     let rest: Vec<&Part<'_>> = parts.iter().filter(|p| !p.has_direction()).collect();
     if !rest.is_empty() {
-        let noun = |p: &&Part<'_>| format!("{} ({})", plain.noun(name, &p.family.name), percent(p.share));
+        let noun = |p: &&Part<'_>| format!("{} ({})", plain.level(name).noun(&p.family.name), percent(p.share));
         let nouns = list(&rest.iter().map(noun).collect::<Vec<_>>());
         match rest.iter().all(|p| p.tendency.is_some()) {
             true => say(format!("what matters to the student, but not one way only: {nouns}.")),
@@ -93,8 +93,9 @@ pub(crate) fn habits(level: &LevelExplanation, kind: &str, rows: &[FidelityRow],
     let directions: Vec<String> =
         parts.iter().filter_map(|p| plain.direction(name, &p.family.name, p.tendency?.student)).collect();
     let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
-    let hardest = (!directions.is_empty())
-        .then(|| format!("{}.", capital(&format!("{place}{who} {} {}", plain.prefers(name), list(&directions)))));
+    let hardest = (!directions.is_empty()).then(|| {
+        format!("{}.", capital(&format!("{place}{who} {} {}", plain.level(name).prefers(), list(&directions))))
+    });
     simple.chain(hardest).collect()
 }
 

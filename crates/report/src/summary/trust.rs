@@ -94,7 +94,7 @@ fn costliest(evaluation: &Evaluation, plain: Plain<'_>) -> Option<String> {
     if let Some(share) = region.share_of_regret.filter(|e| e.low > 0.0 && !region.conditions.is_empty()) {
         let takes = region.instead.as_ref().filter(|i| i.share.low > 0.5);
         let takes = takes.map_or(String::new(), |i| {
-            format!("; there the student {} {}", plain.verb(&d.level), instead(i, &d.level, plain))
+            format!("; there the student {} {}", plain.level(&d.level).verb(), instead(i, &d.level, plain))
         });
         text += &format!(
             ". {} of that is lost where this holds: {}{takes}",

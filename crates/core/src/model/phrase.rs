@@ -1,0 +1,111 @@
+//! Guards and conditions as parts of sentences.
+
+use super::{Action, Condition, Guard, Operator};
+use crate::level::{FLAG, FeatureSpec, NONE_FLAG, Phrases, Scope, base};
+
+/// How a value of a feature is written, with its unit.
+type Write<'a> = &'a dyn Fn(f64, &FeatureSpec) -> String;
+
+/// `a job with fewer than 4 tasks that can run now comes last`
+#[must_use]
+pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>, write: Write<'_>) -> String {
+    let who = candidate_in_words(&guard.when, level, write);
+    match guard.action {
+        Action::First => format!("{who} comes first"),
+        Action::Last => format!("{who} comes last"),
+        Action::Never => format!("{who} is never taken while there is another {}", level.candidate()),
+    }
+}
+
+/// `a job that freed the executors itself and with work left above 5 min`: a candidate that meets all conditions.
+#[must_use]
+pub fn candidate_in_words(conditions: &[Condition], level: &Phrases<'_>, write: Write<'_>) -> String {
+    let (mut names, mut others) = (Vec::new(), Vec::new());
+    for condition in conditions {
+        match name(condition, level) {
+            Some(name) => names.push(name),
+            None => others.push(of_candidate(condition, level, write)),
+        }
+    }
+    if names.is_empty() {
+        let candidate = level.candidate();
+        let article = if candidate.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        names.push(level.object().map_or_else(|| format!("{article} {candidate}"), str::to_owned));
+    }
+    let who = names.join(" and at once ");
+    if others.is_empty() { who } else { format!("{who} {}", others.join(" and ")) }
+}
+
+/// Whether a condition on a flag asks for a yes or for a no; `None` if it asks for neither.
+fn asks(c: &Condition, feature: &FeatureSpec) -> Option<bool> {
+    let [yes, no] = [1.0, 0.0].map(|x| c.operator.holds(x, c.value));
+    (feature.unit == FLAG && yes != no).then_some(yes)
+}
+
+/// What is so by itself, without the word for a candidate: `giving nothing`, `a worker alone`.
+fn name(c: &Condition, level: &Phrases<'_>) -> Option<String> {
+    let feature = level.feature(&c.feature)?;
+    let yes = asks(c, feature)?;
+    if c.feature == NONE_FLAG {
+        let noun = level.noun(NONE_FLAG);
+        return Some(if yes { noun } else { format!("anything but {noun}") });
+    }
+    level.object().is_none().then(|| level.relation(&c.feature, yes))
+}
+
+/// `that freed the executors itself`, `with fewer than 4 tasks that can run now`, `among the 3 with the least work left`
+fn of_candidate(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String {
+    let Some(feature) = level.feature(&c.feature) else {
+        return format!("with {} {} {}", c.feature, c.operator.symbol(), c.value);
+    };
+    if let Some(yes) = asks(c, feature) {
+        return level.relation(&c.feature, yes);
+    }
+    let (family, value) = (base(&c.feature), f64::from(c.value));
+    let noun = level.noun(family);
+    if feature.scope == Scope::Rank {
+        return of_rank(c, level, family);
+    }
+    // Things that are counted and named by what they are: `fewer than 4 tasks that can run now`.
+    let counted = noun.split(' ').any(|word| word == feature.unit);
+    if feature.scope == Scope::Absolute && feature.whole && counted {
+        let than = match c.operator {
+            Operator::Below => "fewer than",
+            Operator::AtMost => "at most",
+            Operator::Above => "more than",
+            Operator::AtLeast => "at least",
+        };
+        return format!("with {than} {value} {noun}");
+    }
+    let than = match c.operator {
+        Operator::Below => "below",
+        Operator::AtMost => "at most",
+        Operator::Above => "above",
+        Operator::AtLeast => "at least",
+    };
+    let amount = match feature.scope {
+        Scope::Ratio => format!("{} times the smallest", write(value, feature)),
+        _ => write(value, feature),
+    };
+    let end = if noun.contains(", ") { "," } else { "" };
+    format!("with {noun}{end} {than} {amount}")
+}
+
+/// Ranks are whole and count from 0: below 3 are three places, and so are those up to 2.
+fn of_rank(c: &Condition, level: &Phrases<'_>, family: &str) -> String {
+    let value = f64::from(c.value);
+    let (among, places) = match c.operator {
+        Operator::Below => (true, value.ceil()),
+        Operator::AtMost => (true, value.floor() + 1.0),
+        Operator::AtLeast => (false, value.ceil()),
+        Operator::Above => (false, value.floor() + 1.0),
+    };
+    match (level.object().map(|_| level.extreme(family, false)), among, places == 1.0) {
+        (Some(least), true, true) => least,
+        (Some(least), false, true) => format!("other than the one {least}"),
+        (Some(least), true, false) => format!("among the {places} {least}"),
+        (Some(least), false, false) => format!("not among the {places} {least}"),
+        (None, true, _) => format!("among the {places} smallest by {}", level.noun(family)),
+        (None, false, _) => format!("not among the {places} smallest by {}", level.noun(family)),
+    }
+}
