@@ -23,6 +23,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         "core",
         &[
             "file",
+            "nearest",
             "rng",
             "figure",
             "level",

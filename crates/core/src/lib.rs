@@ -14,6 +14,7 @@ pub mod figure;
 pub mod file;
 pub mod level;
 pub mod model;
+mod nearest;
 #[cfg(feature = "network")]
 pub mod network;
 pub mod policy;

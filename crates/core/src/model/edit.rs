@@ -1,7 +1,7 @@
 //! Edits of a student by hand or by a search: every number that schedules has a name.
 
 use super::{Additive, Evidence, Model, Regime, Slot, Student};
-use crate::{level::LevelSpec, model::guard::quantity, spec::edit_distance};
+use crate::{level::LevelSpec, model::guard::quantity, nearest::edit_distance};
 use serde::{Deserialize, Serialize};
 
 /// Where a number of a student stands.
