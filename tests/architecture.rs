@@ -133,7 +133,7 @@ fn sources(path: &Path, found: &mut String) {
     } else if path.extension().is_some_and(|e| e == "rs") {
         let text = fs::read_to_string(path).unwrap();
         // Each file's tests are at its foot, so files are cut before they are joined.
-        found.push_str(text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default());
+        found.push_str(text.split("\nmod tests").next().unwrap_or_default());
     }
 }
 

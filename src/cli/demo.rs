@@ -234,13 +234,13 @@ impl Demo<'_> {
         &self,
         name: &str,
         (split, first_episode, episodes): (Split, u32, u32),
-        student: Option<&Path>,
+        student: Option<&str>,
         output: &Output,
     ) -> Result<Trace> {
         check_interrupt()?;
         let teacher = self.teacher.to_owned();
         let (policy, teacher) = match student {
-            Some(path) => (format!("student:{}", path.display()), Some(teacher)),
+            Some(path) => (format!("student:{path}"), Some(teacher)),
             None => (teacher, None),
         };
         let params = RecordParams {
@@ -281,8 +281,12 @@ impl Demo<'_> {
         let first = pipeline::fit(train.into(), Some(validation), &hurried, Watched::new(output).caller())?.student;
         let path = self.args.output.join("first.json");
         first.save(&path)?;
+        let Some(path) = path.to_str() else {
+            output.note("note: the folder's name is no text and cannot name a policy: the student learns from its teacher's states alone");
+            return Ok(None);
+        };
         let m = &train.manifest;
-        match self.record("own", (Split::Train, m.episodes, self.extent.own), Some(&path), output) {
+        match self.record("own", (Split::Train, m.episodes, self.extent.own), Some(path), output) {
             Ok(trace) => Ok(Some(trace)),
             Err(e) if matches!(e.downcast_ref(), Some(PipelineError::Abstains(_))) => Ok(None),
             Err(e) => Err(e),

@@ -148,7 +148,8 @@ fn several_workloads_and_their_edge_cases_are_compared_in_one_go() {
     let dir = dir.path();
     let said = done(dir, &["simulate", "-p", "sjf", "-p", "fair", "-w", TINY, "--edge-cases", "-n", "2"]);
     let (_, summary) = said.rsplit_once("mean JCT ÷ sjf").unwrap();
-    assert_eq!(summary.lines().filter(|l| l.starts_with("builtin")).count(), 9, "{said}");
+    let is_row = |line: &&str| line.starts_with("builtin") || line.starts_with("edge=");
+    assert_eq!(summary.lines().filter(is_row).count(), 9, "{said}");
     let lines = done(dir, &["--json", "simulate", "-p", "sjf", "-w", TINY, "-w", "builtin,edge=mix,jobs=3", "-n", "1"]);
     let results: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(results.len(), 2);

@@ -191,7 +191,7 @@ fn a_flat_student_is_fitted_shown_compared_and_exported() {
     assert!(done(dir, &["export", "flat.json", "--to", "c"]).contains("those above the amount are asked at once"));
     let patch =
         ["patch", "s.json", "--structure", "flat", "-w", TINY, "-n", "2", "--trace", "test", "-o", "p.json", "--force"];
-    assert!(done(dir, &patch).contains("executed, amounts aside"));
+    assert!(done(dir, &patch).contains("whole decisions, amounts aside, that are those executed: "));
     let parameters = |name: &str| Student::load(&dir.join(name)).unwrap().provenance.parameters;
     assert_eq!(parameters("flat.json")["structure"], "flat");
     let models = |name: &str| Student::load(&dir.join(name)).unwrap().levels;

@@ -39,9 +39,11 @@ const CALLER: Caller<'static> = Caller { watch: &(), stop: &STOP };
 fn record(scenario: &dyn AnyScenario, policy: &str, split: Split, episodes: u32, dir: &Path) -> Outcome<Trace> {
     let params = RecordParams {
         policy: policy.into(),
+        teacher: None,
         workload: "builtin".into(),
         seed: 1,
         split,
+        first_episode: 0,
         episodes,
         shard: Shard::WHOLE,
         force: false,
@@ -62,7 +64,7 @@ fn a_third_scenario_is_one_more_entry() -> Outcome {
     let test = record(scenario, scenario.teacher(), Split::Test, 10, dir)?;
     assert!(known_rules(&test, Some(scenario.info()), &[])?.len() == 3, "the scenario's own rules");
 
-    let student = fit(&train, None, &FitPlan::default(), CALLER)?.student;
+    let student = fit((&train).into(), None, &FitPlan::default(), CALLER)?.student;
     let visit = Visit { scenario: Some(scenario), seed: 1, command: "test" };
     let run = RunDir::enter(dir, &student, [&train, &test], visit)?;
     let closed_loop = ClosedLoopParams {
@@ -109,7 +111,7 @@ fn searches_and_loops_go_by_its_own_figure() -> Outcome {
     let registry = registry::all().with(&MACHINE);
     let scenario = registry.find("machine").unwrap();
     let train = record(scenario, "edf", Split::Train, 10, dir.path())?;
-    let student = fit(&train, None, &FitPlan::default(), CALLER)?.student;
+    let student = fit((&train).into(), None, &FitPlan::default(), CALLER)?.student;
     let request = AugmentRequest {
         search: AugmentParams {
             budget: 600,

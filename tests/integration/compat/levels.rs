@@ -80,7 +80,7 @@ fn a_level_may_be_called_as_it_was() {
     assert_eq!(student.level("cluster"), student.level("amount"));
 
     let edits = ["--set", "cluster.node[1].value=0.25", "--guard", "cluster: executors_given > 1 never"];
-    done(dir, &[&["patch", "student.json", "-o", "edited.json", "-n", "1"], &edits[..]].concat());
+    done(dir, &[&["patch", "student.json", "-o", "edited.json", "-n", "1", "--gate", "2"], &edits[..]].concat());
     let edited = fs::read_to_string(dir.join("edited.json")).unwrap();
     assert!(
         edited.contains("amount.node[1].value") && !edited.contains("\"cluster\"") && !edited.contains("\"cluster.")

@@ -34,9 +34,11 @@ pub fn resampled(
     caller: Caller<'_>,
 ) -> Result<Vec<LevelStability>, PipelineError> {
     if train.hash() != student.provenance.trace_hash {
+        let dirs: Vec<String> = train.traces().map(|trace| trace.dir.display().to_string()).collect();
         caller.watch.note(&format!(
-            "note: {}: the student was not fitted on this alone, so its rules are not fitted again (what it was fitted on has SHA-256 {})",
-            train.first().dir.display(),
+            "note: {}: the student was not fitted on {}, so its rules are not fitted again (what it was fitted on has SHA-256 {})",
+            dirs.join(", "),
+            if dirs.len() == 1 { "this trace" } else { "these traces" },
             student.provenance.trace_hash
         ));
         return Ok(Vec::new());

@@ -417,9 +417,11 @@ mod tests {
             let drive =
                 Drive { student: of_student, teacher_share: 0.0, split: Split::Train, first_episode: 6, episodes: 3 };
             let in_a_loop = rollouts.record(&dir.path().join("loop"), &drive)?;
+            let path = dir.path().join("student.json");
+            student.save(&path)?;
             let request = RecordRequest {
                 policy_id: id,
-                policy: &StudentPolicy::new(&student, Path::new("s"), None)?,
+                policy: &StudentPolicy::new(&student, &path, None)?,
                 labeller: Some((TEACHER, rollouts.teacher)),
                 workload_id: WORKLOAD,
                 workload: rollouts.workload,
