@@ -8,7 +8,7 @@ use headless_chrome::{
     Browser, LaunchOptions, Tab,
     browser::tab::point::Point,
     protocol::cdp::{
-        Emulation, Log, Network, Page as PageDomain, Runtime,
+        Emulation, Log, Network, Page as PageDomain, Performance, Runtime,
         types::{Event, Method},
     },
 };
@@ -79,6 +79,7 @@ impl Page {
         page.call::<Runtime::Enable>(json!(null));
         page.call::<Log::Enable>(json!(null));
         page.call::<Network::Enable>(json!({}));
+        page.call::<Performance::Enable>(json!({"timeDomain": "threadTicks"}));
         page.call::<Emulation::SetFocusEmulationEnabled>(json!({"enabled": true}));
         // As on a phone: the window is as wide as it says, on pictures too.
         page.call::<Emulation::SetScrollbarsHidden>(json!({"hidden": true}));
@@ -87,6 +88,12 @@ impl Page {
         page.tab.navigate_to(url).expect("a page at this address");
         page.wait_for("location.href != 'about:blank' && document.readyState == 'complete'");
         page
+    }
+
+    /// How long the processor has worked on the page's scripts, layout and parsing so far, in ms.
+    pub(crate) fn busy_ms(&self) -> f64 {
+        let metrics = self.call::<Performance::GetMetrics>(json!(null)).metrics;
+        1e3 * metrics.iter().find(|m| m.name == "TaskDuration").expect("what the browser counts").value
     }
 
     /// Sets the size of the window.

@@ -18,13 +18,29 @@ struct Recorded {
     summary: String,
 }
 
+/// What is recorded, and how a student is fitted to it.
+struct Case<'a> {
+    scenario: &'a str,
+    teacher: &'a str,
+    workload: &'a str,
+    episodes: &'a str,
+    fit: &'a [&'a str],
+    /// At least so many directions are compared with curves, with the teacher, and found on the page.
+    least: [usize; 3],
+}
+
+/// Models of that kind at every level, small enough to be fitted at once.
+fn only(learner: &str) -> [&str; 4] {
+    ["--learner", learner, "--max-leaves", "12"]
+}
+
 /// Records a teacher, fits and explains a student, and writes the report.
-fn recorded(dir: &Path, scenario: &str, teacher: &str, workload: &str, episodes: &str) -> Recorded {
+fn recorded(dir: &Path, case: &Case<'_>) -> Recorded {
     for split in ["train", "test"] {
-        let what = ["-p", teacher, "-w", workload, "-n", episodes, "--split", split, "-o", split];
-        done(dir, &[&["record", "--scenario", scenario], &what[..]].concat());
+        let what = ["-p", case.teacher, "-w", case.workload, "-n", case.episodes, "--split", split, "-o", split];
+        done(dir, &[&["record", "--scenario", case.scenario], &what[..]].concat());
     }
-    done(dir, &["fit", "train", "-o", "student.json", "--run", "run"]);
+    done(dir, &[&["fit", "train", "-o", "student.json", "--run", "run"], case.fit].concat());
     done(dir, &["evaluate", "student.json", "test", "--selection", "train", "--run", "run"]);
     done(dir, &["explain", "student.json", "test", "--run", "run", "--decisions", "5"]);
     done(dir, &["report", "run", "-o", "report"]);
@@ -195,29 +211,51 @@ fn check(found: &Recorded) -> [usize; 3] {
     compared
 }
 
-/// Checks a recording; at least so many directions must have been compared.
-fn holds(scenario: &str, teacher: &str, workload: &str, episodes: &str, least: [usize; 3]) {
+/// Checks a recording.
+fn holds(case: &Case<'_>) {
     let dir = tempfile::tempdir().unwrap();
-    let found = recorded(dir.path(), scenario, teacher, workload, episodes);
+    let found = recorded(dir.path(), case);
     let compared = check(&found);
-    println!("{teacher} on {workload}: {compared:?} compared\n{}", found.summary);
-    assert!(compared.iter().zip(least).all(|(c, least)| *c >= least), "{teacher}: {compared:?}\n{}", found.summary);
+    let Case { teacher, workload, fit, least, .. } = case;
+    println!("{teacher} on {workload}, {fit:?}: {compared:?} compared\n{}", found.summary);
+    assert!(compared.iter().zip(least).all(|(c, least)| c >= least), "{teacher}: {compared:?}\n{}", found.summary);
 }
+
+const SMALL: &str = "builtin,jobs=20,executors=10";
 
 #[test]
 fn directions_of_a_network_hold() {
-    holds("dag", "decima", "builtin,jobs=20,executors=10", "12", [2, 2, 1]);
+    let (teacher, workload) = ("decima", SMALL);
+    holds(&Case { scenario: "dag", teacher, workload, episodes: "12", fit: &[], least: [6, 5, 2] });
 }
 
 #[test]
 fn directions_of_a_network_for_training_hold() {
-    holds("training", "dl2", "builtin,nodes=12,jobs=12,rate=2,max=6", "8", [1, 1, 1]);
+    let (teacher, workload) = ("dl2", "builtin,nodes=12,jobs=12,rate=2,max=6");
+    let fit = &["--max-size", "16"];
+    holds(&Case { scenario: "training", teacher, workload, episodes: "8", fit, least: [8, 5, 3] });
+}
+
+#[test]
+#[cfg_attr(not(python), ignore = "needs python3")]
+fn directions_of_a_script_hold() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/script_policy.py");
+    let teacher = format!("script:python3 {},mode=sample", example.display());
+    // A tree that compares two candidates has no curves of one.
+    for (learner, least) in [("tree", [2, 4, 1]), ("pairwise-tree", [0, 4, 2])] {
+        let (teacher, workload, fit) = (&teacher, SMALL, &only(learner));
+        holds(&Case { scenario: "dag", teacher, workload, episodes: "8", fit, least });
+    }
 }
 
 #[test]
 fn directions_of_heuristics_hold() {
-    holds("dag", "sjf-cp,temperature=0.3,mode=sample", "builtin,jobs=20,executors=10", "12", [2, 2, 0]);
-    holds("dag", "srpt-fair,temperature=0.5,mode=sample", "builtin,jobs=20,executors=10", "12", [1, 1, 0]);
+    let of = |teacher, least| {
+        let fit = &only("spline-logit");
+        holds(&Case { scenario: "dag", teacher, workload: SMALL, episodes: "12", fit, least });
+    };
+    of("sjf-cp,temperature=0.3,mode=sample", [8, 5, 0]);
+    of("srpt-fair,temperature=0.5,mode=sample", [10, 6, 1]);
 }
 
 #[test]
@@ -226,5 +264,6 @@ fn directions_of_the_public_network_hold() {
     let teacher = format!("decima:{}", reference("decima-model/model.pt").display());
     let profiles = reference("tpch/tpch_profiles.json.gz");
     let workload = format!("tpch:{},executors=10,jobs=50", profiles.display());
-    holds("dag", &teacher, &workload, "6", [1, 1, 1]);
+    let (teacher, workload, fit) = (&teacher, &workload, &only("spline-logit"));
+    holds(&Case { scenario: "dag", teacher, workload, episodes: "6", fit, least: [12, 10, 3] });
 }

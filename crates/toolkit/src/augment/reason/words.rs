@@ -204,7 +204,7 @@ mod tests {
         let mut bend = Term::linear(column("remaining_work"), -2.0, 1.0);
         (bend.factors[0].shape, bend.factors[0].threshold) = (Shape::Excess, Some(6e4));
         let mut product = Term::linear(column("ready_tasks"), -0.1, 1.0);
-        product.factors.push(Factor { feature: column("age"), ..product.factors[0].clone() });
+        product.factors.push(Factor { feature: column("age"), ..product.factors[0] });
         let source = Term::linear(column("is_source"), 1.0, 1.0);
         let terms = vec![Term::linear(column("ready_tasks"), 0.5, 1.0), bend, source, product];
         let student = of_job(Model::Additive(Additive { intercept: 0.0, terms }));
