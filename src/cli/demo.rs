@@ -29,11 +29,7 @@ use crate::{
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use std::{
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{ops::ControlFlow, path::PathBuf, time::Instant};
 
 /// Do all of it, from a scheduler to a report, on the built-in workload or on yours
 #[derive(Args)]
@@ -97,9 +93,9 @@ impl Extent {
                 episodes: args.episodes.unwrap_or(40),
                 choices: FitPlan::CHOICES,
                 own: args.episodes.unwrap_or(40).div_ceil(2),
-                choosing: 40,
+                choosing: 30,
                 resamples: 3,
-                test: 150,
+                test: 120,
                 edge: 25,
                 search: Some(5000),
             },
@@ -107,9 +103,9 @@ impl Extent {
                 episodes: args.episodes.unwrap_or(16),
                 choices: 3000,
                 own: 0,
-                choosing: 20,
+                choosing: 12,
                 resamples: 0,
-                test: 40,
+                test: 30,
                 edge: 10,
                 search: None,
             },
@@ -261,7 +257,10 @@ impl Demo<'_> {
     }
 
     fn plan(&self) -> FitPlan {
-        let FitPlan { params, size } = FitPlan::default().judged_by_schedules();
+        let FitPlan { mut params, size } = FitPlan::default().judged_by_schedules();
+        // What takes longest and is seldom chosen.
+        let spared = |l: &Learner| *l == Learner::PairwiseTree || (self.args.fast && *l == Learner::BoundedLogit);
+        params.learners.retain(|learner| !spared(learner));
         // Nothing is said here of what other sizes would bring.
         let size = size.map(|size| SizeChoice { ladder: false, ..size });
         FitPlan { params: FitParams { max_choices: Some(self.extent.choices), ..params }, size }
