@@ -487,7 +487,7 @@ fn a_number_is_typed_a_guard_is_switched_off_and_the_program_carries_it_out() {
 
     let folder = Path::new(PROGRAM).parent().expect("a folder");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
-    done(Command::new("sh").args(["-c", &format!("{command} -n 1")]).current_dir(&run.dir).env("PATH", path));
+    done(Command::new("sh").args(["-c", &format!("{command} -n 1 --gate 2")]).current_dir(&run.dir).env("PATH", path));
     let written = Student::load(&run.dir.path().join("new.json")).expect("the new student");
     assert_eq!(written.to_json(), patched(&run.student, &command).to_json());
     assert_ne!(written.to_json(), run.student.to_json());
