@@ -4,9 +4,7 @@
 //! of magnitude, a heavy tail of tasks per stage, durations that grow when a job gets more executors than suits it, and
 //! graphs of several shapes.
 
-use super::{
-    Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, duration::LEVELS,
-};
+use super::{Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Workload, duration::LEVELS};
 use sched_distill_core::rng::{Stream, hash};
 use std::sync::Arc;
 
@@ -107,15 +105,16 @@ fn stage(stream: &mut Stream, size: f64, warmup_ms: f64) -> StageTemplate {
     let spread = stream.uniform_in(0.1, 0.5);
     let knee = stream.uniform_in(8.0, 60.0);
     let start_ms = stream.uniform_in(0.5, 1.0) * warmup_ms;
-    let list = |mean_ms: f64| QUANTILES.map(|z| (mean_ms * (spread * z).exp()).round().max(1.0)).to_vec();
+    let of_mean = QUANTILES.map(|z| (spread * z).exp());
+    let list = |mean_ms: f64| of_mean.map(|factor| (mean_ms * factor).round().max(1.0));
     let measured = LEVELS.map(|executors| {
         // From the knee on, each doubling of the executors makes tasks 40 % slower.
         let slow = 1.0 + 0.4 * (f64::from(executors) / knee).log2().max(0.0);
         let mean = base_ms * slow;
-        let waves = Waves { fresh: list(1.2 * mean + start_ms), first: list(1.2 * mean), rest: list(mean) };
-        (executors, waves)
+        (executors, [list(1.2 * mean + start_ms), list(1.2 * mean), list(mean)])
     });
-    let durations = DurationTable::new(measured.to_vec(), warmup_ms).expect("the lists are not empty");
+    let lists = measured.iter().map(|(executors, lists)| (*executors, lists.each_ref().map(<[f64; 9]>::as_slice)));
+    let durations = DurationTable::of_lists(lists, warmup_ms).expect("the lists are not empty");
     StageTemplate { num_tasks, rough_ms: durations.mean(), durations }
 }
 

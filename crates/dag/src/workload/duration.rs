@@ -121,9 +121,15 @@ impl DurationTable {
     #[must_use]
     pub fn new(mut measured: Vec<(u32, Waves)>, warmup_ms: f64) -> Option<Self> {
         measured.sort_by_key(|(executors, _)| *executors);
+        let lists = measured.iter().map(|(executors, w)| (*executors, [&*w.fresh, &*w.first, &*w.rest]));
+        Self::of_lists(lists, warmup_ms)
+    }
+
+    /// The same of lists by wave, at ascending levels of parallelism.
+    pub(super) fn of_lists<'a>(measured: impl Iterator<Item = (u32, [&'a [f64]; 3])>, warmup_ms: f64) -> Option<Self> {
         let mut values = Vec::new();
-        let mut resolved = Vec::with_capacity(measured.len());
-        for (executors, waves) in &measured {
+        let mut resolved = Vec::with_capacity(LEVELS.len());
+        for (executors, waves) in measured {
             let mut list = |list: &[f64]| {
                 let start = values.len() as u32;
                 values.extend_from_slice(list);
@@ -132,12 +138,12 @@ impl DurationTable {
                 values[start as usize..].sort_by(f64::total_cmp);
                 Slot { start, len: list.len() as u32, extra_ms: 0.0 }
             };
-            let (fresh, first, rest) = (list(&waves.fresh), list(&waves.first), list(&waves.rest));
+            let [fresh, first, rest] = waves.map(&mut list);
             let or = |a: Slot, b: Slot| if a.len > 0 { a } else { b };
             let warm_first = Slot { extra_ms: warmup_ms, ..first };
             let launch_first = or(or(first, fresh), rest);
             let row = [or(or(fresh, warm_first), rest), launch_first, or(rest, launch_first)];
-            resolved.push((*executors, row));
+            resolved.push((executors, row));
         }
         // Lists measured at other levels serve where the largest one is empty.
         let largest = resolved.iter().rev().map(|(_, row)| *row).find(|row| row[0].len > 0)?;

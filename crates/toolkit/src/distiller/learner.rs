@@ -9,7 +9,7 @@ use super::{
     spline::spline_path,
     target,
     temperature::fit_temperature,
-    tree::fit_tree,
+    tree::fit_tree_sizes,
 };
 use crate::trace::LevelTable;
 use linfa::ParamGuard;
@@ -103,12 +103,8 @@ struct OwnTree {
 /// Penalty of linear leaves: strong enough that leaves of few rows stay near their means.
 const LEAF_RIDGE: f64 = 1e-2;
 
-impl ChoiceLearner for OwnTree {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
+impl OwnTree {
+    fn trees(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
         let rows = target::rows(table, self.params.target, self.params.balance, self.params.max_choices)?;
         let data = TreeData {
             x: &rows.x,
@@ -117,18 +113,31 @@ impl ChoiceLearner for OwnTree {
             weight: Some(&rows.weight),
         };
         let recipe = recipe(&self.params, rows.variance()).engine(self.params.engine).leaf(self.leaf);
-        grow(data, &recipe, table).map(Model::Tree)
-    }
-
-    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
-        let of = |params| Self { name: self.name, leaf: self.leaf, params }.fit(table);
-        sized(&self.params, sizes).map(of).collect()
+        grow(data, &recipe, table, sizes, Model::Tree)
     }
 }
 
-/// The settings of a fit for trees of several sizes.
-fn sized(params: &FitParams, sizes: &[usize]) -> impl Iterator<Item = FitParams> {
-    sizes.iter().filter(|&&n| n > 1).map(|&max_leaf_nodes| FitParams { max_leaf_nodes, ..params.clone() })
+impl ChoiceLearner for OwnTree {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
+        self.trees(table, &[self.params.max_leaf_nodes]).map(only)
+    }
+
+    fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        self.trees(table, &of_trees(sizes))
+    }
+}
+
+/// The sizes that trees have: a single leaf tells nothing apart.
+fn of_trees(sizes: &[usize]) -> Vec<usize> {
+    sizes.iter().copied().filter(|&n| n > 1).collect()
+}
+
+fn only(models: Vec<Model>) -> Model {
+    models.into_iter().next().expect("a tree for each size")
 }
 
 /// The recipe of a regression tree on a target of some variance.
@@ -141,8 +150,17 @@ fn recipe(params: &FitParams, variance: f64) -> TreeParams {
         .round_thresholds(params.round_thresholds)
 }
 
-fn grow(data: TreeData<'_>, recipe: &TreeParams, table: &LevelTable) -> Result<Tree, FitError> {
-    fit_tree(data, recipe).map_err(|source: TreeError| FitError::Tree { level: table.spec.name.clone(), source })
+/// Trees of several sizes, ascending.
+fn grow(
+    data: TreeData<'_>,
+    recipe: &TreeParams,
+    table: &LevelTable,
+    sizes: &[usize],
+    model: impl Fn(Tree) -> Model,
+) -> Result<Vec<Model>, FitError> {
+    let trees = fit_tree_sizes(data, recipe, sizes);
+    let trees = trees.map_err(|source: TreeError| FitError::Tree { level: table.spec.name.clone(), source })?;
+    Ok(trees.into_iter().map(model).collect())
 }
 
 /// A linear regression per candidate, on log-probabilities.
@@ -206,24 +224,30 @@ fn logit_error(error: &LogitError, learner: &str, spec: &LevelSpec) -> FitError 
 /// A tree on pairs of candidates.
 struct PairwiseTree(FitParams);
 
-impl ChoiceLearner for PairwiseTree {
-    fn name(&self) -> &str {
-        Learner::PairwiseTree.name()
-    }
-
-    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
+impl PairwiseTree {
+    fn trees(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
         let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
         let pairs = choice::pairs(&choices.data(), MOST_PAIRS);
         let width = 2 * table.width();
         let data = TreeData { x: &pairs.x, width, targets: Targets::Values(&pairs.y), weight: Some(&pairs.weight) };
         // Differences have so many values that looking at every gap would cost much and tell little.
         let recipe = recipe(&self.0, target::variance(&pairs.y, &pairs.weight));
-        let tree = grow(data, &recipe.engine(Engine::Histogram { max_bins: 255 }), table)?;
-        Ok(Model::Pairwise(Pairwise { tree }))
+        let recipe = recipe.engine(Engine::Histogram { max_bins: 255 });
+        grow(data, &recipe, table, sizes, |tree| Model::Pairwise(Pairwise { tree }))
+    }
+}
+
+impl ChoiceLearner for PairwiseTree {
+    fn name(&self) -> &str {
+        Learner::PairwiseTree.name()
+    }
+
+    fn fit(&self, table: &LevelTable) -> Result<Model, FitError> {
+        self.trees(table, &[self.0.max_leaf_nodes]).map(only)
     }
 
     fn fit_sizes(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
-        sized(&self.0, sizes).map(|params| Self(params).fit(table)).collect()
+        self.trees(table, &of_trees(sizes))
     }
 }
 

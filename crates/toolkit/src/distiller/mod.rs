@@ -60,5 +60,5 @@ pub use selection::{Contribution, Figures, Selection, SelectionParams, Spread, s
 pub use spline::{SplineParams, spline_path};
 pub use tree::{
     Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
-    TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, prune, pruning_path,
+    TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, fit_tree_sizes, prune, pruning_path,
 };

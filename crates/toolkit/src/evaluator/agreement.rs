@@ -24,7 +24,7 @@ pub struct AgreementRow {
 /// candidate are left out. A scorer without an order takes the first candidate. Intervals resample episodes; `seed` fixes
 /// them.
 #[must_use]
-pub fn agreement(table: &LevelTable, a: &Scorer<'_>, b: &Scorer<'_>, seed: u64) -> Vec<AgreementRow> {
+pub fn agreement(table: &LevelTable, a: &Scorer, b: &Scorer, seed: u64) -> Vec<AgreementRow> {
     /// Weight of all choices, of those with agreement, and their number.
     type Sums = (f64, f64, usize);
     let per_episode: Vec<Vec<Sums>> = episodes(table)

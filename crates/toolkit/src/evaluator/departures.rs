@@ -51,7 +51,7 @@ pub struct Departures {
 /// `None` without levels, and for a flat reading of a teacher without probabilities: its traces hold the choices on the
 /// executed path only.
 #[must_use]
-pub fn departures(levels: &[(&LevelTable, &Scorer<'_>)], structure: Structure, seed: u64) -> Option<Departures> {
+pub fn departures(levels: &[(&LevelTable, &Scorer)], structure: Structure, seed: u64) -> Option<Departures> {
     let mut tally = DeparturesTally::new(structure);
     tally.add(levels);
     tally.departures(seed)
@@ -79,7 +79,7 @@ impl DeparturesTally {
     }
 
     /// Adds the decisions of tables of all levels, which hold the same episodes whole.
-    pub fn add(&mut self, levels: &[(&LevelTable, &Scorer<'_>)]) {
+    pub fn add(&mut self, levels: &[(&LevelTable, &Scorer)]) {
         let Some((first, _)) = levels.first() else { return };
         self.levels = levels.iter().map(|(table, _)| table.spec.name.clone()).collect();
         self.kinds.clone_from(&first.kinds);
@@ -150,7 +150,7 @@ struct Sums {
 
 /// The choices of all levels, by decision.
 struct Decisions<'a> {
-    levels: &'a [(&'a LevelTable, &'a Scorer<'a>)],
+    levels: &'a [(&'a LevelTable, &'a Scorer)],
     structure: Structure,
     /// Levels above the amount.
     above: usize,
@@ -166,7 +166,7 @@ enum Who {
 }
 
 impl<'a> Decisions<'a> {
-    fn new(levels: &'a [(&'a LevelTable, &'a Scorer<'a>)], structure: Structure) -> Self {
+    fn new(levels: &'a [(&'a LevelTable, &'a Scorer)], structure: Structure) -> Self {
         let above = levels.iter().take_while(|(table, _)| !table.spec.is_amount()).count();
         let below = levels[1..].iter().map(|(table, _)| by_decision(table)).collect();
         Self { levels, structure, above, below }

@@ -26,7 +26,7 @@ struct Sums {
 /// Fidelity of every scorer on the choices of a table, by kind and for all kinds together (`all`); choices with a single
 /// candidate are left out. Intervals resample episodes; `seed` fixes them.
 #[must_use]
-pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<FidelityRow> {
+pub fn fidelity(table: &LevelTable, scorers: &[Scorer], seed: u64) -> Vec<FidelityRow> {
     let mut tally = Tally::new(table, scorers);
     tally.add(table);
     tally.rows(seed)
@@ -35,8 +35,8 @@ pub fn fidelity(table: &LevelTable, scorers: &[Scorer<'_>], seed: u64) -> Vec<Fi
 /// How far a scorer is ahead of each rule, at the kinds of choice that the rule is meant for: on all choices with two or more
 /// candidates, and on those with five or more. Both are asked about the same choices, and intervals resample episodes.
 #[must_use]
-pub fn leads(table: &LevelTable, scorer: &Scorer<'_>, rules: &[Scorer<'_>], seed: u64) -> Vec<Lead> {
-    let scorers: Vec<Scorer<'_>> = std::iter::once(scorer).chain(rules).cloned().collect();
+pub fn leads(table: &LevelTable, scorer: &Scorer, rules: &[Scorer], seed: u64) -> Vec<Lead> {
+    let scorers: Vec<Scorer> = std::iter::once(scorer).chain(rules).cloned().collect();
     let mut tally = Tally::new(table, &scorers);
     tally.add(table);
     tally.leads(0, &(1..scorers.len()).collect::<Vec<_>>(), seed)
@@ -47,7 +47,7 @@ const MANY: usize = 5;
 
 /// Fidelity of scorers added up episode by episode, so that the choices need not be in memory all at once.
 pub struct Tally<'a> {
-    scorers: &'a [Scorer<'a>],
+    scorers: &'a [Scorer],
     level: LevelSpec,
     kinds: Vec<String>,
     /// Per scorer, episode and kind: over all choices, and over those with many candidates.
@@ -58,7 +58,7 @@ pub struct Tally<'a> {
 impl<'a> Tally<'a> {
     /// For the level and the kinds of a table, whose choices are not added yet.
     #[must_use]
-    pub fn new(like: &LevelTable, scorers: &'a [Scorer<'a>]) -> Self {
+    pub fn new(like: &LevelTable, scorers: &'a [Scorer]) -> Self {
         let none = vec![Vec::new(); scorers.len()];
         Self { scorers, level: like.spec.clone(), kinds: like.kinds.clone(), all: none.clone(), many: none }
     }
@@ -94,7 +94,7 @@ impl<'a> Tally<'a> {
     /// As [`fidelity`] gives them.
     #[must_use]
     pub fn rows(&self, seed: u64) -> Vec<FidelityRow> {
-        let of_scorer = |(scorer, per_episode): (&Scorer<'_>, &Vec<Vec<Sums>>)| {
+        let of_scorer = |(scorer, per_episode): (&Scorer, &Vec<Vec<Sums>>)| {
             let mut rows = Vec::new();
             for (kind, name) in self.kinds_of(scorer) {
                 let sums = of_kind(per_episode, kind);
@@ -145,7 +145,7 @@ impl<'a> Tally<'a> {
     }
 
     /// The kinds that a scorer is meant for, with their names; the last one is all together.
-    fn kinds_of<'t>(&'t self, scorer: &'t Scorer<'_>) -> impl Iterator<Item = (Option<u8>, &'t str)> {
+    fn kinds_of<'t>(&'t self, scorer: &'t Scorer) -> impl Iterator<Item = (Option<u8>, &'t str)> {
         let kinds = self.kinds.iter().enumerate().map(|(i, k)| (Some(i as u8), k.as_str())).chain([(None, ALL_KINDS)]);
         kinds.filter(|(kind, _)| scorer.only.is_none_or(|only| only == *kind))
     }
@@ -172,7 +172,7 @@ pub(super) fn episodes(table: &LevelTable) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-fn add(scorer: &Scorer<'_>, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &mut Sums) {
+fn add(scorer: &Scorer, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &mut Sums) {
     let n = choice.len();
     let weight = f64::from(choice.header.weight);
     let target = choice.target();
@@ -261,7 +261,7 @@ fn total(mut a: Sums, b: &Sums) -> Sums {
     a
 }
 
-fn row(level: &LevelSpec, scorer: &Scorer<'_>, kind: &str, sums: &[Sums], seed: u64) -> FidelityRow {
+fn row(level: &LevelSpec, scorer: &Scorer, kind: &str, sums: &[Sums], seed: u64) -> FidelityRow {
     let ratio = |top: fn(&Sums) -> f64, bottom: fn(&Sums) -> f64| -> Estimate {
         bootstrap(sums.len(), seed, |counts| {
             let sum = |f: fn(&Sums) -> f64| sums.iter().zip(counts).map(|(s, &c)| f(s) * f64::from(c)).sum::<f64>();
@@ -406,7 +406,7 @@ mod tests {
         // By brute force: the target among the first three of each.
         let (mut weight, mut top3, mut choices, mut scores) = (0.0, 0.0, 0, Vec::new());
         for c in table.iter().filter(|c| c.len() >= MANY) {
-            let mut hit = |scorer: &Scorer<'_>| {
+            let mut hit = |scorer: &Scorer| {
                 scorer.score(&c, &mut scores);
                 f64::from(u8::from(scores.iter().filter(|&&s| s > scores[c.target()]).count() < 3))
             };

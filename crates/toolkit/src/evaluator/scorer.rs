@@ -5,18 +5,18 @@ use crate::trace::{Choice, LevelTable};
 use rayon::prelude::*;
 use sched_distill_core::{
     level::{LevelSpec, first_max, log_sum_exp},
-    model::{CompiledGuards, Guard, LevelModels, Model, NamedModel, Pick, ScoreCandidates, Student},
+    model::{CompiledGuards, CompiledModel, Guard, LevelModels, NamedModel, Pick, ScoreCandidates, Student},
 };
 
 /// Something that orders the candidates of a choice.
 #[derive(Clone, Debug)]
-pub struct Scorer<'a> {
+pub struct Scorer {
     /// Name for people.
     pub name: String,
     /// What it is here.
     pub role: Role,
     /// How it scores.
-    rule: Rule<'a>,
+    rule: Rule,
     /// What it takes of the probabilities.
     pick: Pick,
     /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
@@ -24,9 +24,9 @@ pub struct Scorer<'a> {
 }
 
 #[derive(Clone, Debug)]
-enum Rule<'a> {
+enum Rule {
     Model {
-        model: &'a Model,
+        model: CompiledModel,
         /// What its scores are probabilities with; `None` if they are only an order.
         temperature: Option<f64>,
         /// Above the model; what they rule out comes last.
@@ -40,12 +40,13 @@ enum Rule<'a> {
     Random,
 }
 
-impl<'a> Scorer<'a> {
+impl Scorer {
     /// A model with its temperature.
     #[must_use]
-    pub fn model(model: &'a NamedModel, role: Role) -> Self {
+    pub fn model(model: &NamedModel, role: Role) -> Self {
         let guards = CompiledGuards::default();
-        let rule = Rule::Model { model: &model.model, temperature: Some(model.temperature), guards };
+        let compiled = CompiledModel::new(&model.model);
+        let rule = Rule::Model { model: compiled, temperature: Some(model.temperature), guards };
         Self { name: model.name.clone(), role, rule, pick: Pick::Mode, only: None }
     }
 
@@ -58,7 +59,7 @@ impl<'a> Scorer<'a> {
     /// A level of a student as it schedules: the model in use under the student's guards, and what it takes of the
     /// probabilities.
     #[must_use]
-    pub fn student(student: &'a Student, level: &'a LevelModels, role: Role) -> Self {
+    pub fn student(student: &Student, level: &LevelModels, role: Role) -> Self {
         let scorer = match student.feature_set.level(&level.level) {
             Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
             None => Self::model(level.scheduler(), role),
@@ -68,7 +69,7 @@ impl<'a> Scorer<'a> {
 
     /// A model under those of the guards that are about its level.
     #[must_use]
-    pub fn guarded(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec, role: Role) -> Self {
+    pub fn guarded(model: &NamedModel, guards: &[Guard], spec: &LevelSpec, role: Role) -> Self {
         let mut scorer = Self::model(model, role);
         if let Rule::Model { guards: compiled, .. } = &mut scorer.rule {
             *compiled = CompiledGuards::new(guards, spec);
@@ -78,7 +79,7 @@ impl<'a> Scorer<'a> {
 
     /// A named rule: an order without probabilities, under guards.
     #[must_use]
-    pub fn heuristic(model: &'a NamedModel, guards: &[Guard], spec: &LevelSpec) -> Self {
+    pub fn heuristic(model: &NamedModel, guards: &[Guard], spec: &LevelSpec) -> Self {
         let mut scorer = Self::guarded(model, guards, spec, Role::Heuristic);
         if let Rule::Model { temperature, .. } = &mut scorer.rule {
             *temperature = None;
@@ -139,7 +140,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-impl Scorer<'_> {
+impl Scorer {
     /// The candidate that it takes; the first one without an order. `scores` is room to work in.
     pub fn choose(&self, choice: &Choice<'_>, scores: &mut Vec<f64>) -> usize {
         let temperature = self.score(choice, scores).flatten();
@@ -178,7 +179,7 @@ fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, temperature: f64, scor
 /// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
 /// then judged on. The last one is for all kinds together.
 #[must_use]
-pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer<'a>> {
+pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer> {
     let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
     let hits: Vec<Vec<f64>> = rules
         .par_iter()

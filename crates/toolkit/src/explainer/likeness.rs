@@ -13,8 +13,8 @@ use sched_distill_core::level::ALL_KINDS;
 #[must_use]
 pub fn likeness(
     sample: &Sample,
-    student: &Scorer<'_>,
-    rules: &[(Scorer<'_>, &str)],
+    student: &Scorer,
+    rules: &[(Scorer, &str)],
     regimes: Option<&Regimes>,
     seed: u64,
 ) -> Vec<Likeness> {
@@ -24,7 +24,7 @@ pub fn likeness(
         regimes.divide(&mut divided);
         divided
     });
-    let of_rule = |(rule, meaning): &(Scorer<'_>, &str)| {
+    let of_rule = |(rule, meaning): &(Scorer, &str)| {
         let with_student = agreement(table, student, rule, seed);
         let in_regimes = divided.as_ref().map_or(Vec::new(), |t| fidelity(t, std::slice::from_ref(rule), seed));
         let of_kind = |row: crate::evaluator::FidelityRow| {
@@ -66,7 +66,7 @@ pub fn likeness(
 }
 
 /// Choice by choice, whether a rule takes what the teacher finds best; forced choices count as such.
-fn hits(table: &LevelTable, rule: &Scorer<'_>) -> Vec<bool> {
+fn hits(table: &LevelTable, rule: &Scorer) -> Vec<bool> {
     let mut scores = Vec::new();
     table.iter().map(|choice| choice.is_forced() || rule.choose(&choice, &mut scores) == choice.target()).collect()
 }

@@ -42,7 +42,7 @@ pub fn stability(
 }
 
 /// The candidate that a scorer takes in every choice.
-fn taken(scorer: &Scorer<'_>, sample: &Sample) -> Vec<usize> {
+fn taken(scorer: &Scorer, sample: &Sample) -> Vec<usize> {
     let choices: Vec<Choice<'_>> = sample.table.iter().collect();
     choices.into_par_iter().map_init(Vec::new, |scores, choice| scorer.choose(&choice, scores)).collect()
 }

@@ -240,7 +240,7 @@ pub fn prefer_the_best_schedule(
 /// Fidelity of all of a student's models.
 fn fidelity_of(student: &Student, validation: &[LevelTable]) -> Vec<FidelityRow> {
     let of_level = |(level, table): (&LevelModels, &LevelTable)| {
-        let scorers: Vec<Scorer<'_>> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
+        let scorers: Vec<Scorer> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
         fidelity(table, &scorers, 0)
     };
     student.levels.iter().zip(validation).flat_map(of_level).collect()

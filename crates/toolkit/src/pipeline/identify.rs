@@ -89,7 +89,7 @@ fn of_level(
     seed: u64,
 ) -> Vec<Identity> {
     let of_level: Vec<&KnownRule> = known.iter().filter(|k| k.rule.level == level.name).collect();
-    let mut scorers: Vec<Scorer<'_>> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();
+    let mut scorers: Vec<Scorer> = of_level.iter().map(|k| k.scorer(&table.spec)).collect();
     scorers.push(Scorer::random());
     let whole = fidelity(table, &scorers, seed);
     let kinds = table.kinds.clone();

@@ -75,7 +75,7 @@ pub fn measure(
     }
     let mut leads = Vec::new();
     for (tally, scorers) in tallies.iter().zip(&scorers) {
-        let places = |wanted: &dyn Fn(&Scorer<'_>) -> bool| {
+        let places = |wanted: &dyn Fn(&Scorer) -> bool| {
             scorers.iter().enumerate().filter(|(_, s)| wanted(s)).map(|(i, _)| i).collect::<Vec<usize>>()
         };
         let rules = places(&|s| s.role == Role::Baseline && s.name != "random");
@@ -97,10 +97,10 @@ fn scorers<'a>(
     known: &'a [KnownRule],
     selection: Option<&Trace>,
     seed: u64,
-) -> Result<Vec<Vec<Scorer<'a>>>, PipelineError> {
+) -> Result<Vec<Vec<Scorer>>, PipelineError> {
     let mut all = Vec::new();
     for level in &student.levels {
-        let mut of_level: Vec<Scorer<'_>> = level
+        let mut of_level: Vec<Scorer> = level
             .models
             .iter()
             .map(|m| match m.name == level.used {
@@ -121,7 +121,7 @@ fn scorers<'a>(
 }
 
 /// What schedules at each level.
-fn schedulers(student: &Student) -> Vec<Scorer<'_>> {
+fn schedulers(student: &Student) -> Vec<Scorer> {
     student.levels.iter().map(|l| Scorer::student(student, l, Role::Student)).collect()
 }
 

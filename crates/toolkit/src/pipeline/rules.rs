@@ -22,7 +22,7 @@ pub struct KnownRule {
 impl KnownRule {
     /// Scores the candidates of its level.
     #[must_use]
-    pub fn scorer<'a>(&'a self, spec: &LevelSpec) -> Scorer<'a> {
+    pub fn scorer(&self, spec: &LevelSpec) -> Scorer {
         Scorer::heuristic(&self.model, &self.rule.guards, spec)
     }
 }

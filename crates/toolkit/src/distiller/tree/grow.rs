@@ -87,6 +87,11 @@ pub(super) struct Grower<'a, C: Criterion> {
     params: &'a ValidTreeParams,
     fields: Vec<Field<C>>,
     room: Room<C::Payload>,
+    leaves: usize,
+    /// The nodes that could be split.
+    open: BinaryHeap<Open>,
+    /// New nodes, with their parent, that nobody has looked at yet: a tree that grows no further need not know how they would split.
+    fresh: Option<(Vec<usize>, Option<usize>)>,
 }
 
 /// Lists that every split needs, kept so that they need not be made anew.
@@ -128,21 +133,20 @@ impl<'a, C: Criterion> Grower<'a, C> {
         };
         let state = State { rows, criterion, order: rows.active.clone(), payload, nodes: vec![root] };
         let room = Room { sources: Vec::new(), others: Vec::new(), order: Vec::new(), payload: Vec::new() };
-        Self { state, params, fields, room }
+        Self { state, params, fields, room, leaves: 1, open: BinaryHeap::new(), fresh: Some((vec![0], None)) }
     }
 
-    /// Splits the node with the largest gain until there are leaves enough or no split is left.
-    pub(super) fn grow(&mut self) {
-        let mut open = BinaryHeap::from(self.open(&[0], None));
-        let mut leaves = 1;
-        while leaves < self.params.max_leaf_nodes
-            && let Some(best) = open.pop()
-        {
-            let children = self.split(&best);
-            leaves += 1;
-            if leaves < self.params.max_leaf_nodes {
-                open.extend(self.open(&children, Some(best.node)));
+    /// Splits the node with the largest gain until there are `most` leaves or no split is left. Asked again for more, it goes on.
+    pub(super) fn grow(&mut self, most: usize) {
+        while self.leaves < most {
+            if let Some((new, parent)) = self.fresh.take() {
+                let open = self.open(&new, parent);
+                self.open.extend(open);
             }
+            let Some(best) = self.open.pop() else { break };
+            let children = self.split(&best);
+            self.leaves += 1;
+            self.fresh = Some((children.to_vec(), Some(best.node)));
         }
     }
 

@@ -56,36 +56,59 @@ pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeErr
     fit_valid(data, params.check_ref()?)
 }
 
-fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
-    // All of it on one of the pool's threads: a visitor from outside would be put to sleep and woken at every node.
-    rayon::scope(|_| fit_in_pool(data, params))
+/// Grows one tree and keeps it at several numbers of leaves, ascending: each is the tree that [`fit_tree`] grows with that limit
+/// instead of the parameters' own.
+///
+/// # Errors
+///
+/// As of [`fit_tree`].
+pub fn fit_tree_sizes(data: TreeData<'_>, params: &TreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
+    fit_valid_sizes(data, params.check_ref()?, sizes)
 }
 
-fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
+fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
+    let trees = fit_valid_sizes(data, params, &[params.max_leaf_nodes])?;
+    Ok(trees.into_iter().next().expect("a tree for each size"))
+}
+
+fn fit_valid_sizes(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
+    // All of it on one of the pool's threads: a visitor from outside would be put to sleep and woken at every node.
+    rayon::scope(|_| fit_in_pool(data, params, sizes))
+}
+
+fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
     let rows = Rows::new(data, params)?;
+    let how = (params, sizes);
     Ok(match (rows.targets, rows.criterion) {
-        (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), params),
-        (Targets::Values(y), _) => grow(&rows, &SquaredError::new(&rows, y), params),
-        (Targets::Outputs { values, outputs }, _) => grow(&rows, &SquaredErrors::new(&rows, values, outputs), params),
+        (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), how),
+        (Targets::Values(y), _) => grow(&rows, &SquaredError::new(&rows, y), how),
+        (Targets::Outputs { values, outputs }, _) => grow(&rows, &SquaredErrors::new(&rows, values, outputs), how),
         (Targets::Classes { class, classes }, Criterion::Entropy) => {
-            grow(&rows, &Classes::<Entropy>::new(&rows, class, classes), params)
+            grow(&rows, &Classes::<Entropy>::new(&rows, class, classes), how)
         }
-        (Targets::Classes { class, classes }, _) => grow(&rows, &Classes::<Gini>::new(&rows, class, classes), params),
+        (Targets::Classes { class, classes }, _) => grow(&rows, &Classes::<Gini>::new(&rows, class, classes), how),
     })
 }
 
-fn grow<C: criterion::Criterion>(rows: &Rows<'_>, criterion: &C, params: &ValidTreeParams) -> Tree {
+fn grow<C: criterion::Criterion>(
+    rows: &Rows<'_>,
+    criterion: &C,
+    (params, sizes): (&ValidTreeParams, &[usize]),
+) -> Vec<Tree> {
     let max_bins = match params.engine {
         Engine::Exact => 255,
         Engine::Histogram { max_bins } => max_bins,
     };
     let mut grower = Grower::new(rows, criterion, column::columns(rows, max_bins), params);
-    grower.grow();
-    let (mut tree, grown) = assemble(&grower, params);
-    if let (Leaf::Linear { ridge }, Targets::Values(y)) = (params.leaf, rows.targets) {
-        tree.linear = Some(linear_leaf::fit(&tree, &grown, &grower.state, y, ridge));
-    }
-    if params.ccp_alpha > 0.0 { prune(&tree, params.ccp_alpha) } else { tree }
+    let of_size = |&leaves: &usize| {
+        grower.grow(leaves);
+        let (mut tree, grown) = assemble(&grower, params);
+        if let (Leaf::Linear { ridge }, Targets::Values(y)) = (params.leaf, rows.targets) {
+            tree.linear = Some(linear_leaf::fit(&tree, &grown, &grower.state, y, ridge));
+        }
+        if params.ccp_alpha > 0.0 { prune(&tree, params.ccp_alpha) } else { tree }
+    };
+    sizes.iter().map(of_size).collect()
 }
 
 /// The grown nodes as a tree in pre-order, and the grown node of each of its nodes.

@@ -220,6 +220,22 @@ proptest! {
 }
 
 #[test]
+fn a_tree_kept_at_several_sizes_is_each_time_the_tree_of_that_size() {
+    let (x, y, weight) = rows(9, 500, 4);
+    let data = values(&x, 4, &y, &weight);
+    let sizes = [1, 2, 3, 7, 8, 40, 5000];
+    for params in [
+        leaves(2),
+        leaves(2).engine(Engine::Histogram { max_bins: 16 }).min_samples_leaf(5usize),
+        leaves(2).leaf(Leaf::Linear { ridge: 1e-3 }).min_samples_leaf(8usize),
+        leaves(2).ccp_alpha(0.01),
+    ] {
+        let alone = sizes.map(|n| fit_tree(data, &params.clone().max_leaf_nodes(n)).unwrap());
+        assert_eq!(fit_tree_sizes(data, &params, &sizes).unwrap(), alone);
+    }
+}
+
+#[test]
 fn the_histogram_engine_is_exact_where_there_are_few_values() {
     let (mut x, y, weight) = rows(7, 5000, 4);
     x.iter_mut().for_each(|v| *v = (*v * 8.0).round() / 8.0);

@@ -179,7 +179,7 @@ pub struct ChoiceExplainer<'a> {
     student: &'a Student,
     spec: &'a LevelSpec,
     level: &'a LevelModels,
-    scorer: Scorer<'a>,
+    scorer: Scorer,
     preference: Preference<'a>,
     decider: Decider<'a>,
     /// Ranks and ratios that can be made again; `None` if some feature has no quantity to be formed from.

@@ -26,7 +26,7 @@ pub enum Selection {
 /// number, a third of it each for agreements, departures at random and the costliest departures; what one group cannot fill
 /// goes to the next.
 #[must_use]
-pub fn select(sample: &Sample, scorer: &Scorer<'_>, most: usize, seed: u64) -> Vec<(usize, Selection)> {
+pub fn select(sample: &Sample, scorer: &Scorer, most: usize, seed: u64) -> Vec<(usize, Selection)> {
     let table = &sample.table;
     let judged: Vec<(usize, bool, f64)> = judge(table, scorer);
     let mut chosen = Vec::new();
@@ -53,7 +53,7 @@ pub fn select(sample: &Sample, scorer: &Scorer<'_>, most: usize, seed: u64) -> V
 }
 
 /// Place, agreement and regret of every choice.
-fn judge(table: &LevelTable, scorer: &Scorer<'_>) -> Vec<(usize, bool, f64)> {
+fn judge(table: &LevelTable, scorer: &Scorer) -> Vec<(usize, bool, f64)> {
     let mut scores = Vec::new();
     let mut judged = Vec::with_capacity(table.choices.len());
     for (place, choice) in table.iter().enumerate() {

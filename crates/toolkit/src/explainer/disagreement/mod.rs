@@ -74,7 +74,7 @@ fn regret(case: &Case<'_>) -> f64 {
 /// No region asked for at all, or a feature that is not finite.
 pub fn disagreement(
     table: &LevelTable,
-    scorer: &Scorer<'_>,
+    scorer: &Scorer,
     max_regions: usize,
     seed: u64,
 ) -> Result<Option<Disagreement>, TreeError> {
@@ -124,7 +124,7 @@ pub fn disagreement(
     }))
 }
 
-fn cases<'a>(table: &'a LevelTable, scorer: &Scorer<'_>) -> Vec<Case<'a>> {
+fn cases<'a>(table: &'a LevelTable, scorer: &Scorer) -> Vec<Case<'a>> {
     let judge = |scores: &mut Vec<f64>, choice: Choice<'a>| {
         let (target, taken) = (choice.target(), scorer.choose(&choice, scores));
         let p = |i: usize| f64::from(choice.log_prob[i]).exp();

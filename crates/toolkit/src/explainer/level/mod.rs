@@ -39,12 +39,12 @@ struct Case<'a> {
 /// A sample as a student sees it.
 struct Sampled<'a> {
     sample: &'a Sample,
-    scorer: &'a Scorer<'a>,
+    scorer: &'a Scorer,
     cases: Vec<Case<'a>>,
 }
 
 impl<'a> Sampled<'a> {
-    fn new(sample: &'a Sample, scorer: &'a Scorer<'a>, preference: &Preference<'_>) -> Result<Self, ExplainError> {
+    fn new(sample: &'a Sample, scorer: &'a Scorer, preference: &Preference<'_>) -> Result<Self, ExplainError> {
         let choices: Vec<Choice<'a>> = sample.table.iter().collect();
         let case = |scores: &mut Vec<f64>, choice: Choice<'a>| {
             let kind = &sample.kinds[choice.header.kind as usize];
