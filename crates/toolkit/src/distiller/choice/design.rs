@@ -43,7 +43,8 @@ impl Design {
         let blocks: Vec<(Vec<f64>, Vec<f64>)> = (0..data.choices().div_ceil(BLOCK))
             .into_par_iter()
             .map(|block| {
-                let (mut squares, mut largest, mut z) = (vec![0.0; terms], vec![0.0f64; terms], Vec::new());
+                let (mut squares, mut largest) = (vec![0.0; terms], vec![0.0f64; terms]);
+                let (mut z, mut mean) = (Vec::new(), Vec::new());
                 for c in (block * BLOCK)..((block + 1) * BLOCK).min(data.choices()) {
                     let choice = data.choice(c);
                     let n = choice.probability.len();
@@ -51,10 +52,10 @@ impl Design {
                         continue;
                     }
                     design.raw(choice, &mut z);
-                    largest.iter_mut().enumerate().for_each(|(t, most)| {
-                        *most = z[t..].iter().step_by(terms).fold(*most, |m, v| m.max(v.abs()));
-                    });
-                    centre(&mut z, terms);
+                    for row in z.chunks_exact(terms.max(1)) {
+                        largest.iter_mut().zip(row).for_each(|(most, v)| *most = most.max(v.abs()));
+                    }
+                    centre(&mut z, terms, &mut mean);
                     let share = choice.weight / n as f64;
                     for row in z.chunks_exact(terms.max(1)) {
                         squares.iter_mut().zip(row).for_each(|(s, v)| *s += share * v * v);
@@ -92,8 +93,13 @@ impl Design {
     }
 
     /// Used terms of a choice as they are, shape `(candidates, used)`.
+    #[inline(always)]
     fn raw<T: Copy + Into<f64>>(&self, choice: OneChoice<'_, T>, z: &mut Vec<f64>) {
         z.clear();
+        if self.used.len() == self.width && self.interactions.is_empty() {
+            z.extend(choice.x.iter().map(|&v| v.into()));
+            return;
+        }
         for row in 0..choice.probability.len() {
             let x = &choice.x[row * self.width..(row + 1) * self.width];
             z.extend(self.used.iter().map(|&term| match term.checked_sub(self.width) {
@@ -106,10 +112,11 @@ impl Design {
         }
     }
 
-    /// Used terms of a choice, centred and scaled, shape `(candidates, used)`.
-    pub(super) fn rows<T: Copy + Into<f64>>(&self, choice: OneChoice<'_, T>, z: &mut Vec<f64>) {
+    /// Used terms of a choice, centred and scaled, shape `(candidates, used)`. `mean` is room to work in.
+    #[inline(always)]
+    pub(super) fn rows<T: Copy + Into<f64>>(&self, choice: OneChoice<'_, T>, z: &mut Vec<f64>, mean: &mut Vec<f64>) {
         self.raw(choice, z);
-        centre(z, self.used.len());
+        centre(z, self.used.len(), mean);
         for row in z.chunks_exact_mut(self.used.len().max(1)) {
             row.iter_mut().zip(&self.used).for_each(|(v, &term)| *v /= self.sd[term]);
         }
@@ -117,23 +124,30 @@ impl Design {
 
     /// Used terms of all choices, centred and scaled, shape `(rows, used)`.
     pub(super) fn all_rows<T: Copy + Into<f64> + Sync>(&self, data: &ChoiceData<'_, T>) -> Vec<f64> {
-        let (mut all, mut z) = (Vec::with_capacity(data.probability.len() * self.used.len()), Vec::new());
+        let mut all = Vec::with_capacity(data.probability.len() * self.used.len());
+        let (mut z, mut mean) = (Vec::new(), Vec::new());
         for c in 0..data.choices() {
-            self.rows(data.choice(c), &mut z);
+            self.rows(data.choice(c), &mut z, &mut mean);
             all.extend_from_slice(&z);
         }
         all
     }
 }
 
-/// Takes every column relative to its mean.
-fn centre(z: &mut [f64], width: usize) {
+/// Takes every column relative to its mean; `mean` is room to work in.
+#[inline(always)]
+fn centre(z: &mut [f64], width: usize, mean: &mut Vec<f64>) {
     if width == 0 {
         return;
     }
     let n = (z.len() / width) as f64;
-    for column in 0..width {
-        let mean = z[column..].iter().step_by(width).sum::<f64>() / n;
-        z[column..].iter_mut().step_by(width).for_each(|v| *v -= mean);
+    mean.clear();
+    mean.resize(width, 0.0);
+    for row in z.chunks_exact(width) {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += v);
+    }
+    mean.iter_mut().for_each(|m| *m /= n);
+    for row in z.chunks_exact_mut(width) {
+        row.iter_mut().zip(&*mean).for_each(|(v, m)| *v -= m);
     }
 }

@@ -18,7 +18,7 @@ use crate::distiller::cholesky;
 use linfa::ParamGuard;
 use rayon::prelude::*;
 use sched_distill_core::model::{Additive, Factor, Shape, Term};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// Newton's steps are given up after this number; seven or so are usual.
 const MOST_STEPS: usize = 200;
@@ -252,6 +252,7 @@ impl Sums {
 #[derive(Default)]
 struct Scratch {
     z: Vec<f64>,
+    mean: Vec<f64>,
     scores: Vec<f64>,
     slope: Vec<f64>,
     bent: Vec<f64>,
@@ -262,13 +263,7 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
         let (k, choices) = (beta.len(), self.data.choices());
         let blocks: Vec<Sums> = (0..choices.div_ceil(BLOCK))
             .into_par_iter()
-            .map(|block| {
-                let (mut sums, mut scratch) = (Sums::new(k, order), Scratch::default());
-                for c in block * BLOCK..((block + 1) * BLOCK).min(choices) {
-                    self.add(c, beta, order, &mut sums, &mut scratch);
-                }
-                sums
-            })
+            .map(|block| self.block(block * BLOCK..((block + 1) * BLOCK).min(choices), beta, order))
             .collect();
         let mut sums = blocks.into_iter().fold(Sums::new(k, order), Sums::merge);
         let ridge = self.params.ridge;
@@ -282,6 +277,33 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
         sums
     }
 
+    /// The sums over some choices, without the penalty.
+    fn block(&self, choices: Range<usize>, beta: &[f64], order: Order) -> Sums {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { self.block_avx2(choices, beta, order) };
+        }
+        self.block_portable(choices, beta, order)
+    }
+
+    /// The same bits in half the time: nothing is fused, and no sum changes its order.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn block_avx2(&self, choices: Range<usize>, beta: &[f64], order: Order) -> Sums {
+        self.block_portable(choices, beta, order)
+    }
+
+    #[inline(always)]
+    fn block_portable(&self, choices: Range<usize>, beta: &[f64], order: Order) -> Sums {
+        let (mut sums, mut scratch) = (Sums::new(beta.len(), order), Scratch::default());
+        for c in choices {
+            self.add(c, beta, order, &mut sums, &mut scratch);
+        }
+        sums
+    }
+
+    #[inline(always)]
     fn add(&self, c: usize, beta: &[f64], order: Order, sums: &mut Sums, scratch: &mut Scratch) {
         let choice = self.data.choice(c);
         let (n, k) = (choice.probability.len(), beta.len());
@@ -289,11 +311,11 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
         if n < 2 || weight == 0.0 {
             return;
         }
-        let Scratch { z, scores, slope, bent } = scratch;
+        let Scratch { z, mean, scores, slope, bent } = scratch;
         let z = match &self.rows {
             Some(rows) => &rows[self.data.bounds[c] * k..self.data.bounds[c + 1] * k],
             None => {
-                self.design.rows(choice, z);
+                self.design.rows(choice, z, mean);
                 &*z
             }
         };

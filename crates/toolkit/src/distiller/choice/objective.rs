@@ -4,6 +4,7 @@ use sched_distill_core::level::log_sum_exp;
 
 /// Loss of one choice with the probabilities `p` and the scores `s`; fills `slope` with ∂loss/∂sᵢ. With the columns `z`, shape
 /// `(candidates, width)`, zᵀ·slope is the gradient in the coefficients.
+#[inline(always)]
 pub(super) fn loss(p: &[f64], s: &[f64], slope: &mut [f64]) -> f64 {
     let total: f64 = p.iter().sum();
     let log_sum = log_sum_exp(s);
@@ -18,6 +19,7 @@ pub(super) fn loss(p: &[f64], s: &[f64], slope: &mut [f64]) -> f64 {
 
 /// Fills `bent`, shape `(candidates, width)`, with H·z, where H is the matrix of second derivatives of the loss in the scores;
 /// zᵀ·bent is the Hessian in the coefficients. `slope` is what [`loss`] says.
+#[inline(always)]
 pub(super) fn bend(p: &[f64], slope: &[f64], z: &[f64], bent: &mut [f64]) {
     let width = z.len() / p.len();
     if width == 0 {
