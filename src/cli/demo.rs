@@ -18,8 +18,8 @@ use crate::{
     pipeline::{
         self, AnyScenario, AugmentRequest, ClosedLoopParams, Contender, EvaluateParams, Evaluated, ExplainParams,
         FitPlan, FrontLoop, Lessons, Measurements, PipelineError, RecordParams, Resampling, RunInfo, SizeChoice,
-        beside_in_loops, best_heuristic, evaluate, explain, prefer_the_best_schedule, resampled, with_edge_cases,
-        write_compared,
+        beside_in_loops, best_heuristic, command_line, evaluate, explain, prefer_the_best_schedule, resampled,
+        with_edge_cases, write_compared,
     },
     recorder::RecordError,
     report::write_report,
@@ -381,15 +381,12 @@ impl Demo<'_> {
 
     fn run_info<'a>(&self, traces: impl Iterator<Item = &'a Trace>) -> Result<RunInfo> {
         let Self { args, scenario, teacher, common, .. } = self;
-        let command = format!(
-            "distill demo --scenario {} --teacher {teacher} --workload {} --episodes {}{} --seed {} -o {}",
-            scenario.info().name,
-            args.workload,
-            self.extent.episodes,
-            if args.fast { " --fast" } else { "" },
-            common.seed,
-            args.output.display()
-        );
+        let episodes = self.extent.episodes.to_string();
+        let (seed, output) = (common.seed.to_string(), args.output.display().to_string());
+        let words = ["demo", "--scenario", scenario.info().name, "--teacher", teacher, "--workload", &args.workload];
+        let words = words.into_iter().chain(["--episodes", &episodes]).chain(args.fast.then_some("--fast"));
+        let words = words.chain(["--seed", &seed, "-o", &output]);
+        let command = command_line(words.map(str::to_owned));
         let mut info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
         info.note(command);
         for trace in traces {

@@ -43,7 +43,7 @@ fn candidates_are_compared_and_the_bars_are_the_numbers() {
     let page = report();
     page.choose("#decision-picker [name=level]", "job");
     // Two candidates may have the same score, and nothing then tells them apart.
-    while page.count(".waterfall rect") < 4 {
+    while page.count(".wide .waterfall rect") < 4 {
         page.click("#decision-picker [name=next]");
     }
     let buttons = page.count(&format!("{VIEW} button[aria-pressed]"));
@@ -51,7 +51,7 @@ fn candidates_are_compared_and_the_bars_are_the_numbers() {
     // The length of each bar is the number beside it, and they add up to the last one.
     let right = page.eval(
         "(() => {
-            const bars = [...document.querySelectorAll('.waterfall rect')];
+            const bars = [...document.querySelectorAll('.wide .waterfall rect')];
             const number = (bar) => Number(bar.nextElementSibling.textContent.replace('\u{2212}', '-'));
             const total = number(bars.at(-1));
             const sum = bars.slice(0, -1).reduce((sum, bar) => sum + number(bar), 0);

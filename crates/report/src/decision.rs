@@ -224,8 +224,9 @@ fn verdict(choice: &ExplainedChoice, of: &DecisionLevel) -> String {
             with(choice.best)
         );
     }
-    let cost =
-        choice.regret.map_or(String::new(), |r| format!(" It gives away {} of the teacher's probability.", percent(r)));
+    let cost = choice
+        .regret
+        .map_or(String::new(), |r| format!(" That is {}\u{a0}points less probable to it.", number(100.0 * r)));
     format!(
         "The student takes {}{}; the teacher finds {} best{}.{cost}{how}",
         name(choice.taken),

@@ -196,7 +196,8 @@ fn level(found: &Disagreement, plain: Plain<'_>) -> LevelView {
             regret: r.regret.as_ref().map(|e| shown(e, thousandths)),
             cost: cost.as_ref().map(|e| shown(e, percent)),
             cost_length: cost.map_or("0".into(), |e| format!("{:.1}", 100.0 * e.value.clamp(0.0, 1.0))),
-            instead: r.instead.as_ref().map(|i| instead(i, &found.level, plain)),
+            // What is seldom taken is not what is taken instead.
+            instead: r.instead.as_ref().filter(|i| i.share.value > 0.5).map(|i| instead(i, &found.level, plain)),
         }
     };
     LevelView {

@@ -4,13 +4,20 @@ use serde::Serialize;
 use std::sync::LazyLock;
 
 /// Words that sentences use, with other forms that they take.
-const USED: [(&str, &[&str]); 6] = [
+const USED: [(&str, &[&str]); 13] = [
     ("student", &["student", "student's"]),
     ("teacher", &["teacher", "teacher's"]),
     ("choice", &["choice", "choices"]),
     ("candidate", &["candidate", "candidates", "candidate's"]),
     ("heuristic", &["heuristic", "heuristics"]),
     ("stalled", &["stalled"]),
+    ("augmented", &["augmented"]),
+    ("gate", &["gate", "gates"]),
+    ("guard", &["guard", "guards"]),
+    ("edit", &["edit", "edits"]),
+    ("term", &["term", "terms"]),
+    ("regret", &["regret"]),
+    ("JCT", &["JCT"]),
 ];
 
 /// What words are, from the glossary's table.

@@ -3,6 +3,7 @@
 use super::{
     glossary::{Part, explained},
     goal,
+    plain::capital,
     run_dir::RunDir,
     summary::{hardest_explained, most_important},
 };
@@ -41,8 +42,10 @@ fn importance(run: &RunDir) -> Option<String> {
     let of_level = |level| {
         let kind = hardest_explained(level, rows)?;
         let (family, share) = most_important(level, kind)?;
-        let most = if share > 0.5 { "Mostly" } else { "More than anything else" };
-        Some(format!("{} {most}, {} decides.", plain.question(&level.level), plain.level(&level.level).noun(family)))
+        let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
+        let counts = if share > 0.5 { "what counts is mostly" } else { "what counts most is" };
+        let said = format!("{place}{counts} {}.", plain.level(&level.level).noun(family));
+        Some(format!("{} {}", plain.question(&level.level), capital(&said)))
     };
     // What is settled is no question.
     let open = run.explanation.iter().flat_map(|e| &e.levels).filter(|l| plain.settled(&l.level, rows).is_none());

@@ -142,7 +142,7 @@ fn students<'a>(run: &'a RunDir, augmented: Option<&'a Evaluation>, gates: &Verd
 
 /// What the run's own student is called in tables, and the name under which the demo compares the augmented one.
 const OWN: &str = "this student";
-const AUGMENTED: &str = "augmented";
+pub(super) const AUGMENTED: &str = "augmented";
 
 /// A student by its file and the folder that this is in, unless two have the same.
 fn called(name: &str, all: &[&str]) -> String {

@@ -87,6 +87,7 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
             let (scale, name) = time_unit(value);
             format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
         }
+        unit if value == 1.0 => format!("1\u{a0}{}", unit.strip_suffix('s').unwrap_or(unit)),
         unit => format!("{}\u{a0}{unit}", number(value)),
     }
 }

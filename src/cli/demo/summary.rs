@@ -5,7 +5,7 @@ use crate::{
     cli::{files::shown, verdict},
     evaluator::Evaluation,
     model::{ScoreCandidates, Student},
-    pipeline::command_line,
+    pipeline::{command_line, with_edge_cases},
 };
 use anyhow::Result;
 use std::path::Path;
@@ -24,9 +24,12 @@ impl Demo<'_> {
         let best = shown(augmented.unwrap_or(&student));
         output.text("\nnext")?;
         let policy = format!("student:{best}");
+        let mut evaluate = vec!["evaluate", &best, "-t", self.teacher, "-n", "200"];
+        let elsewhere = with_edge_cases(self.scenario.info(), std::slice::from_ref(&self.args.workload)).is_ok();
+        evaluate.extend(elsewhere.then_some("--edge-cases"));
         let commands: [(&[&str], &str); 3] = [
             (&["export", &best, "--to", "rules"], "the rules to read"),
-            (&["evaluate", &best, "-t", self.teacher, "--edge-cases", "-n", "200"], "where it holds up"),
+            (&evaluate, "where it holds up"),
             (&["serve", "-p", &policy, "--listen", "tcp:127.0.0.1:7400"], "ask it for decisions in any language"),
         ];
         commands.iter().try_for_each(|(words, what)| {

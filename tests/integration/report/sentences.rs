@@ -147,6 +147,10 @@ fn unclear(files: &mut Files) {
     files.quantities(&[("remaining_work", 3.0, tendency(json!("down"), [-2.0, -5.0, 1.0])), ("age", 1.0, Value::Null)]);
 }
 
+fn contrary(files: &mut Files) {
+    files.quantities(&[("remaining_work", 3.0, tendency(json!("down"), [2.0, 1.0, 3.0])), ("age", 1.0, Value::Null)]);
+}
+
 fn both_ways(files: &mut Files) {
     files.quantities(&[("remaining_work", 3.0, tendency(json!("both"), [-2.0, -3.0, -1.0]))]);
 }
@@ -221,7 +225,7 @@ fn region(files: &mut Files) -> &mut Value {
 
 const TIED: [f64; 3] = [0.001, -0.004, 0.006];
 
-const PATTERNS: [Pattern; 27] = [
+const PATTERNS: [Pattern; 30] = [
     Pattern {
         says: "it prefers a job with less work left (75.0 %).",
         needs: "a direction of the student's, and the teacher's choices going the same way beyond doubt",
@@ -233,6 +237,12 @@ const PATTERNS: [Pattern; 27] = [
         needs: "a direction of the student's alone",
         given: unclear,
         but: down,
+    },
+    Pattern {
+        says: "the student prefers a job with less work left (75.0 %), where the teacher goes the other way.",
+        needs: "a direction of the student's, and the teacher's choices going the other way beyond doubt",
+        given: contrary,
+        but: unclear,
     },
     Pattern {
         says: "with less work left (what is above 10 min·tasks makes no difference) (100.0 %)",
@@ -279,6 +289,13 @@ const PATTERNS: [Pattern; 27] = [
         needs: "a rule that is right in nine of ten choices of another kind beyond doubt",
         given: |files| with_affinity(files, [0.95, 0.93, 0.97]),
         but: |files| with_affinity(files, [0.95, 0.89, 0.97]),
+    },
+    Pattern {
+        says: "When the job that freed the executors could keep them, it mostly picks the job with the least work left (right in \
+               85.0 % [80.0, 88.0]).",
+        needs: "a rule that is right in three of four choices of another kind beyond doubt",
+        given: |files| with_affinity(files, [0.85, 0.80, 0.88]),
+        but: |files| with_affinity(files, [0.85, 0.74, 0.88]),
     },
     Pattern {
         says: "It almost always picks the job with the least work left (in 99.7 % of 14,403 choices).",
@@ -370,10 +387,16 @@ const PATTERNS: [Pattern; 27] = [
         but: |files| files.evaluation["disagreement"][0]["regret"] = estimate([0.01, 0.0, 0.02]),
     },
     Pattern {
-        says: "A third of that is lost where this holds: the teacher's stage: tasks left ≤ 8 tasks",
+        says: "A third of that is lost in 20.0 % of the choices, where this holds: the teacher's stage: tasks left ≤ 8 tasks",
         needs: "a region with a share of the loss beyond doubt",
         given: wrong,
         but: |files| region(files)["share_of_regret"] = estimate([0.334, 0.0, 0.6]),
+    },
+    Pattern {
+        says: "is lost in",
+        needs: "a region that loses half as much again as its share of the choices",
+        given: wrong,
+        but: |files| region(files)["share"] = estimate([0.3, 0.2, 0.4]),
     },
     Pattern {
         says: "there the student picks a stage with more tasks left than the teacher's (in 92.0 % of the choices that go wrong).",

@@ -4,7 +4,7 @@
   const view = document.getElementById("decision-view");
   if (!data || !view) return;
   const decisions = JSON.parse(data.textContent);
-  const { make, draw, percent, signed } = dom;
+  const { make, draw, percent, short, signed, counted, scroll } = dom;
 
   // What adds to the difference of two scores, as bars that begin where the one above ends.
   const waterfall = (d, rival) => {
@@ -15,37 +15,43 @@
       .filter((s) => Math.abs(s.by) > 1e-9 * Math.max(1, Math.abs(a.score)));
     const total = a.score - b.score;
     if (!steps.length) return make("p", {}, "Their scores are equal: the first of equals is taken.");
-    const height = 28 * (steps.length + 1) + 24;
-    const width = 720;
-    const [left, right] = [230, 150];
     let at = 0;
     const ends = steps.map((s) => { const from = at; at += s.by; return [from, at]; });
     const all = [0, total, ...ends.flat()];
     const [low, high] = [Math.min(...all), Math.max(...all)];
-    const x = (v) => left + ((v - low) / (high - low || 1)) * (width - left - right);
     const title = `What tells ${a.name} from ${b.name}: score difference ${signed(total)}`;
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title, class: "waterfall" });
-    const row = (i, name, from, to, words, kind) => {
-      const y = 28 * i + 8;
-      const label = name.length > 30 ? name.slice(0, 29) + "…" : name;
-      svg.append(
-        draw("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, label),
-        draw("rect", { x: Math.min(x(from), x(to)), y, width: Math.max(1, Math.abs(x(to) - x(from))), height: 20, class: kind }),
-        draw("text", { x: Math.max(x(from), x(to)) + 6, y: y + 14 }, words),
-        draw("title", {}, `${name}: ${words}`),
-      );
+    // Words stand beside the bars, or above them where the screen is narrow.
+    const picture = (narrow) => {
+      const [width, left, right] = narrow ? [340, 1, 1] : [720, 230, 150];
+      const [pitch, above, thick] = narrow ? [44, 24, 14] : [28, 8, 20];
+      const height = pitch * (steps.length + 1) + (narrow ? 4 : 24);
+      const x = (v) => left + ((v - low) / (high - low || 1)) * (width - left - right);
+      const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title, class: "waterfall" });
+      const zero = (y1, y2) => svg.append(draw("line", { x1: x(0), x2: x(0), y1, y2, class: "zero" }));
+      const row = (i, name, from, to, words, kind) => {
+        const y = pitch * i + above;
+        const [start, end] = [Math.min(x(from), x(to)), Math.max(x(from), x(to))];
+        const label = name.length > 30 ? name.slice(0, 29) + "…" : name;
+        const [before, after] = narrow ? [{ x: 0, y: y - 6 }, { x: width, y: y - 6, "text-anchor": "end" }]
+          : [{ x: left - 8, y: y + 14, "text-anchor": "end" }, { x: end + 6, y: y + 14 }];
+        svg.append(draw("g", {}, draw("title", {}, `${name}: ${words}`), draw("text", before, label),
+          draw("rect", { x: start, y, width: Math.max(1, end - start), height: thick, class: kind }), draw("text", after, words)));
+        // One line through all bars would cross the words.
+        if (narrow) zero(y - 3, y + thick + 3);
+      };
+      steps.forEach((s, i) => row(i, s.name, ...ends[i], signed(s.by), s.by < 0 ? "minus" : "plus"));
+      row(steps.length, "difference of the scores", 0, total, signed(total), "total");
+      if (!narrow) zero(0, height - 16);
+      return svg;
     };
-    steps.forEach((s, i) => row(i, s.name, ...ends[i], signed(s.by), s.by < 0 ? "minus" : "plus"));
-    row(steps.length, "difference of the scores", 0, total, signed(total), "total");
-    svg.append(draw("line", { x1: x(0), x2: x(0), y1: 0, y2: height - 16, class: "zero" }));
     const table = make("table", {}, make("caption", {}, "The same as numbers"),
       make("thead", {}, make("tr", {}, ...["feature", "adds", a.name, b.name].map((h, i) => make("th", { scope: "col", class: i ? "n" : "" }, h)))),
       make("tbody", {}, ...steps.map((s) => make("tr", {}, make("th", { scope: "row" }, s.name), make("td", { class: "n" }, signed(s.by)),
         make("td", { class: "n" }, s.ours ?? ""), make("td", { class: "n" }, s.theirs ?? "")))));
-    return make("figure", { class: "chart", style: `--w:${width}` },
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, svg),
-      make("figcaption", {}, `Bars to the right speak for ${a.name}, bars to the left for ${b.name}; they add up to the difference of the scores.`),
-      make("details", {}, make("summary", {}, "The same as numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Shares as numbers" }, table)));
+    return make("figure", { class: "chart", style: "--w:720" },
+      make("div", { class: "wide" }, picture(false)), make("div", { class: "narrow" }, picture(true)),
+      make("figcaption", {}, `Bars with + (green) speak for ${a.name}, bars with \u2212 (orange) for ${b.name}; each begins where the one above ends. The last (blue) is their sum.`),
+      make("details", {}, make("summary", {}, "The same as numbers"), scroll("Shares as numbers", table)));
   };
 
   let tried = null;
@@ -62,14 +68,13 @@
       const bar = (p) => make("td", { class: "n" }, percent(p), make("span", { class: "bar", "aria-hidden": "true" }, make("i", { style: `--v:${100 * (p ?? 0)}` })));
       return make("tr", { class: i === d.taken ? "student" : "" },
         make("th", { scope: "row" }, c.name, make("small", {}, role)), make("td", {}, ...(i === d.taken ? [] : [button])),
-        bar(c.teacher), bar(c.student), make("td", { class: "n" }, c.score.toPrecision(4)),
+        bar(c.teacher), bar(c.student), make("td", { class: "n" }, short(c.score)),
         ...c.values.map((v) => make("td", { class: "n" }, v)));
     };
     const table = make("table", { class: "dense" }, make("caption", {}, `${d.place}. Kind ${d.kind}, level ${d.level}, number ${d.id}.`),
       make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i > 1 ? "n" : "" }, h)))),
       make("tbody", {}, ...d.candidates.map(row)));
-    const parts = [make("p", { class: "verdict" }, d.verdict),
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Candidates" }, table)];
+    const parts = [make("p", { class: "verdict" }, d.verdict), scroll("Candidates", table)];
     if (rival !== d.taken) parts.push(make("h3", {}, `Why ${who(d.taken)} rather than ${who(rival)}?`), waterfall(d, rival));
     if (d.path.length) {
       const step = (text, i) => make("li", {}, text, ...(d.parts_after === i + 1 ? [make("b", {}, ` Here ${who(d.rival)} goes the other way.`)] : []));
@@ -99,7 +104,7 @@
       && (!selection.value || d.selection === selection.value));
     if (selection.value === "costly") shown.sort((a, b) => (b.regret ?? 0) - (a.regret ?? 0));
     fill(pick, shown.map((d) => [d.id, `${d.id} · ${d.kind} · ${d.candidates[d.taken].name}${d.taken === d.best ? "" : " ≠ " + d.candidates[d.best].name}${costs(d)}`]));
-    document.getElementById("decision-count").textContent = shown.length ? `${shown.length} decisions` : "No decision of this sort was kept.";
+    document.getElementById("decision-count").textContent = shown.length ? `${shown.length} ${counted(shown.length, "decisions")}` : "No decision of this sort was kept.";
     if (shown.length) show(shown[0]); else for (const part of [view, document.getElementById("decision-what-if")]) part.replaceChildren();
   };
   const turn = (by) => {

@@ -3,7 +3,7 @@
 const whatIf = (() => {
   const element = document.getElementById("what-if-data");
   if (!element) return null;
-  const { make, percent, digits, words, scroll } = dom;
+  const { make, percent, short, digits, words, counted, scroll } = dom;
   const { student, levels } = JSON.parse(element.textContent);
 
   // All that is known of a level: of the page, of the student, and of its features.
@@ -72,7 +72,7 @@ const whatIf = (() => {
   const said = (feature, value) => {
     if (feature.unit === "0/1" && (value === 0 || value === 1)) return value ? "yes" : "no";
     const { scale, name } = unit_of(feature, value);
-    return name ? `${words(value / scale)}\u00a0${name}` : words(value);
+    return name ? `${words(value / scale)}\u00a0${counted(value / scale, name)}` : words(value);
   };
 
   const name_of = (level, choice, candidate) => {
@@ -87,15 +87,17 @@ const whatIf = (() => {
   // A field for one figure. `changed` gets the raw value, or null where the field holds no number.
   const field = (feature, label, value, least, changed) => {
     const { scale, name } = unit_of(feature, value);
+    const unit = make("span", {}, counted(value / scale, name));
     const input = make("input", { type: "number", step: feature.whole ? "1" : "any", value: digits(value / scale), ...least });
     input.addEventListener("input", () => {
       const number = input.valueAsNumber;
       const raw = Math.fround(number * scale);
       const fine = Number.isFinite(raw) && input.validity.valid;
       input.setAttribute("aria-invalid", String(!fine));
+      unit.textContent = counted(number, name);
       changed(fine ? raw : null);
     });
-    return make("label", {}, make("span", {}, label), input, make("span", {}, name));
+    return make("label", {}, make("span", {}, label), input, unit);
   };
   const flag = (label, value, changed) => {
     const input = make("input", { type: "checkbox" });
@@ -137,7 +139,7 @@ const whatIf = (() => {
       return [...parts, make("p", {}, same), make("ol", { class: "path" }, ...ours.slice(0, -1).map(step))];
     }
     const chance = scorer.type === "pairwise" ? ` Asked about these two alone, the tree gives ${name(a)} a chance of ${percent(evaluator.beats(scorer.tree, rows[a], rows[b]))}.` : "";
-    return [...parts, make("p", {}, `The score of ${name(a)} is ${words(result.scores[a])}, that of ${name(b)} ${words(result.scores[b])}.${chance}`)];
+    return [...parts, make("p", {}, `The score of ${name(a)} is ${short(result.scores[a])}, that of ${name(b)} ${short(result.scores[b])}.${chance}`)];
   };
 
   // The part of a decision's view in which its figures can be changed; null if they are not in the page.
@@ -229,9 +231,9 @@ const whatIf = (() => {
       const lines = order.filter((i, place) => place < 12 || i === taken || i === was || i === candidate).map((i) => make("tr", { class: i === taken ? "student" : "" },
         make("td", { class: "n" }, String(order.indexOf(i) + 1)), make("th", { scope: "row" }, name(i)),
         make("td", { class: "n" }, percent(probabilities[i])), make("td", { class: "n" }, percent(at_first.probabilities[i])),
-        make("td", { class: "n" }, words(scores[i])), make("td", { class: "n" }, words(at_first.scores[i]))));
+        make("td", { class: "n" }, short(scores[i])), make("td", { class: "n" }, short(at_first.scores[i]))));
       const head = ["place", "candidate", "probability", "it was", "score", "it was"].map((h, i) => make("th", { scope: "col", class: i === 1 ? "" : "n" }, h));
-      const table = make("table", { class: "dense" }, make("caption", {}, `What the student makes of the ${rows.length} candidates now`),
+      const table = make("table", { class: "dense" }, make("caption", {}, `What the student makes of the ${rows.length} ${counted(rows.length, "candidates")} now`),
         make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...lines));
       const other = taken !== was ? was : order.find((i) => i !== taken) ?? taken;
       const why = changes.size && other !== taken ? [make("h4", {}, `What tells ${name(taken)} from ${name(other)} now`), ...difference(level, rows, result, [taken, other], name, waterfall)] : [];
@@ -247,7 +249,7 @@ const whatIf = (() => {
     form.addEventListener("submit", (event) => event.preventDefault());
     const amounts = level.spec.entities.at(-1) === "amount"
       ? " Figures of amounts hang together in ways that the page does not know: each is changed by itself here." : "";
-    const intro = `Change a figure, and the student decides again among all ${choice.candidates} candidates.${amounts}`;
+    const intro = `Change a figure, and the student decides again among all ${choice.candidates} ${counted(choice.candidates, "candidates")}.${amounts}`;
     return [make("h3", {}, "What if it were different?"), make("p", {}, intro), form];
   };
 

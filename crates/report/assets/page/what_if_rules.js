@@ -2,7 +2,7 @@
 // switched off, and the student decides again on the choices that the page holds.
 (() => {
   if (!whatIf) return;
-  const { make, percent, digits, words, scroll } = dom;
+  const { make, percent, digits, words, counted, scroll } = dom;
   const { student, level_of, rows_of, unit_of, said } = whatIf;
 
   const at = (root, path) => path.reduce((node, step) => node[step], root);
@@ -88,12 +88,15 @@
     const place_at = () => level.places[Number(pick.value)];
     const now = (place) => changes.get(place) ?? place.now;
     const scale_of = (place) => unit_of(place, place.now);
+    const show_unit = (place) => {
+      const { scale, name } = scale_of(place);
+      unit.textContent = counted(now(place) / scale, name);
+    };
     const fill = () => {
       const place = place_at();
       if (!place) return;
-      const { scale, name } = scale_of(place);
-      value.value = digits(now(place) / scale);
-      unit.textContent = name;
+      value.value = digits(now(place) / scale_of(place).scale);
+      show_unit(place);
       const list = stops(place);
       slide.max = String(list.length - 1);
       slide.value = String(list.findLastIndex((v) => v <= now(place)));
@@ -101,6 +104,7 @@
     const set = (place, raw) => {
       const exact = place.single ? Math.fround(raw) : raw;
       if (exact === place.now || !Number.isFinite(exact)) changes.delete(place); else changes.set(place, exact);
+      show_unit(place);
       show();
     };
 
@@ -118,8 +122,8 @@
       const all = of(null);
       const share = (k, n) => percent(n ? k / n : null);
       status.textContent = changes.size || off.size
-        ? `The student decides differently in ${all.changed} of ${all.n} choices (${share(all.changed, all.n)}). It agrees with the teacher in ${share(all.is, all.n)}; before, in ${share(all.was, all.n)}.`
-        : `Nothing is changed. The student agrees with the teacher in ${share(all.was, all.n)} of ${all.n} choices.`;
+        ? `The student decides differently in ${all.changed} of ${all.n} ${counted(all.n, "choices")} (${share(all.changed, all.n)}). It agrees with the teacher in ${share(all.is, all.n)}; before, in ${share(all.was, all.n)}.`
+        : `Nothing is changed. The student agrees with the teacher in ${share(all.was, all.n)} of ${all.n} ${counted(all.n, "choices")}.`;
       const line = (name, { n, changed, was, is }) => make("tr", {}, make("th", { scope: "row" }, name),
         ...[String(n), `${changed} of ${n}`, share(was, n), share(is, n)].map((text) => make("td", { class: "n" }, text)));
       const kinds = level.kinds.map((name, kind) => [name, of(kind)]).filter(([, { n }]) => n);

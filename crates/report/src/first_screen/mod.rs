@@ -11,6 +11,7 @@ use super::{
     glossary::{Part, explained},
     goal,
     run_dir::RunDir,
+    students::AUGMENTED,
     svg::Chart,
     words::interval,
 };
@@ -32,6 +33,8 @@ pub(super) struct Section {
     /// What a comparison must be to speak for a policy.
     hint: String,
     rules: Vec<Vec<Part>>,
+    /// How the rules are meant, and whose they are.
+    rules_hint: String,
     figures: Vec<figures::Card>,
 }
 
@@ -79,6 +82,11 @@ pub(super) fn section(
         Some(j) if j.replaces() => "partly",
         Some(_) => "no",
     };
+    let rules_hint = match take.as_ref().and_then(Option::as_deref) {
+        None => "all else being equal".to_owned(),
+        Some(AUGMENTED) => "all else being equal, before the edits of the augmented version".to_owned(),
+        Some(other) => format!("all else being equal; of this student, not of {other}"),
+    };
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
     let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Elsewhere];
     let verdict = RunVerdict {
@@ -94,6 +102,7 @@ pub(super) fn section(
         picture: found.as_ref().map(|v| picture::chart(run, v, objective)).transpose()?.flatten(),
         hint: goal::hint(objective),
         rules: rules::rules(run).iter().map(|rule| explained(rule)).collect(),
+        rules_hint,
         figures: figures::cards(run, found.as_ref(), gates, objective),
     };
     Ok((section, verdict))

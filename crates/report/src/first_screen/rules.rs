@@ -2,7 +2,7 @@
 
 use crate::{
     run_dir::RunDir,
-    summary::{habits, hardest_explained},
+    summary::{Detail, MOSTLY, NEARLY, habits, hardest_explained},
 };
 
 /// Rules at most.
@@ -17,10 +17,15 @@ pub(super) fn rules(run: &RunDir) -> Vec<String> {
         let guards = if edits == 1 { "One guard comes".to_owned() } else { format!("{edits} guards come") };
         said.push(format!("{guards} before all else: see the augmented policy."));
     }
-    for level in run.explanation.iter().flat_map(|e| &e.levels) {
-        let Some(kind) = hardest_explained(level, rows) else { continue };
-        said.extend(habits(level, kind, rows, plain));
-    }
+    let of_levels = |least: f64, common_kinds: bool| -> Vec<String> {
+        let levels = run.explanation.iter().flat_map(|e| &e.levels);
+        let explained = levels.filter_map(|level| Some((level, hardest_explained(level, rows)?)));
+        explained.flat_map(|(l, kind)| habits(l, kind, rows, plain, Detail { least, common_kinds })).collect()
+    };
+    // Where that is too much, it is said more briefly before a level is left out.
+    let tries = [(MOSTLY, true), (MOSTLY, false), (NEARLY, false)].map(|(least, common)| of_levels(least, common));
+    let [.., briefest] = &tries;
+    said.extend_from_slice(tries.iter().find(|t| said.len() + t.len() <= MOST).unwrap_or(briefest));
     said.truncate(MOST);
     said
 }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::{ReportError, svg::register_fonts};
     use sched_distill_core::{
-        level::Words,
+        level::{Scope, Words},
         model::{Model, ScoreCandidates, Shape},
         rng::Stream,
     };
@@ -302,6 +302,37 @@ mod tests {
         assert!((2..=5).contains(&card.sentences.len()), "{:?}", card.sentences);
         assert_eq!(card.data["rows"].as_array().map(Vec::len), Some(rows.len()));
         Ok(())
+    }
+
+    #[test]
+    fn what_candidates_have_in_common_is_a_condition_and_prefers_nobody() {
+        let features = feature_set();
+        let spec = &features.levels[1];
+        let (path, held) = (column(spec, "critical_path"), column(spec, "job_executors_held"));
+        let words = words();
+        let phrases = Phrases { plain: Plain { words: &words, features }, spec };
+        let said = |factors: &[Factor], typical: &Typical| {
+            let sum = Additive { intercept: 0.0, terms: vec![term(0.3, factors)] };
+            let rows = row::rows(&sum, spec, typical, 10.0);
+            (phrases.sentences(&rows).concat(), rows[0].span)
+        };
+        let log = factor(path, Shape::Log, None);
+        let factors = [log, factor(held, Shape::Linear, None)];
+        let (shared, own) = (Typical::with_common(spec, held), Typical::new(spec, None, None));
+        let (text, _) = said(&factors, &shared);
+        let expected = "it prefers a stage with more work from it to the end of the job, the more so the larger executors its job holds";
+        assert!(text.contains(expected), "{text}");
+        // It moves a stage by the height of a curve, and not by what it adds to all stages of a job.
+        let ratio =
+            spec.features.iter().position(|f| f.scope == Scope::Ratio).expect("a ratio, which is 1 at least") as u32;
+        let product = [factor(ratio, Shape::Linear, None), factor(held, Shape::Linear, None)];
+        assert!(said(&product, &shared).1 < said(&product, &own).1);
+        let (text, _) = said(&factors, &own);
+        assert!(!text.contains("prefers") && text.contains("the more points it gets"), "{text}");
+        let steps = [log, factor(held, Shape::Above, Some(3.0))];
+        let (text, _) = said(&steps, &shared);
+        assert!(text.contains("here executors its job holds is above 3"), "{text}");
+        assert_eq!(said(&[factor(held, Shape::Linear, None)], &shared).1, 0.0);
     }
 
     #[test]

@@ -56,6 +56,12 @@ impl Phrases<'_> {
         }
     }
 
+    /// `its work left`
+    fn own(&self, column: usize) -> String {
+        let quantity = self.quantity(column);
+        if format!(" {quantity}").contains(" its ") { quantity } else { format!("its {quantity}") }
+    }
+
     /// What a row is about: `Work left`; `Work left, only where executors held: at least 2`.
     pub(super) fn title(&self, row: &Row) -> String {
         let name = self.quantity(row.feature);
@@ -185,7 +191,7 @@ impl Phrases<'_> {
         for row in rows {
             let preference =
                 if sentences.len() < SAID && row.span >= FAINT * strongest { self.preference(row) } else { None };
-            let Some((condition, prefers)) = preference else {
+            let Some(Preference { condition, words: prefers, of_own }) = preference else {
                 rest = f64::max(rest, row.span);
                 continue;
             };
@@ -207,8 +213,9 @@ impl Phrases<'_> {
             };
             let line = strongest_line(row);
             let worth = self.in_one(row, line).unwrap_or_else(|| format!("up to {}", points(line.span())));
-            sentences
-                .push(capital(&format!("{first}{place}{lead} {prefers} ({}).", worth.replace("up to +", "up to "))));
+            let worth = worth.replace("up to +", "up to ");
+            let words = if of_own { prefers } else { format!("{lead} {prefers}") };
+            sentences.push(capital(&format!("{first}{place}{words} ({worth}).")));
         }
         if rest > 0.0 {
             let candidate = self.level().candidate();
@@ -223,36 +230,80 @@ impl Phrases<'_> {
     }
 
     /// When, and what is preferred by the strongest curve of a row.
-    fn preference(&self, row: &Row) -> Option<(String, String)> {
+    fn preference(&self, row: &Row) -> Option<Preference> {
         let line = strongest_line(row);
-        let condition = match (row.other, line.case) {
-            (Some(other), Some(case)) => self.case(other, case),
-            _ => String::new(),
-        };
-        let unit = self.unit(row);
-        let prefers = self.level().prefers();
-        let runs = runs(&line.points);
-        let relation = |more: bool| self.relation(row.feature, more);
-        let words = match runs.as_slice() {
-            [] => return self.step_case(row, line, &condition),
-            [one] => format!("{prefers} {}", relation(one.up)),
-            [first, second] => {
-                let turn = unit.value(second.from.0);
-                format!("{prefers} {} up to {turn}, and {} beyond it", relation(first.up), relation(second.up))
+        let (mut condition, mut grows) = (String::new(), String::new());
+        match (row.other, line.case) {
+            (Some(other), Some(Case::At(_))) if let Some(more) = same_way(row) => {
+                let side = if more { "larger" } else { "smaller" };
+                grows = format!(", the more so the {side} {}", self.noun(other));
             }
-            _ => return Some((condition, format!("goes up and down with {}", self.quantity(row.feature)))),
+            (Some(other), Some(case)) => condition = self.case(other, case),
+            _ => (),
+        }
+        let unit = self.unit(row);
+        let runs = runs(&line.points);
+        // Among candidates of which some are of the case and some are not, points are no preference within it.
+        let of_own = row.other.is_some() && !row.case_is_shared;
+        let turn = |second: &Run| unit.value(second.from.0);
+        let words = match (runs.as_slice(), of_own) {
+            ([], _) => return self.step_case(row, line, condition),
+            ([one], false) => format!("{} {}", self.level().prefers(), self.relation(row.feature, one.up)),
+            ([first, second], false) => {
+                let relation = |run: &Run| self.relation(row.feature, run.up);
+                let (prefers, turn) = (self.level().prefers(), turn(second));
+                format!("{prefers} {} up to {turn}, and {} beyond it", relation(first), relation(second))
+            }
+            (_, false) => format!("goes up and down with {}", self.quantity(row.feature)),
+            ([one], true) if self.is_flag(row.feature) => {
+                let candidate = self.candidate_that(row.feature, one.up);
+                format!("it gets more points if it is {} {candidate}", article(&candidate))
+            }
+            ([one], true) => format!("the {} {}, the more points it gets", side(one), self.own(row.feature)),
+            ([first, second], true) => format!(
+                "the {} {} up to {}, and the {} beyond it, the more points it gets",
+                side(first),
+                self.own(row.feature),
+                turn(second),
+                side(second)
+            ),
+            (_, true) => format!("its points go up and down with {}", self.quantity(row.feature)),
         };
-        Some((condition, words))
+        Some(Preference { condition, words: words + &grows, of_own })
     }
 
     /// A curve that is level gives the same points to all for which its case holds.
-    fn step_case(&self, row: &Row, line: &Line, condition: &str) -> Option<(String, String)> {
+    fn step_case(&self, row: &Row, line: &Line, condition: String) -> Option<Preference> {
         let height = line.points.first()?.1;
         row.other?;
         let candidate = self.level().candidate();
         let verb = if height > 0.0 { "adds to" } else { "takes from" };
-        Some((condition.to_owned(), format!("{verb} the points of {} {candidate}", article(candidate))))
+        let words = format!("{verb} the points of {} {candidate}", article(candidate));
+        Some(Preference { condition, words, of_own: false })
     }
+}
+
+/// What a row prefers.
+struct Preference {
+    /// When; empty for always.
+    condition: String,
+    words: String,
+    /// Whether the words are about the candidate of the condition, rather than about whom the model prefers.
+    of_own: bool,
+}
+
+/// Whether curves that all go one way do so the more the larger the value is that they are drawn for, or the less; `None` of others.
+fn same_way(row: &Row) -> Option<bool> {
+    let mut ways = row.lines.iter().map(|line| runs(&line.points)).filter(|runs| !runs.is_empty());
+    let first = ways.next().filter(|runs| runs.len() == 1)?[0].up;
+    let one_way = ways.all(|runs| runs.len() == 1 && runs[0].up == first);
+    let spans: Vec<f64> = row.lines.iter().map(Line::span).collect();
+    let (grows, falls) = (spans.is_sorted(), spans.iter().rev().is_sorted());
+    (one_way && grows != falls).then_some(grows)
+}
+
+fn side(run: &Run) -> &'static str {
+    if run.up { "larger" } else { "smaller" }
 }
 
 fn strongest_line(row: &Row) -> &Line {

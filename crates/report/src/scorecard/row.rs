@@ -19,6 +19,8 @@ pub(super) struct Row {
     pub(super) feature: usize,
     /// Column of the feature that the cases are of.
     pub(super) other: Option<usize>,
+    /// Whether all candidates of a choice are of one case.
+    pub(super) case_is_shared: bool,
     pub(super) terms: Vec<Term>,
     /// One curve, or one per case in which points are given.
     pub(super) lines: Vec<Line>,
@@ -92,7 +94,7 @@ pub(super) fn rows(sum: &Additive, spec: &LevelSpec, typical: &Typical, scale: f
 fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: &Typical) -> Row {
     let (feature, other) = match b {
         None => (a, None),
-        Some(b) if is_case(b, a, &terms, spec) => (a, Some(b)),
+        Some(b) if is_case(b, a, &terms, spec, typical) => (a, Some(b)),
         Some(b) => (b, Some(a)),
     };
     let of = |column: u32| &spec.features[column as usize];
@@ -105,8 +107,16 @@ fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: 
     let inner = lines.iter().map(Line::span).fold(0.0, f64::max);
     // Between cases too; where a case is left out it gives no points.
     let (low, high) = extent(lines.iter().flat_map(|l| l.points.iter().map(|p| p.1)));
-    let span = if other.is_none() { inner } else { high.max(0.0) - low.min(0.0) };
-    Row { feature: feature as usize, other: other.map(|o| o as usize), terms, lines, range, span }
+    let is_common = |column: u32| typical.is_common(column as usize);
+    let case_is_shared = other.is_some_and(is_common);
+    let span = match other {
+        // What all have in common moves nobody ahead.
+        _ if is_common(feature) => 0.0,
+        Some(_) if !case_is_shared => high.max(0.0) - low.min(0.0),
+        _ => inner,
+    };
+    let other = other.map(|o| o as usize);
+    Row { feature: feature as usize, other, case_is_shared, terms, lines, range, span }
 }
 
 fn thresholds(feature: u32, terms: &[Term]) -> Vec<f32> {
@@ -124,10 +134,11 @@ fn steps(feature: u32, terms: &[Term], spec: &LevelSpec) -> bool {
 }
 
 /// Whether `b` makes better cases than `a`.
-fn is_case(b: u32, a: u32, terms: &[Term], spec: &LevelSpec) -> bool {
+fn is_case(b: u32, a: u32, terms: &[Term], spec: &LevelSpec, typical: &Typical) -> bool {
     let rank = |feature: u32| {
         let flag = spec.features[feature as usize].unit == FLAG;
-        (!flag, !steps(feature, terms, spec), thresholds(feature, terms).len())
+        let common = typical.is_common(feature as usize);
+        (!common, !flag, !steps(feature, terms, spec), thresholds(feature, terms).len())
     };
     rank(b) < rank(a)
 }

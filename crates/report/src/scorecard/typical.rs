@@ -9,8 +9,12 @@ const TAIL: f64 = 0.02;
 /// Candidates of a choice, where none was recorded.
 const CANDIDATES: f64 = 8.0;
 
-/// By feature the values that were seen, ascending; empty where none was.
-pub(super) struct Typical(Vec<Vec<f32>>);
+pub(super) struct Typical {
+    /// By feature the values that were seen, ascending; empty where none was.
+    values: Vec<Vec<f32>>,
+    /// By feature, whether all candidates have it in common in every choice that was seen.
+    common: Vec<bool>,
+}
 
 impl Typical {
     /// Of the choices that the page holds, and for features that these lack of the explanation.
@@ -24,7 +28,21 @@ impl Typical {
             values.sort_unstable_by(f32::total_cmp);
             values
         };
-        Self(spec.features.iter().map(of).collect())
+        let common = |feature: &FeatureSpec| recorded.is_some_and(|r| is_common(r, feature));
+        Self { values: spec.features.iter().map(of).collect(), common: spec.features.iter().map(common).collect() }
+    }
+
+    /// Of choices in which a feature is common to all, and nothing else is known.
+    #[cfg(test)]
+    pub(super) fn with_common(spec: &LevelSpec, column: u32) -> Self {
+        let mut typical = Self::new(spec, None, None);
+        typical.common[column as usize] = true;
+        typical
+    }
+
+    /// Whether candidates never differ in a feature: alone it decides nothing, and it may only change what others count.
+    pub(super) fn is_common(&self, column: usize) -> bool {
+        self.common[column]
     }
 
     /// From where to where the values of a feature usually are; where none was seen, as far as its thresholds tell.
@@ -32,7 +50,7 @@ impl Typical {
         if feature.unit == FLAG {
             return (0.0, 1.0);
         }
-        let values = &self.0[column];
+        let values = &self.values[column];
         let at = |share: f64| f64::from(values[((values.len() - 1) as f64 * share).round() as usize]);
         if !values.is_empty() && at(TAIL) < at(1.0 - TAIL) {
             return (at(TAIL), at(1.0 - TAIL));
@@ -50,12 +68,23 @@ impl Typical {
     /// A few values of a feature, from small to large: its usual least, its middle, and its usual largest one.
     pub(super) fn three(&self, column: usize, feature: &FeatureSpec, thresholds: &[f32]) -> Vec<f32> {
         let (low, high) = self.range(column, feature, thresholds);
-        let values = &self.0[column];
+        let values = &self.values[column];
         let middle = values.get(values.len() / 2).copied().unwrap_or(((low + high) / 2.0) as f32);
         let mut three = vec![low as f32, middle, high as f32];
         three.dedup();
         three
     }
+}
+
+fn is_common(level: &WhatIfLevel, feature: &FeatureSpec) -> bool {
+    let place = |name: &str| level.features.iter().position(|f| f == name);
+    let (Some(own), quantity) = (place(&feature.name), place(base(&feature.name))) else { return false };
+    let mut choices = level.choices.iter().filter(|c| c.candidates > 1).peekable();
+    choices.peek().is_some()
+        && choices.all(|choice| match (&choice.columns[own], quantity) {
+            (Column::Follows, Some(quantity)) => matches!(choice.columns[quantity], Column::Same(_)),
+            (column, _) => matches!(column, Column::Same(_)),
+        })
 }
 
 fn recorded_values(level: &WhatIfLevel, feature: &FeatureSpec) -> Vec<f32> {

@@ -8,12 +8,19 @@ use crate::{
 use sched_distill_toolkit::{
     evaluator::{Estimate, FidelityRow},
     explainer::{KindWeight, LevelExplanation, Tendency, Weight},
+    trace::KindSample,
 };
 
 /// Families that are named.
 const NAMED: usize = 3;
 /// The least agreement beyond doubt of a rule that is said to hold nearly always.
-const NEARLY: f64 = 0.9;
+pub(crate) const NEARLY: f64 = 0.9;
+/// The same of a rule that is said to hold mostly.
+pub(crate) const MOSTLY: f64 = 0.75;
+/// Directions say what is done only if one of them is at least this part of what moves scores.
+const TELLING: f64 = 0.1;
+/// A kind is common if so many of a level's choices are of it.
+const COMMON: f64 = 0.5;
 
 /// A family on the kind of choice that is spoken of, and its part in what moves scores.
 struct Part<'a> {
@@ -30,13 +37,21 @@ impl Part<'_> {
     fn is_shared(&self) -> bool {
         self.tendency.is_some_and(|t| t.is_shared())
     }
+
+    /// Whether the teacher's choices go the other way beyond doubt.
+    fn is_contrary(&self) -> bool {
+        self.tendency.is_some_and(|t| {
+            let sign = -t.student.sign();
+            t.teacher.is_some_and(|e| (e.low * sign).min(e.high * sign) > 0.0)
+        })
+    }
 }
 
 /// What counts at a level on a kind of choice.
 ///
 /// - One rule is always right: nothing else is said.
 /// - A direction is that of the student's model. The sentence speaks of the scheduler where the teacher's choices go the same way
-///   beyond doubt with the other families held, else of the student alone.
+///   beyond doubt with the other families held, else of the student alone, and says so where the teacher's go the other way.
 /// - Without a direction, because there is none or none was measured, the quantity is named and no more.
 pub(super) fn preference(
     level: &LevelExplanation,
@@ -59,10 +74,15 @@ pub(super) fn preference(
     if !shared.is_empty() {
         say(format!("it {} {}.", plain.level(name).prefers(), relations(&shared, name, plain)));
     }
-    let own: Vec<&Part<'_>> = parts.iter().filter(|p| p.has_direction() && !p.is_shared()).collect();
-    if !own.is_empty() {
-        let relations = relations(&own, name, plain);
-        say(format!("the student {} {relations}, which the teacher does not clearly do.", plain.level(name).prefers()));
+    let own = parts.iter().filter(|p| p.has_direction() && !p.is_shared());
+    let (contrary, unclear): (Vec<&Part<'_>>, Vec<&Part<'_>>) = own.partition(|p| p.is_contrary());
+    for (parts, but) in
+        [(unclear, "which the teacher does not clearly do"), (contrary, "where the teacher goes the other way")]
+    {
+        if !parts.is_empty() {
+            let relations = relations(&parts, name, plain);
+            say(format!("the student {} {relations}, {but}.", plain.level(name).prefers()));
+        }
     }
     let rest: Vec<&Part<'_>> = parts.iter().filter(|p| !p.has_direction()).collect();
     if !rest.is_empty() {
@@ -73,30 +93,63 @@ pub(super) fn preference(
             false => say(format!("what matters most to the student: {nouns}.")),
         }
     }
-    let simple = simple_kinds(level, kind, rows, plain);
+    let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
+    let simple: Vec<_> = others.filter_map(|k| simple_rule(level, &k.kind, rows, plain, MOSTLY)).collect();
     let simple = simple.iter().map(|(habit, right)| format!("{habit} (right in {}).", interval(right, percent)));
     let said: Vec<String> = simple.chain(said).collect();
     (!said.is_empty()).then(|| format!("{question} {}", said.join(" ")))
 }
 
-/// What is done at a level in sentences without figures: on the kinds where a simple rule holds nearly always, then on `kind`.
-pub(crate) fn habits(level: &LevelExplanation, kind: &str, rows: &[FidelityRow], plain: Plain<'_>) -> Vec<String> {
-    let name = &level.level;
-    if let Some(habit) = plain.settled_habit(name, rows) {
+/// How much is said of a level on the first screen.
+#[derive(Clone, Copy)]
+pub(crate) struct Detail {
+    /// The least share of a kind's choices that a simple rule must make to be said.
+    pub(crate) least: f64,
+    /// Whether directions are said of a common kind too that has no such rule.
+    pub(crate) common_kinds: bool,
+}
+
+/// What is done at a level in sentences without figures: on the other kinds where a simple rule is right, then on `kind`.
+pub(crate) fn habits(
+    level: &LevelExplanation,
+    kind: &str,
+    rows: &[FidelityRow],
+    plain: Plain<'_>,
+    detail: Detail,
+) -> Vec<String> {
+    if let Some(habit) = plain.settled_habit(&level.level, rows) {
         return vec![habit];
     }
-    let simple = simple_kinds(level, kind, rows, plain).into_iter().map(|(habit, _)| format!("{habit}."));
+    let total: usize = level.sample.iter().map(|k| k.choices).sum();
+    let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
+    let of_other = |k: &KindSample| {
+        let rule = simple_rule(level, &k.kind, rows, plain, detail.least).map(|(habit, _)| format!("{habit}."));
+        let is_common = detail.common_kinds && k.choices as f64 >= COMMON * total as f64;
+        rule.or_else(|| is_common.then(|| directions(level, &k.kind, plain)).flatten())
+    };
+    let of_kind = || {
+        let rule = simple_rule(level, kind, rows, plain, MOSTLY).map(|(habit, _)| format!("{habit}."));
+        directions(level, kind, plain).or(rule)
+    };
+    others.filter_map(of_other).chain(of_kind()).collect()
+}
+
+/// What is preferred on a kind of choice; nothing where what has a direction hardly matters.
+fn directions(level: &LevelExplanation, kind: &str, plain: Plain<'_>) -> Option<String> {
+    let name = &level.level;
     let parts = parts(level, kind);
     let shared: Vec<&Part<'_>> = parts.iter().filter(|p| p.is_shared()).collect();
     let own: Vec<&Part<'_>> = parts.iter().filter(|p| p.has_direction()).collect();
     let (who, parts) = if shared.is_empty() { ("the student", own) } else { ("it", shared) };
+    if parts.iter().all(|p| p.share < TELLING) {
+        return None;
+    }
     let directions: Vec<String> =
         parts.iter().filter_map(|p| plain.direction(name, &p.family.name, p.tendency?.student)).collect();
     let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
-    let hardest = (!directions.is_empty()).then(|| {
+    (!directions.is_empty()).then(|| {
         format!("{}.", capital(&format!("{place}{who} {} {}", plain.level(name).prefers(), list(&directions))))
-    });
-    simple.chain(hardest).collect()
+    })
 }
 
 /// The family that matters most on a kind of choice, and its part in all that moves scores.
@@ -115,23 +168,21 @@ fn parts<'a>(level: &'a LevelExplanation, kind: &str) -> Vec<Part<'a>> {
     found.iter().take(NAMED).map(part).collect()
 }
 
-/// What is taken on the other kinds of choice where a rule on one feature is right in nine of ten choices beyond doubt.
-fn simple_kinds(
+/// What is taken on a kind of choice where a rule on one feature is right in at least that share of the choices beyond doubt.
+fn simple_rule(
     level: &LevelExplanation,
     kind: &str,
     rows: &[FidelityRow],
     plain: Plain<'_>,
-) -> Vec<(String, Estimate)> {
+    least: f64,
+) -> Option<(String, Estimate)> {
     let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
-    let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
-    let sentence = |other: &str| {
-        let rule = best_rule(&of_level, other).filter(|r| r.top1.low >= NEARLY)?;
-        let takes = plain.rule_extreme(&level.level, &rule.scorer)?;
-        let habit = plain.habit(&level.level, &[rule], &takes, "nearly always", NEARLY);
-        let place = plain.place(other, true);
-        Some((capital(&format!("{place}{habit}")), rule.top1))
-    };
-    others.filter_map(|k| sentence(&k.kind)).collect()
+    let rule = best_rule(&of_level, kind).filter(|r| r.top1.low >= least)?;
+    let takes = plain.rule_extreme(&level.level, &rule.scorer)?;
+    let (how, executed) = if rule.top1.low >= NEARLY { ("nearly always", NEARLY) } else { ("mostly", MOSTLY) };
+    let habit = plain.habit(&level.level, &[rule], &takes, how, executed);
+    let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
+    Some((capital(&format!("{place}{habit}")), rule.top1))
 }
 
 /// `with less work left (52 %) and with more tasks (9 %)`

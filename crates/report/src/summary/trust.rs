@@ -7,7 +7,10 @@ use crate::{
     words::{count, interval, percent},
 };
 use sched_distill_core::level::ALL_KINDS;
-use sched_distill_toolkit::evaluator::{Evaluation, FidelityRow, Role, hardest_kind};
+use sched_distill_toolkit::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
+
+/// How many times its share of the choices a region must lose to be named.
+const STANDS_OUT: f64 = 1.5;
 
 /// How often the student makes the teacher's choice at a level, on the kind of choice where simple rules do worst, since the
 /// others say little about the student: needs the student's figures there. Where one rule is always right there is nothing to
@@ -83,22 +86,28 @@ fn whole(evaluation: &Evaluation, plain: Plain<'_>) -> Option<String> {
 
 /// Needs regions, and a loss beyond doubt; what is taken instead must be so in most of the choices that go wrong there.
 fn costliest(evaluation: &Evaluation, plain: Plain<'_>) -> Option<String> {
-    let found = evaluation.disagreement.iter().filter_map(|d| Some((d, d.regions.first()?, d.regret?)));
-    let (d, region, regret) = found.max_by(|a, b| a.2.value.total_cmp(&b.2.value)).filter(|(_, _, e)| e.low > 0.0)?;
+    let found = evaluation.disagreement.iter().filter_map(|d| Some((d, d.regret?)));
+    let (d, regret) = found.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|(_, e)| e.low > 0.0)?;
     let mut text = format!(
         "It costs most over \u{201c}{}\u{201d}: what the student takes is on average {} less probable to the teacher than \
          its best candidate",
         plain.question(&d.level),
         interval(&regret, points)
     );
-    if let Some(share) = region.share_of_regret.filter(|e| e.low > 0.0 && !region.conditions.is_empty()) {
+    // A region that loses no more than its share of the choices is no place where it goes wrong.
+    let stands_out = |r: &&Region| {
+        !r.conditions.is_empty()
+            && r.share_of_regret.is_some_and(|e| e.low > 0.0 && e.value >= STANDS_OUT * r.share.value)
+    };
+    if let Some((region, share)) = d.regions.iter().find(stands_out).and_then(|r| Some((r, r.share_of_regret?))) {
         let takes = region.instead.as_ref().filter(|i| i.share.low > 0.5);
         let takes = takes.map_or(String::new(), |i| {
             format!("; there the student {} {}", plain.level(&d.level).verb(), instead(i, &d.level, plain))
         });
         text += &format!(
-            ". {} of that is lost where this holds: {}{takes}",
+            ". {} of that is lost in {} of the choices, where this holds: {}{takes}",
             capital(&part(share.value)),
+            percent(region.share.value),
             plain.conditions(&d.level, &region.conditions)
         );
     }

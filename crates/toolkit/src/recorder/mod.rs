@@ -2,11 +2,12 @@
 
 mod drive;
 mod episode;
+mod labelled;
 mod record;
 mod rollout;
 
 pub use drive::LabelledRollouts;
-pub(crate) use drive::speak_of;
 pub use episode::{ChoiceLog, EpisodeCause, EpisodeError, EpisodeId, EpisodeRun, run_episode};
+pub(crate) use labelled::speak_of;
 pub use record::{RecordError, RecordRequest, Recording, policy_source, record, workload_source};
 pub use rollout::{Episodes, Progress, RolloutError, rollouts};

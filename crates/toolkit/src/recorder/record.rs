@@ -2,8 +2,8 @@
 
 use super::{
     EpisodeId, EpisodeRun, Progress,
-    drive::Labelled,
     episode::{ChoiceLog, EpisodeError, Timeline, try_episode},
+    labelled::Labelled,
 };
 use crate::trace::{
     EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, STALLED, Shard, Source, TimelineRow, TraceError, TraceWriter,

@@ -72,8 +72,8 @@ fn cluster() -> LevelWords {
         ["head_gpu", "free GPU slots of the next node", "", ""],
         ["outstanding_time", "time that all jobs still need at their best", "", ""],
     ];
-    let (close, go_on) = ("closing the slot", "going on as long as it can");
-    LevelWords::new(["cluster", "answer", "prefers", "prefers"], &quantities)
+    let (close, go_on) = ("to close the slot", "to go on as long as it can");
+    LevelWords::new(["cluster", "answer", "prefers", "chooses"], &quantities)
         .ends("is_none", go_on, close)
         .ends("marginal_gain", close, go_on)
         .ends("speedup", close, go_on)
@@ -205,12 +205,7 @@ fn task() -> LevelWords {
     let quantities = [
         ["is_worker", "a worker alone", "something else than a worker alone", "a worker alone"],
         ["is_server", "a server alone", "something else than a server alone", "a server alone"],
-        [
-            "is_both",
-            "a worker and a server",
-            "something else than a worker and a server at once",
-            "a worker and a server at once",
-        ],
+        ["is_both", "a worker and a server", "a worker or a server alone", "a worker and a server at once"],
         ["marginal_gain", "time saved", "what saves the job less time", "what saves the job more time"],
         [
             "gap_to_best_gain",
