@@ -53,8 +53,10 @@ pub(super) fn sentences(run: &RunDir, sections: &[rules::Section]) -> Vec<Senten
     let trust = levels(rows).into_iter().filter_map(|level| trust::fidelity(level, rows, plain)).collect();
     say("How far can the rules be trusted?", "trust", trust);
     say("Where are they wrong, and what does it cost?", "trust", trust::wrong(&run.evaluation, plain));
+    let found = run.evaluation.verdict();
+    let best = found.as_ref().and_then(|v| Some((brief(v.heuristic.as_ref()?.policy), v.student.to_heuristic?)));
     let schedules = match &run.evaluation.closed_loop {
-        Some(result) => schedule::scheduling(result),
+        Some(result) => schedule::scheduling(result, best.as_ref().map(|(name, ratio)| (&**name, *ratio))),
         None => vec!["The student was not run as a scheduler.".to_owned()],
     };
     say("Does it hold up as a scheduler?", "holds-up", schedules);

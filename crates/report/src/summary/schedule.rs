@@ -8,8 +8,8 @@ use crate::{
 use sched_distill_core::figure::Figure;
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, Role};
 
-/// What came of the student as the scheduler, against each baseline; needs a closed loop.
-pub(super) fn scheduling(result: &ClosedLoop) -> Vec<String> {
+/// What came of the student as the scheduler, against each baseline and the best heuristic that took part; needs a closed loop.
+pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Estimate)>) -> Vec<String> {
     let Some(student) = result.first(Role::Student) else {
         return Vec::new();
     };
@@ -26,12 +26,18 @@ pub(super) fn scheduling(result: &ClosedLoop) -> Vec<String> {
         student.figure(&goal.name).map_or_else(|| "nothing".to_owned(), |e| interval(e, goal::amount(goal)))
     );
     let of_student = result.comparisons.iter().filter(|pair| pair.policy == student.policy);
-    let compared: Vec<String> = of_student
+    let mut compared: Vec<String> = of_student
+        .clone()
         .map(|pair| match pair.figure(&goal.name) {
             Some(e) => verdict(goal, &spoken(result, &pair.baseline), e),
             None => format!("not compared with {}, which stalled", spoken(result, &pair.baseline)),
         })
         .collect();
+    if let Some((best, ratio)) =
+        best_heuristic.filter(|(best, _)| of_student.clone().all(|pair| pair.baseline != *best))
+    {
+        compared.push(verdict(goal, &format!("{best}, the best heuristic tried,"), &ratio));
+    }
     if !compared.is_empty() {
         text += &format!("; that is {}", compared.join("; "));
     }

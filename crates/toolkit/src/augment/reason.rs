@@ -82,7 +82,12 @@ fn without(objective: &Figure, gain: &Paired) -> String {
         Compared::Difference if &*objective.unit == "share" => format!("{} points", words::number(100.0 * x)),
         Compared::Difference => format!("{} {}", words::number(x), objective.unit),
     };
+    // Less than the figures that are shown.
+    let is_tiny = objective.compared == Compared::Ratio && low.abs().max(high.abs()) < 0.0005;
     if low <= 0.0 && high >= 0.0 {
+        if is_tiny {
+            return format!("its effect is within noise: without it the {label} changes by less than 0.1 % either way");
+        }
         let sign = |x: f64| if x < 0.0 { format!("\u{2212}{}", write(-x)) } else { format!("+{}", write(x)) };
         return format!(
             "its effect is within noise: without it the {label} changes by something between {} and {}",
@@ -96,6 +101,9 @@ fn without(objective: &Figure, gain: &Paired) -> String {
         (_, true) => "higher",
         (_, false) => "lower",
     };
+    if is_tiny {
+        return format!("without it the {label} is {direction} by less than 0.1 %");
+    }
     let ends = if middle > 0.0 { [low, high] } else { [-high, -low] };
     format!("without it the {label} is {} {direction} ({} to {})", write(middle.abs()), write(ends[0]), write(ends[1]))
 }
@@ -145,6 +153,13 @@ mod tests {
         assert!(!without(JCT, &paired(-0.012, 0.002)).contains("noise"));
         // A single episode tells nothing of noise, and no difference at all is none.
         assert!(without(JCT, &paired(0.0, 0.0)).contains("within noise"));
+        // What figures of this many digits cannot show is not shown as 0.
+        assert!(
+            without(JCT, &paired(-1e-4, 1e-4))
+                .ends_with("within noise: without it the mean JCT changes by less than 0.1 % either way")
+        );
+        assert_eq!(without(JCT, &paired(-3e-4, 1e-5)), "without it the mean JCT is longer by less than 0.1 %");
+        assert_eq!(without(JCT, &paired(-2e-3, 1e-5)), "without it the mean JCT is 0.2 % longer (0.2 % to 0.2 %)");
     }
 
     #[test]
