@@ -3,7 +3,7 @@
 use super::{
     ReportError,
     svg::clean,
-    words::{self, list, number, percent, quantity, time, value},
+    words::{self, list, number, percent, points, quantity, time, value},
 };
 use sched_distill_core::{
     level::{FLAG, LevelSpec},
@@ -224,9 +224,8 @@ fn verdict(choice: &ExplainedChoice, of: &DecisionLevel) -> String {
             with(choice.best)
         );
     }
-    let cost = choice
-        .regret
-        .map_or(String::new(), |r| format!(" That is {}\u{a0}points less probable to it.", number(100.0 * r)));
+    let cost = choice.regret.filter(|r| *r > 0.0);
+    let cost = cost.map_or(String::new(), |r| format!(" The student's is {} less probable to the teacher.", points(r)));
     format!(
         "The student takes {}{}; the teacher finds {} best{}.{cost}{how}",
         name(choice.taken),

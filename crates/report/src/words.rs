@@ -87,9 +87,21 @@ pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
             let (scale, name) = time_unit(value);
             format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
         }
-        unit if value == 1.0 => format!("1\u{a0}{}", unit.strip_suffix('s').unwrap_or(unit)),
+        unit if value == 1.0 => format!("1\u{a0}{}", singular(unit)),
         unit => format!("{}\u{a0}{unit}", number(value)),
     }
+}
+
+/// A difference of probabilities.
+pub(super) fn points(difference: f64) -> String {
+    let shown = number(difference * 100.0);
+    format!("{shown}\u{a0}{}", if shown == "1" { "point" } else { "points" })
+}
+
+/// A unit that is a plain word, of one: `executor`; others, such as `jobs/s`, stay.
+pub(super) fn singular(unit: &str) -> &str {
+    let is_word = unit.len() > 2 && unit.bytes().all(|b| b.is_ascii_alphabetic());
+    unit.strip_suffix('s').filter(|_| is_word).unwrap_or(unit)
 }
 
 /// What a feature is: a value with its unit, `yes` or `no` for flags.

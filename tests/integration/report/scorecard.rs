@@ -107,8 +107,8 @@ fn a_sum_is_introduced_as_a_scorecard_and_a_tree_as_a_tree() -> Outcome {
         "Job that freed the executors itself",
         "Place by work left (0 has the least), only where time since it arrived is above 30 s",
         "per minute, up to 10 min",
-        "Most of all, where time since it arrived is above 30 s, the smaller its place by work left (0 has the least), the more points it \
-         gets (\u{2212}11.5 points per place).",
+        "Most of all, where time since it arrived is above 30 s, it gets more points for a smaller value of place by work left (0 has the \
+         least) (\u{2212}11.5 points per place).",
         "Then it prefers a job that freed the executors itself (+57.7 points).",
     ] {
         assert!(of_sums.contains(words), "{words}: {of_sums}");

@@ -440,7 +440,7 @@ const PATTERNS: [Pattern; 31] = [
         but: |files| files.closed_loop([1.02, 1.01, 1.03]),
     },
     Pattern {
-        says: "better than under sjf, the best heuristic tried, (ratio 0.667",
+        says: "better than under the best heuristic tried, sjf (ratio 0.667",
         needs: "a heuristic that does better than all others and is no baseline",
         given: |files| with_sjf(files, 1.5),
         but: |files| with_sjf(files, 150.0),

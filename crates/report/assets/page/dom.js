@@ -18,7 +18,7 @@ const dom = (() => {
   const digits = (v, n = 6) => String(Number(v.toPrecision(n)));
   const words = (v) => (Number.isFinite(v) ? digits(v, 4).replace("-", "\u2212") : String(v));
   // The unit of a number: of one thing in the singular. Units of time stay.
-  const counted = (n, unit) => (n === 1 ? unit.replace(/(..)s$/, "$1") : unit);
+  const counted = (n, unit) => (n === 1 && /^[a-z]{2,}s$/i.test(unit) ? unit.slice(0, -1) : unit);
   // Inside something that scrolls sideways by keyboard too.
   const scroll = (label, ...children) => make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
   return { make, draw, percent, short, signed, digits, words, counted, scroll };

@@ -320,7 +320,7 @@ mod tests {
         let factors = [log, factor(held, Shape::Linear, None)];
         let (shared, own) = (Typical::with_common(spec, held), Typical::new(spec, None, None));
         let (text, _) = said(&factors, &shared);
-        let expected = "it prefers a stage with more work from it to the end of the job, the more so the larger executors its job holds";
+        let expected = "it prefers a stage with more work from it to the end of the job, and more so where executors its job holds is large (up to ";
         assert!(text.contains(expected), "{text}");
         // It moves a stage by the height of a curve, and not by what it adds to all stages of a job.
         let ratio =
@@ -328,11 +328,15 @@ mod tests {
         let product = [factor(ratio, Shape::Linear, None), factor(held, Shape::Linear, None)];
         assert!(said(&product, &shared).1 < said(&product, &own).1);
         let (text, _) = said(&factors, &own);
-        assert!(!text.contains("prefers") && text.contains("the more points it gets"), "{text}");
+        assert!(
+            !text.contains("prefers") && text.contains("it gets more points for a larger value of work from it"),
+            "{text}"
+        );
         let steps = [log, factor(held, Shape::Above, Some(3.0))];
         let (text, _) = said(&steps, &shared);
         assert!(text.contains("here executors its job holds is above 3"), "{text}");
-        assert_eq!(said(&[factor(held, Shape::Linear, None)], &shared).1, 0.0);
+        let (text, span) = said(&[factor(held, Shape::Linear, None)], &shared);
+        assert!(span == 0.0 && !text.contains("prefers"), "{text}");
     }
 
     #[test]

@@ -56,12 +56,6 @@ impl Phrases<'_> {
         }
     }
 
-    /// `its work left`
-    fn own(&self, column: usize) -> String {
-        let quantity = self.quantity(column);
-        if format!(" {quantity}").contains(" its ") { quantity } else { format!("its {quantity}") }
-    }
-
     /// What a row is about: `Work left`; `Work left, only where executors held: at least 2`.
     pub(super) fn title(&self, row: &Row) -> String {
         let name = self.quantity(row.feature);
@@ -189,9 +183,12 @@ impl Phrases<'_> {
         let mut sentences = Vec::new();
         let mut rest = 0.0;
         for row in rows {
-            let preference =
-                if sentences.len() < SAID && row.span >= FAINT * strongest { self.preference(row) } else { None };
-            let Some(Preference { condition, words: prefers, of_own }) = preference else {
+            let preference = if sentences.len() < SAID && row.span > 0.0 && row.span >= FAINT * strongest {
+                self.preference(row)
+            } else {
+                None
+            };
+            let Some(Preference { condition, words: prefers, of_own, in_all_cases }) = preference else {
                 rest = f64::max(rest, row.span);
                 continue;
             };
@@ -212,7 +209,9 @@ impl Phrases<'_> {
                 _ => (String::new(), lead),
             };
             let line = strongest_line(row);
-            let worth = self.in_one(row, line).unwrap_or_else(|| format!("up to {}", points(line.span())));
+            // A slope is that of one case.
+            let worth = self.in_one(row, line).filter(|_| !in_all_cases);
+            let worth = worth.unwrap_or_else(|| format!("up to {}", points(line.span())));
             let worth = worth.replace("up to +", "up to ");
             let words = if of_own { prefers } else { format!("{lead} {prefers}") };
             sentences.push(capital(&format!("{first}{place}{words} ({worth}).")));
@@ -235,8 +234,8 @@ impl Phrases<'_> {
         let (mut condition, mut grows) = (String::new(), String::new());
         match (row.other, line.case) {
             (Some(other), Some(Case::At(_))) if let Some(more) = same_way(row) => {
-                let side = if more { "larger" } else { "smaller" };
-                grows = format!(", the more so the {side} {}", self.noun(other));
+                let side = if more { "large" } else { "small" };
+                grows = format!(", and more so where {} is {side}", self.quantity(other));
             }
             (Some(other), Some(case)) => condition = self.case(other, case),
             _ => (),
@@ -259,17 +258,17 @@ impl Phrases<'_> {
                 let candidate = self.candidate_that(row.feature, one.up);
                 format!("it gets more points if it is {} {candidate}", article(&candidate))
             }
-            ([one], true) => format!("the {} {}, the more points it gets", side(one), self.own(row.feature)),
+            ([one], true) => format!("it gets more points for a {} value of {}", side(one), self.quantity(row.feature)),
             ([first, second], true) => format!(
-                "the {} {} up to {}, and the {} beyond it, the more points it gets",
+                "it gets more points for a {} value of {} up to {}, and for a {} one beyond it",
                 side(first),
-                self.own(row.feature),
+                self.quantity(row.feature),
                 turn(second),
                 side(second)
             ),
             (_, true) => format!("its points go up and down with {}", self.quantity(row.feature)),
         };
-        Some(Preference { condition, words: words + &grows, of_own })
+        Some(Preference { condition, in_all_cases: !grows.is_empty(), words: words + &grows, of_own })
     }
 
     /// A curve that is level gives the same points to all for which its case holds.
@@ -279,7 +278,7 @@ impl Phrases<'_> {
         let candidate = self.level().candidate();
         let verb = if height > 0.0 { "adds to" } else { "takes from" };
         let words = format!("{verb} the points of {} {candidate}", article(candidate));
-        Some(Preference { condition, words, of_own: false })
+        Some(Preference { condition, words, of_own: false, in_all_cases: false })
     }
 }
 
@@ -290,6 +289,8 @@ struct Preference {
     words: String,
     /// Whether the words are about the candidate of the condition, rather than about whom the model prefers.
     of_own: bool,
+    /// Whether it holds in all cases of a row that has several.
+    in_all_cases: bool,
 }
 
 /// Whether curves that all go one way do so the more the larger the value is that they are drawn for, or the less; `None` of others.

@@ -1,6 +1,6 @@
 //! The unit in which a row writes the values of its feature.
 
-use crate::words::{number, time_unit};
+use crate::words::{number, singular, time_unit};
 use sched_distill_core::level::{FLAG, FeatureSpec, Scope};
 
 /// How values are written on an axis and in a phrase.
@@ -40,7 +40,7 @@ impl<'a> Unit<'a> {
                 (scale, format!("{name}{rest}"), format!("{one}{rest}"))
             }
             _ if matches!(unit, "1" | "" | FLAG) => (1.0, String::new(), "1 more".to_owned()),
-            _ => (1.0, unit.to_owned(), unit.strip_suffix('s').unwrap_or(unit).to_owned()),
+            _ => (1.0, unit.to_owned(), singular(unit).to_owned()),
         };
         Self { scale, name, one, whole: feature.whole, is_rank: feature.scope == Scope::Rank, time }
     }

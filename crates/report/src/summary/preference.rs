@@ -17,7 +17,7 @@ const NAMED: usize = 3;
 pub(crate) const NEARLY: f64 = 0.9;
 /// The same of a rule that is said to hold mostly.
 pub(crate) const MOSTLY: f64 = 0.75;
-/// Directions say what is done only if one of them is at least this part of what moves scores.
+/// Directions say what is done only if the largest of them is at least this part of what moves scores.
 const TELLING: f64 = 0.1;
 /// A kind is common if so many of a level's choices are of it.
 const COMMON: f64 = 0.5;
@@ -138,12 +138,14 @@ pub(crate) fn habits(
 fn directions(level: &LevelExplanation, kind: &str, plain: Plain<'_>) -> Option<String> {
     let name = &level.level;
     let parts = parts(level, kind);
+    let telling = |parts: Vec<&Part<'_>>| parts.iter().any(|p| p.share >= TELLING);
     let shared: Vec<&Part<'_>> = parts.iter().filter(|p| p.is_shared()).collect();
     let own: Vec<&Part<'_>> = parts.iter().filter(|p| p.has_direction()).collect();
-    let (who, parts) = if shared.is_empty() { ("the student", own) } else { ("it", shared) };
-    if parts.iter().all(|p| p.share < TELLING) {
-        return None;
-    }
+    let (who, parts) = match (telling(shared.clone()), telling(own.clone())) {
+        (true, _) => ("it", shared),
+        (false, true) => ("the student", own),
+        (false, false) => return None,
+    };
     let directions: Vec<String> =
         parts.iter().filter_map(|p| plain.direction(name, &p.family.name, p.tendency?.student)).collect();
     let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);

@@ -36,7 +36,7 @@ pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Esti
     if let Some((best, ratio)) =
         best_heuristic.filter(|(best, _)| of_student.clone().all(|pair| pair.baseline != *best))
     {
-        compared.push(verdict(goal, &format!("{best}, the best heuristic tried,"), &ratio));
+        compared.push(verdict(goal, &format!("the best heuristic tried, {best}"), &ratio));
     }
     if !compared.is_empty() {
         text += &format!("; that is {}", compared.join("; "));

@@ -4,7 +4,7 @@ use crate::{
     departures::instead,
     fidelity::{best_heuristic, best_rule, kinds},
     plain::{Plain, capital, part},
-    words::{count, interval, percent},
+    words::{count, interval, percent, points},
 };
 use sched_distill_core::level::ALL_KINDS;
 use sched_distill_toolkit::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
@@ -112,9 +112,4 @@ fn costliest(evaluation: &Evaluation, plain: Plain<'_>) -> Option<String> {
         );
     }
     Some(text + ".")
-}
-
-/// A difference of probabilities.
-fn points(difference: f64) -> String {
-    format!("{}\u{a0}points", crate::words::number(difference * 100.0))
 }

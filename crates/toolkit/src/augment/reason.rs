@@ -83,9 +83,9 @@ fn without(objective: &Figure, gain: &Paired) -> String {
         Compared::Difference => format!("{} {}", words::number(x), objective.unit),
     };
     // Less than the figures that are shown.
-    let is_tiny = objective.compared == Compared::Ratio && low.abs().max(high.abs()) < 0.0005;
+    let is_tiny = |x: f64| objective.compared == Compared::Ratio && x.abs() < 0.0005;
     if low <= 0.0 && high >= 0.0 {
-        if is_tiny {
+        if is_tiny(low) && is_tiny(high) {
             return format!("its effect is within noise: without it the {label} changes by less than 0.1 % either way");
         }
         let sign = |x: f64| if x < 0.0 { format!("\u{2212}{}", write(-x)) } else { format!("+{}", write(x)) };
@@ -101,7 +101,7 @@ fn without(objective: &Figure, gain: &Paired) -> String {
         (_, true) => "higher",
         (_, false) => "lower",
     };
-    if is_tiny {
+    if is_tiny(middle) {
         return format!("without it the {label} is {direction} by less than 0.1 %");
     }
     let ends = if middle > 0.0 { [low, high] } else { [-high, -low] };
@@ -159,6 +159,7 @@ mod tests {
                 .ends_with("within noise: without it the mean JCT changes by less than 0.1 % either way")
         );
         assert_eq!(without(JCT, &paired(-3e-4, 1e-5)), "without it the mean JCT is longer by less than 0.1 %");
+        assert_eq!(without(JCT, &paired(-4e-4, 1e-4)), "without it the mean JCT is longer by less than 0.1 %");
         assert_eq!(without(JCT, &paired(-2e-3, 1e-5)), "without it the mean JCT is 0.2 % longer (0.2 % to 0.2 %)");
     }
 

@@ -135,8 +135,8 @@ impl FrontModel {
 /// Half the width of a 95 % interval in standard errors.
 const Z975: f64 = 1.959_964;
 
-/// Fits models of several sizes at one level with one learner. Trees are fitted at powers of two only, since each size is a fit
-/// of its own; logits come in all sizes from one search.
+/// Fits models of several sizes at one level with one learner. Trees are kept at powers of two, as they
+/// grow; logits come in all sizes from one search.
 ///
 /// # Errors
 ///

@@ -105,6 +105,9 @@ const LEAF_RIDGE: f64 = 1e-2;
 
 impl OwnTree {
     fn trees(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        if sizes.is_empty() {
+            return Ok(Vec::new());
+        }
         let rows = target::rows(table, self.params.target, self.params.balance, self.params.max_choices)?;
         let data = TreeData {
             x: &rows.x,
@@ -226,6 +229,9 @@ struct PairwiseTree(FitParams);
 
 impl PairwiseTree {
     fn trees(&self, table: &LevelTable, sizes: &[usize]) -> Result<Vec<Model>, FitError> {
+        if sizes.is_empty() {
+            return Ok(Vec::new());
+        }
         let choices = target::choices(table, self.0.balance, self.0.max_choices)?;
         let pairs = choice::pairs(&choices.data(), MOST_PAIRS);
         let width = 2 * table.width();

@@ -26,7 +26,7 @@ pub struct Scorer {
 #[derive(Clone, Debug)]
 enum Rule {
     Model {
-        model: CompiledModel,
+        model: Box<CompiledModel>,
         /// What its scores are probabilities with; `None` if they are only an order.
         temperature: Option<f64>,
         /// Above the model; what they rule out comes last.
@@ -45,7 +45,7 @@ impl Scorer {
     #[must_use]
     pub fn model(model: &NamedModel, role: Role) -> Self {
         let guards = CompiledGuards::default();
-        let compiled = CompiledModel::new(&model.model);
+        let compiled = Box::new(CompiledModel::new(&model.model));
         let rule = Rule::Model { model: compiled, temperature: Some(model.temperature), guards };
         Self { name: model.name.clone(), role, rule, pick: Pick::Mode, only: None }
     }
@@ -179,7 +179,7 @@ fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, temperature: f64, scor
 /// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
 /// then judged on. The last one is for all kinds together.
 #[must_use]
-pub fn best_single_features<'a>(table: &LevelTable) -> Vec<Scorer> {
+pub fn best_single_features(table: &LevelTable) -> Vec<Scorer> {
     let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
     let hits: Vec<Vec<f64>> = rules
         .par_iter()

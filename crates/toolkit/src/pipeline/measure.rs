@@ -92,9 +92,9 @@ pub fn measure(
 }
 
 /// Whose fidelity is measured, level by level.
-fn scorers<'a>(
-    student: &'a Student,
-    known: &'a [KnownRule],
+fn scorers(
+    student: &Student,
+    known: &[KnownRule],
     selection: Option<&Trace>,
     seed: u64,
 ) -> Result<Vec<Vec<Scorer>>, PipelineError> {

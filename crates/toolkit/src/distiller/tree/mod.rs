@@ -78,6 +78,7 @@ fn fit_valid_sizes(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]
 
 fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
     let rows = Rows::new(data, params)?;
+    debug_assert!(sizes.is_sorted(), "a tree does not shrink");
     let how = (params, sizes);
     Ok(match (rows.targets, rows.criterion) {
         (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), how),
