@@ -247,7 +247,12 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     match () {
         () if is_device(path) => Ok(()),
         () if path.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        () => PendingFile::create(path).map(drop),
+        () => {
+            PendingFile::create(path).map(drop)?;
+            // One that was killed at this very point may have left its own.
+            remove_abandoned(path);
+            Ok(())
+        }
     }
 }
 
@@ -409,6 +414,8 @@ mod tests {
         let path = dir.path().join("student.json");
         fs::write(dir.path().join("student.json.0123456789abcdef-1.tmp"), "half")?;
         fs::write(dir.path().join("other.json.0123456789abcdef-1.tmp"), "half")?;
+        fs::write(dir.path().join("new.0123456789abcdef-1.tmp"), "")?;
+        check_writable(&dir.path().join("new"))?;
         let mut at_work = PendingFile::create(&path)?;
         write(&path, b"first")?;
         assert_eq!(names(dir.path()).len(), 3, "{:?}", names(dir.path()));
