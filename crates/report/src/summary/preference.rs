@@ -37,14 +37,6 @@ impl Part<'_> {
     fn is_shared(&self) -> bool {
         self.tendency.is_some_and(|t| t.is_shared())
     }
-
-    /// Whether the teacher's choices go the other way beyond doubt.
-    fn is_contrary(&self) -> bool {
-        self.tendency.is_some_and(|t| {
-            let sign = -t.student.sign();
-            t.teacher.is_some_and(|e| (e.low * sign).min(e.high * sign) > 0.0)
-        })
-    }
 }
 
 /// What counts at a level on a kind of choice.
@@ -75,7 +67,8 @@ pub(super) fn preference(
         say(format!("it {} {}.", plain.level(name).prefers(), relations(&shared, name, plain)));
     }
     let own = parts.iter().filter(|p| p.has_direction() && !p.is_shared());
-    let (contrary, unclear): (Vec<&Part<'_>>, Vec<&Part<'_>>) = own.partition(|p| p.is_contrary());
+    let (contrary, unclear): (Vec<&Part<'_>>, Vec<&Part<'_>>) =
+        own.partition(|p| p.tendency.is_some_and(|t| t.is_contrary()));
     for (parts, but) in
         [(unclear, "which the teacher does not clearly do"), (contrary, "where the teacher goes the other way")]
     {
@@ -138,10 +131,10 @@ pub(crate) fn habits(
 fn directions(level: &LevelExplanation, kind: &str, plain: Plain<'_>) -> Option<String> {
     let name = &level.level;
     let parts = parts(level, kind);
-    let telling = |parts: Vec<&Part<'_>>| parts.iter().any(|p| p.share >= TELLING);
+    let telling = |parts: &[&Part<'_>]| parts.iter().any(|p| p.share >= TELLING);
     let shared: Vec<&Part<'_>> = parts.iter().filter(|p| p.is_shared()).collect();
     let own: Vec<&Part<'_>> = parts.iter().filter(|p| p.has_direction()).collect();
-    let (who, parts) = match (telling(shared.clone()), telling(own.clone())) {
+    let (who, parts) = match (telling(&shared), telling(&own)) {
         (true, _) => ("it", shared),
         (false, true) => ("the student", own),
         (false, false) => return None,

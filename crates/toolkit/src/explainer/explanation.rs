@@ -121,7 +121,19 @@ impl Tendency {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         let sign = self.student.sign();
-        sign != 0.0 && self.teacher.is_some_and(|e| (e.low * sign).min(e.high * sign) > 0.0)
+        sign != 0.0 && self.teacher_goes(sign)
+    }
+
+    /// Whether the teacher's choices go the other way beyond doubt.
+    #[must_use]
+    pub fn is_contrary(&self) -> bool {
+        let sign = self.student.sign();
+        sign != 0.0 && self.teacher_goes(-sign)
+    }
+
+    /// Whether the teacher's choices go the way of a sign beyond doubt.
+    fn teacher_goes(&self, sign: f64) -> bool {
+        self.teacher.is_some_and(|e| (e.low * sign).min(e.high * sign) > 0.0)
     }
 }
 

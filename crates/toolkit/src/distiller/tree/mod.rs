@@ -61,8 +61,12 @@ pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeErr
 ///
 /// # Errors
 ///
-/// As of [`fit_tree`].
+/// As of [`fit_tree`], and sizes that are 0 or do not ascend: a tree does not shrink.
 pub fn fit_tree_sizes(data: TreeData<'_>, params: &TreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
+    if sizes.contains(&0) || !sizes.is_sorted() {
+        let found = format!("{sizes:?}");
+        return Err(TreeError::Param { name: "sizes", found, allowed: "at least 1 and ascending" });
+    }
     fit_valid_sizes(data, params.check_ref()?, sizes)
 }
 
@@ -78,7 +82,6 @@ fn fit_valid_sizes(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]
 
 fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
     let rows = Rows::new(data, params)?;
-    debug_assert!(sizes.is_sorted(), "a tree does not shrink");
     let how = (params, sizes);
     Ok(match (rows.targets, rows.criterion) {
         (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), how),

@@ -233,6 +233,9 @@ fn a_tree_kept_at_several_sizes_is_each_time_the_tree_of_that_size() {
         let alone = sizes.map(|n| fit_tree(data, &params.clone().max_leaf_nodes(n)).unwrap());
         assert_eq!(fit_tree_sizes(data, &params, &sizes).unwrap(), alone);
     }
+    for wrong in [&[8, 3][..], &[0, 3]] {
+        assert!(matches!(fit_tree_sizes(data, &leaves(2), wrong), Err(TreeError::Param { name: "sizes", .. })));
+    }
 }
 
 #[test]
