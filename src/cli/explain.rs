@@ -244,7 +244,8 @@ fn one_choice(
     let number: u64 =
         number.parse().with_context(|| format!("--choice {id}: expected a number, or LEVEL:NUMBER, e.g. job:12"))?;
     let OneChoice { choice, level, spec } = explain_choice(student, trace, (level, number), args.why_not, common.seed)?;
-    let view = DecisionView::new(&choice, &level, &spec, &student.guards);
+    let words = common.known_scenario(&student.feature_set).map(|s| (s.info().words)()).unwrap_or_default();
+    let view = DecisionView::new(&choice, &level, &spec, student, &words);
     print_choice(&view, args.why_not.is_some(), output)?;
     if let Some(path) = &args.html {
         replace(path, decision_page(&view)?.as_bytes(), args.force)?;
@@ -257,7 +258,7 @@ fn one_choice(
 fn print_choice(view: &DecisionView, asked: bool, output: &mut Output) -> Result<()> {
     output.text(format!("{} of level {}, kind {}\n{}\n", view.place, view.level, view.kind, view.verdict))?;
     let mut header = vec!["", "teacher", "student", "score"];
-    header.extend(view.features.iter().take(4).map(String::as_str));
+    header.extend(view.columns.iter().take(4).map(String::as_str));
     let mut table = Table::new(&header);
     for (i, c) in view.candidates.iter().enumerate() {
         let mark = match (i == view.taken, i == view.best) {
@@ -280,7 +281,7 @@ fn print_choice(view: &DecisionView, asked: bool, output: &mut Output) -> Result
     if view.taken != view.rival {
         output.text(format!("\nwhy {} rather than {}: what adds to the score", taken.name, rival.name))?;
         let mut table = Table::new(&["", "adds", "its value", "the other's"]);
-        for (i, name) in view.features.iter().enumerate() {
+        for (i, name) in view.columns.iter().enumerate() {
             let by = taken.shares[i] - rival.shares[i];
             if by != 0.0 {
                 table.row([name.clone(), format!("{by:+.4}"), taken.values[i].clone(), rival.values[i].clone()]);

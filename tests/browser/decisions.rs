@@ -3,6 +3,7 @@
 use crate::{Outcome, fixture, report};
 use sched_distill::{
     explainer::Decisions,
+    level::Words,
     model::Student,
     report::{DecisionView, decision_page},
 };
@@ -25,8 +26,8 @@ fn a_decision_is_picked_and_turned_over() {
     page.choose("#decision-picker [name=selection]", "all");
     assert!(options() > costly);
     page.choose("#decision-picker [name=level]", "stage");
-    page.choose("#decision-picker [name=kind]", "free");
-    assert!(page.text(&format!("{VIEW} caption")).contains("Kind free, level stage"));
+    page.choose("#decision-picker [name=kind]", "free: when any job may get the executors");
+    assert!(page.text(&format!("{VIEW} caption")).contains("Free: when any job may get the executors. Level stage"));
     assert_eq!(page.text("#decision-count"), format!("{} decisions", options()));
     let first = page.text(&format!("{VIEW} caption"));
     page.click("#decision-picker [name=next]");
@@ -106,7 +107,7 @@ fn one_decision_has_a_page_of_its_own() -> Outcome {
     let decisions: Decisions = serde_json::from_slice(&fs::read(dir.path().join("decisions.json"))?)?;
     let (choice, of) = (&decisions.choices[0], &decisions.levels[0]);
     let spec = student.feature_set.level(&choice.level).ok_or("a level")?;
-    let view = DecisionView::new(choice, of, spec, &student.guards);
+    let view = DecisionView::new(choice, of, spec, &student, &Words::default());
     let path = dir.path().join("decision.html");
     fs::write(&path, decision_page(&view)?)?;
     let page = crate::page::Page::open(&format!("file://{}", path.display()));

@@ -276,7 +276,7 @@ fn the_page_says_who_is_taken_instead_and_why() {
     page.eval(&format!("document.querySelector('{field}').value = ''"));
     page.type_into(field, "1");
     assert_eq!(page.count("#decision-what-if .changes li"), 1);
-    assert!(page.text("#decision-what-if .changes").contains(&format!("{}: remaining work ", name(spec, choice, 0))));
+    assert!(page.text("#decision-what-if .changes").contains(&format!("{}: work left ", name(spec, choice, 0))));
     // By probability, the best first; they add up, and the table says what they were.
     let rows = page.rows("#decision-what-if table.dense");
     let percent = |cell: &str| cell.trim_end_matches('%').trim().parse::<f64>().expect("a share");

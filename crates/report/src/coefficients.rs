@@ -1,6 +1,9 @@
 //! The coefficients of a sum of terms as a table.
 
-use super::words::{full_label, number, quantity};
+use super::{
+    plain::Plain,
+    words::{number, quantity},
+};
 use sched_distill_core::{
     level::LevelSpec,
     model::{Additive, Factor, Model, NamedModel, Shape, Term},
@@ -43,7 +46,7 @@ struct Row {
 
 impl Coefficients {
     /// The table of a sum of terms; `None` of other models.
-    pub(super) fn new(named: &NamedModel, spec: &LevelSpec, slug: &str) -> Option<Self> {
+    pub(super) fn new(named: &NamedModel, spec: &LevelSpec, plain: Plain<'_>, slug: &str) -> Option<Self> {
         let Model::Additive(Additive { terms, .. }) = &named.model else { return None };
         let steps = !terms.iter().all(Term::is_linear);
         let intervals = terms.iter().any(|t| t.standard_error.is_some());
@@ -70,7 +73,7 @@ impl Coefficients {
             Some(format!("{} to {}", number(t.coefficient - reach), number(t.coefficient + reach)))
         };
         let row = |t: &&Term| Row {
-            feature: in_words(t, spec, steps),
+            feature: in_words(t, spec, plain, steps),
             unit: t.unit(spec),
             coefficient: number(t.coefficient),
             interval: interval(t).unwrap_or_default(),
@@ -89,10 +92,10 @@ impl Coefficients {
 
 /// A term for readers: thresholds have the units of their features. Where no term has steps, features have the names that places of
 /// edits have.
-fn in_words(term: &Term, spec: &LevelSpec, steps: bool) -> String {
+fn in_words(term: &Term, spec: &LevelSpec, plain: Plain<'_>, steps: bool) -> String {
     let factor = |f: &Factor| {
         let feature = &spec.features[f.feature as usize];
-        let name = if steps { full_label(feature) } else { feature.name.clone() };
+        let name = if steps { plain.full_label(&spec.name, feature) } else { feature.name.clone() };
         let threshold = f64::from(f.threshold.unwrap_or(0.0));
         match f.shape {
             Shape::Linear => name,
@@ -110,6 +113,7 @@ fn in_words(term: &Term, spec: &LevelSpec, steps: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::level::Words;
     use sched_distill_dag::feature::feature_set;
 
     #[test]
@@ -123,7 +127,9 @@ mod tests {
         let terms = vec![with_error(1.0, Term::linear(1, -2.0, 1.0)), product];
         let model = Model::Additive(Additive { intercept: 0.0, terms });
         let named = NamedModel { name: "logit".to_owned(), temperature: 1.0, model };
-        let table = Coefficients::new(&named, &spec, "job").unwrap();
+        let table =
+            Coefficients::new(&named, &spec, Plain { words: &Words::default(), features: feature_set() }, "job")
+                .unwrap();
         assert_eq!((table.file.as_str(), table.intervals, table.rows.len()), ("logit-job", true, 2));
         let names: Vec<&str> = spec.features.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(table.rows[0].feature, names.join(" × "));

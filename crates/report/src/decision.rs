@@ -2,11 +2,12 @@
 
 use super::{
     ReportError,
+    plain::{Plain, base},
     svg::clean,
-    words::{self, list, number, percent, points, quantity, time, value},
+    words::{list, number, percent, points, quantity, time, value},
 };
 use sched_distill_core::{
-    level::{FLAG, LevelSpec},
+    level::{FLAG, LevelSpec, Words},
     model::{Guard, Operator, Student},
 };
 use sched_distill_toolkit::explainer::{
@@ -30,11 +31,15 @@ pub(super) struct Section {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if they cannot be written as JSON.
-pub(super) fn section(decisions: &Decisions, student: &Student) -> Result<Option<Section>, ReportError> {
+pub(super) fn section(
+    decisions: &Decisions,
+    student: &Student,
+    plain: Plain<'_>,
+) -> Result<Option<Section>, ReportError> {
     let view = |choice: &ExplainedChoice| {
         let of = decisions.levels.iter().find(|l| l.level == choice.level)?;
         let spec = student.feature_set.level(&choice.level)?;
-        Some(DecisionView::new(choice, of, spec, &student.guards))
+        Some(DecisionView::of(choice, of, spec, &student.guards, plain))
     };
     let views: Vec<DecisionView> = decisions.choices.iter().filter_map(view).collect();
     if views.is_empty() {
@@ -81,6 +86,8 @@ pub struct DecisionView {
     pub level: String,
     /// Kind.
     pub kind: String,
+    /// The same in words: `free: when any job may get the executors`.
+    pub kind_words: String,
     /// Why it is shown: `agrees`, `departs`, `costly` or `asked`.
     pub selection: Selection,
     /// When and among how many.
@@ -91,6 +98,8 @@ pub struct DecisionView {
     pub regret: Option<f64>,
     /// Features shown, the one that tells the student's candidate most from its rival first.
     pub features: Vec<String>,
+    /// Their names in the feature set.
+    pub columns: Vec<String>,
     /// Candidates.
     pub candidates: Vec<CandidateView>,
     /// Place of the teacher's best candidate.
@@ -129,9 +138,19 @@ pub struct CandidateView {
 }
 
 impl DecisionView {
-    /// Puts a choice of a level into words; `guards` are the student's.
+    /// Puts a choice of a student into the words of its scenario; `spec` is the choice's level.
     #[must_use]
-    pub fn new(choice: &ExplainedChoice, of: &DecisionLevel, spec: &LevelSpec, guards: &[Guard]) -> Self {
+    pub fn new(
+        choice: &ExplainedChoice,
+        of: &DecisionLevel,
+        spec: &LevelSpec,
+        student: &Student,
+        words: &Words,
+    ) -> Self {
+        Self::of(choice, of, spec, &student.guards, Plain { words, features: &student.feature_set })
+    }
+
+    fn of(choice: &ExplainedChoice, of: &DecisionLevel, spec: &LevelSpec, guards: &[Guard], plain: Plain<'_>) -> Self {
         let (taken, rival) = (&choice.candidates[choice.taken], &choice.candidates[choice.rival]);
         let difference = |i: usize| (taken.shares[i] - rival.shares[i]).abs();
         let mut order: Vec<usize> = (0..of.features.len()).collect();
@@ -156,7 +175,7 @@ impl DecisionView {
         };
         let step = |s: &PathStep| {
             let said = feature(&s.feature).map(|f| {
-                let test = words::test(f, s.threshold);
+                let test = plain.test(&spec.name, f, s.threshold);
                 let held = if s.operator == Operator::AtMost { test.left } else { test.right };
                 format!("{held} (it is {})", value(s.value.into(), f))
             });
@@ -171,6 +190,7 @@ impl DecisionView {
             id: format!("{}:{}", choice.level, choice.choice),
             level: clean(&choice.level),
             kind: clean(&choice.kind),
+            kind_words: clean(&plain.heading(&choice.kind)),
             selection: choice.selection,
             place: format!(
                 "Episode {}, decision {}, at {}: {} candidates",
@@ -181,7 +201,14 @@ impl DecisionView {
             ),
             verdict: verdict(choice, of),
             regret: choice.regret,
-            features: shown.iter().map(|&i| clean(&of.features[i]).replace('_', " ")).collect(),
+            features: shown
+                .iter()
+                .map(|&i| {
+                    let called = feature(&of.features[i]).map(|f| plain.full_label(&spec.name, f));
+                    clean(&called.unwrap_or_else(|| of.features[i].clone()))
+                })
+                .collect(),
+            columns: shown.iter().map(|&i| clean(&of.features[i])).collect(),
             candidates: choice.candidates.iter().map(view).collect(),
             best: choice.best,
             taken: choice.taken,
@@ -190,7 +217,7 @@ impl DecisionView {
             path: choice.path.iter().map(step).collect(),
             parts_after: choice.parts_after,
             guards: choice.guards.iter().map(guard).collect(),
-            why_not: choice.why_not.iter().map(|w| (w.candidate, why_not(w, choice, of, spec))).collect(),
+            why_not: choice.why_not.iter().map(|w| (w.candidate, why_not(w, choice, of, spec, plain))).collect(),
         }
     }
 }
@@ -236,18 +263,23 @@ fn verdict(choice: &ExplainedChoice, of: &DecisionLevel) -> String {
 }
 
 /// `job 7 would have been taken if its remaining work were 41 s or less (it is 63 s).`
-fn why_not(why: &WhyNot, choice: &ExplainedChoice, of: &DecisionLevel, spec: &LevelSpec) -> String {
+fn why_not(why: &WhyNot, choice: &ExplainedChoice, of: &DecisionLevel, spec: &LevelSpec, plain: Plain<'_>) -> String {
     let who = name(&choice.candidates[why.candidate], of);
     if why.changes.is_empty() {
         return format!("No change of one or two of its quantities within reach would have made {who} the student's.");
     }
     let change = |c: &WhyNotChange| {
-        let words = c.feature.replace('_', " ");
-        let Some(f) = spec.features.iter().find(|f| f.name == c.feature) else { return words };
+        let Some(f) = spec.features.iter().find(|f| f.name == c.feature) else { return c.feature.clone() };
+        let words = plain.full_label(&spec.name, f);
         let (from, to) = (quantity(c.from.into(), f), quantity(c.to.into(), f));
         match f.unit.as_str() {
-            FLAG if c.to > 0.5 => format!("{words} were true"),
-            FLAG => format!("{words} were not true"),
+            FLAG => {
+                let relation = plain.level(&spec.name).relation(base(&f.name), c.to > 0.5);
+                match relation.starts_with("that ") {
+                    true => format!("it were one {relation}"),
+                    false => format!("\u{201c}{words}\u{201d} were {}", if c.to > 0.5 { "true" } else { "not true" }),
+                }
+            }
             // Values so close that they read alike are told by their difference.
             _ if from == to => {
                 format!("its {words} were {} by a hair (it is {from})", if c.to < c.from { "less" } else { "more" })

@@ -13,7 +13,7 @@ use plotters::{
 use sched_distill_toolkit::evaluator::Estimate;
 
 const WIDTH: i32 = 900;
-const LABELS: i32 = 250;
+const LABELS: i32 = 300;
 const ROW: i32 = 24;
 const TOP: i32 = 30;
 const AXIS: i32 = 34;
@@ -110,19 +110,10 @@ fn paint(root: &Area<'_>, panels: &[Panel], rows: &[Row]) -> Result<(), String> 
     let say =
         |text: &str, at: (i32, i32), style| root.draw_text(&svg::clean(text), &style, at).map_err(|e| e.to_string());
     let middle = |i: usize| TOP + ROW * i as i32 + ROW / 2;
-    for (i, row) in rows.iter().enumerate() {
-        match row {
-            Row::Heading(words) => {
-                // Bold letters are a seventh wider than those that are measured.
-                let shown = svg::fit(words, f64::from(WIDTH - 8) / 1.15, 12.0);
-                say(&shown, (4, middle(i) + 3), style(12.0, true, INK, HPos::Left))?;
-            }
-            Row::Item { label, .. } => {
-                let shown = svg::fit(label, f64::from(LABELS - 28), 12.0);
-                say(&shown, (16, middle(i)), style(12.0, false, INK, HPos::Left))?;
-            }
-        }
-    }
+    // On a ground of the page's colour, so that grid lines do not cross the words.
+    let ground = |(left, right): (i32, i32), y: i32| {
+        root.draw(&Rectangle::new([(left, y - 9), (right, y + 9)], WHITE.filled())).map_err(|e| e.to_string())
+    };
     let pitch = (WIDTH - LABELS) / panels.len().max(1) as i32;
     for (p, panel) in panels.iter().enumerate() {
         let (left, right) = (LABELS + pitch * p as i32, LABELS + pitch * (p as i32 + 1) - VALUES);
@@ -137,13 +128,25 @@ fn paint(root: &Area<'_>, panels: &[Panel], rows: &[Row]) -> Result<(), String> 
                     say(&(panel.write)(e.value), (right + 8, middle(i)), style(11.0, false, INK, HPos::Left))?;
                 }
                 Some(Cell::Words(words)) => {
-                    // On a ground of the page's colour, so that grid lines do not cross the words.
-                    let end = left + 8 + svg::width(words, 11.0).ceil() as i32;
-                    let ground = Rectangle::new([(left + 2, middle(i) - 9), (end, middle(i) + 9)], WHITE.filled());
-                    root.draw(&ground).map_err(|e| e.to_string())?;
+                    ground((left + 2, left + 8 + svg::width(words, 11.0).ceil() as i32), middle(i))?;
                     say(words, (left + 6, middle(i)), style(11.0, false, MUTED, HPos::Left))?;
                 }
                 None => {}
+            }
+        }
+    }
+    for (i, row) in rows.iter().enumerate() {
+        match row {
+            Row::Heading(words) => {
+                // Bold letters are a seventh wider than those that are measured.
+                let shown = svg::fit(words, f64::from(WIDTH - 8) / 1.15, 12.0);
+                let end = 8 + (svg::width(&shown, 12.0) * 1.15).ceil() as i32;
+                ground((2, end), middle(i) + 3)?;
+                say(&shown, (4, middle(i) + 3), style(12.0, true, INK, HPos::Left))?;
+            }
+            Row::Item { label, .. } => {
+                let shown = svg::fit(label, f64::from(LABELS - 28), 12.0);
+                say(&shown, (16, middle(i)), style(12.0, false, INK, HPos::Left))?;
             }
         }
     }

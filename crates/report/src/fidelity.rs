@@ -7,7 +7,6 @@ use super::{
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE},
     words::{count, number, percent},
 };
-use sched_distill_core::level::ALL_KINDS;
 use sched_distill_toolkit::evaluator::{Estimate, FidelityRow, Role};
 use serde::Serialize;
 
@@ -56,7 +55,7 @@ pub(super) fn sections(rows: &[FidelityRow], slugs: &[String], plain: Plain<'_>)
                 level: level.to_owned(),
                 amounts,
                 rows: rows.iter().map(|r| table_row(r, amounts)).collect(),
-                chart: if nothing.is_some() { None } else { Some(chart(level, slug, &rows)?) },
+                chart: if nothing.is_some() { None } else { Some(chart(level, slug, &rows, plain)?) },
                 settled: nothing,
             })
         })
@@ -165,15 +164,14 @@ fn colour(row: &FidelityRow) -> Colour {
     }
 }
 
-fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, ReportError> {
+fn chart(level: &str, slug: &str, rows: &[&FidelityRow], plain: Plain<'_>) -> Result<Chart, ReportError> {
     let with_regret = rows.iter().any(|r| r.regret.is_some());
     let mut lines = Vec::new();
     let mut shown = Vec::new();
     let mut description = String::new();
     for kind in kinds(rows) {
         let choices = rows.iter().find(|r| r.kind == kind).map_or(0, |r| r.choices);
-        let heading = if kind == ALL_KINDS { "all kinds".to_owned() } else { format!("kind {kind}") };
-        lines.push(Row::Heading(format!("{heading} ({} choices)", count(choices as u64))));
+        lines.push(Row::Heading(format!("{} ({} choices)", plain.heading(kind), count(choices as u64))));
         let best = [best_rule(rows, kind), best_heuristic(rows, kind)];
         for &row in rows.iter().filter(|r| r.kind == kind) {
             let one_of_many = is_rule(row) || row.role == Role::Heuristic;
@@ -186,7 +184,9 @@ fn chart(level: &str, slug: &str, rows: &[&FidelityRow]) -> Result<Chart, Report
             }
             let label = match row.role {
                 Role::Heuristic => format!("heuristic: {}", row.scorer),
-                _ if is_rule(row) => format!("rule: {}", row.scorer),
+                _ if is_rule(row) => {
+                    format!("rule: {}", plain.rule(level, &row.scorer).unwrap_or_else(|| row.scorer.clone()))
+                }
                 _ => row.scorer.clone(),
             };
             description.push_str(&format!("{kind}, {}: top-1 {}. ", row.scorer, percent(row.top1.value)));

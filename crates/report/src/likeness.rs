@@ -99,7 +99,7 @@ pub(super) fn section(
             rows: level.likeness.iter().map(|l| row(l, &regimes)).collect(),
             regimes,
             nothing: if settled { None } else { nothing.clone() },
-            chart: if settled || nothing.is_some() { None } else { Some(chart(level, &slug(&level.level))?) },
+            chart: if settled || nothing.is_some() { None } else { Some(chart(level, &slug(&level.level), plain)?) },
             exceptions: known.map(|e| exceptions(e, plain)),
         });
     }
@@ -292,12 +292,13 @@ fn hundredfold(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, ReportError> {
+fn chart(level: &LevelExplanation, slug: &str, plain: Plain<'_>) -> Result<Chart, ReportError> {
     let mut lines = Vec::new();
     let mut shown = Vec::new();
     let mut description = String::new();
     for group in level.likeness.chunk_by(|a, b| a.kind == b.kind) {
-        lines.push(Row::Heading(format!("kind {} ({} choices)", group[0].kind, count(group[0].choices as u64))));
+        let choices = count(group[0].choices as u64);
+        lines.push(Row::Heading(format!("{} ({choices} choices)", plain.heading(&group[0].kind))));
         for l in group.iter().take(SHOWN) {
             description.push_str(&format!("{}, {}: {}. ", l.kind, l.rule, percent(l.teacher.value)));
             let cells = vec![Cell::Dot(l.teacher), Cell::Dot(l.student)];

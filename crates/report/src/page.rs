@@ -14,7 +14,7 @@ use sched_distill_core::model::Student;
 use sched_distill_toolkit::pipeline::RunInfo;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const STYLE: &str = include_str!("../assets/page/page.css");
 const SCRIPT: &str = concat!(
@@ -65,6 +65,8 @@ struct Page<'a> {
     fidelity: &'a [fidelity::Section],
     levels: &'a [rules::Section],
     kinds: rules::Kinds,
+    /// By kind of choice what completes "when ...".
+    kind_words: BTreeMap<&'a str, &'a str>,
     matters: &'a [matters::Section],
     gradients: Option<&'a matters::gradients::Section>,
     decisions: Option<&'a decision::Section>,
@@ -100,7 +102,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         }
         if let Some(explained) = explained {
             let settled = run.plain().settled_alone(&spec.name, rows);
-            matters.push(matters::section(explained, spec, slug, settled)?);
+            matters.push(matters::section(explained, spec, slug, settled, run.plain())?);
         }
     }
     let gradients = run.explanation.as_ref().and_then(|e| e.gradients.as_ref());
@@ -108,8 +110,9 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let slug_of =
         |level: &str| specs.iter().position(|l| l.name == level).map_or(String::new(), |i| level_slugs[i].clone());
     let likeness = likeness::section(explained, &run.evaluation.fidelity, run.plain(), slug_of)?;
-    let decisions = run.decisions.as_ref().map(|d| decision::section(d, &run.student)).transpose()?.flatten();
-    let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student)).transpose()?.flatten();
+    let decisions =
+        run.decisions.as_ref().map(|d| decision::section(d, &run.student, run.plain())).transpose()?.flatten();
+    let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student, run.plain())).transpose()?.flatten();
     let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()), run.plain())?;
     let front = size_front::section(run)?;
     let departures = departures::section(&run.evaluation, run.plain())?;
@@ -131,6 +134,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         fidelity: &fidelity,
         levels: &levels,
         kinds: rules::Kinds::of(&levels, &run.student),
+        kind_words: run.info.words.kinds.iter().map(|k| (k.kind.as_str(), k.when.as_str())).collect(),
         matters: &matters,
         gradients: gradients.as_ref(),
         decisions: decisions.as_ref(),

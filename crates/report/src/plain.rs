@@ -65,6 +65,33 @@ impl<'a> Plain<'a> {
         }
     }
 
+    /// What a feature is called: `work left`.
+    pub(super) fn label(&self, level: &str, feature: &FeatureSpec) -> String {
+        match self.level(level).quantity(base(&feature.name)) {
+            Some(quantity) => quantity.noun.clone(),
+            None => feature.label(),
+        }
+    }
+
+    /// The same with how its value is formed: `work left, rank`.
+    pub(super) fn full_label(&self, level: &str, feature: &FeatureSpec) -> String {
+        words::full_label(self.label(level, feature), feature.scope)
+    }
+
+    /// `feature <= threshold`
+    pub(super) fn test(&self, level: &str, feature: &FeatureSpec, threshold: f32) -> words::Test {
+        words::test(self.label(level, feature), feature, threshold)
+    }
+
+    /// A kind over figures of its own: `free: when any job may get the executors`.
+    pub(super) fn heading(&self, kind: &str) -> String {
+        match self.words.kind(kind) {
+            _ if kind == ALL_KINDS => "all kinds".to_owned(),
+            Some(words) => format!("{kind}: when {}", words.when),
+            None => format!("kind {kind}"),
+        }
+    }
+
     /// `mean completion time`
     pub(super) fn figure(&self, figure: &Figure) -> String {
         self.words.figure(&figure.name).map_or_else(|| figure.label.to_string(), str::to_owned)
@@ -96,11 +123,11 @@ impl<'a> Plain<'a> {
     pub(super) fn direction(&self, level: &str, family: &str, direction: Direction) -> Option<String> {
         let sign = direction.sign();
         let relation = (sign != 0.0).then(|| self.level(level).relation(family, sign > 0.0))?;
-        let side = match direction {
-            Direction::UpTo(_) | Direction::DownTo(_) => "above",
-            _ => "below",
-        };
-        Some(match direction.bend() {
+        let up_to = matches!(direction, Direction::UpTo(_) | Direction::DownTo(_));
+        let side = if up_to { "above" } else { "below" };
+        let is_whole = self.level(level).feature(family).is_some_and(|f| f.whole);
+        let whole = |x: f64| if up_to { x.floor() } else { x.ceil() };
+        Some(match direction.bend().map(|x| if is_whole { whole(x) } else { x }) {
             Some(x) => format!("{relation} (what is {side} {} makes no difference)", self.value(level, family, x)),
             None => relation,
         })
@@ -214,16 +241,18 @@ impl<'a> Plain<'a> {
 
     /// One bound of one feature: as the quantity's words where it says no number, else as the test of a tree.
     fn bound(&self, level: &str, feature: &FeatureSpec, value: f32, above: bool) -> String {
-        let test = words::test(feature, value);
+        let test = self.test(level, feature, value);
         let said = if above { test.right } else { test.left };
         let (level, family) = (self.level(level), base(&feature.name));
-        let Some(quantity) = level.quantity(family) else { return said };
+        if level.quantity(family).is_none() {
+            return said;
+        }
         let flag = feature.unit == FLAG && (0.0..1.0).contains(&value);
         let smallest = !above && feature.name.ends_with("_rank") && (0.0..1.0).contains(&value);
         match () {
             () if flag => level.relation(family, above),
             () if smallest => level.extreme(family, false),
-            () => said.replacen(&feature.label(), &quantity.noun, 1),
+            () => said,
         }
     }
 

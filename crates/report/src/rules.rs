@@ -4,6 +4,7 @@ use super::{
     ReportError, augmented,
     coefficients::Coefficients,
     outline,
+    plain::Plain,
     scorecard::{Known, Scorecard},
     tree::{Facts, Piece, children, pieces},
     words,
@@ -96,6 +97,7 @@ pub(super) struct TreeView {
 struct FeatureRow {
     anchor: String,
     name: String,
+    called: String,
     unit: String,
     scope: &'static str,
     meaning: String,
@@ -139,7 +141,7 @@ pub(super) fn section(
     let others = models.models.iter().filter(|m| m.name != scheduler.name);
     let all: Vec<Part> = std::iter::once(scheduler)
         .chain(others)
-        .flat_map(|named| parts(named, spec, named.name == scheduler.name))
+        .flat_map(|named| parts(named, spec, known.plain, named.name == scheduler.name))
         .collect();
     let mut trees: Vec<(&Part, &Tree)> = all.iter().filter_map(|p| Some((p, p.tree()?))).collect();
     let scheduling = trees.iter().filter(|(p, _)| p.schedules).count();
@@ -152,7 +154,7 @@ pub(super) fn section(
         tree_view(part, tree, spec, columns(part.pairwise()), &slug, known)
     };
     let linear = |part: &Part| {
-        let table = Coefficients::new(&part.named, spec, slug)?;
+        let table = Coefficients::new(&part.named, spec, known.plain, slug)?;
         Some(LinearView { schedules: part.schedules, place: part.place.clone(), table })
     };
     let card = |(i, (part, sum)): (usize, (&Part, &Additive))| {
@@ -177,6 +179,7 @@ pub(super) fn section(
         let row = |(i, f): (usize, &sched_distill_core::level::FeatureSpec)| FeatureRow {
             anchor: format!("{anchor}{i}"),
             name: f.name.clone(),
+            called: known.plain.full_label(&spec.name, f),
             unit: f.unit.clone(),
             scope: words::scope(f.scope),
             meaning: f.meaning.clone(),
@@ -197,11 +200,11 @@ pub(super) fn section(
 }
 
 /// The models of a regime, each with its place and others as they are.
-fn parts(named: &NamedModel, spec: &LevelSpec, schedules: bool) -> Vec<Part> {
+fn parts(named: &NamedModel, spec: &LevelSpec, plain: Plain<'_>, schedules: bool) -> Vec<Part> {
     let Model::Regime(regime) = &named.model else {
         return vec![Part { named: named.clone(), place: None, schedules }];
     };
-    let places = augmented::places(regime, spec);
+    let places = augmented::places(regime, spec, plain);
     let part = |(i, model): (usize, &Model)| {
         let named =
             NamedModel { name: format!("{}, regime {}", named.name, i + 1), model: model.clone(), ..named.clone() };
@@ -222,8 +225,7 @@ fn tree_view(
     // Facts at nodes are of the tree that schedules.
     let explained = explained.filter(|e| e.model == part.named.name);
     let choices: f64 = explained.map_or(0.0, |e| e.sample.iter().map(|k| k.choices as f64).sum());
-    let facts = Facts::new(tree, columns, anchor);
-    let facts = if part.pairwise() { facts } else { facts.in_words(plain) };
+    let facts = Facts::new(tree, columns, anchor, plain);
     let outline = outline::lines(&facts, explained.map_or(&[], |e| &e.nodes), choices);
     let importance = explainer::importance(&part.named.model, spec);
     Ok(TreeView {

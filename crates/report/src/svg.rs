@@ -211,6 +211,16 @@ pub(super) fn lines(words: &str, room: f64, size: f64) -> Vec<String> {
     lines
 }
 
+/// The same in so many lines at most; where there is more, the last one ends in an ellipsis.
+pub(super) fn few_lines(words: &str, most: usize, room: f64, size: f64) -> Vec<String> {
+    let mut all = lines(words, room, size);
+    if all.len() > most {
+        let rest = all.split_off(most - 1).join(" ");
+        all.push(fit(&rest, room, size));
+    }
+    all
+}
+
 /// Draws an SVG as PNG at twice its size, on white, with the embedded font only.
 ///
 /// # Errors

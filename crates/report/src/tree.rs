@@ -24,6 +24,8 @@ const BOX: (f64, f64) = (164.0, 38.0);
 const LEAVES: f64 = 150.0;
 const SLOT: f64 = 46.0;
 const MARGIN: f64 = 12.0;
+/// Lines of a feature's name at most.
+const LINES: usize = 3;
 
 /// A drawn piece of a tree.
 #[derive(Debug, Serialize)]
@@ -48,13 +50,12 @@ pub(super) struct Facts<'a> {
     leaves: Vec<usize>,
     /// Least and greatest leaf value.
     span: (f64, f64),
-    /// Words for the level's quantities, where a tree compares none of two candidates.
-    plain: Option<Plain<'a>>,
+    plain: Plain<'a>,
 }
 
 impl<'a> Facts<'a> {
     /// Counts leaves below every node and finds the range of their values.
-    pub(super) fn new(tree: &'a Tree, spec: &'a LevelSpec, anchor: String) -> Self {
+    pub(super) fn new(tree: &'a Tree, spec: &'a LevelSpec, anchor: String, plain: Plain<'a>) -> Self {
         let mut leaves = vec![1; tree.feature.len()];
         let mut span = (f64::INFINITY, f64::NEG_INFINITY);
         // Children come after their parent.
@@ -64,12 +65,7 @@ impl<'a> Facts<'a> {
                 None => span = (span.0.min(tree.value[node]), span.1.max(tree.value[node])),
             }
         }
-        Self { tree, spec, anchor, leaves, span, plain: None }
-    }
-
-    /// With words for quantities.
-    pub(super) fn in_words(self, plain: Plain<'a>) -> Self {
-        Self { plain: Some(plain), ..self }
+        Self { tree, spec, anchor, leaves, span, plain }
     }
 
     /// What the part of the tree below a node holds.
@@ -97,10 +93,7 @@ impl<'a> Facts<'a> {
 
     /// `fewer tasks left`
     fn prefers(&self, family: &str, more: bool) -> String {
-        let said = match self.plain {
-            Some(plain) => plain.level(&self.spec.name).relation(family, more),
-            None => format!("{} {}", if more { "larger" } else { "smaller" }, family.replace('_', " ")),
-        };
+        let said = self.plain.level(&self.spec.name).relation(family, more);
         match (said.strip_prefix("with "), said.starts_with("that ")) {
             (Some(rest), _) => rest.to_owned(),
             (None, true) => format!("one {said}"),
@@ -121,7 +114,8 @@ impl<'a> Facts<'a> {
 
     /// The test of an inner node in words.
     pub(super) fn test(&self, node: usize) -> words::Test {
-        words::test(&self.spec.features[self.tree.feature[node] as usize], self.tree.threshold[node])
+        let feature = &self.spec.features[self.tree.feature[node] as usize];
+        self.plain.test(&self.spec.name, feature, self.tree.threshold[node])
     }
 }
 
@@ -356,7 +350,7 @@ fn inner(facts: &Facts<'_>, node: usize, x: f64, y: f64) -> String {
         escape(&title)
     );
     // Bold letters are an eighth wider than those that are measured.
-    let subject = wrap(&test.subject, room * 0.88, 11.5);
+    let subject = svg::few_lines(&test.subject, LINES, room * 0.88, 11.5);
     let height = BOX.1 + 14.0 * (subject.len() - 1) as f64;
     let top = y - height / 2.0;
     let _ = write!(
@@ -371,18 +365,6 @@ fn inner(facts: &Facts<'_>, node: usize, x: f64, y: f64) -> String {
     }
     drawn += &text(x + 8.0, line + 1.0, style(11.5, "start", false, INK), &fit(&test.question, room, 11.5));
     drawn + "</a>\n"
-}
-
-/// Breaks words into at most two lines of `room` px; what is longer ends in an ellipsis.
-fn wrap(words: &str, room: f64, size: f64) -> Vec<String> {
-    if svg::width(words, size) <= room {
-        return vec![words.to_owned()];
-    }
-    let fits = |at: &usize| svg::width(&words[..*at], size) <= room;
-    match words.match_indices(' ').map(|(at, _)| at).rfind(fits) {
-        Some(at) => vec![words[..at].to_owned(), fit(&words[at + 1..], room, size)],
-        None => vec![fit(words, room, size)],
-    }
 }
 
 fn leaf(facts: &Facts<'_>, node: usize, x: f64, y: f64) -> String {
@@ -433,7 +415,7 @@ fn branch(facts: &Facts<'_>, node: usize, (x, y): (f64, f64), letter: &str, slug
 mod tests {
     use super::{Facts, LEAF, letter};
     use crate::plain::Plain;
-    use sched_distill_core::model::Tree;
+    use sched_distill_core::{level::Words, model::Tree};
     use sched_distill_dag::feature::{feature_set, words};
 
     #[test]
@@ -457,10 +439,10 @@ mod tests {
             weight: vec![1.0; 7],
             linear: None,
         };
-        let words = words();
-        let facts = Facts::new(&tree, spec, String::new());
-        assert_eq!(facts.inside(1).words(), "3 more rules: mostly smaller remaining tasks, score 0.10 to 0.60");
-        let facts = facts.in_words(Plain { words: &words, features });
+        let (words, none) = (words(), Words::default());
+        let facts = |words| Facts::new(&tree, spec, String::new(), Plain { words, features });
+        assert_eq!(facts(&none).inside(1).words(), "3 more rules: mostly smaller remaining tasks, score 0.10 to 0.60");
+        let facts = facts(&words);
         assert_eq!(facts.inside(1).words(), "3 more rules: mostly fewer tasks left, score 0.10 to 0.60");
         assert_eq!(
             facts.inside(0).words(),

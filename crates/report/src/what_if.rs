@@ -4,6 +4,7 @@
 use super::{
     ReportError,
     decision::embedded,
+    plain::Plain,
     tree::children,
     words::{self, number},
 };
@@ -115,13 +116,13 @@ struct GuardView {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if they cannot be written as JSON.
-pub(super) fn section(what_if: &WhatIf, student: &Student) -> Result<Option<Section>, ReportError> {
+pub(super) fn section(what_if: &WhatIf, student: &Student, plain: Plain<'_>) -> Result<Option<Section>, ReportError> {
     let student = scheduling(student);
     let (mut levels, mut data) = (Vec::new(), Vec::new());
     for recorded in what_if.levels.iter().filter(|l| !l.choices.is_empty()) {
         let Some(at) = student.levels.iter().position(|l| l.level == recorded.level) else { continue };
         let Some(spec) = student.feature_set.level(&recorded.level) else { continue };
-        let mut places = places(&student, at, spec);
+        let mut places = places(&student, at, spec, plain);
         let all = places.len();
         places.truncate(PLACES);
         levels.push(LevelView {
@@ -134,10 +135,10 @@ pub(super) fn section(what_if: &WhatIf, student: &Student) -> Result<Option<Sect
         let of_level = student.guards.iter().enumerate().filter(|(_, g)| g.level == spec.name);
         data.push(LevelData {
             recorded,
-            labels: spec.features.iter().map(words::full_label).collect(),
+            labels: spec.features.iter().map(|f| plain.full_label(&spec.name, f)).collect(),
             families: formed(spec),
             free: (0..spec.features.len()).filter(|&column| base(&spec.features[column])).collect(),
-            tests: tests(&student.levels[at].scheduler().model, spec),
+            tests: tests(&student.levels[at].scheduler().model, spec, plain),
             places,
             guards: of_level.map(|(guard, g)| GuardView { guard, words: g.to_string() }).collect(),
         });
@@ -205,11 +206,12 @@ fn formed(spec: &LevelSpec) -> Vec<Family> {
 }
 
 /// The tests of the trees that score choices, in words.
-fn tests(model: &Model, spec: &LevelSpec) -> Vec<Vec<Option<[String; 2]>>> {
+fn tests(model: &Model, spec: &LevelSpec, plain: Plain<'_>) -> Vec<Vec<Option<[String; 2]>>> {
     let of_tree = |tree: &Tree| {
         let node = |node: usize| {
             children(tree, node)?;
-            let test = words::test(&spec.features[tree.feature[node] as usize], tree.threshold[node]);
+            let feature = &spec.features[tree.feature[node] as usize];
+            let test = plain.test(&spec.name, feature, tree.threshold[node]);
             Some([test.left, test.right])
         };
         (0..tree.nodes()).map(node).collect()
@@ -225,11 +227,11 @@ fn tests(model: &Model, spec: &LevelSpec) -> Vec<Vec<Option<[String; 2]>>> {
 }
 
 /// The numbers of a level's model and of its guards.
-fn places(student: &Student, level: usize, spec: &LevelSpec) -> Vec<PlaceView> {
+fn places(student: &Student, level: usize, spec: &LevelSpec, plain: Plain<'_>) -> Vec<PlaceView> {
     let model = &student.levels[level].scheduler().model;
     let root = [Step::Field("levels"), Step::Place(level), Step::Field("models"), Step::Place(0), Step::Field("model")];
     let pair = Pairwise::level(spec);
-    let describer = Describer { model, spec, pair: &pair };
+    let describer = Describer { model, spec, pair: &pair, plain };
     let view = |place: Place| {
         let now = student.number(&place)?;
         let name = student.place_name(&place);
@@ -297,6 +299,7 @@ struct Describer<'a> {
     spec: &'a LevelSpec,
     /// The columns of a pair.
     pair: &'a LevelSpec,
+    plain: Plain<'a>,
 }
 
 impl<'a> Describer<'a> {
@@ -324,7 +327,7 @@ impl<'a> Describer<'a> {
                 let (tree, spec, mut at) = self.tree()?;
                 let column = tree.feature[node] as usize;
                 let feature = &spec.features[column];
-                let test = words::test(feature, tree.threshold[node]);
+                let test = self.plain.test(&spec.name, feature, tree.threshold[node]);
                 at.extend([Step::Field("threshold"), Step::Place(node)]);
                 let border = matches!(slot, Slot::Border { .. });
                 Some(Described {
@@ -342,7 +345,7 @@ impl<'a> Describer<'a> {
                     None => vec![Step::Field("value"), Step::Place(node * tree.outputs)],
                 });
                 let value = number(tree.linear.as_ref().map_or(tree.node_value(node)[0], |l| l.intercept[node]));
-                let words = format!("leaf {node}, {}: {value}", reached(tree, spec, node));
+                let words = format!("leaf {node}, {}: {value}", reached(tree, spec, self.plain, node));
                 Some(Described { group: "scores at leaves", words, at, feature: None, column: None })
             }
             Slot::LeafTerm { node, column } => {
@@ -351,8 +354,8 @@ impl<'a> Describer<'a> {
                 let entry = linear.terms(node).position(|(c, _)| c == column)?;
                 let first = linear.start[node] as usize;
                 at.extend([Step::Field("linear"), Step::Field("coefficient"), Step::Place(first + entry)]);
-                let feature = words::full_label(&self.spec.features[column]);
-                let words = format!("leaf {node}, {}: times {feature}", reached(tree, spec, node));
+                let feature = self.plain.full_label(&self.spec.name, &self.spec.features[column]);
+                let words = format!("leaf {node}, {}: times {feature}", reached(tree, spec, self.plain, node));
                 Some(Described { group: "coefficients", words, at, feature: None, column: None })
             }
             Slot::Feature { .. } | Slot::Term { .. } => {
@@ -390,7 +393,7 @@ impl<'a> Describer<'a> {
     fn factor(&self, factor: &Factor) -> String {
         let feature = &self.spec.features[factor.feature as usize];
         let threshold = words::quantity(f64::from(factor.threshold.unwrap_or(0.0)), feature);
-        let name = words::full_label(feature);
+        let name = self.plain.full_label(&self.spec.name, feature);
         match factor.shape {
             Shape::Linear => name,
             Shape::Log => format!("ln(1 + {name})"),
@@ -405,9 +408,10 @@ impl<'a> Describer<'a> {
 }
 
 /// The last condition on the way to a node.
-fn reached(tree: &Tree, spec: &LevelSpec, node: usize) -> String {
+fn reached(tree: &Tree, spec: &LevelSpec, plain: Plain<'_>, node: usize) -> String {
     let parent = (0..node).find(|&parent| children(tree, parent).is_some_and(|both| both.contains(&node)));
     let Some(parent) = parent else { return "the only one".to_owned() };
-    let test = words::test(&spec.features[tree.feature[parent] as usize], tree.threshold[parent]);
+    let feature = &spec.features[tree.feature[parent] as usize];
+    let test = plain.test(&spec.name, feature, tree.threshold[parent]);
     if tree.left[parent] as usize == node { test.left } else { test.right }
 }

@@ -113,12 +113,12 @@ pub(super) fn value(value: f64, feature: &FeatureSpec) -> String {
     }
 }
 
-/// A feature's name with how its value is formed, for places that do not say so otherwise.
-pub(super) fn full_label(feature: &FeatureSpec) -> String {
-    match feature.scope {
-        Scope::Rank => format!("{}, rank", feature.label()),
-        Scope::Ratio => format!("{}, ratio", feature.label()),
-        Scope::Absolute | Scope::Share => feature.label(),
+/// What a feature is called, with how its value is formed, for places that do not say so otherwise.
+pub(super) fn full_label(label: String, scope: Scope) -> String {
+    match scope {
+        Scope::Rank => format!("{label}, rank"),
+        Scope::Ratio => format!("{label}, ratio"),
+        Scope::Absolute | Scope::Share => label,
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn scope(scope: Scope) -> &'static str {
 /// The test of an inner node in words.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Test {
-    /// The feature, e.g. `remaining work`.
+    /// The feature, e.g. `work left`.
     pub(super) subject: String,
     /// The question asked at the node, e.g. `≤ 1.8 × the smallest`.
     pub(super) question: String,
@@ -149,9 +149,9 @@ pub(super) struct Test {
     pub(super) right: String,
 }
 
-/// Puts `feature <= threshold` in words.
-pub(super) fn test(feature: &FeatureSpec, threshold: f32) -> Test {
-    let (t, subject) = (f64::from(threshold), feature.label());
+/// Puts `feature <= threshold` in words; `subject` is what the feature is called. Of whole numbers, so is the threshold.
+pub(super) fn test(subject: String, feature: &FeatureSpec, threshold: f32) -> Test {
+    let t = f64::from(if feature.whole { threshold.floor() } else { threshold });
     if feature.unit == FLAG && (0.0..1.0).contains(&t) {
         return Test {
             question: "true?".to_owned(),
@@ -215,6 +215,10 @@ pub(super) fn interval(estimate: &Estimate, write: fn(f64) -> String) -> String 
 mod tests {
     use super::*;
 
+    fn test(feature: &FeatureSpec, threshold: f32) -> Test {
+        super::test(feature.label(), feature, threshold)
+    }
+
     fn feature(name: &str, unit: &str, scope: Scope) -> FeatureSpec {
         FeatureSpec { name: name.into(), unit: unit.into(), meaning: String::new(), scope, version: 1, whole: false }
     }
@@ -269,5 +273,8 @@ mod tests {
         assert_eq!(test(&work, 2_400_000.0).left, "work ≤ 40\u{a0}min·tasks");
         assert_eq!(test(&feature("age_ratio", "1", Scope::Ratio), 1.5).right, "age > 1.5 × the smallest");
         assert_eq!(test(&feature("busy", "1", Scope::Share), 0.25).left, "busy ≤ 25\u{a0}%");
+        let tasks = FeatureSpec { whole: true, ..feature("remaining_tasks", "tasks", Scope::Absolute) };
+        assert_eq!(test(&tasks, 71.5).left, "remaining tasks ≤ 71\u{a0}tasks");
+        assert_eq!(test(&tasks, 71.5).right, "remaining tasks > 71\u{a0}tasks");
     }
 }

@@ -73,7 +73,7 @@ fn edits_are_put_in_words_with_their_evidence() -> Outcome {
         "an amount with amount at least 6\u{a0}executors is never taken while there is another amount",
         "<summary>2 numbers</summary>",
         ": 0.25 → ",
-        "jobs in system ≤ 4\u{a0}jobs",
+        "jobs in the cluster ≤ 4\u{a0}jobs",
         "a tree of 2 leaves",
         "the smallest amount first",
         "+1.28\u{a0}%",

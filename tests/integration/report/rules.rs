@@ -95,8 +95,8 @@ fn agreement_between_fits_is_shown_and_told() -> Outcome {
         "The same learner was run 4 more times",
         "take the student&#x27;s candidate in 91.2\u{a0}% of choices on average, at worst in 86.2\u{a0}%",
         "their size is 30 to 36",
-        "All of them go by remaining work.",
-        "Half of them or fewer go by age",
+        "All of them go by work left.",
+        "Half of them or fewer go by time since it arrived",
         "<td class=\"n\">84.3<small>79.3 to 88.3</small></td>",
     ] {
         assert!(html.contains(words), "{words}");

@@ -22,7 +22,7 @@
     const title = `What tells ${a.name} from ${b.name}: score difference ${signed(total)}`;
     // Words stand beside the bars, or above them where the screen is narrow.
     const picture = (narrow) => {
-      const [width, left, right] = narrow ? [340, 1, 1] : [720, 230, 150];
+      const [width, left, right] = narrow ? [340, 1, 1] : [720, 290, 110];
       const [pitch, above, thick] = narrow ? [44, 24, 14] : [28, 8, 20];
       const height = pitch * (steps.length + 1) + (narrow ? 4 : 24);
       const x = (v) => left + ((v - low) / (high - low || 1)) * (width - left - right);
@@ -31,7 +31,7 @@
       const row = (i, name, from, to, words, kind) => {
         const y = pitch * i + above;
         const [start, end] = [Math.min(x(from), x(to)), Math.max(x(from), x(to))];
-        const label = name.length > 30 ? name.slice(0, 29) + "…" : name;
+        const label = name.length > 46 ? name.slice(0, 45) + "…" : name;
         const [before, after] = narrow ? [{ x: 0, y: y - 6 }, { x: width, y: y - 6, "text-anchor": "end" }]
           : [{ x: left - 8, y: y + 14, "text-anchor": "end" }, { x: end + 6, y: y + 14 }];
         svg.append(draw("g", {}, draw("title", {}, `${name}: ${words}`), draw("text", before, label),
@@ -71,8 +71,8 @@
         bar(c.teacher), bar(c.student), make("td", { class: "n" }, short(c.score)),
         ...c.values.map((v) => make("td", { class: "n" }, v)));
     };
-    const table = make("table", { class: "dense" }, make("caption", {}, `${d.place}. Kind ${d.kind}, level ${d.level}, number ${d.id}.`),
-      make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i > 1 ? "n" : "" }, h)))),
+    const table = make("table", { class: "dense" }, make("caption", {}, `${d.place}. ${d.kind_words[0].toUpperCase()}${d.kind_words.slice(1)}. Level ${d.level}, number ${d.id}.`),
+      make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { scope: "col", class: i > 1 ? "n" : "", title: d.columns[i - 5] ?? "" }, h)))),
       make("tbody", {}, ...d.candidates.map(row)));
     const parts = [make("p", { class: "verdict" }, d.verdict), scroll("Candidates", table)];
     if (rival !== d.taken) parts.push(make("h3", {}, `Why ${who(d.taken)} rather than ${who(rival)}?`), waterfall(d, rival));
@@ -97,7 +97,7 @@
   const fill = (select, values, all) => {
     select.replaceChildren(...(all ? [make("option", { value: "" }, all)] : []), ...values.map(([value, text]) => make("option", { value }, text)));
   };
-  const distinct = (of) => [...new Set(decisions.map(of))].map((v) => [v, v]);
+  const distinct = (of, words = of) => [...new Map(decisions.map((d) => [of(d), words(d)]))];
   const costs = (d) => (d.regret ? `, costs ${percent(d.regret)}` : "");
   const list = () => {
     shown = decisions.filter((d) => (!level.value || d.level === level.value) && (!kind.value || d.kind === kind.value)
@@ -113,7 +113,7 @@
     show(shown[pick.selectedIndex]);
   };
   fill(level, distinct((d) => d.level), "all levels");
-  fill(kind, distinct((d) => d.kind), "all kinds");
+  fill(kind, distinct((d) => d.kind, (d) => d.kind_words), "all kinds");
   fill(selection, [["costly", "costliest departures"], ["departs", "departures"], ["agrees", "agreements"]], "all");
   for (const select of [level, kind, selection]) select.addEventListener("change", list);
   pick.addEventListener("change", () => show(shown[pick.selectedIndex]));

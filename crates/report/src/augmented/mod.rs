@@ -10,7 +10,7 @@ use super::{
     run_dir::RunDir,
     svg::{BLUE, Chart},
     tree::children,
-    words::{self, list, number, percent},
+    words::{list, number, percent},
 };
 use sched_distill_core::{
     figure::Figure,
@@ -88,7 +88,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         beside: run.augmented.is_some(),
         edits: student.guards.len() + student.patches.iter().map(|p| p.changes.len()).sum::<usize>(),
         flat: student.structure == Structure::Flat,
-        regimes: regimes(student),
+        regimes: regimes(student, run.plain()),
         guards: guards.collect(),
         patches: student.patches.iter().map(|p| patch(objective, p)).collect(),
         objective: objective.label.to_string(),
@@ -110,19 +110,19 @@ impl Section {
     }
 }
 
-fn regimes(student: &Student) -> Vec<RegimeView> {
+fn regimes(student: &Student, plain: Plain<'_>) -> Vec<RegimeView> {
     let levels = student.levels.iter().filter_map(|models| {
         let Model::Regime(regime) = &models.scheduler().model else { return None };
         let spec = student.feature_set.level(&models.level)?;
-        let words = |model: usize| regime.models.get(model).map_or(String::new(), |m| model_words(m, spec));
-        let parts = places(regime, spec).into_iter().map(|(place, model)| (place, words(model))).collect();
+        let words = |model: usize| regime.models.get(model).map_or(String::new(), |m| model_words(m, spec, plain));
+        let parts = places(regime, spec, plain).into_iter().map(|(place, model)| (place, words(model))).collect();
         Some(RegimeView { level: models.level.clone(), parts })
     });
     levels.collect()
 }
 
 /// The leaves of a regime's tree from left to right: where, and the number of the model.
-pub(super) fn places(regime: &Regime, spec: &LevelSpec) -> Vec<(String, usize)> {
+pub(super) fn places(regime: &Regime, spec: &LevelSpec, plain: Plain<'_>) -> Vec<(String, usize)> {
     let mut places = Vec::new();
     let mut stack = vec![(0, Vec::new())];
     while let Some((node, path)) = stack.pop() {
@@ -131,7 +131,8 @@ pub(super) fn places(regime: &Regime, spec: &LevelSpec) -> Vec<(String, usize)> 
             places.push((place, regime.tree.value[node] as usize));
             continue;
         };
-        let test = words::test(&spec.features[regime.tree.feature[node] as usize], regime.tree.threshold[node]);
+        let feature = &spec.features[regime.tree.feature[node] as usize];
+        let test = plain.test(&spec.name, feature, regime.tree.threshold[node]);
         for (child, condition) in [(right, test.right), (left, test.left)] {
             let path = path.iter().cloned().chain([condition]).collect();
             stack.push((child, path));
@@ -141,7 +142,7 @@ pub(super) fn places(regime: &Regime, spec: &LevelSpec) -> Vec<(String, usize)> 
 }
 
 /// What a model is, in a few words.
-fn model_words(model: &Model, spec: &LevelSpec) -> String {
+fn model_words(model: &Model, spec: &LevelSpec, plain: Plain<'_>) -> String {
     let size = model.size();
     let of = |what: &str, one: &str, many: &str| format!("a {what} {size} {}", if size == 1 { one } else { many });
     match model {
@@ -149,7 +150,7 @@ fn model_words(model: &Model, spec: &LevelSpec) -> String {
         Model::Pairwise(_) => of("tree that compares two candidates, of", "leaf", "leaves"),
         Model::Additive(additive) => {
             let order = additive.as_linear(spec.features.len()).map(|coefficient| {
-                order(&coefficient, spec).unwrap_or_else(|| of("linear score of", "feature", "features"))
+                order(&coefficient, spec, plain).unwrap_or_else(|| of("linear score of", "feature", "features"))
             });
             order.unwrap_or_else(|| of("sum of", "term", "terms"))
         }
@@ -157,12 +158,12 @@ fn model_words(model: &Model, spec: &LevelSpec) -> String {
     }
 }
 
-/// A linear score of one feature is an order.
-fn order(coefficient: &[f64], spec: &LevelSpec) -> Option<String> {
+/// A linear score of one feature is an order, the same by its rank or ratio.
+fn order(coefficient: &[f64], spec: &LevelSpec, plain: Plain<'_>) -> Option<String> {
     let mut used = coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0);
     let (Some((column, coefficient)), None) = (used.next(), used.next()) else { return None };
     let first = if *coefficient > 0.0 { "largest" } else { "smallest" };
-    Some(format!("the {first} {} first", spec.features.get(column)?.name.replace('_', " ")))
+    Some(format!("the {first} {} first", plain.label(&spec.name, spec.features.get(column)?)))
 }
 
 fn guard(objective: &Figure, guard: &Guard, plain: Plain<'_>) -> GuardView {
@@ -237,7 +238,7 @@ fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportE
 mod tests {
     use super::*;
     use sched_distill_core::{
-        level::{FeatureSpec, Scope},
+        level::{FeatureSpec, Scope, Words},
         model::Additive,
     };
 
@@ -262,11 +263,13 @@ mod tests {
     fn regimes_say_where_each_model_schedules() {
         let linear = |coefficient: [f64; 3]| Model::Additive(Additive::linear(&coefficient, &[1.0; 3]));
         let regime = Regime::split(0, 60e3, linear([0.0, 0.0, -1.0]), linear([1.0, 0.0, 2.0]));
-        let found = places(&regime, &spec());
+        let words = Words::default();
+        let plain = Plain { words: &words, features: sched_distill_dag::feature::feature_set() };
+        let found = places(&regime, &spec(), plain);
         let found: Vec<(&str, String)> =
-            found.iter().map(|(place, model)| (&place[..], model_words(&regime.models[*model], &spec()))).collect();
+            found.iter().map(|(at, model)| (&at[..], model_words(&regime.models[*model], &spec(), plain))).collect();
         let expected =
-            [("age ≤ 60\u{a0}s", "the smallest work rank first"), ("age > 60\u{a0}s", "a linear score of 2 features")];
+            [("age ≤ 60\u{a0}s", "the smallest work first"), ("age > 60\u{a0}s", "a linear score of 2 features")];
         assert_eq!(found, expected.map(|(place, words)| (place, words.to_owned())));
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Card {
     value: String,
     label: String,
     word: String,
+    /// The augmented version's, where there is one.
+    augmented: Option<String>,
     /// Whether it is good; `None` if that cannot be said.
     good: Option<bool>,
     anchor: &'static str,
@@ -39,7 +41,7 @@ fn agreement(rows: &[FidelityRow]) -> Card {
     let label = "agreement with the teacher, where it really chooses".to_owned();
     let anchor = "trust";
     let Some((student, rule)) = hardest_choices(rows) else {
-        return Card { value: "–".into(), label, word: "not measured".into(), good: None, anchor };
+        return Card { value: "–".into(), label, word: "not measured".into(), augmented: None, good: None, anchor };
     };
     Card {
         value: format!("{:.0}\u{a0}%", 100.0 * student.top1.value),
@@ -48,6 +50,7 @@ fn agreement(rows: &[FidelityRow]) -> Card {
             || "no other rule was measured".to_owned(),
             |rule| format!("good: more than the best known rule, {:.0}\u{a0}%", 100.0 * rule.top1.value),
         ),
+        augmented: None,
         good: rule.map(|rule| student.top1.low > rule.top1.value),
         anchor,
     }
@@ -72,6 +75,7 @@ fn schedule(plain: Plain<'_>, verdict: Option<&Verdict<'_>>, gates: &VerdictGate
             None if !stalls => "not measured".to_owned(),
             _ => format!("good: {} {}", goal::bound(objective), goal::versus(objective)(limit)),
         },
+        augmented: verdict.and_then(|v| v.augmented.as_ref()?.to_teacher).map(|e| goal::versus(objective)(e.value)),
         good: found.map(|e| objective.passes(e.value, limit)).or(stalls.then_some(false)),
         anchor: "holds-up",
     }
@@ -83,6 +87,7 @@ fn size(run: &RunDir) -> Card {
         value: count(size as u64),
         label: "terms and leaves in all its rules".to_owned(),
         word: format!("good: up to {READABLE}, about a page"),
+        augmented: run.augmented.as_ref().map(|other| count(other.size() as u64)),
         good: Some(size <= READABLE),
         anchor: "rules",
     }
@@ -93,7 +98,8 @@ fn speed(run: &RunDir) -> Card {
     let label = "as fast as the teacher, decision by decision".to_owned();
     let of = |role| run.latency.as_ref().and_then(|latency| latency.of(role)).filter(|&us| us > 0.0);
     let (Some(teacher), Some(student)) = (of(Role::Teacher), of(Role::Student)) else {
-        return Card { value: "–".into(), label, word: "not measured".into(), good: None, anchor: "provenance" };
+        let word = "not measured".into();
+        return Card { value: "–".into(), label, word, augmented: None, good: None, anchor: "provenance" };
     };
     let times = teacher / student;
     let micro = |us: f64| format!("{}\u{a0}µs", two_digits(us));
@@ -101,6 +107,7 @@ fn speed(run: &RunDir) -> Card {
         value: format!("{}\u{a0}×", two_digits(times)),
         label,
         word: format!("{} against {}; good: 1\u{a0}× or more", micro(student), micro(teacher)),
+        augmented: None,
         good: Some(times >= 1.0),
         anchor: "provenance",
     }

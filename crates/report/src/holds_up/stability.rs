@@ -3,6 +3,7 @@
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    plain::Plain,
     run_dir::RunDir,
     svg::{BLUE, Chart},
     to_data,
@@ -61,7 +62,7 @@ struct FamilyRow {
 pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
     let levels = run.explanation.as_ref().map_or(&[][..], |e| &e.stability);
     let refused = Refit::of(&run.student).err().map(|why| why.to_string());
-    Ok(Section { refused, measured: levels.first().map(|first| measured(levels, first)).transpose()? })
+    Ok(Section { refused, measured: levels.first().map(|first| measured(levels, first, run.plain())).transpose()? })
 }
 
 impl Section {
@@ -70,7 +71,7 @@ impl Section {
     }
 }
 
-fn measured(levels: &[LevelStability], first: &LevelStability) -> Result<Measured, ReportError> {
+fn measured(levels: &[LevelStability], first: &LevelStability, plain: Plain<'_>) -> Result<Measured, ReportError> {
     let rows = levels.iter().flat_map(|level| {
         level.agreement.iter().map(|k| TableRow {
             level: level.level.clone(),
@@ -83,7 +84,7 @@ fn measured(levels: &[LevelStability], first: &LevelStability) -> Result<Measure
     let families = levels.iter().flat_map(|level| {
         level.families.iter().map(|f| FamilyRow {
             level: level.level.clone(),
-            name: f.name.replace('_', " "),
+            name: plain.level(&level.level).noun(&f.name),
             student: f.student,
             used: whole(f.used),
             root: f.root.map(whole),
@@ -92,7 +93,7 @@ fn measured(levels: &[LevelStability], first: &LevelStability) -> Result<Measure
     Ok(Measured {
         fits: first.sizes.len(),
         episodes: count(first.episodes as u64),
-        sentences: levels.iter().map(sentence).collect(),
+        sentences: levels.iter().map(|level| sentence(level, plain)).collect(),
         rows: rows.collect(),
         families: families.collect(),
         chart: match levels.iter().flat_map(|l| &l.agreement).all(|k| k.student.least == 1.0 && k.pairs.least == 1.0) {
@@ -108,7 +109,7 @@ fn shown(e: &Extent) -> (String, String) {
 }
 
 /// `Level job: the other fits take the student's candidate in 93.1 % of choices on average, in 90.2 % at least; ...`
-fn sentence(level: &LevelStability) -> String {
+fn sentence(level: &LevelStability, plain: Plain<'_>) -> String {
     let agreement = level.agreement.last().map_or(String::new(), |all| {
         format!(
             "the other fits take the student's candidate in {} of choices on average, at worst in {}",
@@ -120,7 +121,7 @@ fn sentence(level: &LevelStability) -> String {
     let (least, most) = (size(level.sizes.iter().min()), size(level.sizes.iter().max()));
     let range = if least == most { least } else { format!("{least} to {most}") };
     let sizes = format!("their size is {range}, the student's {}", count(level.size as u64));
-    let quoted = |f: &sched_distill_toolkit::explainer::FamilyStability| f.name.replace('_', " ");
+    let quoted = |f: &sched_distill_toolkit::explainer::FamilyStability| plain.level(&level.level).noun(&f.name);
     let always: Vec<String> =
         level.families.iter().filter(|f| f.student && f.used >= 1.0 && level.families.len() > 1).map(quoted).collect();
     let seldom: Vec<String> = level.families.iter().filter(|f| f.student && f.used <= 0.5).map(quoted).collect();

@@ -3,6 +3,7 @@
 use crate::{
     ReportError,
     outline::FEW,
+    plain::Plain,
     run_dir::RunDir,
     to_data,
     tree::{Facts, children},
@@ -88,7 +89,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         let nodes = nodes(run, models);
         reached &= nodes.len() == tree.nodes();
         all += tree.leaves();
-        weak.extend(leaves(tree, columns, models, nodes).filter(|l| l.few || l.often));
+        weak.extend(leaves(tree, columns, models, nodes, run.plain()).filter(|l| l.few || l.often));
     }
     weak.sort_by(|a, b| b.candidates.unwrap_or(0.0).total_cmp(&a.candidates.unwrap_or(0.0)));
     Ok(Section {
@@ -118,8 +119,9 @@ fn leaves<'a>(
     columns: &'a LevelSpec,
     models: &'a LevelModels,
     nodes: &'a [NodeFacts],
+    plain: Plain<'a>,
 ) -> impl Iterator<Item = Leaf> + 'a {
-    let facts = Facts::new(tree, columns, String::new());
+    let facts = Facts::new(tree, columns, String::new(), plain);
     let paths = paths(&facts);
     (0..tree.nodes()).filter(|&node| children(tree, node).is_none()).map(move |node| {
         let (share, reached) = (facts.share(node), nodes.get(node));

@@ -3,8 +3,9 @@
 use crate::{
     ReportError,
     line_chart::rectangle,
+    plain::Plain,
     svg::{self, Chart, Colour, GRID, INK, MUTED, NARROW, Pictures, TextStyle, WHITE, fit, text},
-    words::{full_label, number, scope},
+    words::{number, scope},
 };
 use sched_distill_core::level::LevelSpec;
 use sched_distill_toolkit::explainer::LevelExplanation;
@@ -12,7 +13,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 900.0;
-const LEFT: f64 = 250.0;
+const LEFT: f64 = 290.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 34.0;
 const ROW: f64 = 38.0;
@@ -33,7 +34,12 @@ const SCALE: [Colour; 5] = [
 /// # Errors
 ///
 /// [`ReportError::Chart`] if the embedded font is damaged.
-pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Option<Chart>, ReportError> {
+pub(super) fn chart(
+    level: &LevelExplanation,
+    spec: &LevelSpec,
+    slug: &str,
+    plain: Plain<'_>,
+) -> Result<Option<Chart>, ReportError> {
     let points = &level.points;
     if points.features.is_empty() || points.values.iter().all(Vec::is_empty) {
         return Ok(None);
@@ -54,10 +60,16 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
             let below = TOP + row_height * (row as f64 + 1.0);
             let middle = below - ROW / 2.0;
             let found = spec.features.iter().find(|f| f.name == *feature);
-            let words = found.map_or_else(|| feature.clone(), full_label);
+            let words = found.map_or_else(|| feature.clone(), |f| plain.full_label(&spec.name, f));
             let ink = |anchor| TextStyle { size: 12.0, anchor, bold: false, fill: INK };
             body += &match beside {
-                true => text(left - 14.0, middle + 4.0, ink("end"), &fit(&words, left - 24.0, 12.0)),
+                true => {
+                    let lines = svg::few_lines(&words, 2, left - 24.0, 12.0);
+                    let first = middle + 4.0 - 7.0 * (lines.len() - 1) as f64;
+                    let line =
+                        |(i, line): (usize, &String)| text(left - 14.0, first + 14.0 * i as f64, ink("end"), line);
+                    lines.iter().enumerate().map(line).collect()
+                }
                 false => {
                     let shown = fit(&words, width - 12.0, 12.0);
                     let top = below - row_height + 2.0;

@@ -3,8 +3,9 @@
 use crate::{
     ReportError,
     dot_chart::{body, style},
+    plain::Plain,
     svg::{self, BLUE, Chart, GRID, INK, MUTED, NARROW, ORANGE, Pictures, fit},
-    words::{full_label, number, quantity},
+    words::{number, quantity},
 };
 use plotters::{prelude::*, style::text_anchor::HPos};
 use sched_distill_core::level::LevelSpec;
@@ -21,7 +22,12 @@ const MARGIN: f64 = 0.06;
 /// # Errors
 ///
 /// [`ReportError::Chart`] if drawing fails.
-pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> Result<Option<Chart>, ReportError> {
+pub(super) fn chart(
+    level: &LevelExplanation,
+    spec: &LevelSpec,
+    slug: &str,
+    plain: Plain<'_>,
+) -> Result<Option<Chart>, ReportError> {
     // A feature that only matters together with others has no effect of its own to draw.
     let flat = |e: &Effect| e.accumulated.iter().chain(&e.partial).all(|v| v.abs() < 1e-9);
     let effects: Vec<&Effect> = level.effects.iter().filter(|e| e.grid.len() > 1 && !flat(e)).collect();
@@ -36,7 +42,7 @@ pub(super) fn chart(level: &LevelExplanation, spec: &LevelSpec, slug: &str) -> R
         let mut drawing = String::new();
         {
             let root = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
-            paint(&root, &effects, spec, columns)
+            paint(&root, &effects, spec, plain, columns)
                 .and_then(|()| root.present().map_err(Into::into))
                 .map_err(|e| ReportError::Chart { name: name.clone(), reason: e.to_string() })?;
         }
@@ -92,6 +98,7 @@ fn paint<'a>(
     root: &DrawingArea<SVGBackend<'a>, plotters::coord::Shift>,
     effects: &[&Effect],
     spec: &LevelSpec,
+    plain: Plain<'_>,
     columns: i32,
 ) -> Result<(), Failure<'a>> {
     let small = |colour, at| style(11.0, false, colour, at);
@@ -110,7 +117,7 @@ fn paint<'a>(
         let ends = [0, effect.grid.len() / 2, effect.grid.len() - 1].map(|place| words(effect.grid[place]));
         let unit = unit_of(&ends).map(str::to_owned);
         let bare = ends.map(|end| unit.as_ref().and_then(|u| end.strip_suffix(u)).unwrap_or(&end).trim().to_owned());
-        let name = feature.map_or_else(|| effect.feature.clone(), full_label);
+        let name = feature.map_or_else(|| effect.feature.clone(), |f| plain.full_label(&spec.name, f));
         let name = unit.map_or(name.clone(), |unit| format!("{name}, {unit}"));
         root.draw_text(
             &fit(&name, 0.9 * (f64::from(CELL.0) - 30.0), 12.0),

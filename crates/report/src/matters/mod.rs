@@ -8,6 +8,7 @@ mod weights;
 
 use super::{
     ReportError,
+    plain::Plain,
     svg::Chart,
     words::{count, percent},
 };
@@ -45,6 +46,7 @@ pub(super) fn section(
     spec: &LevelSpec,
     slug: &str,
     settled: Option<String>,
+    plain: Plain<'_>,
 ) -> Result<Section, ReportError> {
     let total: f64 = level.sample.iter().map(|k| k.choices as f64).sum();
     let sampled: usize = level.sample.iter().map(|k| k.sampled).sum();
@@ -62,14 +64,14 @@ pub(super) fn section(
             percent(sampled as f64 / total.max(1.0))
         ),
     };
-    let rows = weights::rows(level);
+    let rows = weights::rows(level, plain);
     let alone = if settled.is_none() { alone(&rows) } else { None };
     let (weights, points, effects) = match settled {
         Some(_) => (None, None, None),
         None => (
-            if alone.is_none() { Some(weights::chart(level, slug)?) } else { None },
-            beeswarm::chart(level, spec, slug)?,
-            effects::chart(level, spec, slug)?,
+            if alone.is_none() { Some(weights::chart(level, slug, plain)?) } else { None },
+            beeswarm::chart(level, spec, slug, plain)?,
+            effects::chart(level, spec, slug, plain)?,
         ),
     };
     Ok(Section {

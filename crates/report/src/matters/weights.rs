@@ -3,6 +3,7 @@
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
+    plain::Plain,
     svg::{BLUE, Chart, Colour, GREEN, ORANGE},
     words::{interval, percent},
 };
@@ -38,7 +39,7 @@ pub(super) fn kinds(level: &LevelExplanation) -> Vec<String> {
 }
 
 /// Families that the model uses, as rows of a table.
-pub(super) fn rows(level: &LevelExplanation) -> Vec<TableRow> {
+pub(super) fn rows(level: &LevelExplanation, plain: Plain<'_>) -> Vec<TableRow> {
     let kinds = kinds(level);
     let totals: Vec<f64> = kinds.iter().map(|k| total(level, k)).collect();
     let cell = |(k, total): (&KindWeight, &f64)| {
@@ -50,7 +51,7 @@ pub(super) fn rows(level: &LevelExplanation) -> Vec<TableRow> {
         ]
     };
     let row = |f: &Weight| TableRow {
-        name: f.name.replace('_', " "),
+        name: plain.level(&level.level).noun(&f.name),
         features: f.features.clone(),
         cells: f.by_kind.iter().zip(&totals).map(cell).collect(),
     };
@@ -88,7 +89,7 @@ fn signed(value: f64) -> String {
 /// # Errors
 ///
 /// [`ReportError::Chart`] if drawing fails.
-pub(super) fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, ReportError> {
+pub(super) fn chart(level: &LevelExplanation, slug: &str, plain: Plain<'_>) -> Result<Chart, ReportError> {
     const COLOURS: [Colour; 3] = [BLUE, ORANGE, GREEN];
     let mut lines = Vec::new();
     let mut description = String::new();
@@ -97,7 +98,7 @@ pub(super) fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, Repor
     let shown: Vec<&String> = kinds.iter().filter(|k| *k != ALL_KINDS || kinds.len() < 2).collect();
     let mut data = Vec::new();
     for (i, kind) in shown.into_iter().enumerate() {
-        lines.push(Row::Heading(if kind == ALL_KINDS { "all kinds".to_owned() } else { format!("kind {kind}") }));
+        lines.push(Row::Heading(plain.heading(kind)));
         let total = total(level, kind);
         let mut families: Vec<(&Weight, &KindWeight)> =
             level.families.iter().filter_map(|f| Some((f, of_kind(f, kind)?))).filter(|(_, k)| k.share > 0.0).collect();
@@ -110,7 +111,11 @@ pub(super) fn chart(level: &LevelExplanation, slug: &str) -> Result<Chart, Repor
                 serde_json::json!({"kind": kind, "family": family.name, "share": value, "agreement_lost": k.drop}),
             );
             let cells = vec![Cell::Dot(Estimate { value, low: value, high: value }), drop];
-            lines.push(Row::Item { label: family.name.replace('_', " "), colour: COLOURS[i % 3], cells });
+            lines.push(Row::Item {
+                label: plain.level(&level.level).noun(&family.name),
+                colour: COLOURS[i % 3],
+                cells,
+            });
         }
     }
     let panel = |title: &str, axis: &str, range| Panel {

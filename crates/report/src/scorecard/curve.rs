@@ -21,7 +21,7 @@ pub(super) fn draw_row(row: &Row, unit: &Unit<'_>, flag: bool, name: &str, title
         let (colour, dash) = LINES[i % LINES.len()];
         let (points, mark): (Vec<(f64, f64)>, Mark) = match flag {
             true => ([0.0, 1.0].map(|x| (x, line.at(x))).to_vec(), Mark::Dot),
-            false => (line.points.iter().map(|&(x, y)| (x / unit.scale, y)).collect(), Mark::None),
+            false => (line.until(row.shown.1).map(|(x, y)| (x / unit.scale, y)).collect(), Mark::None),
         };
         Series { label: String::new(), colour, dash: Some(dash), mark, points, whiskers: Vec::new() }
     };
@@ -31,7 +31,7 @@ pub(super) fn draw_row(row: &Row, unit: &Unit<'_>, flag: bool, name: &str, title
     let margin = 0.05 * (high - low).max(f64::MIN_POSITIVE);
     let x = match flag {
         true => Axis::named("", (-0.4, 1.4), vec![(0.0, "no".to_owned()), (1.0, "yes".to_owned())]),
-        false => Axis::linear(&unit.name, (row.range.0 / unit.scale, row.range.1 / unit.scale), 5, number),
+        false => Axis::linear(&unit.name, (row.shown.0 / unit.scale, row.shown.1 / unit.scale), 5, number),
     };
     let plot = Plot {
         series,

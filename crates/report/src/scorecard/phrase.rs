@@ -38,7 +38,7 @@ impl Phrases<'_> {
 
     /// The unit of a row's axis.
     pub(super) fn unit(&self, row: &Row) -> Unit<'_> {
-        Unit::new(self.feature(row.feature), &self.noun(row.feature), row.range.1)
+        Unit::new(self.feature(row.feature), &self.noun(row.feature), row.shown.1)
     }
 
     fn is_flag(&self, column: usize) -> bool {
@@ -244,7 +244,7 @@ impl Phrases<'_> {
         let runs = runs(&line.points);
         // Among candidates of which some are of the case and some are not, points are no preference within it.
         let of_own = row.other.is_some() && !row.case_is_shared;
-        let turn = |second: &Run| unit.value(second.from.0);
+        let turn = |second: &Run| unit.value(unit.near(second.from.0));
         let words = match (runs.as_slice(), of_own) {
             ([], _) => return self.step_case(row, line, condition),
             ([one], false) => format!("{} {}", self.level().prefers(), self.relation(row.feature, one.up)),

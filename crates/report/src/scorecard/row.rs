@@ -26,6 +26,8 @@ pub(super) struct Row {
     pub(super) lines: Vec<Line>,
     /// Usual values of the feature.
     pub(super) range: (f64, f64),
+    /// Those that the axis shows.
+    pub(super) shown: (f64, f64),
     /// Points between the best and the worst of usual values.
     pub(super) span: f64,
 }
@@ -64,6 +66,12 @@ impl Line {
         self.summands.iter().map(|(c, factors)| c * factors.iter().map(of).product::<f64>()).sum()
     }
 
+    /// The curve up to a value.
+    pub(super) fn until(&self, last: f64) -> impl Iterator<Item = (f64, f64)> {
+        let before = self.points.iter().copied().take_while(move |p| p.0 < last);
+        before.chain([(last, self.at(last))])
+    }
+
     /// Points between the highest and the lowest place of the curve.
     pub(super) fn span(&self) -> f64 {
         let (low, high) = extent(self.points.iter().map(|p| p.1));
@@ -99,6 +107,7 @@ fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: 
     };
     let of = |column: u32| &spec.features[column as usize];
     let range = typical.range(feature as usize, of(feature), &thresholds(feature, &terms));
+    let shown = typical.shown(feature as usize, range);
     let cases = other.map_or(vec![None], |other| {
         let found = cases(other, &terms, spec, typical);
         found.into_iter().map(Some).collect()
@@ -116,7 +125,7 @@ fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: 
         _ => inner,
     };
     let other = other.map(|o| o as usize);
-    Row { feature: feature as usize, other, case_is_shared, terms, lines, range, span }
+    Row { feature: feature as usize, other, case_is_shared, terms, lines, range, shown, span }
 }
 
 fn thresholds(feature: u32, terms: &[Term]) -> Vec<f32> {

@@ -6,6 +6,8 @@ use sched_distill_toolkit::explainer::{Column, LevelExplanation, Number, WhatIfL
 
 /// All but this share of the values at either end are usual.
 const TAIL: f64 = 0.02;
+/// A value so many times as far as all others is of another sort.
+const FAR: f64 = 10.0;
 /// Candidates of a choice, where none was recorded.
 const CANDIDATES: f64 = 8.0;
 
@@ -65,6 +67,23 @@ impl Typical {
         }
     }
 
+    /// How much of a usual range an axis shows: not a single value far beyond all others, which stands for no limit, such as the time
+    /// that a job still needs as long as it gets nothing.
+    pub(super) fn shown(&self, column: usize, (low, high): (f64, f64)) -> (f64, f64) {
+        let values = &self.values[column];
+        let Some(&last) = values.last() else { return (low, high) };
+        let others = &values[..values.partition_point(|&v| v < last)];
+        let Some(&usual) = others.get(((others.len().max(1) - 1) as f64 * (1.0 - TAIL)).round() as usize) else {
+            return (low, high);
+        };
+        let usual = f64::from(usual);
+        if f64::from(last) <= high && usual > low && high - low > FAR * (usual - low) {
+            (low, usual)
+        } else {
+            (low, high)
+        }
+    }
+
     /// A few values of a feature, from small to large: its usual least, its middle, and its usual largest one.
     pub(super) fn three(&self, column: usize, feature: &FeatureSpec, thresholds: &[f32]) -> Vec<f32> {
         let (low, high) = self.range(column, feature, thresholds);
@@ -119,5 +138,28 @@ fn explained_values(level: &LevelExplanation, feature: &FeatureSpec) -> Vec<f32>
     match points {
         Some(place) => level.points.values[place].clone(),
         None => grid().map_or(Vec::new(), |e| e.grid.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_distill_dag::feature::feature_set;
+
+    #[test]
+    fn an_axis_leaves_out_one_value_that_stands_for_no_limit() {
+        let spec = &feature_set().levels[0];
+        let mut typical = Typical::new(spec, None, None);
+        let mut shown = |values: Vec<f32>| {
+            typical.values[0] = values;
+            let range = typical.range(0, &FeatureSpec { unit: "ms".to_owned(), ..spec.features[0].clone() }, &[]);
+            typical.shown(0, range)
+        };
+        let usual: Vec<f32> = (0..100).map(|v| v as f32).collect();
+        assert_eq!(shown(usual.clone()), (2.0, 97.0));
+        assert_eq!(shown([usual.clone(), vec![1e9; 30]].concat()), (3.0, 97.0));
+        // Not so far, it is a value as others are; and a tail that few have is outside what is usual as it is.
+        assert_eq!(shown([usual.clone(), vec![500.0; 30]].concat()), (3.0, 500.0));
+        assert_eq!(shown([usual, vec![1e9]].concat()), (2.0, 98.0));
     }
 }

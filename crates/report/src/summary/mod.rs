@@ -16,7 +16,7 @@ use super::{
 };
 use sched_distill_core::spec::brief;
 use sched_distill_toolkit::{
-    evaluator::{FidelityRow, hardest_kind},
+    evaluator::{FidelityRow, hardest_choices, hardest_kind},
     explainer::LevelExplanation,
 };
 use serde::Serialize;
@@ -47,8 +47,11 @@ pub(super) fn sentences(run: &RunDir, sections: &[rules::Section]) -> Vec<Senten
     let preferences: Vec<String> = levels_explained.iter().filter_map(of_level).collect();
     let preferences = if preferences.is_empty() { the_rules(sections).into_iter().collect() } else { preferences };
     say("What goes first, and why?", "importance", preferences);
-    let first = levels_explained.iter().find(|l| !l.likeness.is_empty());
-    let alike = first.and_then(|l| likeness::verdict(l, hardest_explained(l, rows)?, rows, plain));
+    // Of the level at which the scheduler really chooses: elsewhere nearly all heuristics are alike.
+    let hardest = hardest_choices(rows).map(|(student, _)| student.level.as_str());
+    let compared = || levels_explained.iter().filter(|l| !l.likeness.is_empty());
+    let asked = compared().find(|l| Some(l.level.as_str()) == hardest).or(compared().next());
+    let alike = asked.and_then(|l| likeness::verdict(l, hardest_explained(l, rows)?, rows, plain));
     say("Is it just a known heuristic?", "likeness", alike.into_iter().collect());
     let trust = levels(rows).into_iter().filter_map(|level| trust::fidelity(level, rows, plain)).collect();
     say("How far can the rules be trusted?", "trust", trust);

@@ -34,27 +34,27 @@ fn cluster() -> LevelWords {
         ],
         [
             "marginal_gain",
-            "time that the best further task would save",
+            "time saved by going on",
             "closing the slot the more, the more time a further task would save",
             "going on the more, the more time a further task would save",
         ],
         [
             "speedup",
-            "speed that the best further task would add",
+            "speed gained by going on",
             "closing the slot the more, the more speed a further task would add",
             "going on the more, the more speed a further task would add",
         ],
         [
             "speedup_in_reach",
-            "speed still in reach in this slot",
+            "speed in reach by going on",
             "closing the slot the more, the more speed is still in reach",
             "going on the more, the more speed is still in reach",
         ],
-        ["best_marginal_gain", "time that the best further task would save", "", ""],
-        ["best_single_gain", "time that the best further worker or server would save", "", ""],
-        ["best_speedup", "speed that the best further task would add", "", ""],
+        ["best_marginal_gain", "most time that a further task saves", "", ""],
+        ["best_single_gain", "most time that a worker or server saves", "", ""],
+        ["best_speedup", "most speed that a further task adds", "", ""],
         ["best_speedup_in_reach", "speed still in reach in this slot", "", ""],
-        ["wished_gain", "time that a worker or server would save if there were room", "", ""],
+        ["wished_gain", "time saved if there were room", "", ""],
         ["wish_fits", "room for what would help most", "", ""],
         ["fair_fits", "room for the job with the smallest share", "", ""],
         ["oldest_fits", "room for the oldest job", "", ""],
@@ -86,25 +86,25 @@ fn job() -> LevelWords {
         ["marginal_gain", "time saved by one more task", "that would save less time", "that would save more time"],
         [
             "idle_order",
-            "place by arrival among jobs that cannot train",
+            "place by arrival among idle jobs",
             "that comes earlier among those that cannot train yet",
             "that comes later among those that cannot train yet",
         ],
         [
             "gap_to_best_gain",
-            "time saved less than the best job",
+            "time saved, behind the best job",
             "that would save more time",
             "that would save less time",
         ],
         [
             "gap_to_best_single_gain",
-            "time saved by one worker or server, less than the best job",
+            "time saved by one task, behind the best",
             "that would save more time by one worker or server",
             "that would save less time by one worker or server",
         ],
         [
             "gap_to_best_speedup",
-            "speed gained less than the best job",
+            "speed gained, behind the best job",
             "that would gain more speed",
             "that would gain less speed",
         ],
@@ -209,7 +209,7 @@ fn task() -> LevelWords {
         ["marginal_gain", "time saved", "what saves the job less time", "what saves the job more time"],
         [
             "gap_to_best_gain",
-            "time saved less than the best",
+            "time saved, behind the best",
             "what saves the job more time",
             "what saves the job less time",
         ],
@@ -264,4 +264,20 @@ fn task() -> LevelWords {
         ["free_gpu", "free GPU slots", "", ""],
     ];
     LevelWords::new(["task", "task", "prefers", "gives"], &quantities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_quantities_of_a_level_are_called_the_same() {
+        for level in words().levels {
+            let mut nouns: Vec<&str> = level.quantities.iter().map(|q| q.noun.as_str()).collect();
+            let all = nouns.len();
+            nouns.sort_unstable();
+            nouns.dedup();
+            assert_eq!(nouns.len(), all, "{}", level.level);
+        }
+    }
 }
