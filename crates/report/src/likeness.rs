@@ -193,8 +193,8 @@ pub(super) fn verdict(level: &LevelExplanation, kind: &str, rows: &[FidelityRow]
     let mine = rows.iter().find(|r| r.level == level.level && r.kind == kind && r.role == Role::Student);
     let verdict = match (mine, found.best.teacher) {
         (Some(r), e) if e.low > r.top1.high => "Yes, and closer than the rules found here:",
-        (Some(r), e) if e.high >= r.top1.low => "Nearly:",
         (_, e) if e.value >= 0.9 => "Nearly:",
+        (Some(r), e) if e.high >= r.top1.low => "No, but a known one comes as close as the rules found here:",
         _ => "No:",
     };
     let several = level.likeness.chunk_by(|a, b| a.kind == b.kind).count() > 1;
