@@ -26,8 +26,13 @@ fn main() -> ExitCode {
 }
 
 /// The entry in the registry.
-pub(crate) static MACHINE: Entry<Machine> =
-    Entry { teacher: "moore,temperature=0.2", baselines: &["edf", "fifo"], policies: || POLICIES.to_vec(), open };
+pub(crate) static MACHINE: Entry<Machine> = Entry {
+    teacher: "moore,temperature=0.2",
+    baselines: &["edf", "fifo"],
+    policies: || POLICIES.to_vec(),
+    open,
+    attack: None,
+};
 
 /// A job as it is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]

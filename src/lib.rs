@@ -101,7 +101,9 @@ pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
-pub use sched_distill_toolkit::{augment, conformance, distiller, evaluator, explainer, recorder, serve, trace};
+pub use sched_distill_toolkit::{
+    attack, augment, conformance, distiller, evaluator, explainer, recorder, serve, trace,
+};
 #[cfg(feature = "torch")]
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;

@@ -6,7 +6,7 @@
 use crate::{
     dag::{self, Dag},
     foreign,
-    pipeline::{Entry, Registry},
+    pipeline::{Attack, Entry, Registry},
     policy::{Policy, PolicyError},
     simulation::Simulated,
     spec::Spec,
@@ -19,6 +19,7 @@ pub static DAG: Entry<Dag> = Entry {
     baselines: dag::policies::BASELINES,
     policies: || foreign::policies::beside(dag::policies::POLICIES),
     open: |spec| foreign::policies::open_beside(spec, dag::policies::POLICIES, dag::policies::open),
+    attack: Some(Attack::new()),
 };
 
 /// Deep-learning training jobs.
@@ -27,6 +28,7 @@ pub static TRAINING: Entry<Training> = Entry {
     baselines: training::policies::BASELINES,
     policies: || foreign::policies::beside(training::policies::POLICIES),
     open: |spec| foreign::policies::open_beside(spec, training::policies::POLICIES, training::policies::open),
+    attack: Some(Attack::new()),
 };
 
 /// All scenarios there are.

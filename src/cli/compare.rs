@@ -74,6 +74,23 @@ impl WorkloadArgs {
         &self.workloads
     }
 
+    /// The one that was named, or else the one that a student was fitted on, if there is a student. The first line of the output tells
+    /// which.
+    ///
+    /// # Errors
+    ///
+    /// One that the student names and is not here.
+    pub(super) fn one(
+        named: Option<&String>,
+        scenario: &ScenarioInfo,
+        student: Option<&Student>,
+        output: &mut Output,
+    ) -> Result<String> {
+        let id = named.map_or_else(|| own_workload(scenario, student), |id| Ok(id.clone()))?;
+        tell(std::slice::from_ref(&id), student.filter(|_| named.is_none()), output)?;
+        Ok(id)
+    }
+
     /// The workloads in order, each followed by its edge cases if those are asked for; where none was named, the one that a
     /// student was fitted on, if there is a student. The first line of the output tells which.
     ///

@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Try it", &["demo"]),
     ("From a scheduler to rules, step by step", &["record", "fit", "evaluate", "explain", "report"]),
     ("Make the rules better", &["augment", "patch", "loop", "front"]),
-    ("Study a scheduler or its rules", &["identify", "features", "diff"]),
+    ("Study a scheduler or its rules", &["identify", "attack", "features", "diff"]),
     ("Put them to work", &["export", "serve", "shadow"]),
     ("Run, check and train schedulers", &["simulate", "check-policy", "train"]),
     ("Look around", &["list", "inspect"]),

@@ -1,5 +1,6 @@
 //! The command line: one file per command, and what they share.
 
+mod attack;
 mod augment;
 mod augmented;
 mod check_policy;
@@ -107,6 +108,7 @@ enum Command {
     Fit(fit::FitArgs),
     Front(front::FrontArgs),
     Loop(loop_::LoopArgs),
+    Attack(attack::AttackArgs),
     Augment(augment::AugmentArgs),
     Patch(patch::PatchArgs),
     Diff(diff::DiffArgs),
@@ -134,6 +136,7 @@ impl Command {
             Self::Fit(args) => args.inputs(),
             Self::Front(args) => args.inputs(),
             Self::Loop(args) => args.inputs(),
+            Self::Attack(args) => args.inputs(),
             Self::Augment(args) => args.inputs(),
             Self::Patch(args) => args.inputs(),
             Self::Diff(args) => args.inputs(),
@@ -158,7 +161,9 @@ impl Command {
             Self::Record(_) | Self::Loop(_) | Self::Demo(_) => {
                 "finished parts are kept, the same command goes on from there"
             }
-            Self::Augment(_) => "the episodes that were run are kept, the same command goes on from there",
+            Self::Attack(_) | Self::Augment(_) => {
+                "the episodes that were run are kept, the same command goes on from there"
+            }
             Self::Serve(_) => "what had come was not all answered",
             Self::Train(_) => "the state saved last is kept, the same command goes on from there",
             _ => "results are written at the end, so none is kept; the same command begins anew",
@@ -265,6 +270,7 @@ fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Resul
         Command::Features(args) => features::run(args, common, output),
         Command::Front(args) => front::run(args, common, output),
         Command::Loop(args) => loop_::run(args, common, output),
+        Command::Attack(args) => attack::run(args, common, output),
         Command::Augment(args) => augment::run(args, common, output),
         Command::Patch(args) => patch::run(args, common, output),
         Command::Diff(args) => diff::run(args, common, output),

@@ -1,5 +1,7 @@
 //! Integration tests: one binary, one file per behaviour.
 
+#[cfg(feature = "cli")]
+mod attack;
 #[cfg(feature = "toolkit")]
 mod augment;
 #[cfg(feature = "toolkit")]

@@ -239,6 +239,7 @@ static OPEN_MACHINE: Entry<Machine> = Entry {
     baselines: &["edf", "fifo"],
     policies: || foreign::policies::beside(&(MACHINE.policies)()),
     open: |spec| foreign::policies::open_beside(spec, &(MACHINE.policies)(), MACHINE.open),
+    attack: None,
 };
 
 /// The least slack goes first.

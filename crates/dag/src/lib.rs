@@ -21,6 +21,8 @@
 mod catalogue;
 mod choose;
 mod contract;
+#[cfg(feature = "simulate")]
+pub mod edit;
 pub mod feature;
 mod graph;
 mod heuristic;

@@ -1,16 +1,17 @@
 //! The `dag` scenario as one that can be run.
 
 use crate::{
-    Dag,
+    ClusterState, Dag, Decision, Probabilities, View,
+    edit::{self, JobEdit},
     simulator::Simulator,
-    workload::{self, JobArrival, Workload},
+    workload::{self, JobArrival, JobTemplate, Workload},
 };
 use sched_distill_core::{
-    simulation::{NamedWorkload, Simulated},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
     workload::WorkloadError,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 impl Simulated for Dag {
     type Workload = dyn Workload;
@@ -35,5 +36,83 @@ impl Simulated for Dag {
 
     fn start(workload: &dyn Workload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster(), jobs, seed)
+    }
+}
+
+/// The jobs with another description of one of them.
+fn with(jobs: &[JobArrival], job: u32, template: JobTemplate) -> Vec<JobArrival> {
+    let mut jobs = jobs.to_vec();
+    jobs[job as usize].template = Arc::new(template);
+    jobs
+}
+
+fn template(jobs: &[JobArrival], job: u32) -> Result<&JobTemplate, EditError> {
+    jobs.get(job as usize).map(|j| &*j.template).ok_or_else(|| EditError(format!("there is no job {job}")))
+}
+
+impl Editable for Dag {
+    type Edit = JobEdit;
+    const EDITS: &'static [EditInfo] = edit::EDITS;
+    const JOB_LEVEL: usize = 0;
+
+    fn edits(jobs: &Vec<JobArrival>, job: u32, budget: &EditBudget) -> Vec<JobEdit> {
+        template(jobs, job).map_or(Vec::new(), |template| edit::edits(template.graph(), budget))
+    }
+
+    fn critical_place(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Option<usize> {
+        let path = edit::critical_path(template(jobs, job).ok()?.graph());
+        path.iter().position(|&stage| stage == edit.stage())
+    }
+
+    fn edited(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+        let template = template(jobs, job)?;
+        let (graph, parts) = edit.describe(template.graph())?;
+        let edited = template.in_parts(graph, &parts).map_err(|e| EditError(e.to_string()))?;
+        Ok(with(jobs, job, edited))
+    }
+
+    fn undone(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+        let template = template(jobs, job)?;
+        let graph = edit.undo(template.graph())?;
+        let mut origins = template.origins().to_vec();
+        if let JobEdit::Split { stage, .. } = edit {
+            origins.remove(*stage as usize + 1);
+        }
+        let undone = template.described(graph, origins).map_err(|e| EditError(e.to_string()))?;
+        Ok(with(jobs, job, undone))
+    }
+
+    fn edited_state(state: &ClusterState, job: u32, edit: &JobEdit) -> Result<ClusterState, EditError> {
+        let gone = || EditError(format!("job {job} is not there"));
+        let (graph, parts) = edit.describe(&state.find(job).ok_or_else(gone)?.graph)?;
+        state.described(job, graph, &parts)
+    }
+
+    fn described(episode: &Simulator, jobs: &Vec<JobArrival>, job: u32) -> Simulator {
+        episode.described(jobs, job)
+    }
+
+    fn count(jobs: &Vec<JobArrival>) -> u32 {
+        jobs.len() as u32
+    }
+
+    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
+        episode.completed_ms(job)
+    }
+
+    fn is_candidate(seen: &View<'_>, job: u32) -> bool {
+        seen.schedulable().iter().any(|stage| stage.job == job)
+    }
+
+    fn given(decision: Decision, job: u32) -> u32 {
+        match decision {
+            Decision::Assign { stage, executors } if stage.job == job => executors,
+            _ => 0,
+        }
+    }
+
+    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+        let stages = seen.schedulable().iter().zip(&probabilities.stage);
+        stages.for_each(|(stage, &log_prob)| each(Some(stage.job), log_prob));
     }
 }

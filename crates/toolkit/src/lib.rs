@@ -10,6 +10,7 @@
 //! Nothing here knows a kind of cluster: what is left of the recorder sees scenarios through their contract, what is right of the
 //! trace sees levels and choices only.
 
+pub mod attack;
 pub mod augment;
 pub mod conformance;
 pub mod distiller;

@@ -11,6 +11,8 @@
 mod catalogue;
 pub mod cluster;
 mod contract;
+#[cfg(feature = "simulate")]
+pub mod edit;
 pub mod feature;
 pub mod heuristic;
 #[cfg(feature = "network")]

@@ -1,12 +1,13 @@
 //! The `training` scenario as one that can be run.
 
 use crate::{
-    Training,
+    ClusterState, Decision, Probabilities, Training, View,
+    edit::{self, EpochsEdit},
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
 use sched_distill_core::{
-    simulation::{NamedWorkload, Simulated},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
     workload::WorkloadError,
 };
@@ -43,5 +44,129 @@ impl Simulated for Training {
         // Where placement counts the best speed is an estimate, and luck may go beyond it.
         (!cluster.speed.by_placement() && cluster.speed_error == 0.0)
             .then(|| slots / jobs.len() as f64 * cluster.slot_ms())
+    }
+}
+
+/// Puts other epochs in the place of those that are declared.
+fn declare(epochs: &mut f64, was: f64, now: f64) -> Result<(), EditError> {
+    if *epochs != was {
+        return Err(EditError(format!("the job declares {epochs} epochs, not {was}")));
+    }
+    *epochs = now;
+    Ok(())
+}
+
+fn with(jobs: &[TrainingJob], job: u32, was: f64, now: f64) -> Result<Vec<TrainingJob>, EditError> {
+    let mut jobs = jobs.to_vec();
+    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
+    declare(&mut found.epochs, was, now)?;
+    Ok(jobs)
+}
+
+impl Editable for Training {
+    type Edit = EpochsEdit;
+    const EDITS: &'static [EditInfo] = edit::EDITS;
+    const JOB_LEVEL: usize = 1;
+
+    fn edits(jobs: &Vec<TrainingJob>, job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
+        jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.epochs, budget))
+    }
+
+    fn edited(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
+        with(jobs, job, edit.was, edit.factor * edit.was)
+    }
+
+    fn undone(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
+        with(jobs, job, edit.factor * edit.was, edit.was)
+    }
+
+    fn edited_state(state: &ClusterState, job: u32, edit: &EpochsEdit) -> Result<ClusterState, EditError> {
+        let mut state = state.clone();
+        let found = state.jobs.iter_mut().find(|j| j.id == job);
+        let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
+        declare(&mut found.epochs, edit.was, edit.factor * edit.was)?;
+        Ok(state)
+    }
+
+    fn described(episode: &Simulator, jobs: &Vec<TrainingJob>, job: u32) -> Simulator {
+        episode.described(jobs, job)
+    }
+
+    fn count(jobs: &Vec<TrainingJob>) -> u32 {
+        jobs.len() as u32
+    }
+
+    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
+        episode.completed_ms(job)
+    }
+
+    fn is_candidate(seen: &View<'_>, job: u32) -> bool {
+        seen.live_jobs().contains(&job)
+    }
+
+    fn given(decision: Decision, job: u32) -> u32 {
+        u32::from(matches!(decision, Decision::Add { job: to, .. } if to == job))
+    }
+
+    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+        let jobs = seen.live_jobs().iter().flat_map(|&job| [Some(job); 3]).chain([None]);
+        jobs.zip(&probabilities.action).for_each(|(job, &log_prob)| each(job, log_prob));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policies;
+    use sched_distill_core::scenario::State;
+
+    /// What becomes of an episode from here on.
+    fn run(mut sim: Simulator) -> Result<String, Box<dyn std::error::Error>> {
+        let mut policy = policies::open(&"optimus".parse()?)?;
+        while let Some(seen) = sim.view() {
+            let decision = policy.decide(&seen, &mut Default::default())?;
+            sim.step(decision)?;
+        }
+        Ok(format!("{:?}", sim.outcome()))
+    }
+
+    #[test]
+    fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn std::error::Error>> {
+        let workload = Training::open_workload(&"builtin".parse()?)?;
+        let jobs = Training::jobs(&workload, 4);
+        let start = |jobs: &Vec<TrainingJob>| Training::start(&workload, jobs.clone(), 4);
+        let clean = run(start(&jobs))?;
+        for job in [0, 7, 20] {
+            let edits = Training::edits(&jobs, job, &EditBudget::default());
+            assert_eq!(edits.len(), 4);
+            for edit in edits {
+                let edited = Training::edited(&jobs, job, &edit)?;
+                assert_eq!(edited[job as usize].real_epochs, jobs[job as usize].real_epochs);
+                let undone = Training::undone(&edited, job, &edit)?;
+                assert_eq!((&undone, run(start(&undone))?), (&jobs, clean.clone()));
+                assert!(Training::undone(&jobs, job, &edit).is_err());
+                // From before its arrival on as from the beginning; a question with it edited as the edited episode asks it.
+                let before = start(&jobs);
+                if jobs[job as usize].arrival_slot > 0 {
+                    assert_eq!(run(Training::described(&before, &edited, job))?, run(start(&edited))?);
+                }
+                let (mut a, mut b) = (start(&jobs), start(&edited));
+                let mut policy = policies::open(&"fifo".parse()?)?;
+                while let (Some(seen), Some(other)) = (a.view(), b.view()) {
+                    if Training::is_candidate(&seen, job) {
+                        let made = Training::edited_state(&<ClusterState as State<Training>>::of(&seen), job, &edit)?;
+                        assert_eq!(
+                            serde_json::to_value(made)?,
+                            serde_json::to_value(<ClusterState as State<Training>>::of(&other))?
+                        );
+                        break;
+                    }
+                    let decision = policy.decide(&seen, &mut Default::default())?;
+                    a.step(decision)?;
+                    b.step(decision)?;
+                }
+            }
+        }
+        Ok(())
     }
 }

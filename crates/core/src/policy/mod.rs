@@ -45,6 +45,12 @@ pub trait Policy<S: Scenario>: Send + Sync {
         Ok(())
     }
 
+    /// Whether an answer depends on the question alone, not on what came before it in the episode, as the draws of a policy do that
+    /// decides at random. An episode can then be gone on with from any question. The default is that it may not.
+    fn forgets(&self) -> bool {
+        false
+    }
+
     /// Whether it may give nothing where others must give something.
     fn abstains(&self) -> bool {
         false

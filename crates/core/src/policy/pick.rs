@@ -18,6 +18,12 @@ impl Picker {
         Self { sample, label, stream: Stream::new(0, label) }
     }
 
+    /// Whether it draws nothing.
+    #[must_use]
+    pub fn is_greedy(&self) -> bool {
+        !self.sample
+    }
+
     /// The same before its first episode.
     #[must_use]
     pub fn fresh(&self) -> Self {

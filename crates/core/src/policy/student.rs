@@ -101,6 +101,12 @@ impl<S: Scenario> StudentPolicy<S> {
         Ok(Self::with(Arc::new(models)))
     }
 
+    /// One for another thread.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        Self::with(Arc::clone(&self.models))
+    }
+
     fn with(models: Arc<Models>) -> Self {
         let columns: Vec<&[bool]> = models.levels.iter().map(|s| &s.columns[..]).collect();
         let (questions, levels) = (S::Questions::limited(&columns), models.levels.len());
@@ -179,6 +185,36 @@ impl<S: Scenario> StudentPolicy<S> {
         self.questions.decision(seen, &self.path)
     }
 
+    /// How probable each candidate of a level is, by the models' temperatures and level by level, all ways that lead there added up:
+    /// `each` is told a decision that a candidate leads to, and its probability. What guards rule out is improbable.
+    pub fn chances(&mut self, seen: &S::View<'_>, level: usize, each: &mut dyn FnMut(S::Decision, f64)) {
+        self.questions.update(seen);
+        self.path.clear();
+        self.chances_below(seen, level, 1.0, each);
+    }
+
+    fn chances_below(&mut self, seen: &S::View<'_>, level: usize, so_far: f64, each: &mut dyn FnMut(S::Decision, f64)) {
+        let at = self.path.len();
+        let n = self.score(seen);
+        let temperature = self.models.levels.get(at).map_or(1.0, |scorer| scorer.temperature);
+        let scaled: Vec<f64> =
+            self.scores.get(at).map_or(Vec::new(), |all| all.iter().map(|s| s / temperature).collect());
+        let total = log_sum_exp(&scaled);
+        for (candidate, score) in scaled.iter().enumerate().take(n) {
+            let chance = so_far * (score - total).exp();
+            self.path.push(candidate);
+            if at == level {
+                let depth = self.path.len();
+                self.descend(seen);
+                each(self.questions.decision(seen, &self.path), chance);
+                self.path.truncate(depth);
+            } else {
+                self.chances_below(seen, level, chance, each);
+            }
+            self.path.pop();
+        }
+    }
+
     /// Extends the path by the best candidate, level after level.
     fn descend(&mut self, seen: &S::View<'_>) {
         while self.score(seen) > 0 {
@@ -221,7 +257,7 @@ impl<S: Scenario> StudentPolicy<S> {
 
 impl<S: Scenario> Policy<S> for StudentPolicy<S> {
     fn fresh(&self) -> Box<dyn Policy<S>> {
-        Box::new(Self::with(Arc::clone(&self.models)))
+        Box::new(self.copy())
     }
 
     fn decide(&mut self, seen: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
@@ -233,6 +269,10 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
             self.wary = false;
         }
         Ok(decision)
+    }
+
+    fn forgets(&self) -> bool {
+        true
     }
 
     fn abstains(&self) -> bool {

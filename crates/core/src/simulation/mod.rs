@@ -1,9 +1,11 @@
 //! Scenarios that can be run, and their simulators. Each stops at a question, lends a view of it, and takes a decision;
 //! [`Simulation`] is what they have in common.
 
+mod edit;
 mod outcome;
 mod queue;
 
+pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable};
 pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 

@@ -80,6 +80,10 @@ impl Policy<Dag> for Capped {
         Ok(Decision::Abstain)
     }
 
+    fn forgets(&self) -> bool {
+        true
+    }
+
     fn abstains(&self) -> bool {
         true
     }

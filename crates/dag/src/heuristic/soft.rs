@@ -164,6 +164,10 @@ impl Policy<Dag> for Soft {
         Ok(Decision::Assign { stage, executors })
     }
 
+    fn forgets(&self) -> bool {
+        !self.softness.sample
+    }
+
     fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
         p.amount.clear();
         if let (Some(t), Decision::Assign { stage, .. }) = (self.softness.temperature, decision) {

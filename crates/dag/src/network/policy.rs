@@ -180,6 +180,10 @@ impl Policy<Dag> for DecimaPolicy {
         }
     }
 
+    fn forgets(&self) -> bool {
+        self.picker.is_greedy()
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         self.path.iter().cloned().collect()
     }

@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod describe;
 mod engine;
 mod executors;
 mod outcome;

@@ -74,6 +74,12 @@ impl Simulator {
             .collect()
     }
 
+    /// When a job was completed, ms; `None` as long as it is not.
+    #[must_use]
+    pub fn completed_ms(&self, job: u32) -> Option<f64> {
+        self.job_runs.get(job as usize).map(|run| run.completion_ms).filter(|ms| !ms.is_nan())
+    }
+
     /// What schedulers see of each job, and what happens to it beyond that.
     fn jobs(&self) -> impl Iterator<Item = (&Job, &JobRun)> {
         self.state.jobs.iter().zip(&self.job_runs)

@@ -64,6 +64,11 @@ impl Pools {
         all
     }
 
+    /// Makes so many pools of them. Those that are new or gone are empty.
+    pub(super) fn resize(&mut self, pools: usize) {
+        self.pools.resize(pools, Pool { size: 0, committed: 0, first: NONE, last: NONE, idle: NONE });
+    }
+
     /// Executors in a pool, busy ones included.
     pub(super) fn size(&self, pool: u32) -> u32 {
         self.pools[pool as usize].size

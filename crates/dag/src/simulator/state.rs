@@ -135,48 +135,20 @@ impl Simulator {
     #[must_use]
     pub fn new(cluster: Cluster, arrivals: Vec<JobArrival>, seed: u64) -> Self {
         debug_assert!(arrivals.windows(2).all(|w| w[0].arrival_ms <= w[1].arrival_ms));
-        let (mut jobs, mut stages) = (Vec::with_capacity(arrivals.len()), Vec::new());
-        let (mut job_runs, mut stage_runs) = (Vec::with_capacity(arrivals.len()), Vec::new());
-        let (mut offered, mut offers) = (Vec::new(), Vec::with_capacity(arrivals.len()));
-        for (id, JobArrival { arrival_ms, template }) in (0u32..).zip(arrivals) {
-            let (graph, first_stage) = (template.graph(), stages.len() as u32);
-            let mut offers_of_job = 0;
-            for ((stage, spec), origin) in (0u32..).zip(graph.stages()).zip(template.origins()) {
-                let parents = graph.parents(stage).len() as u32;
-                let stage = Stage { unsaturated_parents: parents, incomplete_parents: parents, ..Stage::new(id, spec) };
-                offered.resize(stages.len() / 64 + 1, 0);
-                offers_of_job += stage.update_offer(stages.len() as u32, &mut offered);
-                stages.push(stage);
-                stage_runs.push(StageRun {
-                    luck: Luck::new(hash(&[seed, u64::from(id), u64::from(origin.stage)])),
-                    first_task: origin.first_task,
-                    table: origin.stage,
-                    expected_ms: 0.0,
-                    expected_for: NONE,
-                    first_launch_ms: f64::NAN,
-                    completion_ms: f64::NAN,
-                    launches: [0; 2],
-                });
-            }
-            offers.push(offers_of_job);
-            jobs.push(Job::new(id, Arc::clone(graph), arrival_ms, first_stage));
-            let unlaunched = graph.stages().len() as u32;
-            job_runs.push(JobRun { template, completion_ms: f64::NAN, unlaunched });
-        }
         let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0 };
         let mut sim = Self {
             cluster,
             executors: vec![idle; cluster.num_executors as usize],
             running: vec![NONE; cluster.num_executors as usize],
-            pools: Pools::new(1 + jobs.len() + stages.len(), cluster.num_executors),
+            pools: Pools::new(1, cluster.num_executors),
             queue: EventQueue::new(cluster.num_executors),
-            next_arrival_ms: jobs.first().map_or(f64::INFINITY, |j: &Job| j.arrival_ms),
-            state: ClusterState::of(cluster.num_executors, jobs, stages),
-            job_runs,
-            stage_runs,
+            next_arrival_ms: arrivals.first().map_or(f64::INFINITY, |first| first.arrival_ms),
+            state: ClusterState::of(cluster.num_executors, Vec::with_capacity(arrivals.len()), Vec::new()),
+            job_runs: Vec::with_capacity(arrivals.len()),
+            stage_runs: Vec::new(),
             source: NONE,
-            offered,
-            offers,
+            offered: Vec::new(),
+            offers: Vec::with_capacity(arrivals.len()),
             selected: Vec::new(),
             discount_per_s: 0.0,
             total_reward: 0.0,
@@ -186,8 +158,40 @@ impl Simulator {
             timeline: None,
             scratch: Scratch::default(),
         };
+        for (id, arrival) in (0u32..).zip(arrivals) {
+            sim.add(id, arrival, |stage| Luck::new(hash(&[seed, u64::from(id), u64::from(stage)])));
+        }
+        sim.pools.resize(1 + sim.state.jobs.len() + sim.state.stages.len());
         sim.start();
         sim
+    }
+
+    /// Adds the job that arrives after all others, but not its pools; `luck` is that of a stage of the job as it first was.
+    pub(super) fn add(&mut self, id: u32, arrival: JobArrival, luck: impl Fn(u32) -> Luck) {
+        let JobArrival { arrival_ms, template } = arrival;
+        let (graph, first_stage) = (template.graph(), self.state.stages.len() as u32);
+        let mut offers = 0;
+        for ((stage, spec), origin) in (0u32..).zip(graph.stages()).zip(template.origins()) {
+            let parents = graph.parents(stage).len() as u32;
+            let stage = Stage { unsaturated_parents: parents, incomplete_parents: parents, ..Stage::new(id, spec) };
+            self.offered.resize(self.state.stages.len() / 64 + 1, 0);
+            offers += stage.update_offer(self.state.stages.len() as u32, &mut self.offered);
+            self.state.stages.push(stage);
+            self.stage_runs.push(StageRun {
+                luck: luck(origin.stage),
+                first_task: origin.first_task,
+                table: origin.stage,
+                expected_ms: 0.0,
+                expected_for: NONE,
+                first_launch_ms: f64::NAN,
+                completion_ms: f64::NAN,
+                launches: [0; 2],
+            });
+        }
+        self.offers.push(offers);
+        self.state.jobs.push(Job::new(id, Arc::clone(graph), arrival_ms, first_stage));
+        let unlaunched = graph.stages().len() as u32;
+        self.job_runs.push(JobRun { template, completion_ms: f64::NAN, unlaunched });
     }
 
     /// Discounts rewards at this rate per second (0 by default, which means not at all).

@@ -282,7 +282,7 @@ impl ClusterState {
     }
 
     /// Works out what follows from the figures of stages, the source and the offer.
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         let Self { jobs, stages, active, schedulable, .. } = self;
         active.clear();
         schedulable.clear();
@@ -325,7 +325,7 @@ impl ClusterState {
     }
 
     /// A version that no job of this state has had.
-    fn next_version(&mut self) -> u32 {
+    pub(super) fn next_version(&mut self) -> u32 {
         self.versions = self.versions.wrapping_add(1);
         self.versions
     }

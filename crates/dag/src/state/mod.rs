@@ -2,6 +2,8 @@
 
 mod build;
 mod change;
+#[cfg(feature = "simulate")]
+mod describe;
 mod json;
 mod strand;
 mod view;

@@ -1,7 +1,10 @@
 //! Jobs as they are run: what they declare, what their tasks really take, and when they arrive.
 
 use super::DurationTable;
-use crate::graph::{JobError, JobGraph, StageSpec, TIMES_MS};
+use crate::{
+    edit::Part,
+    graph::{JobError, JobGraph, StageSpec, TIMES_MS},
+};
 use std::sync::Arc;
 
 /// One stage of a job: identical tasks that can run side by side.
@@ -129,6 +132,19 @@ impl JobTemplate {
             return Err(JobError { stage: None, problem });
         }
         Ok(Self { graph: Arc::new(graph), origins: origins.into(), tables: Arc::clone(&self.tables) })
+    }
+
+    /// The same tasks as an edit describes them: `parts` says by stage of `graph` which tasks of which stage it has.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobTemplate::described`].
+    pub(crate) fn in_parts(&self, graph: JobGraph, parts: &[Part]) -> Result<Self, JobError> {
+        let origin = |part: &Part| {
+            let of = self.origins[part.stage as usize];
+            Origin { first_task: of.first_task + part.first_task, ..of }
+        };
+        self.described(graph, parts.iter().map(origin).collect())
     }
 
     /// The same job with all durations `factor` times as long.

@@ -1,6 +1,6 @@
 //! A scenario as it is registered: with its policies by name.
 
-use super::PipelineError;
+use super::{Attack, PipelineError};
 use sched_distill_core::{
     policy::{Policy, PolicyError, PolicyInfo, Sort},
     simulation::Simulated,
@@ -17,6 +17,8 @@ pub struct Entry<S: Simulated> {
     pub policies: fn() -> Vec<PolicyInfo>,
     /// Opens the policy that a spec names, or says why it cannot.
     pub open: OpenPolicy<S>,
+    /// How schedulers are attacked; `None` if jobs cannot be edited.
+    pub attack: Option<Attack<S>>,
 }
 
 /// Opens the policy that a spec names.

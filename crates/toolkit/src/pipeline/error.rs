@@ -1,6 +1,7 @@
 //! Why a step has no result.
 
 use crate::{
+    attack::AttackError,
     augment::AugmentError,
     distiller::{FitError, LoopError, TreeError},
     explainer::ExplainError,
@@ -137,6 +138,9 @@ pub enum PipelineError {
     /// A search did not end.
     #[error(transparent)]
     Augment(AugmentError),
+    /// An attack could not be carried out.
+    #[error(transparent)]
+    Attack(AttackError),
     /// A policy cannot be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
@@ -239,6 +243,12 @@ pub enum PipelineError {
         .0.display()
     )]
     OtherSearch(PathBuf),
+    /// The folder belongs to another attack.
+    #[error(
+        "{}: the folder holds another attack, or one with other arguments; give --force to replace it, or -o for another folder",
+        .0.display()
+    )]
+    OtherAttack(PathBuf),
     /// The run directory belongs to another student.
     #[error("{}: the run directory holds another student; give another directory, or remove the file to replace it", .0.display())]
     OtherStudent(PathBuf),
@@ -288,6 +298,15 @@ impl From<LoopError<RecordError>> for PipelineError {
         match error {
             LoopError::Rollouts(RecordError::Interrupted) => Self::Interrupted,
             other => Self::Loop(other),
+        }
+    }
+}
+
+impl From<AttackError> for PipelineError {
+    fn from(error: AttackError) -> Self {
+        match error {
+            AttackError::Interrupted => Self::Interrupted,
+            other => Self::Attack(other),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The steps from a recording to a report as functions: plain parameters, typed results, one way to show progress and
 //! one to stop. The command line parses, calls them and prints.
 
+mod attack;
 mod augment;
 mod beside;
 mod check;
@@ -27,6 +28,7 @@ mod shadow;
 mod stability;
 mod tables;
 
+pub use attack::{Attack, AttackRequest, Attacked, attack};
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
 pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
 pub use check::{CheckParams, Checked, check_policy};

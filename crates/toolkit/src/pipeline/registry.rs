@@ -1,8 +1,9 @@
 //! Which scenarios there are, as a value that the steps and the program take.
 
 use super::{
-    AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison, DecisionTime, Entry, Hear,
-    LoopParams, PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare, latency, record, run_loop,
+    AttackRequest, Attacked, AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison,
+    DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare,
+    latency, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
@@ -16,7 +17,7 @@ use sched_distill_core::{
     policy::{PolicyInfo, Sort},
     rng::{Split, episode_seed},
     scenario::ScenarioInfo,
-    simulation::Simulated,
+    simulation::{EditInfo, Simulated},
 };
 use std::ops::ControlFlow;
 
@@ -109,6 +110,16 @@ pub trait AnyScenario: Sync {
         hear: &mut dyn Hear,
         caller: Caller<'_>,
     ) -> Result<Augmented, PipelineError>;
+
+    /// The sorts of edits of jobs that there are; none if jobs cannot be edited.
+    fn edits(&self) -> &'static [EditInfo];
+
+    /// See [`attack`](super::attack()).
+    ///
+    /// # Errors
+    ///
+    /// As there, or a scenario whose jobs cannot be edited.
+    fn attack(&self, request: &AttackRequest, caller: Caller<'_>) -> Result<Attacked, PipelineError>;
 
     /// See [`serve`](super::serve()).
     ///
@@ -204,6 +215,20 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         caller: Caller<'_>,
     ) -> Result<Augmented, PipelineError> {
         augment::augment(self, student, request, hear, caller)
+    }
+
+    fn edits(&self) -> &'static [EditInfo] {
+        self.attack.as_ref().map_or(&[], |attack| attack.edits)
+    }
+
+    fn attack(&self, request: &AttackRequest, caller: Caller<'_>) -> Result<Attacked, PipelineError> {
+        let found = self.attack.as_ref().ok_or_else(|| {
+            PipelineError::Refused(format!(
+                "the scenario `{}` declares no edits of jobs, so nothing can be attacked",
+                S::INFO.name
+            ))
+        })?;
+        (found.run)(self, request, caller)
     }
 
     fn serve(

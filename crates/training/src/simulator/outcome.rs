@@ -45,6 +45,13 @@ impl Simulator {
         })
     }
 
+    /// When a job was completed, ms; `None` as long as it is not.
+    #[must_use]
+    pub fn completed_ms(&self, job: u32) -> Option<f64> {
+        let slots = self.runs.get(job as usize)?.completion;
+        (!slots.is_nan()).then(|| slots * self.state.cluster.slot_ms())
+    }
+
     /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
     /// taken to find unfinished jobs unfinished.
     #[must_use]

@@ -68,6 +68,14 @@ impl Simulator {
         sim
     }
 
+    /// The same moment with a job that has not arrived declared as in `jobs`.
+    pub(crate) fn described(&self, jobs: &[TrainingJob], job: u32) -> Self {
+        debug_assert!(job >= self.state.arrived, "job {job} is there already");
+        let mut episode = self.clone();
+        episode.state.jobs[job as usize].epochs = jobs[job as usize].epochs;
+        episode
+    }
+
     /// The open question, or `None` once the episode has ended: when all jobs are done, or when it has stalled. It has stalled
     /// after 1,000 slots in a row in which no job made progress while no arrival was to come.
     #[must_use]

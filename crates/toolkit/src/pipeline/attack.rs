@@ -1,0 +1,240 @@
+//! Attacks on a scheduler: what edits of jobs bring their users, episode by episode, so that an interrupted attack goes on.
+
+use super::{Caller, Entry, PipelineError, files::write_compact, files::write_json};
+use crate::attack::{Asked, AttackParams, EpisodeAttempts, Method, MethodFigures, Source, episode, figures};
+use rayon::prelude::*;
+use sched_distill_core::{
+    file::{self, sha256_of},
+    model::Student,
+    policy::{Policy, STUDENT, StudentPolicy},
+    rng::episode_seed,
+    scenario::Scenario,
+    simulation::{EditInfo, Editable, Simulated, Simulation},
+    spec::Spec,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// How the schedulers of a scenario are attacked whose jobs can be edited.
+pub struct Attack<S: Simulated> {
+    /// The sorts of edits.
+    pub edits: &'static [EditInfo],
+    /// Carries an attack out.
+    pub run: fn(&Entry<S>, &AttackRequest, Caller<'_>) -> Result<Attacked, PipelineError>,
+}
+
+impl<S: Editable> Attack<S> {
+    /// That of a scenario whose jobs can be edited.
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "a constant of a type, not a value that anyone would have by default"
+    )]
+    pub const fn new() -> Self {
+        Self { edits: S::EDITS, run: attack::<S> }
+    }
+}
+
+/// Whom to attack, and where to write what comes of it.
+#[derive(Clone, Debug)]
+pub struct AttackRequest {
+    /// The victim, as a spec.
+    pub policy: String,
+    /// The student that is searched in its place by the method `proxy`.
+    pub proxy: Option<PathBuf>,
+    /// The folder of an attack on another scheduler, whose edits are made against this one; then none are searched, and what is
+    /// attacked how is as it was there, but for what is to be tried out.
+    pub found: Option<PathBuf>,
+    /// Workload, as a spec.
+    pub workload: String,
+    /// What is attacked how. Methods that need probabilities are left out if the victim names none, unless nothing else is left.
+    pub params: AttackParams,
+    /// Folder.
+    pub dir: PathBuf,
+    /// Whether to replace another attack there.
+    pub force: bool,
+}
+
+/// What came of an attack.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attacked {
+    /// What was attacked how.
+    pub plan: Value,
+    /// Methods that were left out since the victim names no probabilities.
+    pub left_out: Vec<Method>,
+    /// By budget and method.
+    pub figures: Vec<MethodFigures>,
+    /// All attempts.
+    #[serde(skip)]
+    pub episodes: Vec<EpisodeAttempts>,
+}
+
+const PLAN: &str = "plan.json";
+/// Folder of the attempts, a file for each episode.
+const EPISODES: &str = "episodes";
+
+/// Carries an attack out, or goes on with it.
+///
+/// # Errors
+///
+/// A policy, proxy or workload that cannot be opened, edits that the scenario does not have, a folder of another attack, a failing
+/// episode, an interruption.
+pub fn attack<S: Editable>(
+    scenario: &Entry<S>,
+    request: &AttackRequest,
+    caller: Caller<'_>,
+) -> Result<Attacked, PipelineError> {
+    let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
+    request.params.budgets.iter().try_for_each(|budget| budget.check(S::EDITS)).map_err(|e| refused(&e))?;
+    let spec: Spec = request.policy.parse()?;
+    let victim = (scenario.open)(&spec)?;
+    let mut asked = match (&spec.file, spec.name == STUDENT.name) {
+        (Some(path), true) => Asked::Student(StudentPolicy::load(path, spec.params.get("model").map(String::as_str))?),
+        _ => Asked::Policy(victim.fresh()),
+    };
+    let proxy = match &request.proxy {
+        Some(path) => Some(Asked::Student(StudentPolicy::new(&Student::load(path)?, path, None)?)),
+        None if request.params.methods.contains(&Method::Proxy) => {
+            return Err(refused(
+                &"the method `proxy` needs a student that stands in for the scheduler: `distill record` its decisions, \
+                  `distill fit` a student, and name it with --proxy",
+            ));
+        }
+        None => None,
+    };
+    let workload = scenario.workload(&request.workload)?;
+    let mut params = request.params.clone();
+    let found = request.found.as_deref().map(|dir| found(dir, request, &mut params)).transpose()?;
+    let left_out = match found.is_some() || names_probabilities::<S>(&workload, &mut asked, &params)? {
+        true => Vec::new(),
+        false => {
+            let (left_out, kept) = params.methods.iter().partition::<Vec<Method>, _>(|m| m.needs_probabilities());
+            params.methods = kept;
+            left_out
+        }
+    };
+    if params.methods.iter().all(|m| *m == Method::Random) && !left_out.is_empty() {
+        return Err(refused(&format!(
+            "{}: it does not say how probable its choices are, which {} needs; use the methods query, proxy and random",
+            request.policy, left_out[0]
+        )));
+    }
+    let plan = plan::<S>(request, &params, &*victim, &workload)?;
+    prepare(&request.dir, &plan, request.force)?;
+
+    caller.watch.episodes("attacking", u64::from(params.episodes));
+    let source = match &found {
+        Some(found) => Source::Found(found),
+        None => Source::Search { asked: &asked, proxy: proxy.as_ref() },
+    };
+    let one = |number: u32| -> Result<EpisodeAttempts, PipelineError> {
+        caller.check()?;
+        let path = request.dir.join(EPISODES).join(format!("{number:05}.json"));
+        let known = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<EpisodeAttempts>(&text).ok());
+        if let Some(known) = known.filter(|known| known.episode == number) {
+            caller.watch.episode(0);
+            return Ok(known);
+        }
+        let found = episode(&*workload, &*victim, &source, &params, number, caller.stop);
+        let found = found?;
+        write_compact(&path, &found)?;
+        caller.watch.episode(found.attempts.iter().map(|a| a.queries).sum());
+        Ok(found)
+    };
+    let episodes: Vec<EpisodeAttempts> = (0..params.episodes).into_par_iter().map(one).collect::<Result<_, _>>()?;
+    caller.watch.done();
+    let figures = figures(&episodes, &params.methods, params.budgets.len(), params.seed);
+    let attacked = Attacked { plan, left_out, figures, episodes };
+    write_json(&request.dir.join("attack.json"), &attacked)?;
+    Ok(attacked)
+}
+
+/// The attempts of an attack on another scheduler, which must be complete and of the same jobs; `params` become what they were there.
+fn found(
+    dir: &Path,
+    request: &AttackRequest,
+    params: &mut AttackParams,
+) -> Result<Vec<EpisodeAttempts>, PipelineError> {
+    let not = |why: String| PipelineError::Refused(format!("{}: {why}", dir.display()));
+    let read = |path: PathBuf| {
+        let text = std::fs::read(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
+        serde_json::from_slice::<Value>(&text).map_err(|e| PipelineError::Refused(format!("{}: {e}", path.display())))
+    };
+    if !dir.join("attack.json").is_file() {
+        return Err(not("it holds no attack that was carried to its end (attack.json)".to_owned()));
+    }
+    let plan = read(dir.join(PLAN))?;
+    if plan["workload"] != request.workload.as_str() {
+        return Err(not(format!("its attack was on the workload {}, not `{}`", plan["workload"], request.workload)));
+    }
+    let other: AttackParams =
+        serde_json::from_value(plan["params"].clone()).map_err(|e| not(format!("its plan cannot be read: {e}")))?;
+    *params = other;
+    let episode = |number: u32| {
+        let value = read(dir.join(EPISODES).join(format!("{number:05}.json")))?;
+        serde_json::from_value(value).map_err(|e| not(format!("episode {number}: {e}")))
+    };
+    (0..params.episodes).map(episode).collect()
+}
+
+/// Whether who is asked says how probable choices are: at the first question of the first episode.
+fn names_probabilities<S: Editable>(
+    workload: &S::Workload,
+    asked: &mut Asked<S>,
+    params: &AttackParams,
+) -> Result<bool, PipelineError> {
+    let seed = episode_seed(params.seed, params.split, 0);
+    let start = S::start(workload, S::jobs(workload, seed), seed);
+    Ok(match start.view() {
+        Some(seen) => asked.chance(&seen, 0)?.is_some(),
+        None => false,
+    })
+}
+
+/// What the results depend on.
+fn plan<S: Editable>(
+    request: &AttackRequest,
+    params: &AttackParams,
+    victim: &dyn Policy<S>,
+    workload: &S::Workload,
+) -> Result<Value, PipelineError> {
+    let files = victim.files().into_iter().chain(request.proxy.clone()).chain(S::workload_files(workload));
+    let hash = |path: PathBuf| {
+        let sha256 = sha256_of(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
+        Ok((path.display().to_string(), sha256))
+    };
+    let mut files: BTreeMap<String, String> = files.map(hash).collect::<Result<_, PipelineError>>()?;
+    files.extend(victim.fingerprint());
+    Ok(json!({
+        "version": env!("CARGO_PKG_VERSION"), "scenario": <S as Scenario>::INFO.name, "policy": request.policy, "proxy": request.proxy,
+        "workload": request.workload, "files": files, "params": params, "found": request.found,
+    }))
+}
+
+/// Makes the folder ready: it belongs to one attack.
+fn prepare(dir: &Path, plan: &Value, force: bool) -> Result<(), PipelineError> {
+    let (path, episodes) = (dir.join(PLAN), dir.join(EPISODES));
+    let text = format!("{plan:#}\n");
+    match std::fs::read_to_string(&path) {
+        Ok(found) if found == text && !force => {}
+        Ok(_) if !force => return Err(PipelineError::OtherAttack(dir.to_owned())),
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            return Err(PipelineError::Read { path, source });
+        }
+        _ => {
+            let failed = |source| PipelineError::Write { path: episodes.clone(), source };
+            match std::fs::remove_dir_all(&episodes) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => return Err(failed(source)),
+                _ => {}
+            }
+            super::files::remove(&dir.join("attack.json"))?;
+            std::fs::create_dir_all(&episodes).map_err(failed)?;
+            file::write(&path, text.as_bytes()).map_err(|source| PipelineError::Write { path, source })?;
+        }
+    }
+    std::fs::create_dir_all(&episodes).map_err(|source| PipelineError::Write { path: episodes, source })
+}

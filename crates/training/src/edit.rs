@@ -1,0 +1,56 @@
+//! Edits of a job's description: other declared epochs.
+
+use sched_distill_core::simulation::{Edit, EditBudget, EditInfo};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The sorts of edits.
+pub const EDITS: &[EditInfo] = &[EditInfo {
+    name: "epochs",
+    meaning: "a job declares that it will take more or fewer epochs than one thinks",
+    usual: true,
+    is_number: true,
+}];
+
+/// How far a number is moved to find the slope there.
+const STEP: f64 = 0.01;
+
+/// Other declared epochs; the job really takes what it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EpochsEdit {
+    /// Epochs that were declared.
+    pub was: f64,
+    /// Times these.
+    pub factor: f64,
+}
+
+impl Edit for EpochsEdit {
+    fn sort(&self) -> &'static str {
+        "epochs"
+    }
+
+    fn cost(&self) -> f64 {
+        (self.factor - 1.0).abs()
+    }
+
+    fn slope(&self) -> Option<([Self; 2], f64)> {
+        let small = |factor| Self { factor, ..self.clone() };
+        Some(([small(1.0 + STEP), small(1.0 - STEP)], (self.factor - 1.0) / (2.0 * STEP)))
+    }
+}
+
+impl fmt::Display for EpochsEdit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the job declares {} times its epochs", self.factor)
+    }
+}
+
+/// All edits that a budget allows of a job that declares so many epochs.
+pub(crate) fn edits(was: f64, budget: &EditBudget) -> Vec<EpochsEdit> {
+    let of = |info: &EditInfo| {
+        let most = budget.share(info.name);
+        [1.0 - most, 1.0 - most / 2.0, 1.0 + most / 2.0, 1.0 + most].map(|factor| EpochsEdit { was, factor })
+    };
+    EDITS.iter().filter(|info| budget.allows(info)).flat_map(of).collect()
+}

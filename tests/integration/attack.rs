@@ -1,0 +1,220 @@
+//! `distill attack`: what an edit cannot change it does not change, what can be gamed is found, and the same command finds the same.
+
+use crate::{cli, common::files};
+use serde_json::Value;
+use std::{error::Error, fs, path::Path};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+const SMALL: [&str; 8] = ["-w", "builtin,jobs=12", "-n", "6", "--targets", "4", "--seed", "3"];
+
+fn distill(args: &[&str]) -> std::process::Output {
+    cli::run(Path::new("."), args)
+}
+
+fn attack(dir: &Path, more: &[&str]) -> (i32, String) {
+    let dir = dir.to_str().expect("a folder's name");
+    let args: Vec<&str> = ["attack", "-o", dir].into_iter().chain(SMALL).chain(more.iter().copied()).collect();
+    let done = distill(&args);
+    let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+    (done.status.code().unwrap_or(-1), text.into_owned())
+}
+
+/// All attempts, episode by episode.
+fn attempts(dir: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    for (name, bytes) in files(dir) {
+        if name.starts_with("episodes/") {
+            let found: Value = serde_json::from_slice(&bytes)?;
+            all.extend(found["attempts"].as_array().cloned().unwrap_or_default());
+        }
+    }
+    Ok(all)
+}
+
+fn figures(dir: &Path) -> Result<Vec<Value>, Box<dyn Error>> {
+    let found: Value = serde_json::from_slice(&fs::read(dir.join("attack.json"))?)?;
+    Ok(found["figures"].as_array().cloned().unwrap_or_default())
+}
+
+#[test]
+fn who_ignores_durations_cannot_be_gamed_by_them() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let (code, text) = attack(dir.path(), &["-p", "fifo", "--edits", "duration", "--method", "query,random"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("no method did better against fifo than random edits"), "{text}");
+    let all = attempts(dir.path())?;
+    assert_eq!(all.len(), 6 * 4 * 2);
+    for attempt in all {
+        assert_eq!(attempt["edits"][0]["sort"], "duration");
+        let [before, after] = [0, 1].map(|i| attempt["completion_ms"][i].clone());
+        assert!(before == after && before.is_number(), "{attempt}");
+        assert_eq!(attempt["others_ms"][0], attempt["others_ms"][1]);
+    }
+    Ok(())
+}
+
+#[test]
+fn shortest_job_first_is_gamed_by_declaring_less() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let more =
+        ["-p", "sjf,temperature=0.3", "--edits", "duration", "-w", "builtin,jobs=30,rate=8e-5", "--targets", "8"];
+    let (code, text) = attack(dir.path(), &more[..4]);
+    assert_eq!(code, 0, "{text}");
+    let all = attempts(dir.path())?;
+    let of = |method: &str| all.iter().filter(|a| a["method"] == method).cloned().collect::<Vec<_>>();
+    for attempt in of("gradient") {
+        assert!(attempt["edits"][0]["factor"].as_f64() < Some(1.0), "less declared work is served sooner: {attempt}");
+        assert!(attempt["promised"].as_f64() >= Some(0.0) && attempt["queries"].as_u64() > Some(0));
+    }
+    let mean = |method: &str| {
+        let found = figures(dir.path()).unwrap_or_default();
+        found.iter().find(|f| f["method"] == method).and_then(|f| f["change"]["value"].as_f64()).unwrap_or(f64::NAN)
+    };
+    assert!(mean("gradient") < 0.0 && mean("gradient") < mean("random"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn more_trials_are_never_worse_and_no_edit_is_made_that_brings_nothing() -> Outcome {
+    let (one, many) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let of = ["-p", "srpt-fair", "--method", "random"];
+    for (dir, trials) in [(&one, "2"), (&many, "12")] {
+        let (code, text) = attack(dir.path(), &[&of[..], &["--trials", trials]].concat());
+        assert_eq!(code, 0, "{text}");
+    }
+    let change = |a: &Value| Some(a["completion_ms"][1].as_f64()? - a["completion_ms"][0].as_f64()?);
+    let (few, more) = (attempts(one.path())?, attempts(many.path())?);
+    for (few, more) in few.iter().zip(&more) {
+        assert!(change(more) <= change(few) && change(few) <= Some(0.0), "{few} {more}");
+        assert_eq!(more["edits"].as_array().map(Vec::is_empty), Some(change(more) == Some(0.0)));
+    }
+    assert!(more.iter().any(|a| change(a) < Some(0.0)));
+    Ok(())
+}
+
+#[test]
+fn the_same_command_finds_the_same_and_goes_on_where_it_stopped() -> Outcome {
+    let (one, two) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let of = ["-p", "decima", "--budget", "edits=2,duration=0.25", "--budget", "edits=1"];
+    let (code, text) = attack(one.path(), &[&of[..], &["--threads", "1"]].concat());
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(attack(two.path(), &[&of[..], &["--threads", "2"]].concat()).0, 0);
+    let whole = files(one.path());
+    assert_eq!(whole, files(two.path()));
+    // Two edits, each within the budget.
+    let attempt = attempts(one.path())?.into_iter().find(|a| a["budget"] == 0).ok_or("one")?;
+    assert_eq!(attempt["edits"].as_array().map(Vec::len), Some(2));
+
+    // What is missing or broken is made again, the rest is not.
+    fs::remove_file(two.path().join("attack.json"))?;
+    fs::remove_file(two.path().join("episodes/00004.json"))?;
+    fs::write(two.path().join("episodes/00002.json"), "{\"episode\": 2, \"attem")?;
+    assert_eq!(attack(two.path(), &of).0, 0);
+    assert_eq!(files(two.path()), whole);
+
+    let (code, text) = attack(two.path(), &["-p", "fair", "--method", "random"]);
+    assert!(code == 2 && text.contains("holds another attack") && text.contains("--force"), "{text}");
+    assert_eq!(files(two.path()), whole);
+    assert_eq!(attack(two.path(), &["-p", "fair", "--method", "random", "--force"]).0, 0);
+    assert_eq!(figures(two.path())?.len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_student_is_attacked_and_stands_in_for_another_scheduler() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let student = dir.path().join("student.json");
+    let text = student.to_str().ok_or("a name")?;
+    let trace = dir.path().join("trace");
+    let trace = trace.to_str().ok_or("a name")?;
+    let record = ["record", "-p", "sjf-cp,temperature=0.3", "-w", "builtin,jobs=12", "-n", "6", "-o", trace];
+    assert!(distill(&record).status.success());
+    assert!(distill(&["fit", trace, "-o", text, "--learner", "tree", "--max-leaves", "12"]).status.success());
+    let victim = format!("student:{text}");
+    let (code, said) = attack(&dir.path().join("own"), &["-p", &victim]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(figures(&dir.path().join("own"))?.len(), 4, "a student says how probable its choices are");
+    let (code, said) = attack(&dir.path().join("proxy"), &["-p", "sjf-cp", "--proxy", text]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("`gradient` is left out: sjf-cp does not say how probable its choices are"), "{said}");
+    let methods: Vec<Value> = figures(&dir.path().join("proxy"))?.iter().map(|f| f["method"].clone()).collect();
+    assert_eq!(methods, ["query", "proxy", "random"]);
+    Ok(())
+}
+
+#[test]
+fn edits_that_were_found_elsewhere_are_made_again() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let [first, again, other] = ["first", "again", "other"].map(|name| dir.path().join(name));
+    let (code, said) = attack(&first, &["-p", "sjf-cp", "--method", "query,random", "--budget", "edits=2"]);
+    assert_eq!(code, 0, "{said}");
+    let there = first.to_str().ok_or("a name")?;
+    let take = |victim: &str, out: &Path| {
+        let out = out.to_str().unwrap_or_default();
+        let of = ["attack", "-p", victim, "-w", "builtin,jobs=12", "--seed", "3", "--edits-of", there, "-o", out];
+        String::from_utf8_lossy(&distill(&of).stderr).into_owned()
+    };
+    // Against the same scheduler they bring the same, against another one something else.
+    assert_eq!(take("sjf-cp", &again), "");
+    assert_eq!(take("fifo", &other), "");
+    let what = |dir: &Path, fields: &[&str]| -> Result<Vec<Vec<Value>>, Box<dyn Error>> {
+        Ok(attempts(dir)?.iter().map(|a| fields.iter().map(|f| a[*f].clone()).collect()).collect())
+    };
+    let fields = ["job", "method", "edits", "completion_ms", "others_ms", "first_minute"];
+    assert_eq!(what(&first, &fields)?, what(&again, &fields)?);
+    assert_eq!(what(&first, &fields[..3])?, what(&other, &fields[..3])?);
+    assert_ne!(what(&first, &fields)?, what(&other, &fields)?);
+    assert_eq!(figures(&other)?.len(), 2);
+    // Of other jobs, and of an attack that never ended.
+    fs::remove_file(again.join("attack.json"))?;
+    for (from, workload, says) in [
+        (there, "builtin", "its attack was on the workload \"builtin,jobs=12\", not `builtin`"),
+        (again.to_str().ok_or("a name")?, "builtin,jobs=12", "it holds no attack that was carried to its end"),
+    ] {
+        let out = dir.path().join("refused");
+        cli::refused(
+            dir.path(),
+            &["attack", "-p", "fifo", "-w", workload, "--edits-of", from, "-o", out.to_str().ok_or("a name")?],
+            &[says],
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn jobs_of_training_clusters_declare_other_epochs() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().to_str().ok_or("a name")?;
+    let done = distill(&["attack", "--scenario", "training", "-p", "dl2", "-n", "2", "--targets", "3", "-o", out]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    for attempt in attempts(dir.path())? {
+        assert!(attempt["edits"][0]["was"].is_number() && attempt["edits"][0]["factor"].is_number(), "{attempt}");
+    }
+    assert_eq!(figures(dir.path())?.len(), 4);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let new = dir.path().join("new");
+    fs::create_dir(&new)?;
+    for (more, says) in [
+        (&["-p", "fifo", "--method", "gradient"][..], "fifo: it does not say how probable its choices are"),
+        (&["-p", "fifo", "--method", "proxy"], "needs a student that stands in for the scheduler"),
+        (
+            &["-p", "fifo", "--edits", "epochs"],
+            "`epochs` is no sort of edits; there are duration, split, edge, edge-implied",
+        ),
+        (&["-p", "fifo", "--budget", "edits=0"], "a whole number in 1..=16 is needed"),
+        (&["-p", "fifo", "--budget", "duration=0.9"], "a number above 0 and up to 0.5 is needed"),
+        (&["-p", "fifo", "--budget", "split=0.2"], "it does not say `split`"),
+        (&["-p", "fifo", "--method", "random,random"], "`random` is named twice"),
+    ] {
+        let (code, text) = attack(&new, more);
+        assert!(code == 2 && text.contains(says), "{code} {text}");
+        assert!(files(&new).is_empty(), "nothing is written: {text}");
+    }
+    Ok(())
+}
