@@ -1,7 +1,7 @@
 //! `distill attack`: whether a user can game a scheduler by describing her job differently.
 
 use super::{
-    Common, Verdict,
+    Common, Verdict, certify,
     compare::{SplitArg, WorkloadArgs},
     files::{check_folder, check_none_within, files_of, shown},
     inputs::Inputs,
@@ -29,7 +29,8 @@ distill attack -p student:runs/demo/student.json -n 10 -o runs/attack-student",
 distill attack -p student:runs/demo/student.json -n 10 -o runs/attack-student\n  \
 distill attack -p decima --budget edits=1 --budget edits=2 -o runs/budgets\n  \
 distill attack -p fair --method query,random --edits split -o runs/splits\n  \
-distill attack -p student:runs/demo/student.json --edits-of runs/attack -o runs/transfer\n\n\
+distill attack -p student:runs/demo/student.json --edits-of runs/attack -o runs/transfer\n  \
+distill attack --certify runs/demo/student.json runs/demo/traces/test\n\n\
 A job is edited so that it computes what it did, and the episode is run again with the same luck. Methods: `gradient` (by \
 the slope of the scheduler's own probabilities), `gradient-path` (the same along the job's critical path), `query` (by what \
 it decides about edited jobs), `proxy` (by a student that stands in for it) and `random`, the control. All of them make as \
@@ -37,8 +38,23 @@ many edits and try out as many. An interrupted attack goes on with the same comm
 )]
 pub(super) struct AttackArgs {
     /// The scheduler that is attacked (`distill list policies`)
-    #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
-    policy: String,
+    #[arg(short, long, value_name = "POLICY", required_unless_present = "certify", help_heading = "Input")]
+    policy: Option<String>,
+    /// Certify this student instead: of which choices no edit can take what it gives
+    ///
+    /// At the questions of TRACE, by other declared numbers of any job within `--budget duration=SHARE`, repeatable [default: 0.05, 0.1 and
+    /// 0.25].
+    #[arg(
+        long, value_name = "STUDENT", requires = "trace", help_heading = "Certificates",
+        conflicts_with_all = ["policy", "workload", "proxy", "edits_of", "methods", "edits", "trials", "questions", "episodes", "targets", "split", "output", "force"]
+    )]
+    certify: Option<PathBuf>,
+    /// Trace whose questions are looked at
+    #[arg(value_name = "TRACE", requires = "certify", help_heading = "Certificates")]
+    trace: Option<PathBuf>,
+    /// Random edits of each job of each choice that are tried, to contradict certificates
+    #[arg(long, default_value_t = 2, value_name = "N", requires = "certify", value_parser = clap::value_parser!(u32).range(..=1000), help_heading = "Certificates", hide_short_help = true)]
+    tries: u32,
     #[command(flatten)]
     workload: OneWorkload,
     /// Student that stands in for the scheduler, fitted on its decisions; makes `proxy` a method
@@ -78,8 +94,8 @@ pub(super) struct AttackArgs {
     #[arg(long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test, help_heading = "Closed loop")]
     split: SplitArg,
     /// Folder for what comes of it
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "DIR", required_unless_present = "certify", help_heading = "Output")]
+    output: Option<PathBuf>,
     /// Begin anew where the folder holds another attack
     #[arg(long, help_heading = "Output")]
     force: bool,
@@ -117,13 +133,19 @@ impl ValueEnum for MethodArg {
 impl AttackArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        Inputs::default().policies([&self.policy]).workloads(&self.workload.workload).students(&self.proxy)
+        let inputs = Inputs::default().policies(&self.policy).workloads(&self.workload.workload).traces(&self.trace);
+        inputs.students(self.proxy.iter().chain(&self.certify))
     }
 }
 
 pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let student = common.student_of_policy(&args.policy)?;
-    let scenario = common.scenario_of_policy(&args.policy)?;
+    if let (Some(student), Some(trace)) = (&args.certify, &args.trace) {
+        let shares = args.budgets.iter().flat_map(|budget| budget.shares.values().copied()).collect();
+        return certify::run((student, trace), shares, args.tries, common, output);
+    }
+    let (Some(policy), Some(dir)) = (&args.policy, &args.output) else { bail!("-p POLICY and -o DIR are needed") };
+    let student = common.student_of_policy(policy)?;
+    let scenario = common.scenario_of_policy(policy)?;
     let workload = WorkloadArgs::one(args.workload.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
     let mut methods: Vec<Method> = args.methods.iter().map(|m| m.0).collect();
     if methods.is_empty() {
@@ -137,11 +159,11 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
         budgets.push(EditBudget::default());
     }
     budgets.iter_mut().for_each(|budget| budget.sorts.clone_from(&args.edits));
-    check_folder(&args.output)?;
-    let files = files_of([&args.policy, &workload]);
-    check_none_within(&args.output, files.iter().chain(&args.proxy).map(PathBuf::as_path))?;
+    check_folder(dir)?;
+    let files = files_of([policy, &workload]);
+    check_none_within(dir, files.iter().chain(&args.proxy).map(PathBuf::as_path))?;
     let request = AttackRequest {
-        policy: args.policy.clone(),
+        policy: policy.clone(),
         proxy: args.proxy.clone(),
         found: args.edits_of.clone(),
         workload,
@@ -155,12 +177,12 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
             trials: args.trials,
             questions: args.questions,
         },
-        dir: args.output.clone(),
+        dir: dir.clone(),
         force: args.force,
     };
     let found = scenario.attack(&request, Watched::new(output).caller())?;
     for method in &found.left_out {
-        output.note(format!("note: `{method}` is left out: {} does not say how probable its choices are", args.policy));
+        output.note(format!("note: `{method}` is left out: {} does not say how probable its choices are", policy));
     }
     // Of an attack whose edits were found elsewhere these are what they were there.
     let AttackParams { episodes, split, budgets, .. } = serde_json::from_value(found.plan["params"].clone())?;
@@ -168,13 +190,13 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
     output.text(format!("{sample} jobs of {episodes} episodes ({} seeds), one at a time", split.name()))?;
     for (number, budget) in budgets.iter().enumerate() {
         let of: Vec<&MethodFigures> = found.figures.iter().filter(|f| f.budget == number).collect();
-        print(&of, budget, &args.policy, output)?;
+        print(&of, budget, policy, output)?;
     }
     if let Some(best) = most_effective(&found) {
         output.text(paragraph("most     ", &best))?;
     }
-    output.text(format!("written to {}: attack.json, episodes/", shown(&args.output)))?;
-    output.json("attack", &json!({"dir": shown(&args.output), "plan": found.plan, "figures": found.figures}))?;
+    output.text(format!("written to {}: attack.json, episodes/", shown(dir)))?;
+    output.json("attack", &json!({"dir": shown(dir), "plan": found.plan, "figures": found.figures}))?;
     Ok(Verdict::Done)
 }
 

@@ -3,6 +3,7 @@
 mod attack;
 mod augment;
 mod augmented;
+mod certify;
 mod check_policy;
 mod compare;
 mod decode;

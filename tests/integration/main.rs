@@ -4,6 +4,8 @@
 mod attack;
 #[cfg(feature = "toolkit")]
 mod augment;
+#[cfg(feature = "cli")]
+mod certify;
 #[cfg(feature = "toolkit")]
 #[path = "../support/changes.rs"]
 mod changes;

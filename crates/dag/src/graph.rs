@@ -152,6 +152,13 @@ impl JobGraph {
         Self { stages: self.stages.iter().map(stretched).collect(), ..self.clone() }
     }
 
+    /// The same job with other rough durations.
+    #[cfg(feature = "simulate")]
+    pub(crate) fn declared(&self, of: &mut dyn FnMut(f64) -> f64) -> Self {
+        let declared = |stage: &StageSpec| StageSpec { rough_ms: of(stage.rough_ms), ..*stage };
+        Self { stages: self.stages.iter().map(declared).collect(), ..self.clone() }
+    }
+
     /// Name for people, e.g. `q21-100g`.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -3,10 +3,12 @@
 use crate::{
     ClusterState, Dag, Decision, Probabilities, View,
     edit::{self, JobEdit},
+    feature::Extractor,
     simulator::Simulator,
     workload::{self, JobArrival, JobTemplate, Workload},
 };
 use sched_distill_core::{
+    rng::Stream,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
     workload::WorkloadError,
@@ -109,6 +111,30 @@ impl Editable for Dag {
             Decision::Assign { stage, executors } if stage.job == job => executors,
             _ => 0,
         }
+    }
+
+    /// The path with most work left may be another one, with more tasks or fewer.
+    const LOOSE: &'static [(&'static str, &'static str)] = &[("critical_path_tasks", "remaining_tasks")];
+
+    fn extremes(state: &ClusterState, job: u32, share: f64) -> Result<[ClusterState; 2], EditError> {
+        let all = |factor: f64| state.declared(job, &mut |was_ms| factor * was_ms);
+        Ok([all(1.0 - share)?, all(1.0 + share)?])
+    }
+
+    fn somewhere(state: &ClusterState, job: u32, share: f64, stream: &mut Stream) -> Result<ClusterState, EditError> {
+        state.declared(job, &mut |was_ms| {
+            let factor = match stream.below(4) {
+                0 => 1.0 - share,
+                1 => 1.0 + share,
+                2 => 1.0,
+                _ => stream.uniform_in(1.0 - share, 1.0 + share),
+            };
+            factor * was_ms
+        })
+    }
+
+    fn candidate_job(questions: &Extractor, _: &View<'_>, candidate: usize) -> Option<u32> {
+        questions.snapshot().candidate_jobs().nth(candidate)
     }
 
     fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {

@@ -3,6 +3,7 @@
 use crate::{
     ClusterState, Decision, Probabilities, Training, View,
     edit::{self, EpochsEdit},
+    feature::Extractor,
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
@@ -106,6 +107,10 @@ impl Editable for Training {
 
     fn given(decision: Decision, job: u32) -> u32 {
         u32::from(matches!(decision, Decision::Add { job: to, .. } if to == job))
+    }
+
+    fn candidate_job(_: &Extractor, seen: &View<'_>, candidate: usize) -> Option<u32> {
+        seen.live_jobs().get(candidate).copied()
     }
 
     fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {

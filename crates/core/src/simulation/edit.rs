@@ -1,6 +1,7 @@
 //! Edits: other descriptions of a job, which change nothing of what it computes.
 
 use super::Simulated;
+use crate::rng::Stream;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -62,6 +63,31 @@ pub trait Editable: Simulated {
 
     /// How much a decision gives to a job, in executors or what else there is.
     fn given(decision: Self::Decision, job: u32) -> u32;
+
+    /// Features of the level of jobs that need not rise or fall with declared numbers, each with one that it never exceeds. All others
+    /// must do one or the other, for every candidate and whichever job's numbers change: [`Editable::extremes`] bounds them.
+    const LOOSE: &'static [(&'static str, &'static str)] = &[];
+
+    /// A question with all declared numbers of a job that still count less by a share of themselves, and with all of them more.
+    ///
+    /// # Errors
+    ///
+    /// A scenario in which that bounds nothing, which is the default, or a job that is not there.
+    fn extremes(_state: &Self::State, _job: u32, _share: f64) -> Result<[Self::State; 2], EditError> {
+        Err(EditError("no certificates: this scenario does not say what declared numbers can come to".to_owned()))
+    }
+
+    /// The same with each of these numbers anywhere between, as `stream` has it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Editable::extremes`].
+    fn somewhere(state: &Self::State, job: u32, share: f64, _stream: &mut Stream) -> Result<Self::State, EditError> {
+        Self::extremes(state, job, share).map(|[least, _]| least)
+    }
+
+    /// The job that a candidate of the first level is; `None` for another one. `questions` has taken in the question.
+    fn candidate_job(questions: &Self::Questions, seen: &Self::View<'_>, candidate: usize) -> Option<u32>;
 
     /// Log-probabilities of what could be done next, each with the job that it would give something to, if it would give any.
     fn log_probabilities(

@@ -6,6 +6,18 @@ use sched_distill_core::simulation::EditError;
 use std::sync::Arc;
 
 impl ClusterState {
+    /// The same question with other declared durations of all stages of a job.
+    ///
+    /// # Errors
+    ///
+    /// An unknown job.
+    pub(crate) fn declared(&self, job: u32, of: &mut dyn FnMut(f64) -> f64) -> Result<Self, EditError> {
+        let place = self.place(job).map_err(|e| EditError(e.to_string()))?;
+        let graph = self.jobs[place].graph.declared(of);
+        let parts: Vec<Part> = (0..self.jobs[place].num_stages).map(|stage| Part { stage, first_task: 0 }).collect();
+        self.described(job, graph, &parts)
+    }
+
     /// The same question with a job described as `graph`, each of whose stages has its tasks from a part of one that the job has
     /// now. Tasks are taken to have been launched and completed in order; executors promised to a stage or on their way there go to
     /// its first part that lacks some.

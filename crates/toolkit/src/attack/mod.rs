@@ -6,6 +6,7 @@
 //! box). Beside them stand searches that ask for decisions only, and edits at random, against which all others are measured.
 
 mod asked;
+pub mod certify;
 mod episode;
 mod figures;
 mod search;

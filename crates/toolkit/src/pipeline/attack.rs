@@ -1,6 +1,8 @@
 //! Attacks on a scheduler: what edits of jobs bring their users, episode by episode, so that an interrupted attack goes on.
 
-use super::{Caller, Entry, PipelineError, files::write_compact, files::write_json};
+use super::{
+    Caller, Certified, CertifyRequest, Entry, PipelineError, certify, files::write_compact, files::write_json,
+};
 use crate::attack::{Asked, AttackParams, EpisodeAttempts, Method, MethodFigures, Source, episode, figures};
 use rayon::prelude::*;
 use sched_distill_core::{
@@ -25,6 +27,8 @@ pub struct Attack<S: Simulated> {
     pub edits: &'static [EditInfo],
     /// Carries an attack out.
     pub run: fn(&Entry<S>, &AttackRequest, Caller<'_>) -> Result<Attacked, PipelineError>,
+    /// Certifies a student.
+    pub certify: fn(&Entry<S>, &CertifyRequest<'_>, Caller<'_>) -> Result<Certified, PipelineError>,
 }
 
 impl<S: Editable> Attack<S> {
@@ -35,7 +39,7 @@ impl<S: Editable> Attack<S> {
         reason = "a constant of a type, not a value that anyone would have by default"
     )]
     pub const fn new() -> Self {
-        Self { edits: S::EDITS, run: attack::<S> }
+        Self { edits: S::EDITS, run: attack::<S>, certify: certify::<S> }
     }
 }
 

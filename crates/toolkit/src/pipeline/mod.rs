@@ -4,6 +4,7 @@
 mod attack;
 mod augment;
 mod beside;
+mod certify;
 mod check;
 mod compare;
 mod edit;
@@ -31,6 +32,7 @@ mod tables;
 pub use attack::{Attack, AttackRequest, Attacked, attack};
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
 pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
+pub use certify::{Certified, CertifyRequest, certify};
 pub use check::{CheckParams, Checked, check_policy};
 pub use compare::{CompareParams, Comparison, Contender, best_heuristic, compare, with_edge_cases};
 pub use edit::{FidelityChange, agreement_of, fidelity_change};

@@ -1,9 +1,9 @@
 //! Which scenarios there are, as a value that the steps and the program take.
 
 use super::{
-    AttackRequest, Attacked, AugmentRequest, Augmented, Caller, CheckParams, Checked, CompareParams, Comparison,
-    DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, RecordParams, ServeParams, augment, check, compare,
-    latency, record, run_loop,
+    AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
+    CompareParams, Comparison, DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, RecordParams, ServeParams,
+    augment, check, compare, latency, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
@@ -121,6 +121,13 @@ pub trait AnyScenario: Sync {
     /// As there, or a scenario whose jobs cannot be edited.
     fn attack(&self, request: &AttackRequest, caller: Caller<'_>) -> Result<Attacked, PipelineError>;
 
+    /// See [`certify`](super::certify()).
+    ///
+    /// # Errors
+    ///
+    /// As there, or a scenario whose jobs cannot be edited.
+    fn certify(&self, request: &CertifyRequest<'_>, caller: Caller<'_>) -> Result<Certified, PipelineError>;
+
     /// See [`serve`](super::serve()).
     ///
     /// # Errors
@@ -222,13 +229,13 @@ impl<S: Simulated> AnyScenario for Entry<S> {
     }
 
     fn attack(&self, request: &AttackRequest, caller: Caller<'_>) -> Result<Attacked, PipelineError> {
-        let found = self.attack.as_ref().ok_or_else(|| {
-            PipelineError::Refused(format!(
-                "the scenario `{}` declares no edits of jobs, so nothing can be attacked",
-                S::INFO.name
-            ))
-        })?;
+        let found = self.attack.as_ref().ok_or_else(no_edits::<S>)?;
         (found.run)(self, request, caller)
+    }
+
+    fn certify(&self, request: &CertifyRequest<'_>, caller: Caller<'_>) -> Result<Certified, PipelineError> {
+        let found = self.attack.as_ref().ok_or_else(no_edits::<S>)?;
+        (found.certify)(self, request, caller)
     }
 
     fn serve(
@@ -251,6 +258,11 @@ impl<S: Simulated> AnyScenario for Entry<S> {
     ) -> Result<f64, PipelineError> {
         augment::departures(self, student, other, workload, episodes, caller)
     }
+}
+
+fn no_edits<S: Simulated>() -> PipelineError {
+    let name = S::INFO.name;
+    PipelineError::Refused(format!("the scenario `{name}` declares no edits of jobs, so nothing can be attacked"))
 }
 
 /// The scenarios that a program has, the first of which is meant where none is named.

@@ -1,0 +1,343 @@
+//! Certificates: choices of which no edit of a job's declared numbers can take what the student gives to another job.
+//!
+//! Sound, not exact: each number of a candidate lies between what it is with all declared numbers of the attacked job at their least and
+//! at their most, since it rises or falls with each of them; scores lie between bounds that follow from that. Where the bounds of the
+//! attacked job's score stay below those of another candidate, no edit within the budget lets it be taken there.
+
+mod bounds;
+
+use crate::evaluator::{Estimate, bootstrap};
+use bounds::{Between, Range};
+use sched_distill_core::{
+    level::{LevelSpec, log_sum_exp},
+    model::{CompiledGuards, Guard, Model, NamedModel, ScoreCandidates, Student},
+    policy::{Policy, StudentPolicy},
+    rng::Stream,
+    scenario::{Questions, State},
+    simulation::{EditError, Editable},
+};
+use serde::{Deserialize, Serialize};
+
+/// Scores closer than this share of their size are not told apart: sums are rounded.
+const ROUNDING: f64 = 1e-9;
+/// By so much of itself a quotient of two sums may be off, since it is rounded.
+const QUOTIENT: f32 = 1e-6;
+
+/// A student whose choices at the level of jobs are to be certified.
+pub struct Certifier<'a, S: Editable> {
+    spec: &'a LevelSpec,
+    model: &'a Model,
+    temperature: f64,
+    guards: Vec<&'a Guard>,
+    compiled: CompiledGuards,
+    /// What is decided together with the job.
+    below: Option<Below<'a>>,
+    abstains: bool,
+    questions: S::Questions,
+    policy: StudentPolicy<S>,
+}
+
+/// The level that a student which decides several at once chooses on together with the job.
+struct Below<'a> {
+    model: &'a Model,
+    temperature: f64,
+    guards: CompiledGuards,
+}
+
+/// What is known of one choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChoiceCertificate {
+    /// Kind of the choice, by its place in the scenario's.
+    pub kind: u8,
+    /// The candidate that the student takes.
+    pub taken: usize,
+    /// For each other candidate that is a job, whether it can be shown never to be taken.
+    pub safe: Vec<(usize, bool)>,
+}
+
+impl ChoiceCertificate {
+    /// Whether no other candidate can be taken.
+    #[must_use]
+    pub fn is_certified(&self) -> bool {
+        self.safe.iter().all(|(_, safe)| *safe)
+    }
+}
+
+/// The candidates of a choice: their features, and the jobs that they are.
+struct Rows {
+    x: Vec<f32>,
+    width: usize,
+    jobs: Vec<Option<u32>>,
+    /// Logarithm of how probable the best way on from each candidate is: 0 where the job alone is chosen.
+    onward: Vec<f64>,
+}
+
+impl<'a, S: Editable> Certifier<'a, S> {
+    /// Of a student's first level, that of jobs.
+    ///
+    /// # Errors
+    ///
+    /// A scenario whose jobs have no level of their own at first, a student that decides more than two levels at once, or one whose
+    /// model compares candidates.
+    pub fn new(student: &'a Student) -> Result<Self, EditError> {
+        let refused = |why: &str| EditError(format!("no certificates: {why}"));
+        let spec = &student.feature_set.levels[S::JOB_LEVEL];
+        if S::JOB_LEVEL != 0 {
+            return Err(refused("in this scenario jobs are not chosen first"));
+        }
+        let models =
+            student.level(&spec.name).ok_or_else(|| refused("the student has no model of the level of jobs"))?;
+        let NamedModel { model, temperature, .. } = models.scheduler();
+        let together: Vec<&LevelSpec> =
+            student.feature_set.levels.iter().skip(1).take_while(|level| !level.is_amount()).collect();
+        let below = match (student.structure.is_hierarchical(), &together[..]) {
+            (true, _) | (false, []) => None,
+            (false, [level]) => student.level(&level.name).map(|models| {
+                let NamedModel { model, temperature, .. } = models.scheduler();
+                Below { model, temperature: *temperature, guards: CompiledGuards::new(&student.guards, level) }
+            }),
+            _ => return Err(refused("the student decides more than two levels at once")),
+        };
+        let compares = |m: &Model| matches!(m, Model::Pairwise(_));
+        if compares(model) || matches!(model, Model::Regime(r) if r.models.iter().any(compares)) {
+            return Err(refused("the student's model compares candidates, so no score is its own"));
+        }
+        Ok(Self {
+            spec,
+            model,
+            temperature: *temperature,
+            below,
+            guards: student.guards.iter().filter(|g| g.level == spec.name).collect(),
+            compiled: CompiledGuards::new(&student.guards, spec),
+            abstains: student.abstains,
+            questions: S::Questions::default(),
+            policy: StudentPolicy::new(student, "student".as_ref(), None).map_err(|e| EditError(e.to_string()))?,
+        })
+    }
+
+    /// What is known of the choice among jobs at a question, where declared numbers of one job may change by a share of
+    /// themselves; `None` if there is one candidate alone.
+    ///
+    /// # Errors
+    ///
+    /// A scenario without bounds.
+    pub fn choice(&mut self, state: &S::State, share: f64) -> Result<Option<ChoiceCertificate>, EditError> {
+        let Some(seen) = state.view() else { return Ok(None) };
+        let clean = self.rows(&seen);
+        if clean.jobs.len() < 2 {
+            return Ok(None);
+        }
+        let job = self.taken(state)?;
+        let taken = clean.jobs.iter().position(|j| *j == job).unwrap_or_default();
+        let mut safe = Vec::new();
+        for (candidate, job) in clean.jobs.iter().enumerate() {
+            let Some(job) = job.filter(|_| candidate != taken) else { continue };
+            let [least, most] = S::extremes(state, job, share)?;
+            let ends = [least, most].map(|s| s.view().map(|seen| self.rows(&seen)));
+            let [Some(least), Some(most)] = ends else { continue };
+            safe.push((candidate, self.is_safe(candidate, &least, &most)));
+        }
+        Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
+    }
+
+    /// The job to which the student gives something at a question; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// A student that cannot answer.
+    pub fn taken(&mut self, state: &S::State) -> Result<Option<u32>, EditError> {
+        let Some(seen) = state.view() else { return Ok(None) };
+        let decision = self.policy.decide(&seen, &mut S::Probabilities::default());
+        let decision = decision.map_err(|e| EditError(e.to_string()))?;
+        Ok(self.rows(&seen).jobs.into_iter().flatten().find(|&job| S::given(decision, job) > 0))
+    }
+
+    fn rows(&mut self, seen: &S::View<'_>) -> Rows {
+        self.questions.update(seen);
+        let mut x = Vec::new();
+        let n = self.questions.rows(seen, &[], self.abstains, &mut x);
+        let jobs = (0..n).map(|candidate| S::candidate_job(&self.questions, seen, candidate)).collect();
+        let onward = (0..n).map(|candidate| self.onward(seen, candidate)).collect();
+        Rows { width: x.len() / n.max(1), x, jobs, onward }
+    }
+
+    fn onward(&mut self, seen: &S::View<'_>, candidate: usize) -> f64 {
+        let Some(below) = &self.below else { return 0.0 };
+        let mut x = Vec::new();
+        let n = self.questions.rows(seen, &[candidate], self.abstains, &mut x);
+        if n < 2 {
+            return 0.0;
+        }
+        let (width, mut scores) = (x.len() / n, vec![0.0; n]);
+        below.model.score_choice(&x, width, &mut scores);
+        (0..below.guards.len()).for_each(|guard| below.guards.apply(guard, &x, width, &mut scores));
+        scores.iter_mut().for_each(|score| *score /= below.temperature);
+        scores.iter().copied().fold(f64::NEG_INFINITY, f64::max) - log_sum_exp(&scores)
+    }
+
+    /// Whether a candidate that is edited between two extremes always has somebody before it.
+    fn is_safe(&self, edited: usize, least: &Rows, most: &Rows) -> bool {
+        let n = least.jobs.len();
+        let (mut low, mut high) = (least.x.clone(), least.x.clone());
+        for (i, &other) in most.x.iter().enumerate() {
+            (low[i], high[i]) = (low[i].min(other), high[i].max(other));
+        }
+        for (column, feature) in self.spec.features.iter().enumerate() {
+            let quotient = !feature.whole;
+            for candidate in 0..n {
+                let i = candidate * least.width + column;
+                if quotient && low[i] < high[i] {
+                    (low[i], high[i]) = (low[i] - QUOTIENT * low[i].abs(), high[i] + QUOTIENT * high[i].abs());
+                }
+                if let Some((least, most)) =
+                    self.loose(feature.name.as_str(), candidate == edited, n, &low, &high, i - column)
+                {
+                    (low[i], high[i]) = (low[i].min(least), high[i].max(most));
+                }
+            }
+        }
+        let between = |candidate: usize| {
+            let at = candidate * least.width..(candidate + 1) * least.width;
+            Between { low: &low[at.clone()], high: &high[at] }
+        };
+        let Some(out) = self.ruled_out(n, least, &between) else { return false };
+        if out[edited] {
+            return true;
+        }
+        let of = |candidate| bounds::score(self.model, between(candidate), between(0));
+        // Where more is decided together, the job is worth its score and the best way on, which at best is sure. The probability of
+        // all jobs together is the same for each of them.
+        let Some((_, reach)) = of(edited) else { return false };
+        let reach = reach / self.temperature;
+        let onward = |other: usize| least.onward[other].min(most.onward[other]);
+        let beats = |other: usize, (low, _): Range| {
+            low / self.temperature + onward(other) > reach + ROUNDING * (1.0 + reach.abs())
+        };
+        (0..n).any(|other| other != edited && !out[other] && of(other).is_some_and(|range| beats(other, range)))
+    }
+
+    /// Between what a feature lies that need not rise or fall with declared numbers, whatever it is at the extremes. `row` is where the
+    /// candidate's row begins.
+    fn loose(&self, name: &str, own: bool, n: usize, low: &[f32], high: &[f32], row: usize) -> Option<(f32, f32)> {
+        let column = |name: &str| self.spec.features.iter().position(|f| f.name == name);
+        let (base, most) = S::LOOSE.iter().find(|(base, _)| name.starts_with(base))?;
+        let limit = column(most).map(|c| high[row + c])?;
+        let here = column(name)?;
+        Some(match name.strip_prefix(base)? {
+            "" if own => (0.0, limit),
+            "_rank" if own => (0.0, n as f32 - 1.0),
+            // One other candidate may pass.
+            "_rank" => ((low[row + here] - 1.0).max(0.0), (high[row + here] + 1.0).min(n as f32 - 1.0)),
+            // Against a least that may be as small as 0.
+            "_ratio" if own => (1.0, limit + 1.0),
+            "_ratio" => (1.0, column(base).map(|c| high[row + c] + 1.0)?),
+            _ => return None,
+        })
+    }
+
+    /// Candidates that guards rule out; `None` where that depends on the edit.
+    fn ruled_out<'r>(&self, n: usize, rows: &Rows, between: &impl Fn(usize) -> Between<'r>) -> Option<Vec<bool>> {
+        let conditions = self.guards.iter().flat_map(|g| &g.when);
+        for condition in conditions {
+            let column = self.spec.features.iter().position(|f| f.name == condition.feature)?;
+            for candidate in 0..n {
+                let row = between(candidate);
+                let holds = |x: f32| condition.operator.holds(x, condition.value);
+                if holds(row.low[column]) != holds(row.high[column]) {
+                    return None;
+                }
+            }
+        }
+        let mut scores = vec![0.0; n];
+        (0..self.compiled.len()).for_each(|guard| self.compiled.apply(guard, &rows.x, rows.width, &mut scores));
+        Some(scores.into_iter().map(|s| s == f64::NEG_INFINITY).collect())
+    }
+}
+
+/// What certificates come to, of one kind of choice and one share. Intervals are resampled by episode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CertifiedShare {
+    /// By how much of themselves declared numbers may change.
+    pub share: f64,
+    /// Kind of choice.
+    pub kind: String,
+    /// Choices with several candidates.
+    pub choices: usize,
+    /// Share of them that no edit of another job can take.
+    pub certified: Estimate,
+    /// The same of pairs of a choice and another job.
+    pub pairs: Estimate,
+}
+
+/// Edits that were tried at the same questions, to contradict certificates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Edits of jobs that can be shown never to be taken.
+    pub of_safe: u64,
+    /// Of these, edits after which the job was taken: a certificate is wrong.
+    pub contradicted: u64,
+    /// Edits of all other jobs.
+    pub of_others: u64,
+    /// Of these, edits after which the job was taken.
+    pub taken: u64,
+}
+
+/// The shares by kind of the choices of episodes, each with its certificate.
+#[must_use]
+pub fn shares(share: f64, episodes: &[Vec<ChoiceCertificate>], kinds: &[&str], seed: u64) -> Vec<CertifiedShare> {
+    let of = |(kind, name): (usize, &&str)| {
+        let own: Vec<Vec<&ChoiceCertificate>> =
+            episodes.iter().map(|e| e.iter().filter(|c| usize::from(c.kind) == kind).collect()).collect();
+        let choices: usize = own.iter().map(Vec::len).sum();
+        let mean = |counts: &[u32], of: &dyn Fn(&ChoiceCertificate) -> (usize, usize)| {
+            let mut sums = (0.0, 0.0);
+            for (choices, &count) in own.iter().zip(counts) {
+                for (part, whole) in choices.iter().map(|c| of(c)) {
+                    sums = (sums.0 + f64::from(count) * part as f64, sums.1 + f64::from(count) * whole as f64);
+                }
+            }
+            sums.0 / sums.1
+        };
+        let whole = |c: &ChoiceCertificate| (usize::from(c.is_certified()), 1);
+        let pairs = |c: &ChoiceCertificate| (c.safe.iter().filter(|(_, safe)| *safe).count(), c.safe.len());
+        (choices > 0).then(|| CertifiedShare {
+            share,
+            kind: (*name).to_owned(),
+            choices,
+            certified: bootstrap(own.len(), seed, |counts| mean(counts, &whole)),
+            pairs: bootstrap(own.len(), seed, |counts| mean(counts, &pairs)),
+        })
+    };
+    kinds.iter().enumerate().filter_map(of).collect()
+}
+
+/// Tries random edits of all jobs of a choice that are not taken: each declared number by itself anywhere within the share, or at one
+/// of its ends.
+///
+/// # Errors
+///
+/// A scenario without bounds.
+pub fn try_edits<S: Editable>(
+    certifier: &mut Certifier<'_, S>,
+    state: &S::State,
+    found: &ChoiceCertificate,
+    (share, times): (f64, u32),
+    stream: &mut Stream,
+    tried: &mut Tried,
+) -> Result<(), EditError> {
+    let Some(seen) = state.view() else { return Ok(()) };
+    let jobs = certifier.rows(&seen).jobs;
+    for &(candidate, safe) in &found.safe {
+        let Some(job) = jobs[candidate] else { continue };
+        for _ in 0..times {
+            let edited = S::somewhere(state, job, share, stream)?;
+            let is_taken = certifier.taken(&edited)? == Some(job);
+            let (all, hits) = match safe {
+                true => (&mut tried.of_safe, &mut tried.contradicted),
+                false => (&mut tried.of_others, &mut tried.taken),
+            };
+            (*all, *hits) = (*all + 1, *hits + u64::from(is_taken));
+        }
+    }
+    Ok(())
+}

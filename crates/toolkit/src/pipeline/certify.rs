@@ -1,0 +1,104 @@
+//! Certificates of a student on the questions of a trace, which are made again from what its manifest says.
+
+use super::{Caller, Entry, PipelineError};
+use crate::{
+    attack::certify::{CertifiedShare, Certifier, ChoiceCertificate, Tried, shares, try_edits},
+    recorder::{EpisodeId, run_episode},
+    trace::Manifest,
+};
+use rayon::prelude::*;
+use sched_distill_core::{
+    model::Student,
+    rng::{Stream, hash},
+    scenario::State as _,
+    simulation::{EditError, Editable},
+};
+use serde::{Deserialize, Serialize};
+
+/// Whose choices are certified, and where.
+#[derive(Clone, Debug)]
+pub struct CertifyRequest<'a> {
+    /// The student.
+    pub student: &'a Student,
+    /// What the trace says of its making: the policy, the workload and the seeds that its questions come from.
+    pub manifest: &'a Manifest,
+    /// By how much of themselves declared numbers may change, one after the other.
+    pub shares: Vec<f64>,
+    /// Edits of each job of each choice that are tried, to contradict certificates.
+    pub tries: u32,
+    /// Seed of these edits and of intervals.
+    pub seed: u64,
+}
+
+/// What certificates come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certified {
+    /// By share and kind of choice.
+    pub shares: Vec<CertifiedShare>,
+    /// By share, what was tried against them.
+    pub tried: Vec<Tried>,
+}
+
+/// Certifies the choices among jobs at the questions of a trace.
+///
+/// # Errors
+///
+/// A student without certificates, a trace of another scenario or one that cannot be made again, a failing episode, an interruption.
+pub fn certify<S: Editable>(
+    scenario: &Entry<S>,
+    request: &CertifyRequest<'_>,
+    caller: Caller<'_>,
+) -> Result<Certified, PipelineError> {
+    let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
+    let Manifest { driver, workload, seed, split, episodes, first_episode, .. } = request.manifest;
+    let here = (S::INFO.feature_set)();
+    if let Some(difference) = request.student.feature_set.difference(here) {
+        return Err(refused(&format!("the student was fitted on other features than this build has: {difference}")));
+    }
+    // Whether it can be certified at all is said before any work.
+    Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
+    let (policy, opened) = (scenario.policy(&driver.id)?, scenario.workload(&workload.id)?);
+    let mut found = Certified { shares: Vec::new(), tried: Vec::new() };
+    for &share in &request.shares {
+        caller.watch.episodes(&format!("certifying at {share}"), u64::from(*episodes));
+        let one = |number: u32| -> Result<(Vec<ChoiceCertificate>, Tried), PipelineError> {
+            caller.check()?;
+            let mut certifier = Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
+            let id = EpisodeId { seed: *seed, split: *split, episode: first_episode + number };
+            let mut stream = Stream::new(hash(&[request.seed, u64::from(number), share.to_bits()]), "certificates");
+            let (mut choices, mut tried, mut failed) = (Vec::new(), Tried::default(), None::<EditError>);
+            let run = run_episode(&*opened, &mut *policy.fresh(), id, |seen, _, _| {
+                if failed.is_some() || caller.check().is_err() {
+                    return;
+                }
+                let state = S::State::of(seen);
+                let mut look = || {
+                    let Some(choice) = certifier.choice(&state, share)? else { return Ok(()) };
+                    try_edits(&mut certifier, &state, &choice, (share, request.tries), &mut stream, &mut tried)?;
+                    choices.push(choice);
+                    Ok(())
+                };
+                failed = look().err();
+            });
+            caller.check()?;
+            if let Some(error) = failed {
+                return Err(refused(&error));
+            }
+            run.map_err(|e| PipelineError::Attack(e.into()))?;
+            caller.watch.episode(choices.len() as u64);
+            Ok((choices, tried))
+        };
+        let all: Vec<(Vec<ChoiceCertificate>, Tried)> =
+            (0..*episodes).into_par_iter().map(one).collect::<Result<_, _>>()?;
+        caller.watch.done();
+        let (choices, tried): (Vec<Vec<ChoiceCertificate>>, Vec<Tried>) = all.into_iter().unzip();
+        found.shares.extend(shares(share, &choices, S::INFO.kinds, request.seed));
+        found.tried.push(tried.into_iter().fold(Tried::default(), |a, b| Tried {
+            of_safe: a.of_safe + b.of_safe,
+            contradicted: a.contradicted + b.contradicted,
+            of_others: a.of_others + b.of_others,
+            taken: a.taken + b.taken,
+        }));
+    }
+    Ok(found)
+}

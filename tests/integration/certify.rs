@@ -1,0 +1,173 @@
+//! Certificates: no edit contradicts them, neither at random nor on a grid of all that small jobs can declare.
+
+use crate::cli;
+use sched_distill::{
+    attack::certify::Certifier,
+    dag::{ClusterState, Dag, edit::JobEdit, policies, workload},
+    model::Student,
+    rng::Stream,
+    scenario::{Questions, State},
+    simulation::{Editable, Simulated},
+};
+use serde_json::Value;
+use std::{error::Error, path::Path};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// A student of each learner, fitted on decisions of a rule that goes by declared work.
+fn students(dir: &Path) -> Result<Vec<Student>, Box<dyn Error>> {
+    let record = ["record", "-p", "sjf-cp,temperature=0.3", "-w", "builtin,jobs=12", "-n", "8", "-o", "trace"];
+    cli::done(dir, &record);
+    let learners: [&[&str]; 3] = [
+        &["--learner", "tree", "--max-leaves", "16"],
+        &["--learner", "spline-logit", "--max-leaves", "8"],
+        &["--learner", "linear-tree", "--max-leaves", "6"],
+    ];
+    let fit = |(i, learner): (usize, &&[&str])| {
+        let name = format!("student-{i}.json");
+        cli::done(dir, &[&["fit", "trace", "-o", &name][..], learner].concat());
+        Ok(Student::load(&dir.join(name))?)
+    };
+    learners.iter().enumerate().map(fit).collect()
+}
+
+/// Questions of an episode.
+fn questions(spec: &str, seed: u64) -> Result<Vec<ClusterState>, Box<dyn Error>> {
+    let workload = workload::open(&spec.parse()?)?;
+    let mut sim = Dag::start(&*workload, Dag::jobs(&*workload, seed), seed);
+    let mut policy = policies::open(&"srpt-fair".parse()?)?;
+    let mut all = Vec::new();
+    while let Some(seen) = sim.view() {
+        all.push(ClusterState::of(&seen));
+        let decision = policy.decide(&seen, &mut Default::default())?;
+        sim.step(decision)?;
+    }
+    Ok(all)
+}
+
+/// All that a job can declare on a grid, as long as few of its stages have not begun.
+fn grid(state: &ClusterState, job: u32, share: f64) -> Result<Vec<ClusterState>, Box<dyn Error>> {
+    let seen = state.view().ok_or("a question")?;
+    let open: Vec<(u32, f64)> = seen
+        .job(job)
+        .stages()
+        .filter(|stage| stage.remaining() == stage.num_tasks())
+        .map(|stage| (stage.id(), seen.job(job).graph().stages()[stage.id() as usize].rough_ms))
+        .collect();
+    if open.len() > 4 {
+        return Ok(Vec::new());
+    }
+    let mut all = vec![state.clone()];
+    for (stage, was_ms) in open {
+        let mut next = Vec::new();
+        for state in &all {
+            for factor in [1.0 - share, 1.0 - share / 3.0, 1.0, 1.0 + share / 3.0, 1.0 + share] {
+                next.push(Dag::edited_state(state, job, &JobEdit::Duration { stage, was_ms, factor })?);
+            }
+        }
+        all = next;
+    }
+    Ok(all)
+}
+
+#[test]
+fn no_edit_on_a_grid_takes_a_certified_choice() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let students = students(dir.path())?;
+    let questions = questions("builtin,jobs=14,rate=2e-4", 5)?;
+    let (mut certified, mut tried, mut taken) = (0, 0, 0);
+    for student in &students {
+        let mut certifier = Certifier::<Dag>::new(student)?;
+        for state in questions.iter().step_by(7) {
+            for share in [0.1, 0.5] {
+                let Some(choice) = certifier.choice(state, share)? else { continue };
+                let seen = state.view().ok_or("a question")?;
+                let jobs: Vec<u32> = {
+                    let mut extractor = <Dag as sched_distill::scenario::Scenario>::Questions::default();
+                    extractor.update(&seen);
+                    extractor.snapshot().candidate_jobs().collect()
+                };
+                for &(candidate, safe) in &choice.safe {
+                    let job = jobs[candidate];
+                    for edited in grid(state, job, share)? {
+                        let is_taken = certifier.taken(&edited)? == Some(job);
+                        assert!(!(safe && is_taken), "job {job} was certified never to be taken at {share}");
+                        (certified, tried) = (certified + usize::from(safe), tried + usize::from(!safe));
+                        taken += usize::from(is_taken);
+                    }
+                }
+            }
+        }
+    }
+    assert!(certified > 2_000 && tried > 200 && taken > 20, "{certified} {tried} {taken}: nothing was put to the test");
+    Ok(())
+}
+
+#[test]
+fn every_number_lies_between_its_extremes() -> Outcome {
+    let mut stream = Stream::new(7, "extremes");
+    let level = &<Dag as sched_distill::scenario::Scenario>::INFO;
+    let features = &(level.feature_set)().levels[Dag::JOB_LEVEL].features;
+    let mut extractor = <Dag as sched_distill::scenario::Scenario>::Questions::default();
+    let mut rows = |state: &ClusterState| {
+        let seen = state.view().expect("a question");
+        extractor.update(&seen);
+        let mut x = Vec::new();
+        extractor.rows(&seen, &[], true, &mut x);
+        x
+    };
+    let (mut compared, mut moved) = (0, 0);
+    for state in questions("builtin,jobs=14,rate=2e-4", 6)?.iter().step_by(5) {
+        let seen = state.view().ok_or("a question")?;
+        let jobs: Vec<u32> = seen.active_jobs().iter().copied().filter(|&j| Dag::is_candidate(&seen, j)).collect();
+        for job in jobs {
+            let ends = Dag::extremes(state, job, 0.5)?.map(|s| rows(&s));
+            for _ in 0..4 {
+                let between = rows(&Dag::somewhere(state, job, 0.5, &mut stream)?);
+                for (i, &x) in between.iter().enumerate() {
+                    let feature = &features[i % features.len()];
+                    if Dag::LOOSE.iter().any(|(loose, _)| feature.name.starts_with(loose)) {
+                        continue;
+                    }
+                    let (low, high) = (ends[0][i].min(ends[1][i]), ends[0][i].max(ends[1][i]));
+                    let room = if feature.whole { 0.0 } else { 1e-6 * x.abs() };
+                    assert!((low - room..=high + room).contains(&x), "{}: {x} is not in {low}..={high}", feature.name);
+                    (compared, moved) = (compared + 1, moved + usize::from(low < high));
+                }
+            }
+        }
+    }
+    assert!(compared > 100_000 && moved > 10_000, "{compared} {moved}");
+    Ok(())
+}
+
+#[test]
+fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    students(dir.path())?;
+    let of = ["attack", "--certify", "student-1.json", "trace", "--budget", "duration=0.1", "--budget", "duration=0.4"];
+    let said = cli::done(dir.path(), &of);
+    assert!(said.contains("± 10 %") && said.contains("± 40 %") && said.contains("no other job can take"), "{said}");
+    let lines = cli::done(dir.path(), &[&of[..], &["--json", "--threads", "1", "--tries", "6"]].concat());
+    assert_eq!(lines, cli::done(dir.path(), &[&of[..], &["--json", "--threads", "2", "--tries", "6"]].concat()));
+    let found: Value = serde_json::from_str(lines.lines().last().ok_or("a line")?)?;
+    assert_eq!(found["type"], "certificates");
+    // More may be declared, less is certain; a certificate is never contradicted, and what has none may be.
+    let certified = |kind: &str, share: f64| {
+        let rows = found["shares"].as_array().cloned().unwrap_or_default();
+        let row = rows.into_iter().find(|r| r["kind"] == kind && r["share"] == share);
+        row.and_then(|r| r["certified"]["value"].as_f64()).unwrap_or(f64::NAN)
+    };
+    for kind in ["affinity", "free"] {
+        assert!(certified(kind, 0.1) >= certified(kind, 0.4), "{found}");
+    }
+    let sum = |field: &str| found["tried"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[field].as_u64()).sum());
+    assert_eq!(sum("contradicted"), 0);
+    assert!(sum("of_safe") > 10_000u64 && sum("taken") > 0u64, "{found}");
+
+    for wrong in [&["student-1.json"][..], &["student-1.json", "trace", "-p", "fair"]] {
+        let output = cli::run(dir.path(), &[&["attack", "--certify"][..], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+    Ok(())
+}
