@@ -42,6 +42,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         "dag",
         &[
             "graph",
+            "edit",
             "state",
             "feature",
             "catalogue",
@@ -60,6 +61,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         "training",
         &[
             "cluster",
+            "edit",
             "state",
             "feature",
             "catalogue",
@@ -75,7 +77,18 @@ const ORDER: [(&str, &[&str]); 4] = [
     ),
     (
         "toolkit",
-        &["trace", "evaluator", "recorder", "distiller", "augment", "explainer", "conformance", "serve", "pipeline"],
+        &[
+            "trace",
+            "evaluator",
+            "recorder",
+            "distiller",
+            "augment",
+            "attack",
+            "explainer",
+            "conformance",
+            "serve",
+            "pipeline",
+        ],
     ),
 ];
 

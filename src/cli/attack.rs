@@ -63,7 +63,7 @@ pub(super) struct AttackArgs {
     /// Folder of an attack on another scheduler, whose edits are made against this one
     ///
     /// The jobs, methods and budgets are those of that attack.
-    #[arg(long = "edits-of", value_name = "DIR", help_heading = "Input", conflicts_with_all = ["methods", "budgets", "edits", "trials", "questions", "episodes", "targets", "split", "proxy"])]
+    #[arg(long = "edits-of", value_name = "DIR", help_heading = "Input", hide_short_help = true, conflicts_with_all = ["methods", "budgets", "edits", "trials", "questions", "episodes", "targets", "split", "proxy"])]
     edits_of: Option<PathBuf>,
     /// Methods, with commas between [default: all that can be]
     #[arg(long = "method", value_enum, value_delimiter = ',', value_name = "METHODS", help_heading = "Attack")]
@@ -91,13 +91,13 @@ pub(super) struct AttackArgs {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Closed loop")]
     targets: u32,
     /// Seeds of the episodes: train, validation, test or final
-    #[arg(long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test, help_heading = "Closed loop")]
+    #[arg(long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test, help_heading = "Closed loop", hide_short_help = true)]
     split: SplitArg,
     /// Folder for what comes of it
     #[arg(short, long, value_name = "DIR", required_unless_present = "certify", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Begin anew where the folder holds another attack
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     force: bool,
 }
 
@@ -190,7 +190,7 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
     output.text(format!("{sample} jobs of {episodes} episodes ({} seeds), one at a time", split.name()))?;
     for (number, budget) in budgets.iter().enumerate() {
         let of: Vec<&MethodFigures> = found.figures.iter().filter(|f| f.budget == number).collect();
-        print(&of, budget, policy, output)?;
+        print(&of, budget, (policy, episodes), output)?;
     }
     if let Some(best) = most_effective(&found) {
         output.text(paragraph("most     ", &best))?;
@@ -200,7 +200,12 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
     Ok(Verdict::Done)
 }
 
-fn print(of: &[&MethodFigures], budget: &EditBudget, policy: &str, output: &mut Output) -> Result<()> {
+fn print(
+    of: &[&MethodFigures],
+    budget: &EditBudget,
+    (policy, episodes): (&str, u32),
+    output: &mut Output,
+) -> Result<()> {
     let mut table =
         Table::new(&["", "sooner by 1 %", "by 5 %", "mean change", "if sooner", "others"]).without_if_wide(&["others"]);
     for f in of {
@@ -232,14 +237,20 @@ fn print(of: &[&MethodFigures], budget: &EditBudget, policy: &str, output: &mut 
         }
         output.text(format!("\n{table}"))?;
     }
-    match verdict(of, policy) {
+    match verdict(of, policy, episodes) {
         Some(said) => output.text(paragraph("verdict  ", &said)),
         None => Ok(()),
     }
 }
 
+/// Episodes below which intervals tell too little for a verdict.
+const ENOUGH: u32 = 10;
+
 /// What the figures of a budget come to.
-fn verdict(of: &[&MethodFigures], policy: &str) -> Option<String> {
+fn verdict(of: &[&MethodFigures], policy: &str, episodes: u32) -> Option<String> {
+    if episodes < ENOUGH {
+        return Some(format!("none: {episodes} episodes tell too little; {ENOUGH} are the least (-n)."));
+    }
     let (best, net) = of
         .iter()
         .filter_map(|f| Some((f, f.net.as_ref()?)))
@@ -328,7 +339,7 @@ mod tests {
         let (gain, none, less) = ((0.1, 0.3), (-0.1, 0.1), (-0.2, -0.1));
         let said = |change, net, random| {
             let of = [&figures(Method::Query, change, Some(net)), &figures(Method::Random, random, None)];
-            verdict(&of, "decima").unwrap_or_default()
+            verdict(&of, "decima", 10).unwrap_or_default()
         };
         assert!(
             said(less, [gain, gain, less], none)
@@ -342,6 +353,8 @@ mod tests {
                 .ends_with("no other method gains more, as far as these episodes tell.")
         );
         assert!(said(less, [gain, none, less], less).ends_with("`query` gains another 15.0 %."));
-        assert_eq!(verdict(&[&figures(Method::Random, less, None)], "decima"), None);
+        assert_eq!(verdict(&[&figures(Method::Random, less, None)], "decima", 10), None);
+        let few = verdict(&[&figures(Method::Random, less, None)], "decima", 9).unwrap_or_default();
+        assert!(few.starts_with("none: 9 episodes tell too little"));
     }
 }

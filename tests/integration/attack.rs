@@ -6,7 +6,7 @@ use std::{error::Error, fs, path::Path};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-const SMALL: [&str; 8] = ["-w", "builtin,jobs=12", "-n", "6", "--targets", "4", "--seed", "3"];
+const SMALL: [&str; 8] = ["-w", "builtin,jobs=12", "-n", "10", "--targets", "3", "--seed", "3"];
 
 fn distill(args: &[&str]) -> std::process::Output {
     cli::run(Path::new("."), args)
@@ -44,7 +44,7 @@ fn who_ignores_durations_cannot_be_gamed_by_them() -> Outcome {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("no method did better against fifo than random edits"), "{text}");
     let all = attempts(dir.path())?;
-    assert_eq!(all.len(), 6 * 4 * 2);
+    assert_eq!(all.len(), 10 * 3 * 2);
     for attempt in all {
         assert_eq!(attempt["edits"][0]["sort"], "duration");
         let [before, after] = [0, 1].map(|i| attempt["completion_ms"][i].clone());

@@ -12,7 +12,10 @@ use sched_distill_core::{
     simulation::{EditBudget, EditError, Editable, JobEnd, Simulation},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    cell::RefCell,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 /// What a target is given is looked at for so long after its arrival, ms.
 const FIRST_MS: f64 = 60_000.0;
@@ -118,7 +121,8 @@ pub fn episode<S: Editable>(
     stop: &AtomicBool,
 ) -> Result<EpisodeAttempts, AttackError> {
     let seed = episode_seed(params.seed, params.split, u64::from(episode));
-    let world = World { workload, victim, episode, seed, stop, jobs: S::jobs(workload, seed) };
+    let fresh = RefCell::new(victim.fresh());
+    let world = World { workload, victim: fresh, episode, seed, stop, jobs: S::jobs(workload, seed) };
     let targets = targets(S::count(&world.jobs), params, episode);
     let start = S::start(workload, world.jobs.clone(), seed);
     let arrivals = start.arrivals_ms();
@@ -214,7 +218,8 @@ fn spread(numbers: &[usize], most: usize) -> Vec<usize> {
 /// An episode and who schedules it.
 struct World<'a, S: Editable> {
     workload: &'a S::Workload,
-    victim: &'a dyn Policy<S>,
+    /// One for the whole episode, which begins each run anew: it may be a process.
+    victim: RefCell<Box<dyn Policy<S>>>,
     episode: u32,
     seed: u64,
     stop: &'a AtomicBool,
@@ -234,7 +239,7 @@ impl<S: Editable> World<'_, S> {
 
     /// Runs the victim on an episode, to its end or until a job is completed.
     fn run(&self, mut sim: S::Simulator, until: Option<u32>, each: Seen<'_, S>) -> Result<S::Simulator, AttackError> {
-        let mut policy = self.victim.fresh();
+        let mut policy = self.victim.borrow_mut();
         policy.reset(self.seed);
         let mut probabilities = S::Probabilities::default();
         let mut step = 0;
