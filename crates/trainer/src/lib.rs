@@ -34,6 +34,7 @@ pub use tch::Device;
 
 use sched_distill_core::network::NeuralError;
 use sched_distill_toolkit::{
+    attack::AttackError,
     recorder::{EpisodeError, RecordError, RolloutError},
     trace::TraceError,
 };
@@ -55,6 +56,9 @@ pub enum TrainError {
     /// A validation failed.
     #[error("a validation failed")]
     Rollout(#[from] RolloutError),
+    /// Jobs could not be edited as users would who game the network.
+    #[error("jobs could not be edited")]
+    Attack(#[from] AttackError),
     /// The trace of a warm start cannot be read.
     #[error("the trace to learn from cannot be used")]
     Trace(#[from] TraceError),

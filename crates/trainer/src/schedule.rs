@@ -114,6 +114,14 @@ impl ParamError {
         Self::at_least(name, v, 0.0, "a finite number of at least 0")
     }
 
+    /// Refuses what is no share.
+    pub(super) fn share(name: &'static str, v: f64) -> Result<(), Self> {
+        match (0.0..=1.0).contains(&v) {
+            true => Ok(()),
+            false => Err(Self { name, found: v.to_string(), allowed: "within 0 to 1" }),
+        }
+    }
+
     /// Refuses 0 and negative numbers.
     pub(super) fn above_zero(name: &'static str, v: f64) -> Result<(), Self> {
         Self::at_least(name, v, f64::MIN_POSITIVE, "a finite number above 0")

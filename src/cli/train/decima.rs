@@ -67,6 +67,12 @@ pub(super) struct DecimaArgs {
     /// Longest gradient
     #[arg(long, default_value_t = DecimaParams::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
     max_gradient: f64,
+    /// Share of the jobs whose users game the network as it is, by one edit each
+    ///
+    /// Their jobs are described so that they would be served sooner; what counts is what really happens. What a warm start
+    /// learns from sees the jobs as they are.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Method", hide_short_help = true)]
+    adversarial: f64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -112,6 +118,7 @@ impl DecimaArgs {
             max_kl: self.max_kl,
             max_gradient: self.max_gradient,
             imitation_rate: self.run.warm_start_rate,
+            adversarial: self.adversarial,
         }
     }
 }

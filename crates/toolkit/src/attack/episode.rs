@@ -208,7 +208,7 @@ fn targets(jobs: u32, params: &AttackParams, episode: u32) -> Vec<u32> {
 }
 
 /// So many of the numbers, the first and the last among them, as evenly as can be.
-fn spread(numbers: &[usize], most: usize) -> Vec<usize> {
+pub(super) fn spread(numbers: &[usize], most: usize) -> Vec<usize> {
     if numbers.len() <= most {
         return numbers.to_vec();
     }
@@ -216,14 +216,14 @@ fn spread(numbers: &[usize], most: usize) -> Vec<usize> {
 }
 
 /// An episode and who schedules it.
-struct World<'a, S: Editable> {
-    workload: &'a S::Workload,
+pub(super) struct World<'a, S: Editable> {
+    pub(super) workload: &'a S::Workload,
     /// One for the whole episode, which begins each run anew: it may be a process.
-    victim: RefCell<Box<dyn Policy<S>>>,
-    episode: u32,
-    seed: u64,
-    stop: &'a AtomicBool,
-    jobs: S::Jobs,
+    pub(super) victim: RefCell<Box<dyn Policy<S>>>,
+    pub(super) episode: u32,
+    pub(super) seed: u64,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) jobs: S::Jobs,
 }
 
 type Seen<'a, S> = &'a mut dyn FnMut(&<S as Scenario>::View<'_>, <S as Scenario>::Decision);
@@ -233,12 +233,17 @@ impl<S: Editable> World<'_, S> {
         if self.stop.load(Ordering::Relaxed) { Err(AttackError::Interrupted) } else { Ok(()) }
     }
 
-    fn fail(&self, step: u64, cause: EpisodeCause) -> EpisodeError {
+    pub(super) fn fail(&self, step: u64, cause: EpisodeCause) -> EpisodeError {
         EpisodeError { episode: self.episode, seed: self.seed, step, source: Box::new(cause) }
     }
 
     /// Runs the victim on an episode, to its end or until a job is completed.
-    fn run(&self, mut sim: S::Simulator, until: Option<u32>, each: Seen<'_, S>) -> Result<S::Simulator, AttackError> {
+    pub(super) fn run(
+        &self,
+        mut sim: S::Simulator,
+        until: Option<u32>,
+        each: Seen<'_, S>,
+    ) -> Result<S::Simulator, AttackError> {
         let mut policy = self.victim.borrow_mut();
         policy.reset(self.seed);
         let mut probabilities = S::Probabilities::default();
@@ -261,7 +266,7 @@ impl<S: Editable> World<'_, S> {
     }
 
     /// Takes a replayed episode on to the question of a number; `each` sees those before it.
-    fn replay(
+    pub(super) fn replay(
         &self,
         (sim, next): &mut (S::Simulator, usize),
         decisions: &[S::Decision],

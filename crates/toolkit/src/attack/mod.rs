@@ -9,11 +9,13 @@ mod asked;
 pub mod certify;
 mod episode;
 mod figures;
+mod gamed;
 mod search;
 
 pub use asked::Asked;
 pub use episode::{Attempt, EpisodeAttempts, Source, episode};
 pub use figures::{MethodFigures, figures};
+pub use gamed::{Gamed, Gaming, gamed};
 
 use crate::recorder::EpisodeError;
 use sched_distill_core::{

@@ -30,18 +30,23 @@ use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
     rng::{Stream, hash},
+    simulation::EditBudget,
 };
 use sched_distill_dag::{
     Dag,
     network::{DecimaPolicy, DecimaWeights, shapes},
     workload::Workload,
 };
+use sched_distill_toolkit::attack::{AttackError, Gamed, Gaming, gamed};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 use tch::Device;
 use update::{Goal, Update};
+
+/// Questions at which users who game the network ask it what an edit would change.
+const QUESTIONS: u32 = 4;
 
 /// The tensors of the network, 20,802 numbers.
 #[must_use]
@@ -95,15 +100,12 @@ impl<'a> DecimaTrainee<'a> {
     ) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
         let (sequences, each) = (self.params.sequences, self.params.rollouts);
         let weights = network(weights)?;
+        let workload = |sequence: u32| self.workload((iteration - 1) * sequences + sequence);
+        let told = parallel(sequences, stop, |s| self.told(workload(s), &weights, self.id(iteration, s, 0), stop))?;
         let rollouts = parallel(sequences * each, stop, |i| {
-            let workload = self.workload((iteration - 1) * sequences + i / each);
-            Ok(play(
-                workload,
-                &mut sampling(&weights),
-                Driver::Own,
-                self.id(iteration, i / each, i),
-                self.params.returns,
-            )?)
+            let (sequence, id) = (i / each, self.id(iteration, i / each, i));
+            let jobs = (workload(sequence), &told[sequence as usize]);
+            Ok(play(jobs, &mut sampling(&weights), Driver::Own, id, self.params.returns)?)
         })?;
         let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
         Ok((rollouts, groups.collect()))
@@ -127,22 +129,44 @@ impl<'a> DecimaTrainee<'a> {
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
                     let driver = Driver::Taught { teacher: &mut *teacher, schedules };
-                    let workload = self.workload((iteration - 1) * count + i);
-                    play(workload, &mut network, driver, self.id(iteration, i, i), self.params.returns)?
+                    let (workload, id) = (self.workload((iteration - 1) * count + i), self.id(iteration, i, i));
+                    let told = self.told(workload, &weights, id, stop)?;
+                    play((workload, &told), &mut network, driver, id, self.params.returns)?
                 }
                 Lessons::Trace(recorded) => {
                     let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
                     let episode = &recorded.episodes[place];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
                     let driver = Driver::Taught { teacher: &mut Replay::new(episode), schedules: true };
-                    play(&*recorded.workload, &mut network, driver, id, self.params.returns)?
+                    let told = Gamed::honest(recorded.workload.jobs(id.seed));
+                    play((&*recorded.workload, &told), &mut network, driver, id, self.params.returns)?
                 }
             })
         })
     }
 
+    /// How the users of an episode describe their jobs to the network as it is.
+    fn told(
+        &self,
+        workload: &(dyn Workload + 'static),
+        weights: &Arc<DecimaWeights>,
+        id: RolloutId,
+        stop: &AtomicBool,
+    ) -> Result<Gamed<Dag>, TrainError> {
+        let share = self.params.adversarial;
+        if share == 0.0 {
+            return Ok(Gamed::honest(workload.jobs(id.seed)));
+        }
+        let greedy = DecimaPolicy::new(Arc::clone(weights), false).may_strand();
+        let gaming = Gaming { share, budget: EditBudget::default(), questions: QUESTIONS };
+        gamed(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
+            AttackError::Interrupted => TrainError::Interrupted,
+            other => TrainError::Attack(other),
+        })
+    }
+
     /// Where the job sequence of a number comes from.
-    fn workload(&self, sequence: u32) -> &dyn Workload {
+    fn workload(&self, sequence: u32) -> &(dyn Workload + 'static) {
         &*self.workloads[sequence as usize % self.workloads.len()]
     }
 

@@ -62,6 +62,9 @@ pub struct DecimaParams {
     pub max_gradient: f64,
     /// Step of Adam in imitation.
     pub imitation_rate: f64,
+    /// Share of the jobs that users describe so that the network serves them sooner; in `0..=1`. What is true of them is not
+    /// changed, and a teacher sees it.
+    pub adversarial: f64,
 }
 
 impl Default for DecimaParams {
@@ -80,6 +83,7 @@ impl Default for DecimaParams {
             max_kl: 0.03,
             max_gradient: 0.5,
             imitation_rate: 3e-3,
+            adversarial: 0.0,
         }
     }
 }
@@ -121,6 +125,7 @@ impl DecimaParams {
         for (name, v) in [("clip", self.clip), ("max-kl", self.max_kl), ("max-gradient", self.max_gradient)] {
             ParamError::above_zero(name, v)?;
         }
+        ParamError::share("adversarial", self.adversarial)?;
         Ok(())
     }
 }

@@ -7,9 +7,15 @@ use super::{
 use crate::session::RolloutId;
 use sched_distill_core::{policy::Policy, simulation::Outcome};
 use sched_distill_dag::{
-    Dag, Decision, Probabilities, View, network::DecimaPolicy, simulator::Simulator, workload::Workload,
+    Dag, Decision, Probabilities, View,
+    network::DecimaPolicy,
+    simulator::Simulator,
+    workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
+use sched_distill_toolkit::{
+    attack::Gamed,
+    recorder::{EpisodeCause, EpisodeError},
+};
 
 /// One rollout.
 #[derive(Debug)]
@@ -26,19 +32,22 @@ pub(super) enum Driver<'a> {
     Taught { teacher: &'a mut dyn Policy<Dag>, schedules: bool },
 }
 
-/// Plays an episode.
+/// Plays an episode with its jobs as they are described. A teacher sees what is true of them.
 ///
 /// # Errors
 ///
 /// A policy that cannot answer or answers something illegal.
 pub(super) fn play(
-    workload: &dyn Workload,
+    (workload, jobs): (&dyn Workload, &Gamed<Dag>),
     network: &mut DecimaPolicy,
     mut driver: Driver<'_>,
     id: RolloutId,
     returns: Returns,
 ) -> Result<Rollout, EpisodeError> {
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(id.seed), id.seed);
+    let begin = |jobs: &Vec<JobArrival>| Simulator::new(workload.cluster(), jobs.clone(), id.seed);
+    let mut sim = begin(&jobs.described);
+    // Declared numbers decide nothing but what a scheduler makes of them, so both meet the same questions.
+    let mut truth = (jobs.edited > 0 && matches!(driver, Driver::Taught { .. })).then(|| begin(&jobs.truth));
     network.reset(id.draws);
     if let Driver::Taught { teacher, .. } = &mut driver {
         teacher.reset(id.draws);
@@ -64,6 +73,7 @@ pub(super) fn play(
             Driver::Own => (decision, decision),
             Driver::Taught { teacher, schedules } => {
                 taught.clear();
+                let seen = truth.as_ref().map_or(Some(seen), Simulator::view).unwrap_or(seen);
                 let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
                 (lesson, if *schedules { lesson } else { decision })
             }
@@ -77,7 +87,9 @@ pub(super) fn play(
             step.backlog = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);
         }
-        sim.step(executed).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
+        for sim in std::iter::once(&mut sim).chain(&mut truth) {
+            sim.step(executed).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
+        }
         asked += 1;
     }
     let outcome = sim.outcome().expect("no question is open, so the episode has ended");
@@ -151,13 +163,17 @@ mod tests {
         Ok(DecimaPolicy::new(decima::network(&decima::random(1))?, true))
     }
 
+    fn told(workload: &dyn Workload, id: RolloutId) -> Gamed<Dag> {
+        Gamed::honest(workload.jobs(id.seed))
+    }
+
     /// Without a discount the costs of an episode add up to what the jobs waited.
     #[test]
     fn costs_add_up_to_the_completion_times() -> Result<(), Box<dyn std::error::Error>> {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-        let rollout = play(&*workload, &mut network()?, Driver::Own, id, returns)?;
+        let rollout = play((&*workload, &told(&*workload, id)), &mut network()?, Driver::Own, id, returns)?;
         let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
         let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
@@ -165,8 +181,13 @@ mod tests {
         let first = rollout.experience.steps[0].time_s;
         let span: f64 = rollout.experience.steps.iter().map(|s| s.until_next_s).sum();
         assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
-        let discounted =
-            play(&*workload, &mut network()?, Driver::Own, id, Returns::Discounted { rate: 0.01, trace: 0.0 })?;
+        let discounted = play(
+            (&*workload, &told(&*workload, id)),
+            &mut network()?,
+            Driver::Own,
+            id,
+            Returns::Discounted { rate: 0.01, trace: 0.0 },
+        )?;
         let pairs = discounted.experience.steps.iter().zip(&rollout.experience.steps);
         assert!(pairs.clone().all(|(a, b)| a.cost <= b.cost) && pairs.clone().any(|(a, b)| a.cost < b.cost));
         Ok(())
@@ -193,7 +214,7 @@ mod tests {
         let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
         let mut idle = Idle;
         let driver = Driver::Taught { teacher: &mut idle, schedules: true };
-        let stranded = play(&*workload, &mut network()?, driver, id, returns)?;
+        let stranded = play((&*workload, &told(&*workload, id)), &mut network()?, driver, id, returns)?;
         assert!(stranded.outcome.stalled());
         let last = stranded.experience.steps.last().expect("a first decision").cost;
         assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
@@ -209,7 +230,7 @@ mod tests {
         for schedules in [true, false] {
             let mut teacher = sched_distill_dag::policies::open(&"fair".parse()?)?;
             let driver = Driver::Taught { teacher: &mut *teacher, schedules };
-            let rollout = play(&*workload, &mut network()?, driver, id, returns)?;
+            let rollout = play((&*workload, &told(&*workload, id)), &mut network()?, driver, id, returns)?;
             let steps = &rollout.experience.steps;
             assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
             assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));

@@ -104,9 +104,7 @@ impl Dl2Params {
             ("correction", self.correction.from),
             ("correction", self.correction.to),
         ] {
-            if !(0.0..=1.0).contains(&v) {
-                return Err(ParamError { name, found: v.to_string(), allowed: "within 0 to 1" });
-            }
+            ParamError::share(name, v)?;
         }
         Ok(())
     }

@@ -1,0 +1,96 @@
+//! The jobs of an episode as they are described where many users game the scheduler: what a training against them plays.
+
+use super::{
+    Asked, AttackError, Method,
+    episode::{World, spread},
+    search::{Target, rank},
+};
+use sched_distill_core::{
+    policy::Policy,
+    rng::{Stream, hash},
+    scenario::State,
+    simulation::{Edit, EditBudget, Editable},
+};
+use std::{cell::RefCell, sync::atomic::AtomicBool};
+
+/// How many users game a scheduler, and how.
+#[derive(Clone, Debug)]
+pub struct Gaming {
+    /// Share of the jobs that are edited, if an edit promises a gain.
+    pub share: f64,
+    /// What each of them may edit.
+    pub budget: EditBudget,
+    /// Questions at which each of them asks, spread over the time that its job is there.
+    pub questions: u32,
+}
+
+/// What an episode's jobs are said to be, and what is true of them.
+#[derive(Clone, Debug)]
+pub struct Gamed<S: Editable> {
+    /// With all edits made.
+    pub described: S::Jobs,
+    /// With those made that change what runs. Numbers are what they were, so the two go on alike under the same decisions.
+    pub truth: S::Jobs,
+    /// Jobs that were edited.
+    pub edited: u32,
+}
+
+impl<S: Editable> Gamed<S> {
+    /// Jobs that nobody edits.
+    #[must_use]
+    pub fn honest(jobs: S::Jobs) -> Self {
+        Self { described: jobs.clone(), truth: jobs, edited: 0 }
+    }
+}
+
+/// Plays an episode, draws jobs, and makes for each the edit that promises most by one step along the gradient.
+///
+/// # Errors
+///
+/// A policy that names no probabilities leaves all jobs as they are; one that cannot answer or answers something illegal fails.
+pub fn gamed<S: Editable>(
+    workload: &S::Workload,
+    victim: &dyn Policy<S>,
+    gaming: &Gaming,
+    (episode, seed): (u32, u64),
+    stop: &AtomicBool,
+) -> Result<Gamed<S>, AttackError> {
+    let jobs = S::jobs(workload, seed);
+    let mut stream = Stream::new(hash(&[seed]), "gamed");
+    let drawn: Vec<u32> = (0..S::count(&jobs)).filter(|_| stream.uniform() < gaming.share).collect();
+    let world = World { workload, victim: RefCell::new(victim.fresh()), episode, seed, stop, jobs };
+    let mut chances = vec![Vec::new(); drawn.len()];
+    let mut decisions = Vec::new();
+    let start = S::start(workload, world.jobs.clone(), seed);
+    world.run(start.clone(), None, &mut |seen, decision| {
+        for (job, chances) in drawn.iter().zip(&mut chances) {
+            if S::is_candidate(seen, *job) {
+                chances.push(decisions.len());
+            }
+        }
+        decisions.push(decision);
+    })?;
+    let picked: Vec<Vec<usize>> = chances.iter().map(|all| spread(all, gaming.questions as usize)).collect();
+    let mut states: Vec<Vec<S::State>> = vec![Vec::new(); drawn.len()];
+    world.replay(&mut (start, 0), &decisions, decisions.len(), &mut |question, seen| {
+        for (picked, states) in picked.iter().zip(&mut states) {
+            if picked.binary_search(&question).is_ok() {
+                states.push(S::State::of(seen));
+            }
+        }
+    })?;
+    let mut asked = Asked::Policy(victim.fresh());
+    let mut gamed = Gamed::honest(world.jobs.clone());
+    for (&job, states) in drawn.iter().zip(&states) {
+        let target = Target { jobs: &world.jobs, job, states };
+        let ranked = rank::<S>(Method::Gradient, &target, &gaming.budget, &mut asked, &mut stream, &mut 0);
+        let best = ranked.map_err(|e| world.fail(0, e.into()))?.into_iter().next();
+        let Some(best) = best.filter(|best| best.gain > 0.0) else { continue };
+        gamed.described = S::edited(&gamed.described, job, &best.edit)?;
+        if best.edit.slope().is_none() {
+            gamed.truth = S::edited(&gamed.truth, job, &best.edit)?;
+        }
+        gamed.edited += 1;
+    }
+    Ok(gamed)
+}
