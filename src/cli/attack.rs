@@ -140,8 +140,7 @@ impl AttackArgs {
 
 pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if let (Some(student), Some(trace)) = (&args.certify, &args.trace) {
-        let shares = args.budgets.iter().flat_map(|budget| budget.shares.values().copied()).collect();
-        return certify::run((student, trace), shares, args.tries, common, output);
+        return certify::run((student, trace), &args.budgets, args.tries, common, output);
     }
     let (Some(policy), Some(dir)) = (&args.policy, &args.output) else { bail!("-p POLICY and -o DIR are needed") };
     let student = common.student_of_policy(policy)?;
