@@ -124,6 +124,16 @@ mod tests {
     }
 
     #[test]
+    fn no_two_quantities_of_a_level_are_called_the_same() {
+        for scenario in all().iter().map(|s| s.info()) {
+            for level in (scenario.words)().levels {
+                let nouns: BTreeSet<&str> = level.quantities.iter().map(|q| q.noun.as_str()).collect();
+                assert_eq!(nouns.len(), level.quantities.len(), "{} {}", scenario.name, level.level);
+            }
+        }
+    }
+
+    #[test]
     fn rules_can_be_used_and_their_names_differ() {
         for scenario in all().iter().map(|s| s.info()) {
             let (set, all) = ((scenario.feature_set)(), scenario.catalogue);

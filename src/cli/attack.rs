@@ -16,7 +16,10 @@ use crate::{
     simulation::EditBudget,
 };
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -55,8 +58,9 @@ pub(super) struct AttackArgs {
     /// Random edits of each job of each choice that are tried, to contradict certificates
     #[arg(long, default_value_t = 2, value_name = "N", requires = "certify", value_parser = clap::value_parser!(u32).range(..=1000), help_heading = "Certificates", hide_short_help = true)]
     tries: u32,
-    #[command(flatten)]
-    workload: OneWorkload,
+    /// Workload [default: that of the student, else builtin]
+    #[arg(short, long, value_name = "WORKLOAD", help_heading = "Input")]
+    workload: Option<String>,
     /// Student that stands in for the scheduler, fitted on its decisions; makes `proxy` a method
     #[arg(long, value_name = "STUDENT", help_heading = "Input")]
     proxy: Option<PathBuf>,
@@ -66,8 +70,8 @@ pub(super) struct AttackArgs {
     #[arg(long = "edits-of", value_name = "DIR", help_heading = "Input", hide_short_help = true, conflicts_with_all = ["methods", "budgets", "edits", "trials", "questions", "episodes", "targets", "split", "proxy"])]
     edits_of: Option<PathBuf>,
     /// Methods, with commas between [default: all that can be]
-    #[arg(long = "method", value_enum, value_delimiter = ',', value_name = "METHODS", help_heading = "Attack")]
-    methods: Vec<MethodArg>,
+    #[arg(long = "method", value_parser = method(), value_delimiter = ',', value_name = "METHODS", help_heading = "Attack")]
+    methods: Vec<Method>,
     /// How much may be edited, repeatable: `edits=N` and by how much a number may change [default: edits=1,duration=0.5]
     ///
     /// Shares of numbers are 0.5 where nothing is said: a duration may be half or one and a half of what it was.
@@ -101,53 +105,30 @@ pub(super) struct AttackArgs {
     force: bool,
 }
 
-/// The workload.
-#[derive(Args)]
-struct OneWorkload {
-    /// Workload [default: that of the student, else builtin]
-    #[arg(short, long = "workload", value_name = "WORKLOAD", help_heading = "Input")]
-    workload: Option<String>,
-}
-
-/// A method as the user writes it.
-#[derive(Clone, Copy)]
-struct MethodArg(Method);
-
-impl ValueEnum for MethodArg {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [MethodArg; 5] = [
-            MethodArg(Method::ALL[0]),
-            MethodArg(Method::ALL[1]),
-            MethodArg(Method::ALL[2]),
-            MethodArg(Method::ALL[3]),
-            MethodArg(Method::ALL[4]),
-        ];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.0.name()))
-    }
+/// A method, as the user writes it.
+fn method() -> impl TypedValueParser<Value = Method> {
+    let named = |name: String| Method::ALL.into_iter().find(|m| m.name() == name);
+    PossibleValuesParser::new(Method::ALL.map(Method::name))
+        .map(move |name| named(name).expect("the parser lets no other names through"))
 }
 
 impl AttackArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        let inputs = Inputs::default().policies(&self.policy).workloads(&self.workload.workload).traces(&self.trace);
+        let inputs = Inputs::default().policies(&self.policy).workloads(&self.workload).traces(&self.trace);
         inputs.students(self.proxy.iter().chain(&self.certify))
     }
 }
 
 pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     if let (Some(student), Some(trace)) = (&args.certify, &args.trace) {
-        let shares = args.budgets.iter().flat_map(|budget| budget.shares.values().copied()).collect();
-        return certify::run((student, trace), shares, args.tries, common, output);
+        return certify::run((student, trace), &args.budgets, args.tries, common, output);
     }
     let (Some(policy), Some(dir)) = (&args.policy, &args.output) else { bail!("-p POLICY and -o DIR are needed") };
     let student = common.student_of_policy(policy)?;
     let scenario = common.scenario_of_policy(policy)?;
-    let workload = WorkloadArgs::one(args.workload.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
-    let mut methods: Vec<Method> = args.methods.iter().map(|m| m.0).collect();
+    let workload = WorkloadArgs::one(args.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
+    let mut methods = args.methods.clone();
     if methods.is_empty() {
         methods = Method::ALL.into_iter().filter(|m| *m != Method::Proxy || args.proxy.is_some()).collect();
     }

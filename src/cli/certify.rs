@@ -10,8 +10,9 @@ use crate::{
     attack::certify::{CertifiedShare, Tried},
     evaluator::Estimate,
     pipeline::CertifyRequest,
+    simulation::{EditBudget, EditInfo},
 };
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ const USUAL: [f64; 3] = [0.05, 0.1, 0.25];
 
 pub(super) fn run(
     (student, trace): (&Path, &Path),
-    shares: Vec<f64>,
+    budgets: &[EditBudget],
     tries: u32,
     common: &Common,
     output: &mut Output,
@@ -28,7 +29,7 @@ pub(super) fn run(
     let student = common.student(student)?;
     let trace = common.trace(trace)?;
     let scenario = common.scenario_of(&student.feature_set)?;
-    let shares = if shares.is_empty() { USUAL.to_vec() } else { shares };
+    let shares = shares(budgets, scenario.edits())?;
     let manifest = &trace.manifest;
     output.text(format!(
         "questions of {} on {}, episodes made again from the trace\'s seeds",
@@ -52,6 +53,24 @@ pub(super) fn run(
         &json!({"student": student.hash(), "trace": trace.hash, "shares": found.shares, "tried": found.tried}),
     )?;
     Ok(Verdict::Done)
+}
+
+/// By how much of themselves declared numbers may change. All of a job may, so a budget says nothing else.
+fn shares(budgets: &[EditBudget], edits: &[EditInfo]) -> Result<Vec<f64>> {
+    if budgets.is_empty() {
+        return Ok(USUAL.to_vec());
+    }
+    let of = |budget: &EditBudget| {
+        budget.check(edits)?;
+        match (budget.edits, &budget.shares.values().collect::<Vec<_>>()[..]) {
+            (1, [share]) => Ok(**share),
+            _ => bail!(
+                "--budget {budget}: certificates are of any number of edits, so a budget says one share alone, such as \
+                 `--budget duration=0.25`"
+            ),
+        }
+    };
+    budgets.iter().map(of).collect()
 }
 
 fn within(share: f64) -> String {

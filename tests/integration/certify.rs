@@ -169,5 +169,13 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
         let output = cli::run(dir.path(), &[&["attack", "--certify"][..], wrong].concat());
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
     }
+    for (budget, says) in [
+        ("edits=2", "--budget edits=2: certificates are of any number of edits"),
+        ("edits=2,duration=0.1", "such as `--budget duration=0.25`"),
+        ("edits=1", "such as `--budget duration=0.25`"),
+        ("split=0.1", "it does not say `split`"),
+    ] {
+        cli::refused(dir.path(), &["attack", "--certify", "student-1.json", "trace", "--budget", budget], &[says]);
+    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod augmented;
 mod directions;
+mod evidence;
 mod explained;
 mod explanation;
 mod fixture;

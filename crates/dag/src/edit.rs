@@ -1,7 +1,7 @@
 //! Edits of a job's description: other declared durations, a stage in two parts, dependencies that need not be.
 
 use crate::graph::{JobError, JobGraph, StageSpec};
-use sched_distill_core::simulation::{Edit, EditBudget, EditError, EditInfo};
+use sched_distill_core::simulation::{Edit, EditBudget, EditError, EditInfo, small_steps};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -32,9 +32,6 @@ pub const EDITS: &[EditInfo] = &[
         is_number: false,
     },
 ];
-
-/// How far a number is moved to find the slope there.
-const STEP: f64 = 0.01;
 
 /// One change of a job's description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +93,8 @@ impl Edit for JobEdit {
     fn slope(&self) -> Option<([Self; 2], f64)> {
         let &Self::Duration { stage, was_ms, factor } = self else { return None };
         let small = |factor| Self::Duration { stage, was_ms, factor };
-        Some(([small(1.0 + STEP), small(1.0 - STEP)], (factor - 1.0) / (2.0 * STEP)))
+        let (steps, times) = small_steps(factor);
+        Some((steps.map(small), times))
     }
 }
 
@@ -122,8 +120,7 @@ pub(crate) fn edits(graph: &JobGraph, budget: &EditBudget) -> Vec<JobEdit> {
     for info in EDITS.iter().filter(|info| budget.allows(info)) {
         match info.name {
             "duration" => {
-                let most = budget.share(info.name);
-                let factors = [1.0 - most, 1.0 - most / 2.0, 1.0 + most / 2.0, 1.0 + most];
+                let factors = budget.factors(info.name);
                 let of = |(stage, spec): (u32, &StageSpec)| {
                     let was_ms = spec.rough_ms;
                     factors.map(|factor| JobEdit::Duration { stage, was_ms, factor })

@@ -1,6 +1,6 @@
 //! Edits of a job's description: other declared epochs.
 
-use sched_distill_core::simulation::{Edit, EditBudget, EditInfo};
+use sched_distill_core::simulation::{Edit, EditBudget, EditInfo, small_steps};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,9 +11,6 @@ pub const EDITS: &[EditInfo] = &[EditInfo {
     usual: true,
     is_number: true,
 }];
-
-/// How far a number is moved to find the slope there.
-const STEP: f64 = 0.01;
 
 /// Other declared epochs; the job really takes what it takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +33,8 @@ impl Edit for EpochsEdit {
 
     fn slope(&self) -> Option<([Self; 2], f64)> {
         let small = |factor| Self { factor, ..self.clone() };
-        Some(([small(1.0 + STEP), small(1.0 - STEP)], (self.factor - 1.0) / (2.0 * STEP)))
+        let (steps, times) = small_steps(self.factor);
+        Some((steps.map(small), times))
     }
 }
 
@@ -48,9 +46,6 @@ impl fmt::Display for EpochsEdit {
 
 /// All edits that a budget allows of a job that declares so many epochs.
 pub(crate) fn edits(was: f64, budget: &EditBudget) -> Vec<EpochsEdit> {
-    let of = |info: &EditInfo| {
-        let most = budget.share(info.name);
-        [1.0 - most, 1.0 - most / 2.0, 1.0 + most / 2.0, 1.0 + most].map(|factor| EpochsEdit { was, factor })
-    };
+    let of = |info: &EditInfo| budget.factors(info.name).map(|factor| EpochsEdit { was, factor });
     EDITS.iter().filter(|info| budget.allows(info)).flat_map(of).collect()
 }

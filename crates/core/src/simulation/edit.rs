@@ -133,6 +133,16 @@ pub struct EditError(pub String);
 /// By how much of itself a number may change where a budget does not say.
 const USUAL_SHARE: f64 = 0.5;
 
+/// How far a number is moved to find the slope there.
+const STEP: f64 = 0.01;
+
+/// Two small factors of a number, the larger one first, and how many times the difference between them a factor is: what
+/// [`Edit::slope`] is made of.
+#[must_use]
+pub fn small_steps(factor: f64) -> ([f64; 2], f64) {
+    ([1.0 + STEP, 1.0 - STEP], (factor - 1.0) / (2.0 * STEP))
+}
+
 /// How much may be edited: how many edits, and how far a number may be moved.
 ///
 /// ```
@@ -164,6 +174,13 @@ impl EditBudget {
     #[must_use]
     pub fn share(&self, sort: &str) -> f64 {
         self.shares.get(sort).copied().unwrap_or(USUAL_SHARE)
+    }
+
+    /// Times what it was a number of this sort may be made, from the least to the most.
+    #[must_use]
+    pub fn factors(&self, sort: &str) -> [f64; 4] {
+        let most = self.share(sort);
+        [1.0 - most, 1.0 - most / 2.0, 1.0 + most / 2.0, 1.0 + most]
     }
 
     /// Whether edits of a sort may be made.

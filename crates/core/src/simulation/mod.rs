@@ -5,7 +5,7 @@ mod edit;
 mod outcome;
 mod queue;
 
-pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable};
+pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
 pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 

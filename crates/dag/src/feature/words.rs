@@ -269,15 +269,4 @@ mod tests {
         let named: Vec<&str> = words.edge_cases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(named, crate::workload::EDGE_CASE_NAMES.map(|(name, _)| name));
     }
-
-    #[test]
-    fn no_two_quantities_of_a_level_are_called_the_same() {
-        for level in words().levels {
-            let mut nouns: Vec<&str> = level.quantities.iter().map(|q| q.noun.as_str()).collect();
-            let all = nouns.len();
-            nouns.sort_unstable();
-            nouns.dedup();
-            assert_eq!(nouns.len(), all, "{}", level.level);
-        }
-    }
 }

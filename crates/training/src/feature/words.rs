@@ -265,19 +265,3 @@ fn task() -> LevelWords {
     ];
     LevelWords::new(["task", "task", "prefers", "gives"], &quantities)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_quantities_of_a_level_are_called_the_same() {
-        for level in words().levels {
-            let mut nouns: Vec<&str> = level.quantities.iter().map(|q| q.noun.as_str()).collect();
-            let all = nouns.len();
-            nouns.sort_unstable();
-            nouns.dedup();
-            assert_eq!(nouns.len(), all, "{}", level.level);
-        }
-    }
-}

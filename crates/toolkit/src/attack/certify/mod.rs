@@ -134,8 +134,9 @@ impl<'a, S: Editable> Certifier<'a, S> {
             let Some(job) = job.filter(|_| candidate != taken) else { continue };
             let [least, most] = S::extremes(state, job, share)?;
             let ends = [least, most].map(|s| s.view().map(|seen| self.rows(&seen)));
-            let [Some(least), Some(most)] = ends else { continue };
-            safe.push((candidate, self.is_safe(candidate, &least, &most)));
+            // A question that an edit makes go away is not known to be safe.
+            let is_safe = matches!(&ends, [Some(least), Some(most)] if self.is_safe(candidate, least, most));
+            safe.push((candidate, is_safe));
         }
         Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
     }
@@ -149,16 +150,23 @@ impl<'a, S: Editable> Certifier<'a, S> {
         let Some(seen) = state.view() else { return Ok(None) };
         let decision = self.policy.decide(&seen, &mut S::Probabilities::default());
         let decision = decision.map_err(|e| EditError(e.to_string()))?;
-        Ok(self.rows(&seen).jobs.into_iter().flatten().find(|&job| S::given(decision, job) > 0))
+        let (_, jobs) = self.candidates(&seen);
+        Ok(jobs.into_iter().flatten().find(|&job| S::given(decision, job) > 0))
     }
 
-    fn rows(&mut self, seen: &S::View<'_>) -> Rows {
+    /// The features of the candidates, and the jobs that they are.
+    fn candidates(&mut self, seen: &S::View<'_>) -> (Vec<f32>, Vec<Option<u32>>) {
         self.questions.update(seen);
         let mut x = Vec::new();
         let n = self.questions.rows(seen, &[], self.abstains, &mut x);
         let jobs = (0..n).map(|candidate| S::candidate_job(&self.questions, seen, candidate)).collect();
-        let onward = (0..n).map(|candidate| self.onward(seen, candidate)).collect();
-        Rows { width: x.len() / n.max(1), x, jobs, onward }
+        (x, jobs)
+    }
+
+    fn rows(&mut self, seen: &S::View<'_>) -> Rows {
+        let (x, jobs) = self.candidates(seen);
+        let onward = (0..jobs.len()).map(|candidate| self.onward(seen, candidate)).collect();
+        Rows { width: x.len() / jobs.len().max(1), x, jobs, onward }
     }
 
     fn onward(&mut self, seen: &S::View<'_>, candidate: usize) -> f64 {
@@ -326,7 +334,7 @@ pub fn try_edits<S: Editable>(
     tried: &mut Tried,
 ) -> Result<(), EditError> {
     let Some(seen) = state.view() else { return Ok(()) };
-    let jobs = certifier.rows(&seen).jobs;
+    let (_, jobs) = certifier.candidates(&seen);
     for &(candidate, safe) in &found.safe {
         let Some(job) = jobs[candidate] else { continue };
         for _ in 0..times {
