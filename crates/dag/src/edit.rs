@@ -159,6 +159,16 @@ impl JobEdit {
         }
     }
 
+    /// The stages that a stage of the job before the edit is afterwards.
+    pub fn parts_of(&self, stage: u32) -> impl Iterator<Item = u32> + use<> {
+        let parts = match *self {
+            Self::Split { stage: split, .. } if stage == split => split..=split + 1,
+            Self::Split { stage: split, .. } if stage > split => stage + 1..=stage + 1,
+            _ => stage..=stage,
+        };
+        parts.into_iter()
+    }
+
     /// The job as it is described afterwards, and where the tasks of its stages come from.
     pub(crate) fn describe(&self, graph: &JobGraph) -> Result<(JobGraph, Vec<Part>), EditError> {
         let refused = |why: &str| EditError(format!("{self}: {why}"));

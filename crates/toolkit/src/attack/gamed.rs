@@ -9,7 +9,7 @@ use sched_distill_core::{
     policy::Policy,
     rng::{Stream, hash},
     scenario::State,
-    simulation::{Edit, EditBudget, Editable},
+    simulation::{EditBudget, Editable},
 };
 use std::{cell::RefCell, sync::atomic::AtomicBool};
 
@@ -24,25 +24,6 @@ pub struct Gaming {
     pub questions: u32,
 }
 
-/// What an episode's jobs are said to be, and what is true of them.
-#[derive(Clone, Debug)]
-pub struct Gamed<S: Editable> {
-    /// With all edits made.
-    pub described: S::Jobs,
-    /// With those made that change what runs. Numbers are what they were, so the two go on alike under the same decisions.
-    pub truth: S::Jobs,
-    /// Jobs that were edited.
-    pub edited: u32,
-}
-
-impl<S: Editable> Gamed<S> {
-    /// Jobs that nobody edits.
-    #[must_use]
-    pub fn honest(jobs: S::Jobs) -> Self {
-        Self { described: jobs.clone(), truth: jobs, edited: 0 }
-    }
-}
-
 /// Plays an episode, draws jobs, and makes for each the edit that promises most by one step along the gradient.
 ///
 /// # Errors
@@ -54,7 +35,7 @@ pub fn gamed<S: Editable>(
     gaming: &Gaming,
     (episode, seed): (u32, u64),
     stop: &AtomicBool,
-) -> Result<Gamed<S>, AttackError> {
+) -> Result<S::Jobs, AttackError> {
     let jobs = S::jobs(workload, seed);
     let mut stream = Stream::new(hash(&[seed]), "gamed");
     let drawn: Vec<u32> = (0..S::count(&jobs)).filter(|_| stream.uniform() < gaming.share).collect();
@@ -80,17 +61,14 @@ pub fn gamed<S: Editable>(
         }
     })?;
     let mut asked = Asked::Policy(victim.fresh());
-    let mut gamed = Gamed::honest(world.jobs.clone());
+    let mut described = world.jobs.clone();
     for (&job, states) in drawn.iter().zip(&states) {
         let target = Target { jobs: &world.jobs, job, states };
         let ranked = rank::<S>(Method::Gradient, &target, &gaming.budget, &mut asked, &mut stream, &mut 0);
         let best = ranked.map_err(|e| world.fail(0, e.into()))?.into_iter().next();
-        let Some(best) = best.filter(|best| best.gain > 0.0) else { continue };
-        gamed.described = S::edited(&gamed.described, job, &best.edit)?;
-        if best.edit.slope().is_none() {
-            gamed.truth = S::edited(&gamed.truth, job, &best.edit)?;
+        if let Some(best) = best.filter(|best| best.gain > 0.0) {
+            described = S::edited(&described, job, &best.edit)?;
         }
-        gamed.edited += 1;
     }
-    Ok(gamed)
+    Ok(described)
 }

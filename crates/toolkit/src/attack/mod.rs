@@ -15,7 +15,7 @@ mod search;
 pub use asked::Asked;
 pub use episode::{Attempt, EpisodeAttempts, Source, episode};
 pub use figures::{MethodFigures, figures};
-pub use gamed::{Gamed, Gaming, gamed};
+pub use gamed::{Gaming, gamed};
 
 use crate::recorder::EpisodeError;
 use sched_distill_core::{

@@ -9,7 +9,7 @@ use super::{
     experience::Experience,
     network::{Inputs, Network},
     params::Returns,
-    rollout::{Driver, play},
+    rollout::{Driver, Shown, play},
 };
 use crate::{RecordedLessons, TrainError, Weights, lessons::Replay, session::RolloutId};
 use rayon::prelude::*;
@@ -17,10 +17,7 @@ use sched_distill_dag::{
     Dag,
     network::{DecimaPolicy, FEATURES},
 };
-use sched_distill_toolkit::{
-    attack::Gamed,
-    explainer::{InputGradient, QuestionGradients, TeacherGradients},
-};
+use sched_distill_toolkit::explainer::{InputGradient, QuestionGradients, TeacherGradients};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -90,9 +87,9 @@ pub fn teacher_gradients(
             let mut replay = Replay::new(episode);
             let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
             let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-            let driver = Driver::Taught { teacher: &mut replay, schedules: true };
-            let told = Gamed::honest(recorded.workload.jobs(id.seed));
-            let experience = [play((&*recorded.workload, &told), &mut policy, driver, id, returns)?.experience];
+            let driver = Driver::Teacher { teacher: &mut replay, shown: Shown::default() };
+            let jobs = recorded.workload.jobs(id.seed);
+            let experience = [play((&*recorded.workload, jobs), &mut policy, driver, id, returns)?.experience];
             let first = start.next_multiple_of(every) - start;
             let chosen = (first..experience[0].steps.len()).step_by(every);
             chosen.map(|s| Ok(decision(weights, &experience, s)?)).collect()

@@ -25,7 +25,7 @@ use super::{
     session::{RolloutId, check_device, parallel},
 };
 use returns::advantages;
-use rollout::{Driver, Rollout, play};
+use rollout::{Driver, Rollout, Shown, play};
 use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
@@ -35,9 +35,9 @@ use sched_distill_core::{
 use sched_distill_dag::{
     Dag,
     network::{DecimaPolicy, DecimaWeights, shapes},
-    workload::Workload,
+    workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::attack::{AttackError, Gamed, Gaming, gamed};
+use sched_distill_toolkit::attack::{AttackError, Gaming, gamed};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -101,10 +101,11 @@ impl<'a> DecimaTrainee<'a> {
         let (sequences, each) = (self.params.sequences, self.params.rollouts);
         let weights = network(weights)?;
         let workload = |sequence: u32| self.workload((iteration - 1) * sequences + sequence);
-        let told = parallel(sequences, stop, |s| self.told(workload(s), &weights, self.id(iteration, s, 0), stop))?;
+        let described =
+            parallel(sequences, stop, |s| self.described(workload(s), &weights, self.id(iteration, s, 0), stop))?;
         let rollouts = parallel(sequences * each, stop, |i| {
             let (sequence, id) = (i / each, self.id(iteration, i / each, i));
-            let jobs = (workload(sequence), &told[sequence as usize]);
+            let jobs = (workload(sequence), described[sequence as usize].clone());
             Ok(play(jobs, &mut sampling(&weights), Driver::Own, id, self.params.returns)?)
         })?;
         let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
@@ -128,38 +129,49 @@ impl<'a> DecimaTrainee<'a> {
                     let mut teacher = teacher.fresh();
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
-                    let driver = Driver::Taught { teacher: &mut *teacher, schedules };
                     let (workload, id) = (self.workload((iteration - 1) * count + i), self.id(iteration, i, i));
-                    let told = self.told(workload, &weights, id, stop)?;
-                    play((workload, &told), &mut network, driver, id, self.params.returns)?
+                    let jobs = workload.jobs(id.seed);
+                    let driver = match schedules {
+                        true => Driver::Teacher { teacher: &mut *teacher, shown: self.shown(&jobs, id) },
+                        false => Driver::Watched { teacher: &mut *teacher },
+                    };
+                    play((workload, jobs), &mut network, driver, id, self.params.returns)?
                 }
                 Lessons::Trace(recorded) => {
                     let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
                     let episode = &recorded.episodes[place];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
-                    let driver = Driver::Taught { teacher: &mut Replay::new(episode), schedules: true };
-                    let told = Gamed::honest(recorded.workload.jobs(id.seed));
-                    play((&*recorded.workload, &told), &mut network, driver, id, self.params.returns)?
+                    let jobs = recorded.workload.jobs(id.seed);
+                    let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown: self.shown(&jobs, id) };
+                    play((&*recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
                 }
             })
         })
     }
 
-    /// How the users of an episode describe their jobs to the network as it is.
-    fn told(
+    /// How questions of an episode are shown to the network when it learns what a teacher decides.
+    fn shown(&self, jobs: &[JobArrival], id: RolloutId) -> Shown {
+        match self.params.adversarial {
+            0.0 => Shown::default(),
+            share => Shown::new(jobs, share, &mut Stream::new(id.draws, "edits")),
+        }
+    }
+
+    /// The jobs of an episode as their users describe them to the network as it is.
+    fn described(
         &self,
         workload: &(dyn Workload + 'static),
         weights: &Arc<DecimaWeights>,
         id: RolloutId,
         stop: &AtomicBool,
-    ) -> Result<Gamed<Dag>, TrainError> {
+    ) -> Result<Vec<JobArrival>, TrainError> {
         let share = self.params.adversarial;
         if share == 0.0 {
-            return Ok(Gamed::honest(workload.jobs(id.seed)));
+            return Ok(workload.jobs(id.seed));
         }
         let greedy = DecimaPolicy::new(Arc::clone(weights), false).may_strand();
         let gaming = Gaming { share, budget: EditBudget::default(), questions: QUESTIONS };
-        gamed(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
+        gamed::<Dag>(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
             AttackError::Interrupted => TrainError::Interrupted,
             other => TrainError::Attack(other),
         })
@@ -217,7 +229,10 @@ impl Trainee for DecimaTrainee<'_> {
             (goal, found.scaled)
         } else {
             row.learning_rate = params.imitation_rate;
-            (Goal::Imitate, experience.iter().map(|e| vec![0.0; e.steps.len()]).collect())
+            (
+                Goal::Imitate { adversarial: params.adversarial },
+                experience.iter().map(|e| vec![0.0; e.steps.len()]).collect(),
+            )
         };
         if stop.load(Ordering::Relaxed) {
             return Err(TrainError::Interrupted);

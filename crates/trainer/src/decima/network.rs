@@ -158,9 +158,9 @@ impl Network {
         Ok((stages, amounts))
     }
 
-    /// What the network says about the decisions to learn from.
-    pub(super) fn answers(&self, inputs: &Inputs) -> Result<Answers, TchError> {
-        let (stages, amounts) = self.scores(inputs, &inputs.x, None)?;
+    /// What the network says about the decisions to learn from; `x` as of [`Network::scores`].
+    pub(super) fn answers(&self, inputs: &Inputs, x: &Tensor) -> Result<Answers, TchError> {
+        let (stages, amounts) = self.scores(inputs, x, None)?;
         let amount = inputs.amounts.chosen(&amounts)?.f_mul(&inputs.has_amount)?;
         Ok(Answers {
             log_prob: inputs.stages.chosen(&stages)?.f_add(&amount)?,

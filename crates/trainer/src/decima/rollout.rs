@@ -5,17 +5,20 @@ use super::{
     params::Returns,
 };
 use crate::session::RolloutId;
-use sched_distill_core::{policy::Policy, simulation::Outcome};
+use sched_distill_core::{
+    policy::Policy,
+    rng::Stream,
+    scenario::State as _,
+    simulation::{EditBudget, Editable as _, Outcome},
+};
 use sched_distill_dag::{
-    Dag, Decision, Probabilities, View,
+    ClusterState, Dag, Decision, Probabilities, StageRef, View,
+    edit::JobEdit,
     network::DecimaPolicy,
     simulator::Simulator,
     workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::{
-    attack::Gamed,
-    recorder::{EpisodeCause, EpisodeError},
-};
+use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 
 /// One rollout.
 #[derive(Debug)]
@@ -28,30 +31,66 @@ pub(super) struct Rollout {
 pub(super) enum Driver<'a> {
     /// The network, both.
     Own,
-    /// The teacher's decisions are to be learned; it also schedules, or else the network does.
-    Taught { teacher: &'a mut dyn Policy<Dag>, schedules: bool },
+    /// The teacher's decisions are to be learned, and it schedules.
+    Teacher { teacher: &'a mut dyn Policy<Dag>, shown: Shown },
+    /// The teacher's decisions are to be learned, but the network schedules.
+    Watched { teacher: &'a mut dyn Policy<Dag> },
 }
 
-/// Plays an episode with its jobs as they are described. A teacher sees what is true of them.
+/// How questions are shown to the network from which it learns what a teacher decides.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// By job an edit of its description, if it has one; empty if none has. At each question one job that is there is shown edited.
+    pub(super) edits: Vec<Option<JobEdit>>,
+}
+
+impl Shown {
+    /// An edit for a share of the jobs that changes which stages there are or which wait for which.
+    pub(super) fn new(jobs: &[JobArrival], share: f64, stream: &mut Stream) -> Self {
+        let budget = EditBudget { sorts: ["split", "edge"].map(str::to_owned).into(), ..EditBudget::default() };
+        let mut edit = |job: u32| {
+            let mut edits = Dag::edits(&jobs.to_vec(), job, &budget);
+            (stream.uniform() < share && !edits.is_empty()).then(|| edits.swap_remove(stream.below(edits.len())))
+        };
+        Self { edits: (0..jobs.len() as u32).map(|job| edit(job)).collect() }
+    }
+
+    /// A question with one of its jobs edited, and what a decision on it then is. `None` where no job can be.
+    fn question(&self, seen: &View<'_>, lesson: Decision, stream: &mut Stream) -> Option<(ClusterState, Decision)> {
+        if self.edits.is_empty() {
+            return None;
+        }
+        let Decision::Assign { stage, executors } = lesson else { return None };
+        let there = seen.active_jobs();
+        let job = there[stream.below(there.len())];
+        let edit = self.edits[job as usize].as_ref()?;
+        let state = Dag::edited_state(&ClusterState::of(seen), job, edit).ok()?;
+        let shown = state.view()?;
+        let mut parts = edit.parts_of(stage.stage).filter(|_| stage.job == job).map(|stage| StageRef { job, stage });
+        let is_open = |stage: &StageRef| shown.schedulable().binary_search(stage).is_ok();
+        let stage = if stage.job == job { parts.find(is_open)? } else { stage };
+        Some((state, Decision::Assign { stage, executors }))
+    }
+}
+
+/// Plays an episode with its jobs as they are described.
 ///
 /// # Errors
 ///
 /// A policy that cannot answer or answers something illegal.
 pub(super) fn play(
-    (workload, jobs): (&dyn Workload, &Gamed<Dag>),
+    (workload, jobs): (&dyn Workload, Vec<JobArrival>),
     network: &mut DecimaPolicy,
     mut driver: Driver<'_>,
     id: RolloutId,
     returns: Returns,
 ) -> Result<Rollout, EpisodeError> {
-    let begin = |jobs: &Vec<JobArrival>| Simulator::new(workload.cluster(), jobs.clone(), id.seed);
-    let mut sim = begin(&jobs.described);
-    // Declared numbers decide nothing but what a scheduler makes of them, so both meet the same questions.
-    let mut truth = (jobs.edited > 0 && matches!(driver, Driver::Taught { .. })).then(|| begin(&jobs.truth));
+    let mut sim = Simulator::new(workload.cluster(), jobs, id.seed);
     network.reset(id.draws);
-    if let Driver::Taught { teacher, .. } = &mut driver {
+    if let Driver::Teacher { teacher, .. } | Driver::Watched { teacher } = &mut driver {
         teacher.reset(id.draws);
     }
+    let mut stream = Stream::new(id.draws, "shown");
     let discount = match returns {
         Returns::Discounted { rate, .. } => rate,
         Returns::Average { .. } => 0.0,
@@ -68,18 +107,32 @@ pub(super) fn play(
     while let Some(seen) = sim.view() {
         settle(&mut experience, &sim, seen.time_ms(), discount);
         own.clear();
-        let decision = network.decide(&seen, &mut own).map_err(|e| fail(asked, e.into()))?;
-        let (lesson, executed) = match &mut driver {
-            Driver::Own => (decision, decision),
-            Driver::Taught { teacher, schedules } => {
-                taught.clear();
-                let seen = truth.as_ref().map_or(Some(seen), Simulator::view).unwrap_or(seen);
+        let refused = |e| fail(asked, EpisodeCause::illegal(e));
+        let mut decide =
+            |seen: &View<'_>, own: &mut Probabilities| network.decide(seen, own).map_err(|e| fail(asked, e.into()));
+        taught.clear();
+        let shown;
+        let (question, lesson, executed) = match &mut driver {
+            Driver::Own => {
+                let decision = decide(&seen, &mut own)?;
+                (seen, decision, decision)
+            }
+            Driver::Watched { teacher } => {
+                let decision = decide(&seen, &mut own)?;
                 let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
-                (lesson, if *schedules { lesson } else { decision })
+                sim.check(lesson).map_err(refused)?;
+                (seen, lesson, decision)
+            }
+            Driver::Teacher { teacher, shown: how } => {
+                let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
+                shown = how.question(&seen, lesson, &mut stream);
+                let edited = shown.as_ref().and_then(|(state, decision)| Some((state.view()?, *decision)));
+                let (question, as_shown) = edited.unwrap_or((seen, lesson));
+                decide(&question, &mut own)?;
+                (question, as_shown, lesson)
             }
         };
-        sim.check(lesson).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
-        if let Some(mut step) = step(&seen, lesson) {
+        if let Some(mut step) = step(&question, lesson) {
             if let Driver::Own = driver {
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
                 step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
@@ -87,9 +140,7 @@ pub(super) fn play(
             step.backlog = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);
         }
-        for sim in std::iter::once(&mut sim).chain(&mut truth) {
-            sim.step(executed).map_err(|e| fail(asked, EpisodeCause::illegal(e)))?;
-        }
+        sim.step(executed).map_err(refused)?;
         asked += 1;
     }
     let outcome = sim.outcome().expect("no question is open, so the episode has ended");
@@ -163,17 +214,13 @@ mod tests {
         Ok(DecimaPolicy::new(decima::network(&decima::random(1))?, true))
     }
 
-    fn told(workload: &dyn Workload, id: RolloutId) -> Gamed<Dag> {
-        Gamed::honest(workload.jobs(id.seed))
-    }
-
     /// Without a discount the costs of an episode add up to what the jobs waited.
     #[test]
     fn costs_add_up_to_the_completion_times() -> Result<(), Box<dyn std::error::Error>> {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-        let rollout = play((&*workload, &told(&*workload, id)), &mut network()?, Driver::Own, id, returns)?;
+        let rollout = play((&*workload, workload.jobs(id.seed)), &mut network()?, Driver::Own, id, returns)?;
         let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
         let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
@@ -182,7 +229,7 @@ mod tests {
         let span: f64 = rollout.experience.steps.iter().map(|s| s.until_next_s).sum();
         assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
         let discounted = play(
-            (&*workload, &told(&*workload, id)),
+            (&*workload, workload.jobs(id.seed)),
             &mut network()?,
             Driver::Own,
             id,
@@ -213,8 +260,8 @@ mod tests {
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
         let mut idle = Idle;
-        let driver = Driver::Taught { teacher: &mut idle, schedules: true };
-        let stranded = play((&*workload, &told(&*workload, id)), &mut network()?, driver, id, returns)?;
+        let driver = Driver::Teacher { teacher: &mut idle, shown: Shown::default() };
+        let stranded = play((&*workload, workload.jobs(id.seed)), &mut network()?, driver, id, returns)?;
         assert!(stranded.outcome.stalled());
         let last = stranded.experience.steps.last().expect("a first decision").cost;
         assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
@@ -229,8 +276,11 @@ mod tests {
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         for schedules in [true, false] {
             let mut teacher = sched_distill_dag::policies::open(&"fair".parse()?)?;
-            let driver = Driver::Taught { teacher: &mut *teacher, schedules };
-            let rollout = play((&*workload, &told(&*workload, id)), &mut network()?, driver, id, returns)?;
+            let driver = match schedules {
+                true => Driver::Teacher { teacher: &mut *teacher, shown: Shown::default() },
+                false => Driver::Watched { teacher: &mut *teacher },
+            };
+            let rollout = play((&*workload, workload.jobs(id.seed)), &mut network()?, driver, id, returns)?;
             let steps = &rollout.experience.steps;
             assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
             assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));

@@ -101,7 +101,7 @@ fn gradients_are_those_of_differences() -> Outcome {
     let (batch, _) = batch(&weights, 0..24)?;
     let inputs = Inputs::new(&batch, Device::Cpu)?.double()?;
     let reinforce = Goal::Reinforce { algorithm: Algorithm::Reinforce, clip: 0.2, entropy: 0.1 };
-    for goal in [Goal::Imitate, PPO, reinforce] {
+    for goal in [Goal::Imitate { adversarial: 0.0 }, PPO, reinforce] {
         compare_with_differences(&weights, 1e-5, |numbers| {
             let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true))?;
             let loss = objective(&network, &inputs, goal, &mut Sums::default())?;
@@ -120,13 +120,7 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
     let id = RolloutId { episode: 0, seed: 1, draws: 1 };
     let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-    let rollout = rollout::play(
-        (&*workload, &Gamed::honest(workload.jobs(id.seed))),
-        &mut policy,
-        rollout::Driver::Own,
-        id,
-        returns,
-    )?;
+    let rollout = rollout::play((&*workload, workload.jobs(id.seed)), &mut policy, rollout::Driver::Own, id, returns)?;
     let e = [rollout.experience];
     let steps = e[0].steps.len();
     let zeros = [vec![0.0; steps]];
@@ -150,14 +144,8 @@ fn updates_follow_the_advantage() -> Outcome {
         let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
         let id = RolloutId { episode: 0, seed: 3, draws: 1 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-        let e = [rollout::play(
-            (&*workload, &Gamed::honest(workload.jobs(id.seed))),
-            &mut policy,
-            rollout::Driver::Own,
-            id,
-            returns,
-        )?
-        .experience];
+        let e = [rollout::play((&*workload, workload.jobs(id.seed)), &mut policy, rollout::Driver::Own, id, returns)?
+            .experience];
         // Let single executors be good.
         let advantage = [e[0].steps.iter().map(|s| if s.amount == 0 { 1.0 } else { -1.0 }).collect::<Vec<f32>>()];
         let block = [Block { rollout: 0, steps: 0..e[0].steps.len() }];

@@ -9,10 +9,12 @@ use super::{
 use crate::{
     Weights,
     adam::{Adam, clip},
+    libtorch::floats,
     update::{Sums, UpdateStats, shuffle, total},
 };
 use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
+use sched_distill_dag::network::FEATURES;
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Consecutive decisions that stay together; they share most states of their jobs.
@@ -21,11 +23,16 @@ const BLOCK: usize = 64;
 /// depend on the number of threads.
 const SHARD: usize = 1024;
 
+/// The node's feature that a user declares: its remaining work.
+const WORK: usize = 4;
+/// By how much of itself it may be said to be more or less.
+const SHARE: f32 = 0.5;
+
 /// What the weights are moved for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Goal {
-    /// Make the recorded decisions more probable.
-    Imitate,
+    /// Make the recorded decisions more probable, also where a share of the jobs' states is described so that they become less so.
+    Imitate { adversarial: f64 },
     /// Make decisions that came out well more probable.
     Reinforce { algorithm: Algorithm, clip: f64, entropy: f64 },
 }
@@ -52,7 +59,7 @@ impl Update<'_> {
     ) -> Result<UpdateStats, TchError> {
         let (epochs, minibatches) = match goal {
             Goal::Reinforce { algorithm: Algorithm::Reinforce, .. } => (1, 1),
-            Goal::Reinforce { .. } | Goal::Imitate => (params.epochs, params.minibatches as usize),
+            Goal::Reinforce { .. } | Goal::Imitate { .. } => (params.epochs, params.minibatches as usize),
         };
         let batches = batches(rollouts, advantages, minibatches, stream);
         let mut stats = UpdateStats::default();
@@ -62,7 +69,7 @@ impl Update<'_> {
             let mut sums = Sums::default();
             let mut lengths = 0.0;
             for &i in &order {
-                let (mut gradient, of_step) = self.gradient(&batches[i], goal)?;
+                let (mut gradient, of_step) = self.gradient(&batches[i], goal, stream)?;
                 sums.add(&of_step);
                 lengths += clip(&mut gradient, params.max_gradient);
                 self.adam.step(&mut self.weights.data, &gradient, rate);
@@ -78,38 +85,76 @@ impl Update<'_> {
     }
 
     /// The gradient of one step: the mean over its decisions.
-    fn gradient(&self, shards: &[Batch], goal: Goal) -> Result<(Vec<f32>, Sums), TchError> {
+    fn gradient(&self, shards: &[Batch], goal: Goal, stream: &mut Stream) -> Result<(Vec<f32>, Sums), TchError> {
         let decisions: i64 = shards.iter().map(|b| b.decisions).sum();
-        let of_shard = |batch: &Batch| shard(self.weights, batch, goal, decisions, self.device);
-        let parts: Vec<_> = shards.par_iter().map(of_shard).collect::<Result<_, TchError>>()?;
+        let gamed: Vec<Vec<bool>> = shards.iter().map(|batch| gamed(batch, goal, stream)).collect();
+        let of_shard =
+            |(batch, gamed): (&Batch, &Vec<bool>)| shard(self.weights, (batch, gamed), goal, decisions, self.device);
+        let parts: Vec<_> = shards.par_iter().zip(&gamed).map(of_shard).collect::<Result<_, TchError>>()?;
         let mut sums = Sums::default();
         parts.iter().for_each(|(_, of_part)| sums.add(of_part));
         Ok((total(&parts), sums))
     }
 }
 
+/// Job states that are described otherwise, by their place in the batch; none where nobody games.
+fn gamed(batch: &Batch, goal: Goal, stream: &mut Stream) -> Vec<bool> {
+    match goal {
+        Goal::Imitate { adversarial } if adversarial > 0.0 => {
+            (0..batch.jobs).map(|_| stream.uniform() < adversarial).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Gradient and figures of one shard; `decisions` is the number in the whole step.
 fn shard(
     weights: &Weights,
-    batch: &Batch,
+    (batch, gamed): (&Batch, &[bool]),
     goal: Goal,
     decisions: i64,
     device: Device,
 ) -> Result<(Vec<f32>, Sums), TchError> {
     let network = Network::new(weights, device)?;
     let mut sums = Sums { decisions: batch.decisions as f64, ..Sums::default() };
-    let objective = objective(&network, &Inputs::new(batch, device)?, goal, &mut sums)?;
+    let mut inputs = Inputs::new(batch, device)?;
+    if !gamed.is_empty() {
+        inputs.x = misdescribed(&network, &inputs, batch, gamed)?;
+    }
+    let objective = objective(&network, &inputs, goal, &mut sums)?;
     objective.f_div_scalar(decisions as f64)?.f_backward()?;
     let gradient = network.weights.f_grad()?.f_to_device(Device::Cpu)?;
     Ok((Vec::<f32>::try_from(gradient)?, sums))
 }
 
+/// The features of nodes with one stage of each of some job states said to be as much shorter or longer as a user may, where and
+/// in which direction one step along the gradient makes the decisions to learn from least probable.
+fn misdescribed(network: &Network, inputs: &Inputs, batch: &Batch, gamed: &[bool]) -> Result<Tensor, TchError> {
+    let x = inputs.x.f_detach()?.f_set_requires_grad(true)?;
+    let log_prob = network.answers(inputs, &x)?.log_prob.f_sum(inputs.x.kind())?;
+    let gradient = Tensor::f_run_backward(&[log_prob], &[&x], false, false)?.remove(0);
+    let gradient = Vec::<f32>::try_from(gradient.f_to_device(Device::Cpu)?.f_view([-1])?)?;
+    let mut said = batch.x.clone();
+    // Nodes of a job state stand together.
+    let mut first = 0;
+    for of_job in batch.node_job.chunk_by(|a, b| a == b) {
+        let nodes = first..first + of_job.len();
+        first = nodes.end;
+        let effect = |node: usize| gradient[node * FEATURES + WORK] * batch.x[node * FEATURES + WORK];
+        let most = nodes.max_by(|&a, &b| effect(a).abs().total_cmp(&effect(b).abs()));
+        if let Some(node) = most.filter(|_| gamed[of_job[0] as usize]) {
+            said[node * FEATURES + WORK] *= 1.0 - SHARE * effect(node).signum();
+        }
+    }
+    floats(&said, inputs.x.device())?.f_view([-1, FEATURES as i64])
+}
+
 /// What is to become small, summed over the decisions; adds its figures to `sums`.
 pub(super) fn objective(network: &Network, inputs: &Inputs, goal: Goal, sums: &mut Sums) -> Result<Tensor, TchError> {
-    let answers = network.answers(inputs)?;
+    let answers = network.answers(inputs, &inputs.x)?;
     let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
     let loss = match goal {
-        Goal::Imitate => answers.log_prob.f_neg()?,
+        Goal::Imitate { .. } => answers.log_prob.f_neg()?,
         Goal::Reinforce { algorithm, clip, .. } => {
             let change = answers.log_prob.f_sub(&inputs.old)?;
             let ratio = change.f_exp()?;
@@ -129,7 +174,7 @@ pub(super) fn objective(network: &Network, inputs: &Inputs, goal: Goal, sums: &m
     sums.entropy += sum(&answers.entropy)?;
     let objective = match goal {
         Goal::Reinforce { entropy, .. } => loss.f_sub(&answers.entropy.f_mul_scalar(entropy)?)?,
-        Goal::Imitate => loss,
+        Goal::Imitate { .. } => loss,
     };
     objective.f_sum(objective.kind())
 }
