@@ -12,7 +12,7 @@ mod random_tree;
 
 use random_tree::{random_tree, rows};
 use sched_distill::{
-    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    level::{Control, FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
         Additive, Factor, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Shape, Student, Term, Tree,
         export::{Target, export, parts},
@@ -31,6 +31,7 @@ fn student(model: &Model, width: usize) -> Student {
         scope: Scope::Absolute,
         version: 1,
         whole: false,
+        control: Control::Declared,
     };
     let level = LevelSpec {
         name: "job".to_owned(),

@@ -282,12 +282,12 @@ fn most_effective(found: &Attacked) -> Option<String> {
     })
 }
 
-fn share(e: &Estimate) -> String {
+pub(super) fn share(e: &Estimate) -> String {
     let [value, low, high] = [e.value, e.low, e.high].map(|v| format!("{:.0}", 100.0 * v));
     if e.is_exact() { format!("{value} %") } else { format!("{value} % [{low}, {high}]") }
 }
 
-fn change(e: &Estimate) -> String {
+pub(super) fn change(e: &Estimate) -> String {
     let [value, low, high] = [e.value, e.low, e.high].map(|v| format!("{:+.1}", 100.0 * v));
     if e.is_exact() { format!("{value} %") } else { format!("{value} % [{low}, {high}]") }
 }

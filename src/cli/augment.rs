@@ -15,6 +15,7 @@ use crate::{
     evaluator::ClosedLoop,
     model::Student,
     pipeline::{AugmentRequest, Augmented, Contender, Hear, Watch as _},
+    simulation::EditBudget,
 };
 use anyhow::Result;
 use clap::Args;
@@ -57,6 +58,15 @@ pub(super) struct AugmentArgs {
         help_heading = "Closed loop"
     )]
     episodes: u32,
+    /// Also make it harder to game: users may edit so much of their jobs, e.g. edits=1,duration=0.5
+    ///
+    /// What they gain, as a share of their completion times, counts as much as the objective. Every episode is then run several
+    /// times, each time with another job described as serves it best.
+    #[arg(
+        long, value_name = "BUDGET", num_args = 0..=1, default_missing_value = "edits=1", require_equals = true,
+        help_heading = "Search", hide_short_help = true
+    )]
+    under_attack: Option<EditBudget>,
     /// Episodes that the search may run in all
     ///
     /// Racing, moving numbers, confirming, and measuring what each edit does. The comparison in the end comes on top. A
@@ -142,6 +152,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         others: args.policies.iter().map(|id| Contender::named(id)).collect(),
         episodes: args.episodes,
         trace,
+        under_attack: args.under_attack.clone(),
         seed: common.seed,
         dir: args.output.clone(),
         force: args.force,
@@ -154,12 +165,13 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
     failed.map_or(Ok(()), Err)?;
     let found = comparisons.end(found, output)?;
     print_summary(&found, (budget, min_agreement, common.seed), &path, output)?;
-    let Augmented { student: augmented, steps, edits, agreement, too_far, spent, fidelity, closed_loops } = found;
+    let Augmented { student: augmented, steps, edits, agreement, too_far, spent, fidelity, closed_loops, gamed } =
+        found;
     output.json(
         "augment",
         &json!({"student": shown(&path), "hash": augmented.hash(), "size": augmented.size(), "guards": augmented.guards,
                 "patches": augmented.patches.len(), "edits": edits, "agreement": agreement, "too_far": too_far,
-                "episodes": spent, "fidelity": fidelity.as_ref().map(fidelity_json), "steps": steps, "closed_loop": closed_loops.first(),
+                "episodes": spent, "fidelity": fidelity.as_ref().map(fidelity_json), "steps": steps, "closed_loop": closed_loops.first(), "gamed": gamed,
                 "other_workloads": closed_loops.get(1..).unwrap_or_default()}),
     )?;
     Ok(Verdict::Done)

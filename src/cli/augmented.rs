@@ -1,10 +1,12 @@
 //! What a search or an operator changed in a student, in print.
 
 use super::{
+    attack,
     output::Output,
     table::{self, Table, paragraph},
 };
 use crate::{
+    attack::{Method, MethodFigures},
     augment::Edits,
     evaluator::{ClosedLoop, FidelityRow, hardest_kind},
     figure::{Compared, Figure},
@@ -66,6 +68,9 @@ pub(super) fn print_summary(
         percent(found.agreement),
         percent(min_agreement)
     ))?;
+    if let Some(gamed) = &found.gamed {
+        output.text(paragraph("  gaming     ", &gaming(gamed)))?;
+    }
     if found.too_far > 0 {
         let changes = if found.too_far == 1 { "1 change".to_owned() } else { format!("{} changes", found.too_far) };
         output.text(format!(
@@ -85,6 +90,23 @@ pub(super) fn print_summary(
     output.text(format!("  distill export {file} --to rules        # the rules to read"))?;
     output.text(format!("  distill evaluate {file} TRACE        # fidelity, closed loop and gates"))?;
     output.text(format!("  distill serve -p student:{file}        # let it schedule"))
+}
+
+/// `a user is served sooner by 5 % in 12 % [9, 15] of cases, before 31 % [26, 36]; in the mean over all -1.2 % [-2.0, -0.4], before ...`.
+fn gaming([before, after]: &[Vec<MethodFigures>; 2]) -> String {
+    let [before, after] = [before, after].map(|all| all.iter().find(|f| f.method == Method::Gradient));
+    let (Some(before), Some(after)) = (before, after) else { return "no job was attacked".to_owned() };
+    let [shares, changes] = [0, 1].map(|which| {
+        [after, before].map(|f| match which {
+            0 => attack::share(&f.much_sooner),
+            _ => attack::change(&f.change),
+        })
+    });
+    format!(
+        "by one that gradients name, a user is served sooner by 5 % in {} of cases, before in {}; the mean change over all is {}, before \
+         {}",
+        shares[0], shares[1], changes[0], changes[1]
+    )
 }
 
 /// `9 edits: 2 guards, 7 moved numbers`.

@@ -298,6 +298,7 @@ impl Demo<'_> {
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
         let request = AugmentRequest {
+            under_attack: None,
             search: AugmentParams { seed: self.common.seed, ..AugmentParams::of_budget(budget) },
             workloads: vec![self.args.workload.clone()],
             others: Vec::new(),

@@ -12,7 +12,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    distiller::{FitParams, Gate, Learner},
+    distiller::{ALL_LEVELS, FitParams, Gate, Learner},
     evaluator::Estimate,
     model::{ScoreCandidates, Structure, Student},
     pipeline::{FitPlan, Fitted, Ladder, Lessons, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
@@ -116,6 +116,11 @@ pub(super) struct FitOptions {
     /// Features that logits may use alone [default: all that differ within a choice]
     #[arg(long, value_delimiter = ',', value_name = "NAME", help_heading = "Models", hide_short_help = true)]
     features: Vec<String>,
+    /// Whom to trust: `measured` leaves out what users declare, `LEVEL=measured` at that level [default: all]
+    ///
+    /// Who controls a feature says `distill list features`.
+    #[arg(long, value_name = "TRUST", value_parser = trust, value_delimiter = ',', help_heading = "Models", hide_short_help = true)]
+    trust: Vec<String>,
     /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as
     /// Decima does (flat) [default: hierarchical]
     #[arg(long, value_name = "STRUCTURE", value_parser = structure(), help_heading = "Models", hide_short_help = true)]
@@ -139,6 +144,15 @@ pub(super) fn learner() -> impl TypedValueParser<Value = Learner> {
     let named = |name: String| Learner::ALL.into_iter().find(|l| l.name() == name);
     PossibleValuesParser::new(Learner::ALL.map(Learner::name))
         .map(move |name| named(name).expect("the parser lets no other names through"))
+}
+
+/// The level at which measured features alone are to count.
+fn trust(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        None if text == "measured" => Ok(ALL_LEVELS.to_owned()),
+        Some((level, "measured")) if !level.is_empty() => Ok(level.to_owned()),
+        _ => Err("expected measured, or LEVEL=measured as in job=measured".to_owned()),
+    }
 }
 
 /// Parses the name of a structure.
@@ -201,6 +215,9 @@ impl FitOptions {
         let params = &mut asked.params;
         if !self.features.is_empty() {
             params.features.clone_from(&self.features);
+        }
+        if !self.trust.is_empty() {
+            params.measured_at.clone_from(&self.trust);
         }
         params.max_leaf_nodes = self.max_leaves.unwrap_or(params.max_leaf_nodes);
         asked.leaves |= self.max_leaves.is_some();

@@ -97,16 +97,16 @@ fn features(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
     let set = (info.feature_set)();
     for level in &set.levels {
         output.text(format!("{} level: {}", level.name, level.question))?;
-        let mut table = Table::new(&["feature", "unit"]);
+        let mut table = Table::new(&["feature", "unit", "who says so"]);
         for f in &level.features {
-            table.row([f.name.clone(), f.unit.clone(), String::new()]);
+            table.row([f.name.clone(), f.unit.clone(), f.control.name().to_owned(), String::new()]);
             output.json("feature", &json!({"level": level.name, "feature": f}))?;
         }
         let meanings = level.features.iter().map(|f| f.meaning.as_str());
         let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
         output.text(&lines[0])?;
         for (line, meaning) in lines[1..].iter().zip(meanings) {
-            output.text(format!("{line:<46}{meaning}"))?;
+            output.text(format!("{line:<58}{meaning}"))?;
         }
         output.text("")?;
     }

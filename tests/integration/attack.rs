@@ -218,3 +218,36 @@ fn what_cannot_be_is_refused_in_one_line() -> Outcome {
     }
     Ok(())
 }
+
+/// A student that goes by measured features alone cannot be gamed by what is declared.
+#[test]
+fn who_trusts_what_is_measured_cannot_be_gamed_by_durations() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let path = |name: &str| dir.path().join(name).to_str().expect("a file's name").to_owned();
+    let (trace, trusting, measured) = (path("trace"), path("trusting.json"), path("measured.json"));
+    let done = distill(&["record", "-p", "srpt-fair", "-w", "builtin,jobs=12", "-n", "10", "-o", &trace]);
+    assert!(done.status.success());
+    for (student, more) in [(&trusting, vec![]), (&measured, vec!["--trust", "measured"])] {
+        let done = distill(&[&["fit", &trace, "-o", student, "--max-size", "12"], &more[..]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let served_sooner = |student: &str| -> Result<f64, Box<dyn Error>> {
+        let dir = tempfile::tempdir()?;
+        let policy = format!("student:{student}");
+        let (code, text) = attack(dir.path(), &["-p", &policy, "--edits", "duration", "--method", "gradient"]);
+        assert_eq!(code, 0, "{text}");
+        let changed = attempts(dir.path())?.iter().filter(|a| a["completion_ms"][0] != a["completion_ms"][1]).count();
+        Ok(changed as f64)
+    };
+    assert!(served_sooner(&trusting)? > 0.0);
+    assert_eq!(served_sooner(&measured)?, 0.0);
+
+    // None of its models reads what is declared, and how it was made stands in it.
+    let student: Value = serde_json::from_slice(&fs::read(&measured)?)?;
+    assert_eq!(student["provenance"]["parameters"]["measured_at"], serde_json::json!(["*"]));
+    let refused = distill(&["fit", &trace, "-o", &path("x.json"), "--trust", "jobs=measured"]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    assert!(text.contains("`jobs=measured`") && text.contains("with a level of the trace"), "{text}");
+    Ok(())
+}

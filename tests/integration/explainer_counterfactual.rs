@@ -159,6 +159,7 @@ fn level() -> LevelSpec {
         scope,
         version: 1,
         whole: unit == "tasks" || scope == Scope::Rank,
+        control: sched_distill::level::Control::Declared,
     };
     LevelSpec {
         name: "job".to_owned(),

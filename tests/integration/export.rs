@@ -5,7 +5,7 @@ use crate::{
     replay::compiles,
 };
 use sched_distill::{
-    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    level::{Control, FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
         Additive, Factor, LevelModels, Model, NamedModel, Provenance, ScoreCandidates, Shape, Student, Term, Tree,
         export::{Target, export, parts},
@@ -80,6 +80,7 @@ fn feature(i: usize) -> FeatureSpec {
         scope: Scope::Absolute,
         version: 1,
         whole: false,
+        control: Control::Declared,
     }
 }
 

@@ -124,6 +124,7 @@ fn searches_and_loops_go_by_its_own_figure() -> Outcome {
         others: Vec::new(),
         episodes: 40,
         trace: None,
+        under_attack: None,
         seed: 1,
         dir: dir.path().join("augment"),
         force: false,

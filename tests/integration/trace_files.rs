@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, error::Error, fs, ops::Range, path::Path};
 
 use proptest::prelude::*;
 use sched_distill::{
-    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    level::{Control, FeatureSet, FeatureSpec, LevelSpec, Scope},
     rng::{Split, Stream},
     trace::{
         ChoiceHeader, EpisodeRow, ItemRow, LevelTable, Manifest, RecordPlan, Shard, Source, TimelineRow, Trace,
@@ -28,6 +28,7 @@ fn feature(name: &str) -> FeatureSpec {
         scope: Scope::Absolute,
         version: 1,
         whole: false,
+        control: Control::Declared,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::random_tree::random_tree;
 use sched_distill::{
-    level::{FeatureSet, FeatureSpec, LevelSpec, NONE_FLAG, Scope, Words},
+    level::{Control, FeatureSet, FeatureSpec, LevelSpec, NONE_FLAG, Scope, Words},
     model::{
         Action, Additive, Condition, Evidence, Factor, Guard, LevelModels, Model, NamedModel, Operator, Pairwise, Pick,
         Provenance, Regime, Shape, Structure, Student, Term,
@@ -38,6 +38,7 @@ fn feature(name: &str, i: usize) -> FeatureSpec {
         scope: Scope::Absolute,
         version: 1,
         whole: false,
+        control: Control::Declared,
     }
 }
 

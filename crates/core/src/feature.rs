@@ -1,6 +1,6 @@
 //! From base quantities to columns: ranks and ratios within a choice.
 
-use crate::level::{FLAG, FeatureSpec, LevelSpec, Scope};
+use crate::level::{Control, FLAG, FeatureSpec, LevelSpec, Scope};
 
 /// How a base quantity's ratio to the choice's minimum is formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,11 +23,12 @@ pub struct Base {
     whole: bool,
     rank: bool,
     ratio: Ratio,
+    control: Control,
 }
 
 impl Base {
     const fn new(name: &'static str, unit: &'static str, scope: Scope, meaning: &'static str) -> Self {
-        Self { name, unit, meaning, scope, whole: false, rank: false, ratio: Ratio::No }
+        Self { name, unit, meaning, scope, whole: false, rank: false, ratio: Ratio::No, control: Control::Measured }
     }
 
     /// A quantity in its own unit.
@@ -48,6 +49,18 @@ impl Base {
     /// A share of a cluster total.
     pub const fn share(name: &'static str, meaning: &'static str) -> Self {
         Self::new(name, "1", Scope::Share, meaning)
+    }
+
+    /// Marks what depends on how users describe their jobs; without a mark it is measured.
+    pub const fn declared(mut self) -> Self {
+        self.control = Control::Declared;
+        self
+    }
+
+    /// Marks what follows from the scheduler's own decisions.
+    pub const fn decided(mut self) -> Self {
+        self.control = Control::Decided;
+        self
     }
 
     /// Adds the rank within the choice.
@@ -107,6 +120,7 @@ impl Columns {
                 scope,
                 version: 1,
                 whole,
+                control: b.control,
             };
             specs.push(spec(b.name.to_owned(), b.unit, b.meaning.to_owned(), b.scope, b.whole));
             let lead = b.meaning.trim_end_matches('.');

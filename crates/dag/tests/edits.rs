@@ -2,12 +2,13 @@
 
 use sched_distill_core::{
     rng::Stream,
-    scenario::State as _,
+    scenario::{Questions as _, Scenario, State as _},
     simulation::{Edit, EditBudget, Editable, Simulated},
 };
 use sched_distill_dag::workload::{Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate};
 use sched_distill_dag::{
-    ClusterState, Dag, Decision, JobGraph, edit::JobEdit, policies, simulator::Simulator, workload,
+    ClusterState, Dag, Decision, JobGraph, edit::JobEdit, feature::feature_set, policies, simulator::Simulator,
+    workload,
 };
 use serde_json::to_value;
 use std::{error::Error, sync::Arc};
@@ -190,6 +191,53 @@ fn a_question_with_an_edited_job_is_the_one_that_the_edited_episode_asks() -> Ou
         }
     }
     assert!(compared > 1000, "{compared}");
+    Ok(())
+}
+
+/// Features of the jobs that could get something, and which they are.
+fn jobs_of(state: &ClusterState) -> Option<(Vec<f32>, Vec<Option<u32>>)> {
+    let seen = state.view()?;
+    let mut questions = <Dag as Scenario>::Questions::default();
+    questions.update(&seen);
+    let mut x = Vec::new();
+    let n = questions.rows(&seen, &[], false, &mut x);
+    Some((x, (0..n).map(|candidate| Dag::candidate_job(&questions, &seen, candidate)).collect()))
+}
+
+/// What `list features` calls measured or decided does not move, whatever a job is said to be; what it calls declared, something does.
+#[test]
+fn edits_move_declared_features_alone() -> Outcome {
+    let level = &feature_set().levels[Dag::JOB_LEVEL];
+    let mut moved = vec![false; level.features.len()];
+    let mut stream = Stream::new(5, "features");
+    for (workload, jobs, seed) in episodes()? {
+        let mut sim = Dag::start(&*workload, jobs.clone(), seed);
+        let mut policy = policies::open(&"fair".parse()?)?;
+        while let Some(seen) = sim.view() {
+            let state = ClusterState::of(&seen);
+            let job = seen.active_jobs()[stream.below(seen.active_jobs().len())];
+            for edit in some(&jobs, job, &mut stream) {
+                // A dependency can keep a job from being asked about, and then others are ranked anew.
+                let Ok(edited) = Dag::edited_state(&state, job, &edit) else { continue };
+                let (Some((x, candidates)), Some((y, others))) = (jobs_of(&state), jobs_of(&edited)) else { continue };
+                if candidates != others {
+                    continue;
+                }
+                for (i, (a, b)) in x.iter().zip(&y).enumerate() {
+                    let column = i % level.features.len();
+                    let feature = &level.features[column];
+                    assert!(a == b || feature.control.is_declared(), "{}: {a} is {b} after: {edit}", feature.name);
+                    moved[column] |= a != b;
+                }
+            }
+            let decision = policy.decide(&seen, &mut Default::default())?;
+            sim.step(decision)?;
+        }
+    }
+    let still = level.features.iter().zip(&moved).filter(|(f, moved)| f.control.is_declared() && !**moved);
+    // What may be given is at most what is on offer, which these jobs have use for.
+    let still: Vec<&str> = still.map(|(f, _)| f.name.as_str()).filter(|name| !name.starts_with("room")).collect();
+    assert_eq!(still, [""; 0]);
     Ok(())
 }
 

@@ -231,7 +231,7 @@ pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::level::{FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, Scope, Words};
+    use sched_distill_core::level::{Control, FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, Scope, Words};
     use sched_distill_toolkit::evaluator::Condition;
 
     #[test]
@@ -243,6 +243,7 @@ mod tests {
             scope: Scope::Absolute,
             version: 1,
             whole: false,
+            control: Control::Declared,
         };
         let spec = LevelSpec {
             name: "job".into(),

@@ -220,7 +220,15 @@ mod tests {
     }
 
     fn feature(name: &str, unit: &str, scope: Scope) -> FeatureSpec {
-        FeatureSpec { name: name.into(), unit: unit.into(), meaning: String::new(), scope, version: 1, whole: false }
+        FeatureSpec {
+            name: name.into(),
+            unit: unit.into(),
+            meaning: String::new(),
+            scope,
+            version: 1,
+            whole: false,
+            control: sched_distill_core::level::Control::Declared,
+        }
     }
 
     #[test]

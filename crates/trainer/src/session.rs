@@ -59,6 +59,12 @@ pub trait Trainee: Sync {
     /// [`NeuralError::NotFinite`] if training has gone astray.
     fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Self::Scenario>>, NeuralError>;
 
+    /// Whether a later network is better than an earlier one whatever validation says, as long as it strands no cluster: where
+    /// validation does not measure what is trained for.
+    fn latest_counts(&self) -> bool {
+        false
+    }
+
     /// Does one iteration: rollouts and update. It may leave half-moved weights behind if it fails.
     ///
     /// # Errors
@@ -190,7 +196,8 @@ impl<'a, L: Trainee> Session<'a, L> {
         let weights = &self.checkpoint.weights;
         let validation = self.validator.judge(|sample| self.trainee.policy(weights, sample))?;
         row.validation = Some(validation);
-        let best = self.checkpoint.best.as_ref().map_or(f64::INFINITY, |b| b.score);
+        let best = self.checkpoint.best.as_ref().filter(|_| !self.trainee.latest_counts());
+        let best = best.map_or(f64::INFINITY, |b| b.score);
         if let Some(score) = validation.score(self.trainee.schedule().judge).filter(|&score| score < best) {
             self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights: weights.clone() });
         }

@@ -8,7 +8,7 @@ use sched_distill::{
         ScheduleRun,
     },
     figure::COMPLETION_FIGURES,
-    level::{FeatureSet, FeatureSpec, LevelSpec, Scope},
+    level::{Control, FeatureSet, FeatureSpec, LevelSpec, Scope},
     pipeline::{FileHash, RUN_FORMAT, RunInfo, SplitInfo, TeacherInfo},
     rng::Stream,
 };
@@ -16,7 +16,15 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs, path::Path};
 
 fn feature(name: &str, unit: &str, scope: Scope, meaning: &str) -> FeatureSpec {
-    FeatureSpec { name: name.into(), unit: unit.into(), meaning: meaning.into(), scope, version: 1, whole: false }
+    FeatureSpec {
+        name: name.into(),
+        unit: unit.into(),
+        meaning: meaning.into(),
+        scope,
+        version: 1,
+        whole: false,
+        control: Control::Declared,
+    }
 }
 
 fn features() -> FeatureSet {

@@ -45,6 +45,41 @@ pub struct FeatureSpec {
     pub version: u32,
     /// Whether all values are whole numbers. Not part of the hash.
     pub whole: bool,
+    /// Who controls the value. Not part of the hash.
+    #[serde(skip_serializing_if = "Control::is_declared")]
+    pub control: Control,
+}
+
+/// Who controls a value: whom one trusts who goes by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Control {
+    /// The user: it is, or depends on, how she describes her job. Also where nobody says who does.
+    #[default]
+    Declared,
+    /// Nobody: the cluster measures it.
+    Measured,
+    /// The scheduler: it follows from what was decided before.
+    Decided,
+}
+
+impl Control {
+    /// What the user reads.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Measured => "measured",
+            Self::Decided => "decided",
+        }
+    }
+
+    /// Whether a user may say something else.
+    #[must_use]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    pub fn is_declared(&self) -> bool {
+        *self == Self::Declared
+    }
 }
 
 /// Unit of features that are 0 or 1.
@@ -60,16 +95,18 @@ struct StoredFeature {
     scope: Scope,
     version: u32,
     whole: Option<bool>,
+    #[serde(default)]
+    control: Control,
 }
 
 impl From<StoredFeature> for FeatureSpec {
     fn from(stored: StoredFeature) -> Self {
-        let StoredFeature { name, unit, meaning, scope, version, whole } = stored;
+        let StoredFeature { name, unit, meaning, scope, version, whole, control } = stored;
         // Units of what was counted when files did not say it.
         let counts = [FLAG, "executors", "jobs", "servers", "slots", "stages", "tasks", "workers"];
         let counted = scope == Scope::Rank || (scope == Scope::Absolute && counts.contains(&unit.as_str()));
         let whole = whole.unwrap_or(counted);
-        Self { name, unit, meaning, scope, version, whole }
+        Self { name, unit, meaning, scope, version, whole, control }
     }
 }
 

@@ -34,6 +34,7 @@ impl Pairwise {
             scope: if f.scope == Scope::Share { Scope::Share } else { Scope::Absolute },
             version: f.version,
             whole: f.whole,
+            control: f.control,
         };
         let differences = level.features.iter().map(difference);
         LevelSpec { features: level.features.iter().cloned().chain(differences).collect(), ..level.clone() }

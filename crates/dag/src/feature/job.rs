@@ -6,41 +6,51 @@ use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
     Base::flag("is_none", "Whether the candidate is to give nothing; all its other features are 0."),
-    Base::flag("is_source", "Whether the executors on offer were released by this job."),
+    Base::flag("is_source", "Whether the executors on offer were released by this job.").decided(),
     Base::absolute("remaining_work", "ms", "Tasks not launched × most recent task duration, over all stages.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::count("remaining_tasks", "tasks", "Tasks not launched, over all stages.").ranked().with_ratio(Ratio::Count),
-    Base::count("remaining_stages", "stages", "Stages not completed.").ranked().with_ratio(Ratio::Count),
+    Base::count("remaining_stages", "stages", "Stages not completed.").declared().ranked().with_ratio(Ratio::Count),
     Base::absolute("critical_path", "ms", "Remaining work on the path of stages with most of it.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::count("critical_path_tasks", "tasks", "Tasks not launched on the path with most remaining work.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Count),
     Base::absolute("smallest_ready_stage", "ms", "Remaining work of the smallest stage that may be scheduled.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("ready_work", "ms", "Remaining work of the stages that may be scheduled.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::count("ready_tasks", "tasks", "Tasks not launched in the stages that may be scheduled.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Count),
-    Base::count("ready_stages", "stages", "Stages that may be scheduled.").ranked(),
-    Base::count("executors_held", "executors", "Executors held, promised or on their way.").ranked(),
-    Base::share("held_of_fair_share", "Executors held, as a multiple of the cluster's executors per active job."),
-    Base::share("held_of_cluster", "Executors held, as a share of the cluster."),
-    Base::count("running_tasks", "tasks", "Tasks running.").ranked(),
-    Base::count("room", "executors", "Executors that it may get at this decision.").ranked(),
-    Base::count("headroom", "executors", "Executors that its schedulable stages still want.").ranked(),
+    Base::count("ready_stages", "stages", "Stages that may be scheduled.").declared().ranked(),
+    Base::count("executors_held", "executors", "Executors held, promised or on their way.").decided().ranked(),
+    Base::share("held_of_fair_share", "Executors held, as a multiple of the cluster's executors per active job.")
+        .decided(),
+    Base::share("held_of_cluster", "Executors held, as a share of the cluster.").decided(),
+    Base::count("running_tasks", "tasks", "Tasks running.").decided().ranked(),
+    Base::count("room", "executors", "Executors that it may get at this decision.").declared().ranked(),
+    Base::count("headroom", "executors", "Executors that its schedulable stages still want.").declared().ranked(),
     Base::absolute("age", "ms", "Time since it arrived.").ranked(),
     Base::count("arrival_order", "1", "Place among the active jobs by arrival, 0 is the oldest.").ranked(),
-    Base::share("progress", "Share of its tasks already launched."),
-    Base::absolute("mean_task_duration", "ms", "Remaining work ÷ tasks not launched.").ranked().with_ratio(Ratio::Time),
+    Base::share("progress", "Share of its tasks already launched.").decided(),
+    Base::absolute("mean_task_duration", "ms", "Remaining work ÷ tasks not launched.")
+        .declared()
+        .ranked()
+        .with_ratio(Ratio::Time),
     Base::count("jobs_in_system", "jobs", "Active jobs in the cluster."),
-    Base::count("offered", "executors", "Executors on offer at this decision."),
-    Base::share("work_share", "Its share of the remaining work of all active jobs."),
+    Base::count("offered", "executors", "Executors on offer at this decision.").decided(),
+    Base::share("work_share", "Its share of the remaining work of all active jobs.").declared(),
 ];
 
 impl Extractor {

@@ -5,38 +5,45 @@ use crate::state::View;
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
-    Base::count("remaining_tasks", "tasks", "Tasks not launched.").ranked().with_ratio(Ratio::Count),
+    Base::count("remaining_tasks", "tasks", "Tasks not launched.").declared().ranked().with_ratio(Ratio::Count),
     Base::absolute("task_duration", "ms", "Duration of the task launched last, or the rough estimate before any.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("remaining_work", "ms", "Tasks not launched × most recent task duration.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::count("demand", "executors", "Executors that the stage still wants.").ranked(),
+    Base::count("demand", "executors", "Executors that the stage still wants.").declared().ranked(),
     Base::count("descendants", "stages", "Stages that wait for this one, directly or through others.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Count),
     Base::absolute("descendants_work", "ms", "Remaining work of the stages that wait for this one.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
     Base::absolute("critical_path", "ms", "Work on the path with most of it from this stage to the end of the job.")
+        .declared()
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::count("critical_path_tasks", "tasks", "Tasks not launched on that path.").ranked(),
-    Base::count("depth", "stages", "Stages on the longest chain that leads here.").ranked(),
-    Base::count("children", "stages", "Stages that read this one's output.").ranked(),
-    Base::count("children_unlocked", "stages", "Children that wait for no other unfinished stage.").ranked(),
-    Base::count("unfinished_parents", "stages", "Stages that must finish before a task can start.").ranked(),
-    Base::count("executors_on_it", "executors", "Executors at work here, on their way, or promised.").ranked(),
-    Base::count("running_tasks", "tasks", "Tasks running.").ranked(),
-    Base::count("stage_order", "1", "Number of the stage in its job.").ranked(),
-    Base::flag("on_critical_path", "Whether it lies on the job's path with most remaining work."),
-    Base::flag("is_last", "Whether it is the job's only stage that is not completed."),
-    Base::share("work_of_job", "Its share of the job's remaining work."),
-    Base::flag("job_is_source", "Whether the executors on offer were released by this job."),
-    Base::count("job_executors_held", "executors", "Executors that the job holds."),
-    Base::absolute("job_remaining_work", "ms", "The job's remaining work."),
-    Base::count("offered", "executors", "Executors on offer at this decision."),
+    Base::count("critical_path_tasks", "tasks", "Tasks not launched on that path.").declared().ranked(),
+    Base::count("depth", "stages", "Stages on the longest chain that leads here.").declared().ranked(),
+    Base::count("children", "stages", "Stages that read this one's output.").declared().ranked(),
+    Base::count("children_unlocked", "stages", "Children that wait for no other unfinished stage.").declared().ranked(),
+    Base::count("unfinished_parents", "stages", "Stages that must finish before a task can start.").declared().ranked(),
+    Base::count("executors_on_it", "executors", "Executors at work here, on their way, or promised.")
+        .decided()
+        .ranked(),
+    Base::count("running_tasks", "tasks", "Tasks running.").decided().ranked(),
+    Base::count("stage_order", "1", "Number of the stage in its job.").declared().ranked(),
+    Base::flag("on_critical_path", "Whether it lies on the job's path with most remaining work.").declared(),
+    Base::flag("is_last", "Whether it is the job's only stage that is not completed.").declared(),
+    Base::share("work_of_job", "Its share of the job's remaining work.").declared(),
+    Base::flag("job_is_source", "Whether the executors on offer were released by this job.").decided(),
+    Base::count("job_executors_held", "executors", "Executors that the job holds.").decided(),
+    Base::absolute("job_remaining_work", "ms", "The job's remaining work.").declared(),
+    Base::count("offered", "executors", "Executors on offer at this decision.").decided(),
 ];
 
 impl Extractor {

@@ -238,7 +238,7 @@ fn gains(objective: &Figure, student: &Student) -> Result<Option<Chart>, ReportE
 mod tests {
     use super::*;
     use sched_distill_core::{
-        level::{FeatureSpec, Scope, Words},
+        level::{Control, FeatureSpec, Scope, Words},
         model::Additive,
     };
 
@@ -250,6 +250,7 @@ mod tests {
             scope,
             version: 1,
             whole: false,
+            control: Control::Declared,
         };
         let features = vec![
             feature("age", "ms", Scope::Absolute),

@@ -1,4 +1,4 @@
-//! The jobs of an episode as they are described where many users game the scheduler: what a training against them plays.
+//! How users describe the jobs of an episode where many of them game the scheduler: what a training against them plays.
 
 use super::{
     Asked, AttackError, Method,
@@ -24,7 +24,7 @@ pub struct Gaming {
     pub questions: u32,
 }
 
-/// Plays an episode, draws jobs, and makes for each the edit that promises most by one step along the gradient.
+/// Plays an episode, draws jobs, and finds for each the edit that promises most by one step along the gradient, if any promises a gain.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub fn gamed<S: Editable>(
     gaming: &Gaming,
     (episode, seed): (u32, u64),
     stop: &AtomicBool,
-) -> Result<S::Jobs, AttackError> {
+) -> Result<Vec<Option<S::Edit>>, AttackError> {
     let jobs = S::jobs(workload, seed);
     let mut stream = Stream::new(hash(&[seed]), "gamed");
     let drawn: Vec<u32> = (0..S::count(&jobs)).filter(|_| stream.uniform() < gaming.share).collect();
@@ -61,14 +61,12 @@ pub fn gamed<S: Editable>(
         }
     })?;
     let mut asked = Asked::Policy(victim.fresh());
-    let mut described = world.jobs.clone();
+    let mut edits = vec![None; S::count(&world.jobs) as usize];
     for (&job, states) in drawn.iter().zip(&states) {
         let target = Target { jobs: &world.jobs, job, states };
         let ranked = rank::<S>(Method::Gradient, &target, &gaming.budget, &mut asked, &mut stream, &mut 0);
         let best = ranked.map_err(|e| world.fail(0, e.into()))?.into_iter().next();
-        if let Some(best) = best.filter(|best| best.gain > 0.0) {
-            described = S::edited(&described, job, &best.edit)?;
-        }
+        edits[job as usize] = best.filter(|best| best.gain > 0.0).map(|best| best.edit);
     }
-    Ok(described)
+    Ok(edits)
 }

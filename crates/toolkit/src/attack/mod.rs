@@ -19,11 +19,12 @@ pub use gamed::{Gaming, gamed};
 
 use crate::recorder::EpisodeError;
 use sched_distill_core::{
+    policy::{Policy as _, StudentPolicy},
     rng::Split,
-    simulation::{EditBudget, EditError},
+    simulation::{EditBudget, EditError, Editable},
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, sync::atomic::AtomicBool};
 
 /// How edits are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,4 +105,20 @@ pub enum AttackError {
     /// The caller wanted it to end.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Attacks a student in one episode.
+///
+/// # Errors
+///
+/// As of [`episode`].
+pub fn on_student<S: Editable>(
+    workload: &S::Workload,
+    student: &StudentPolicy<S>,
+    params: &AttackParams,
+    number: u32,
+    stop: &AtomicBool,
+) -> Result<EpisodeAttempts, AttackError> {
+    let asked = Asked::Student(student.copy());
+    episode(workload, &*student.fresh(), &Source::Search { asked: &asked, proxy: None }, params, number, stop)
 }

@@ -36,6 +36,10 @@ struct Line {
     cost: Option<f64>,
 }
 
+/// What an episode costs beside its objective, in the unit of [`sched_distill_core::figure::Figure::cost`].
+pub type Surcharge<'a, S> =
+    &'a (dyn Fn(&<S as Simulated>::Workload, &StudentPolicy<S>, EpisodeId) -> Result<f64, AugmentError> + Sync);
+
 /// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
 /// journal on disk: the same search started again finds there what it had already run.
 pub struct Arena<'a, S: Simulated> {
@@ -43,6 +47,7 @@ pub struct Arena<'a, S: Simulated> {
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
     journal: Option<(PathBuf, BufWriter<File>)>,
+    surcharge: Option<Surcharge<'a, S>>,
     spent: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
@@ -52,6 +57,7 @@ pub struct Arena<'a, S: Simulated> {
 pub(super) struct Runner<'a, S: Simulated> {
     workloads: &'a [Box<S::Workload>],
     seed: u64,
+    surcharge: Option<Surcharge<'a, S>>,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
 }
@@ -65,8 +71,13 @@ impl<S: Simulated> Runner<'_, S> {
         let id = EpisodeId { seed: self.seed, split, episode };
         let workload = of_episode(self.workloads, episode);
         let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
+        let cost = S::INFO.objective().cost(run.outcome.objective());
+        let more = match self.surcharge.filter(|_| cost.is_finite()) {
+            Some(surcharge) => surcharge(workload, policy, id)?,
+            None => 0.0,
+        };
         self.progress.episode(run.outcome.decisions);
-        Ok(S::INFO.objective().cost(run.outcome.objective()))
+        Ok(cost + more)
     }
 }
 
@@ -85,7 +96,14 @@ impl<'a, S: Simulated> Arena<'a, S> {
     #[must_use]
     pub fn new(workloads: &'a [Box<S::Workload>], seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
         assert!(!workloads.is_empty(), "an arena needs a workload");
-        Self { workloads, seed, known: HashMap::new(), journal: None, spent: 0, progress, stop }
+        Self { workloads, seed, known: HashMap::new(), journal: None, surcharge: None, spent: 0, progress, stop }
+    }
+
+    /// The same with what episodes cost beside their objective. A journal belongs to one surcharge, or to none.
+    #[must_use]
+    pub fn with_surcharge(mut self, surcharge: Surcharge<'a, S>) -> Self {
+        self.surcharge = Some(surcharge);
+        self
     }
 
     /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is
@@ -218,7 +236,13 @@ impl<'a, S: Simulated> Arena<'a, S> {
     }
 
     fn runner(&self) -> Runner<'a, S> {
-        Runner { workloads: self.workloads, seed: self.seed, progress: self.progress, stop: self.stop }
+        Runner {
+            workloads: self.workloads,
+            seed: self.seed,
+            surcharge: self.surcharge,
+            progress: self.progress,
+            stop: self.stop,
+        }
     }
 
     /// A runner for a student whose episodes the caller runs itself, beside those of others, and what is known of each

@@ -16,13 +16,13 @@ mod reason;
 mod screen;
 mod search;
 
-pub use arena::Arena;
+pub use arena::{Arena, Surcharge};
 pub use edits::Edits;
 pub use params::AugmentParams;
 pub use race::Paired;
 pub use search::{Found, augment};
 
-use crate::recorder::EpisodeError;
+use crate::{attack::AttackError, recorder::EpisodeError};
 use sched_distill_core::{
     level::FeatureSet,
     model::{Guard, GuardError},
@@ -101,6 +101,9 @@ pub enum AugmentError {
     /// An episode failed.
     #[error(transparent)]
     Episode(#[from] EpisodeError),
+    /// Jobs could not be edited as users would who game a student.
+    #[error(transparent)]
+    Attack(#[from] AttackError),
     /// The journal cannot be read or opened.
     #[error("{path}: cannot use the journal of the search")]
     Io {

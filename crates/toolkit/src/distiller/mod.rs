@@ -54,7 +54,7 @@ pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smalles
 pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
 pub use learner::{ChoiceLearner, fit_level, left_out};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
-pub use params::{FitError, FitParams, Learner, Target};
+pub use params::{ALL_LEVELS, FitError, FitParams, Learner, Target};
 pub use refit::{NoRefit, Refit, episodes};
 pub use selection::{Contribution, Figures, Selection, SelectionParams, Spread, select_families};
 pub use spline::{SplineParams, spline_path};

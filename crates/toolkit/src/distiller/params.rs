@@ -1,8 +1,9 @@
 //! What a fit is asked for, and why it may be refused.
 
 use super::Engine;
+use crate::trace::LevelTable;
 use sched_distill_core::{
-    level::{FeatureSet, LevelSpec},
+    level::{FeatureSet, FeatureSpec, LevelSpec},
     model::Structure,
 };
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub struct FitParams {
     /// Pairs of features whose products logits use, at the levels that have both.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interactions: Vec<[String; 2]>,
+    /// Levels at which nothing counts that users declare; [`ALL_LEVELS`] for all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured_at: Vec<String>,
     /// Name of the model that schedules, one of the learners.
     #[serde(rename = "use")]
     pub used: String,
@@ -136,6 +140,7 @@ impl Default for FitParams {
             ridge: 1e-4,
             features: Vec::new(),
             interactions: Vec::new(),
+            measured_at: Vec::new(),
             used: "tree".to_owned(),
             structure: Structure::Hierarchical,
         }
@@ -186,11 +191,27 @@ impl FitParams {
         names.join(", ")
     }
 
-    /// Checks that the features named for logits are there.
+    /// The features of a level that must not count, by their places.
+    #[must_use]
+    pub fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {
+        let is = |name: &String| name == ALL_LEVELS || *name == level.name;
+        let declared = |(_, f): &(usize, &FeatureSpec)| f.control.is_declared() && self.measured_at.iter().any(is);
+        level.features.iter().enumerate().filter(declared).map(|(column, _)| column).collect()
+    }
+
+    /// Makes features that must not count the same for all candidates, so that no learner can tell any of them apart by these.
+    pub fn hide_distrusted(&self, table: &mut LevelTable) {
+        let (columns, width) = (self.distrusted(&table.spec), table.spec.features.len());
+        if !columns.is_empty() {
+            table.x.chunks_exact_mut(width).for_each(|row| columns.iter().for_each(|&column| row[column] = 0.0));
+        }
+    }
+
+    /// Checks that the features named for logits are there, and that something is left where declared ones are not to count.
     ///
     /// # Errors
     ///
-    /// A feature that no level has, or two that no level has both.
+    /// A feature or level that is not there, two features that no level has both, or a level all of whose features are declared.
     pub fn check_features(&self, set: &FeatureSet) -> Result<(), FitError> {
         let has = |names: &[String]| {
             let at = |level: &LevelSpec| names.iter().all(|name| level.features.iter().any(|f| f.name == *name));
@@ -200,6 +221,17 @@ impl FitParams {
         if let Some(name) = single {
             let allowed = "features of a level; `distill list features` names them";
             return Err(FitError::Param { name: "features", found: format!("`{}`", name[0]), allowed });
+        }
+        let known = |name: &&String| *name == ALL_LEVELS || set.levels.iter().any(|level| level.name == **name);
+        if let Some(name) = self.measured_at.iter().find(|name| !known(name)) {
+            let allowed = "`measured`, or `LEVEL=measured` with a level of the trace";
+            return Err(FitError::Param { name: "trust", found: format!("`{name}=measured`"), allowed });
+        }
+        let nothing = |level: &&LevelSpec| self.distrusted(level).len() == level.features.len();
+        if let Some(level) = set.levels.iter().find(nothing).filter(|_| !self.measured_at.is_empty()) {
+            let found =
+                format!("level `{}`, whose features are all declared, or do not say who controls them", level.name);
+            return Err(FitError::Param { name: "trust", found, allowed: "levels with measured features" });
         }
         match self.interactions.iter().find(|pair| !has(&pair[..])) {
             None => Ok(()),
@@ -211,6 +243,9 @@ impl FitParams {
         }
     }
 }
+
+/// Stands for all levels in [`FitParams::measured_at`].
+pub const ALL_LEVELS: &str = "*";
 
 /// Why a student cannot be fitted.
 #[derive(Debug, thiserror::Error)]

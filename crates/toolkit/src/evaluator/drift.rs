@@ -367,7 +367,7 @@ fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
 mod tests {
     use super::*;
     use crate::trace::ChoiceHeader;
-    use sched_distill_core::level::{FeatureSpec, Scope};
+    use sched_distill_core::level::{Control, FeatureSpec, Scope};
 
     /// Episodes of choices between two candidates with two features: one that keeps a value for each episode, as the age of a
     /// cluster does, and one that is drawn for each row.
@@ -379,6 +379,7 @@ mod tests {
             scope: Scope::Absolute,
             version: 1,
             whole: false,
+            control: Control::Declared,
         };
         let features = vec![feature("slow"), feature("quick")];
         let (question, entities) = ("Which?".to_owned(), vec!["job".to_owned()]);

@@ -1,7 +1,7 @@
 //! Small tables for tests.
 
 use crate::trace::{ChoiceHeader, LevelTable};
-use sched_distill_core::level::{FeatureSpec, LevelSpec, Scope};
+use sched_distill_core::level::{Control, FeatureSpec, LevelSpec, Scope};
 
 /// A pure number of that name.
 pub(crate) fn feature(name: &str) -> FeatureSpec {
@@ -12,6 +12,7 @@ pub(crate) fn feature(name: &str) -> FeatureSpec {
         scope: Scope::Absolute,
         version: 1,
         whole: false,
+        control: Control::Declared,
     }
 }
 

@@ -3,7 +3,9 @@
 use super::{
     Caller, Certified, CertifyRequest, Entry, PipelineError, certify, files::write_compact, files::write_json,
 };
-use crate::attack::{Asked, AttackParams, EpisodeAttempts, Method, MethodFigures, Source, episode, figures};
+use crate::attack::{
+    Asked, AttackError, AttackParams, EpisodeAttempts, Method, MethodFigures, Source, episode, figures, on_student,
+};
 use rayon::prelude::*;
 use sched_distill_core::{
     file::{self, sha256_of},
@@ -19,6 +21,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
 };
 
 /// How the schedulers of a scenario are attacked whose jobs can be edited.
@@ -27,9 +30,20 @@ pub struct Attack<S: Simulated> {
     pub edits: &'static [EditInfo],
     /// Carries an attack out.
     pub run: fn(&Entry<S>, &AttackRequest, Caller<'_>) -> Result<Attacked, PipelineError>,
+    /// Attacks a student in one episode.
+    pub on_student: OnStudent<S>,
     /// Certifies a student.
     pub certify: fn(&Entry<S>, &CertifyRequest<'_>, Caller<'_>) -> Result<Certified, PipelineError>,
 }
+
+/// Attacks a student in one episode.
+pub type OnStudent<S> = fn(
+    &<S as Simulated>::Workload,
+    &StudentPolicy<S>,
+    &AttackParams,
+    u32,
+    &AtomicBool,
+) -> Result<EpisodeAttempts, AttackError>;
 
 impl<S: Editable> Attack<S> {
     /// That of a scenario whose jobs can be edited.
@@ -39,7 +53,7 @@ impl<S: Editable> Attack<S> {
         reason = "a constant of a type, not a value that anyone would have by default"
     )]
     pub const fn new() -> Self {
-        Self { edits: S::EDITS, run: attack::<S>, certify: certify::<S> }
+        Self { edits: S::EDITS, run: attack::<S>, on_student: on_student::<S>, certify: certify::<S> }
     }
 }
 

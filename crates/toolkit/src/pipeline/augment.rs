@@ -1,7 +1,7 @@
 //! A search for a student that schedules better.
 
 use super::{
-    Caller, Contender, Entry, FidelityChange, PipelineError,
+    Caller, Contender, Entry, FidelityChange, OnStudent, PipelineError,
     compare::{Which, on_workload, ready},
     fidelity_change,
     files::{remove, write_json},
@@ -9,11 +9,21 @@ use super::{
     measure::check_features,
 };
 use crate::{
-    augment::{Arena, AugmentParams, Edits, Found, Repertoire, Step, augment as search},
+    attack::{AttackError, AttackParams, Method, MethodFigures, figures},
+    augment::{Arena, AugmentError, AugmentParams, Edits, Found, Repertoire, Step, augment as search},
     evaluator::{ClosedLoop, Role},
+    recorder::EpisodeId,
     trace::Trace,
 };
-use sched_distill_core::{file, level::sha256_hex, model::Student, rng::Split, simulation::Simulated};
+use rayon::prelude::*;
+use sched_distill_core::{
+    file,
+    level::sha256_hex,
+    model::Student,
+    policy::StudentPolicy,
+    rng::Split,
+    simulation::{EditBudget, Simulated},
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -34,6 +44,8 @@ pub struct AugmentRequest {
     pub episodes: u32,
     /// A trace of the teacher's choices on which fidelity is measured before and after.
     pub trace: Option<Trace>,
+    /// What users may edit who game the student; with it the search also minds what they gain.
+    pub under_attack: Option<EditBudget>,
     /// Seed of the episodes.
     pub seed: u64,
     /// Folder for the student, the steps and the journal.
@@ -61,6 +73,9 @@ pub struct Augmented {
     pub fidelity: Option<FidelityChange>,
     /// The comparison on test episodes, workload by workload.
     pub closed_loops: Vec<ClosedLoop>,
+    /// What users gain who game the student before and after, on test episodes of the first workload: each by gradients and by
+    /// random edits.
+    pub gamed: Option<[Vec<MethodFigures>; 2]>,
 }
 
 /// Hears of a search as it goes on, and may end it once there is a student.
@@ -106,7 +121,15 @@ pub fn augment<S: Simulated>(
     let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
     caller.watch.episodes("searching", request.search.budget);
     let journal = request.dir.join("evaluations.jsonl");
+    let gaming = request.under_attack.as_ref().map(|budget| Gaming::of(scenario, budget)).transpose()?;
+    let surcharge = |workload: &S::Workload, student: &StudentPolicy<S>, id: EpisodeId| match &gaming {
+        Some(gaming) => gaming.gain(workload, student, id, caller),
+        None => Ok(0.0),
+    };
     let mut arena = Arena::<S>::new(&workloads, request.seed, caller.watch, caller.stop).with_journal(&journal)?;
+    if gaming.is_some() {
+        arena = arena.with_surcharge(&surcharge);
+    }
     let found = search(&mut arena, student, &repertoire, &request.search, &mut |step| hear.step(step))?;
     arena.finish()?;
     caller.watch.done();
@@ -128,8 +151,92 @@ pub fn augment<S: Simulated>(
             closed_loops.push(compared);
         }
     }
+    let gamed = match &gaming {
+        Some(gaming) => {
+            let figures = |student| gaming.figures(&workloads[0], student, request, caller);
+            Some([figures(student)?, figures(&augmented)?])
+        }
+        None => None,
+    };
     let edits = Edits::between(student, &augmented);
-    Ok(Augmented { student: augmented, steps, edits, agreement, too_far, spent, fidelity, closed_loops })
+    Ok(Augmented { student: augmented, steps, edits, agreement, too_far, spent, fidelity, closed_loops, gamed })
+}
+
+/// Jobs of an episode that are attacked, and questions at which their users ask what an edit would change: in the search, and in the
+/// comparison.
+const SEARCHED: [u32; 2] = [4, 4];
+const COMPARED: [u32; 2] = [5, 16];
+
+/// Users who game a student.
+struct Gaming<S: Simulated> {
+    on_student: OnStudent<S>,
+    params: AttackParams,
+}
+
+impl<S: Simulated> Gaming<S> {
+    fn of(scenario: &Entry<S>, budget: &EditBudget) -> Result<Self, PipelineError> {
+        let refused = |why: String| PipelineError::Refused(format!("--under-attack: {why}"));
+        let none = || refused(format!("jobs of the scenario {} cannot be edited", S::INFO.name));
+        let attack = scenario.attack.as_ref().ok_or_else(none)?;
+        budget.check(attack.edits).map_err(|e| refused(e.to_string()))?;
+        let [targets, questions] = SEARCHED;
+        let params = AttackParams {
+            seed: 0,
+            split: Split::Train,
+            episodes: 1,
+            targets,
+            methods: vec![Method::Gradient],
+            budgets: vec![budget.clone()],
+            trials: 1,
+            questions,
+        };
+        Ok(Self { on_student: attack.on_student, params })
+    }
+
+    /// By which share of their completion times users are served sooner in the mean over those that are attacked; who is served
+    /// later has gained nothing.
+    fn gain(
+        &self,
+        workload: &S::Workload,
+        student: &StudentPolicy<S>,
+        id: EpisodeId,
+        caller: Caller<'_>,
+    ) -> Result<f64, AugmentError> {
+        let params = AttackParams { seed: id.seed, split: id.split, ..self.params.clone() };
+        let found = (self.on_student)(workload, student, &params, id.episode, caller.stop);
+        let attempts = found.map_err(|e| match e {
+            AttackError::Interrupted => AugmentError::Interrupted,
+            other => AugmentError::Attack(other),
+        })?;
+        let gains = attempts.attempts.iter().filter_map(|a| Some((-a.change()?).max(0.0)));
+        Ok(gains.sum::<f64>() / attempts.attempts.len().max(1) as f64)
+    }
+
+    /// The figures of a student on test episodes.
+    fn figures(
+        &self,
+        workload: &S::Workload,
+        student: &Student,
+        request: &AugmentRequest,
+        caller: Caller<'_>,
+    ) -> Result<Vec<MethodFigures>, PipelineError> {
+        let [targets, questions] = COMPARED;
+        let methods = vec![Method::Gradient, Method::Random];
+        let (seed, episodes) = (request.seed, request.episodes);
+        let params =
+            AttackParams { seed, split: Split::Test, episodes, targets, methods, questions, ..self.params.clone() };
+        let policy = StudentPolicy::<S>::new(student, "student".as_ref(), None)?;
+        caller.watch.episodes("attacking", u64::from(episodes));
+        let one = |number: u32| {
+            caller.check()?;
+            let found = (self.on_student)(workload, &policy, &params, number, caller.stop)?;
+            caller.watch.episode(0);
+            Ok(found)
+        };
+        let found: Vec<_> = (0..episodes).into_par_iter().map(one).collect::<Result<_, PipelineError>>()?;
+        caller.watch.done();
+        Ok(figures(&found, &params.methods, 1, seed))
+    }
 }
 
 /// What a search's results depend on.
@@ -146,7 +253,7 @@ fn plan<S: Simulated>(
         workloads.iter().flat_map(|w| S::workload_files(w)).map(hash).collect::<Result<_, PipelineError>>()?;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": request.workloads, "files": files,
-        "params": request.search, "seed": request.seed,
+        "params": request.search, "seed": request.seed, "under_attack": request.under_attack,
     }))
 }
 

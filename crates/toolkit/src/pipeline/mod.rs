@@ -29,7 +29,7 @@ mod shadow;
 mod stability;
 mod tables;
 
-pub use attack::{Attack, AttackRequest, Attacked, attack};
+pub use attack::{Attack, AttackRequest, Attacked, OnStudent, attack};
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
 pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
 pub use certify::{Certified, CertifyRequest, certify};

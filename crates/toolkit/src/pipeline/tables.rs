@@ -121,6 +121,7 @@ pub fn tables(
     if validation.is_none() && trace.manifest.episodes < 2 {
         return Err(PipelineError::OneEpisode);
     }
+    learning.map_or(Ok(()), |params| params.check_features(set)).map_err(PipelineError::Params)?;
     let dirs: Vec<String> = lessons.traces().map(|trace| trace.dir.display().to_string()).collect();
     caller.watch.note(&format!("fitting {} levels on {}", set.levels.len(), dirs.join(", ")));
     let manifest = &trace.manifest;
@@ -130,7 +131,11 @@ pub fn tables(
         let name = level.name.as_str();
         // Beside a trace to choose on, all of this one is to learn from.
         let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
-        train.push(to_learn_from(lessons, name, first_held_out, learning, caller)?);
+        let mut table = to_learn_from(lessons, name, first_held_out, learning, caller)?;
+        if let Some(params) = learning {
+            params.hide_distrusted(&mut table);
+        }
+        train.push(table);
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
         held.push(kept(held_out.into(), name, caller, |choice| choice.header.episode >= from)?);
     }

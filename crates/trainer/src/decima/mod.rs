@@ -30,10 +30,11 @@ use sched_distill_core::{
     network::NeuralError,
     policy::Policy,
     rng::{Stream, hash},
-    simulation::EditBudget,
+    simulation::{EditBudget, Editable as _},
 };
 use sched_distill_dag::{
     Dag,
+    edit::JobEdit,
     network::{DecimaPolicy, DecimaWeights, shapes},
     workload::{JobArrival, Workload},
 };
@@ -122,6 +123,10 @@ impl<'a> DecimaTrainee<'a> {
     ) -> Result<Vec<Rollout>, TrainError> {
         let count = self.params.sequences * self.params.rollouts;
         let weights = network(weights)?;
+        // Declared numbers are moved in the update, by the gradient itself.
+        let shown = |workload: &(dyn Workload + 'static), id| -> Result<Shown, TrainError> {
+            Ok(Shown { edits: self.gamed(workload, &["split", "edge"], &weights, id, stop)? })
+        };
         parallel(count, stop, |i| {
             let mut network = sampling(&weights);
             Ok(match lessons {
@@ -132,7 +137,7 @@ impl<'a> DecimaTrainee<'a> {
                     let (workload, id) = (self.workload((iteration - 1) * count + i), self.id(iteration, i, i));
                     let jobs = workload.jobs(id.seed);
                     let driver = match schedules {
-                        true => Driver::Teacher { teacher: &mut *teacher, shown: self.shown(&jobs, id) },
+                        true => Driver::Teacher { teacher: &mut *teacher, shown: shown(workload, id)? },
                         false => Driver::Watched { teacher: &mut *teacher },
                     };
                     play((workload, jobs), &mut network, driver, id, self.params.returns)?
@@ -142,22 +147,38 @@ impl<'a> DecimaTrainee<'a> {
                     let episode = &recorded.episodes[place];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
                     let jobs = recorded.workload.jobs(id.seed);
-                    let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown: self.shown(&jobs, id) };
+                    let shown = shown(&*recorded.workload, id)?;
+                    let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown };
                     play((&*recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
                 }
             })
         })
     }
 
-    /// How questions of an episode are shown to the network when it learns what a teacher decides.
-    fn shown(&self, jobs: &[JobArrival], id: RolloutId) -> Shown {
-        match self.params.adversarial {
-            0.0 => Shown::default(),
-            share => Shown::new(jobs, share, &mut Stream::new(id.draws, "edits")),
+    /// By job of an episode how its user describes it to the network as it is, by edits of some sorts; empty where nobody games.
+    fn gamed(
+        &self,
+        workload: &(dyn Workload + 'static),
+        sorts: &[&str],
+        weights: &Arc<DecimaWeights>,
+        id: RolloutId,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Option<JobEdit>>, TrainError> {
+        let share = self.params.adversarial;
+        if share == 0.0 {
+            return Ok(Vec::new());
         }
+        let greedy = DecimaPolicy::new(Arc::clone(weights), false).may_strand();
+        let sorts = sorts.iter().map(|&sort| sort.to_owned()).collect();
+        let budget = EditBudget { sorts, ..EditBudget::default() };
+        let gaming = Gaming { share, budget, questions: QUESTIONS };
+        gamed::<Dag>(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
+            AttackError::Interrupted => TrainError::Interrupted,
+            other => TrainError::Attack(other),
+        })
     }
 
-    /// The jobs of an episode as their users describe them to the network as it is.
+    /// The jobs of an episode as their users describe them.
     fn described(
         &self,
         workload: &(dyn Workload + 'static),
@@ -165,16 +186,13 @@ impl<'a> DecimaTrainee<'a> {
         id: RolloutId,
         stop: &AtomicBool,
     ) -> Result<Vec<JobArrival>, TrainError> {
-        let share = self.params.adversarial;
-        if share == 0.0 {
-            return Ok(workload.jobs(id.seed));
+        let mut jobs = workload.jobs(id.seed);
+        for (job, edit) in (0..).zip(self.gamed(workload, &[], weights, id, stop)?) {
+            if let Some(edit) = edit {
+                jobs = Dag::edited(&jobs, job, &edit).map_err(AttackError::from)?;
+            }
         }
-        let greedy = DecimaPolicy::new(Arc::clone(weights), false).may_strand();
-        let gaming = Gaming { share, budget: EditBudget::default(), questions: QUESTIONS };
-        gamed::<Dag>(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
-            AttackError::Interrupted => TrainError::Interrupted,
-            other => TrainError::Attack(other),
-        })
+        Ok(jobs)
     }
 
     /// Where the job sequence of a number comes from.
@@ -203,6 +221,11 @@ impl Trainee for DecimaTrainee<'_> {
 
     fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Dag>>, NeuralError> {
         Ok(Box::new(DecimaPolicy::new(network(weights)?, sample).may_strand()))
+    }
+
+    fn latest_counts(&self) -> bool {
+        // On jobs that are described as they are the network would be best that nobody has hardened.
+        self.params.adversarial > 0.0
     }
 
     fn iterate(

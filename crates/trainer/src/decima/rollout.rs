@@ -7,9 +7,8 @@ use super::{
 use crate::session::RolloutId;
 use sched_distill_core::{
     policy::Policy,
-    rng::Stream,
     scenario::State as _,
-    simulation::{EditBudget, Editable as _, Outcome},
+    simulation::{Editable as _, Outcome},
 };
 use sched_distill_dag::{
     ClusterState, Dag, Decision, Probabilities, StageRef, View,
@@ -40,36 +39,29 @@ pub(super) enum Driver<'a> {
 /// How questions are shown to the network from which it learns what a teacher decides.
 #[derive(Default)]
 pub(super) struct Shown {
-    /// By job an edit of its description, if it has one; empty if none has. At each question one job that is there is shown edited.
+    /// By job how its user describes it, if not as it is; empty if nobody does.
     pub(super) edits: Vec<Option<JobEdit>>,
 }
 
 impl Shown {
-    /// An edit for a share of the jobs that changes which stages there are or which wait for which.
-    pub(super) fn new(jobs: &[JobArrival], share: f64, stream: &mut Stream) -> Self {
-        let budget = EditBudget { sorts: ["split", "edge"].map(str::to_owned).into(), ..EditBudget::default() };
-        let mut edit = |job: u32| {
-            let mut edits = Dag::edits(&jobs.to_vec(), job, &budget);
-            (stream.uniform() < share && !edits.is_empty()).then(|| edits.swap_remove(stream.below(edits.len())))
-        };
-        Self { edits: (0..jobs.len() as u32).map(|job| edit(job)).collect() }
-    }
-
-    /// A question with one of its jobs edited, and what a decision on it then is. `None` where no job can be.
-    fn question(&self, seen: &View<'_>, lesson: Decision, stream: &mut Stream) -> Option<(ClusterState, Decision)> {
-        if self.edits.is_empty() {
-            return None;
+    /// A question as its users describe their jobs, and what a decision on it then is. `None` where it stays as it is.
+    fn question(&self, seen: &View<'_>, lesson: Decision) -> Option<(ClusterState, Decision)> {
+        let Decision::Assign { mut stage, executors } = lesson else { return None };
+        let mut shown: Option<ClusterState> = None;
+        for &job in seen.active_jobs() {
+            let Some(edit) = self.edits.get(job as usize).and_then(Option::as_ref) else { continue };
+            let before = shown.take().unwrap_or_else(|| ClusterState::of(seen));
+            // A dependency that a stage has outrun already is not shown.
+            let then = Dag::edited_state(&before, job, edit).ok().and_then(|state| {
+                let view = state.view()?;
+                let mut parts = edit.parts_of(stage.stage).map(|stage| StageRef { job, stage });
+                let is_open = |stage: &StageRef| view.schedulable().binary_search(stage).is_ok();
+                let stage = if stage.job == job { parts.find(is_open)? } else { stage };
+                Some((state, stage))
+            });
+            (shown, stage) = then.map_or((Some(before), stage), |(state, stage)| (Some(state), stage));
         }
-        let Decision::Assign { stage, executors } = lesson else { return None };
-        let there = seen.active_jobs();
-        let job = there[stream.below(there.len())];
-        let edit = self.edits[job as usize].as_ref()?;
-        let state = Dag::edited_state(&ClusterState::of(seen), job, edit).ok()?;
-        let shown = state.view()?;
-        let mut parts = edit.parts_of(stage.stage).filter(|_| stage.job == job).map(|stage| StageRef { job, stage });
-        let is_open = |stage: &StageRef| shown.schedulable().binary_search(stage).is_ok();
-        let stage = if stage.job == job { parts.find(is_open)? } else { stage };
-        Some((state, Decision::Assign { stage, executors }))
+        Some((shown?, Decision::Assign { stage, executors }))
     }
 }
 
@@ -90,7 +82,6 @@ pub(super) fn play(
     if let Driver::Teacher { teacher, .. } | Driver::Watched { teacher } = &mut driver {
         teacher.reset(id.draws);
     }
-    let mut stream = Stream::new(id.draws, "shown");
     let discount = match returns {
         Returns::Discounted { rate, .. } => rate,
         Returns::Average { .. } => 0.0,
@@ -125,7 +116,7 @@ pub(super) fn play(
             }
             Driver::Teacher { teacher, shown: how } => {
                 let lesson = teacher.decide(&seen, &mut taught).map_err(|e| fail(asked, e.into()))?;
-                shown = how.question(&seen, lesson, &mut stream);
+                shown = how.question(&seen, lesson);
                 let edited = shown.as_ref().and_then(|(state, decision)| Some((state.view()?, *decision)));
                 let (question, as_shown) = edited.unwrap_or((seen, lesson));
                 decide(&question, &mut own)?;
@@ -207,7 +198,8 @@ mod tests {
     use crate::decima;
     use sched_distill_core::{
         policy::PolicyError,
-        rng::{Split, episode_seed},
+        rng::{Split, Stream, episode_seed},
+        simulation::EditBudget,
     };
 
     fn network() -> Result<DecimaPolicy, Box<dyn std::error::Error>> {
@@ -285,6 +277,40 @@ mod tests {
             assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
             assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));
         }
+        Ok(())
+    }
+
+    /// A question is shown with a job edited, and the teacher's decision is the same stage, or its first part that is open.
+    #[test]
+    fn what_is_shown_edited_is_decided_alike() -> Result<(), Box<dyn std::error::Error>> {
+        let workload = sched_distill_dag::workload::open(&"builtin,jobs=8,executors=4".parse()?)?;
+        let jobs = workload.jobs(7);
+        let budget = EditBudget { sorts: ["split", "edge"].map(str::to_owned).into(), ..EditBudget::default() };
+        let mut stream = Stream::new(1, "edits");
+        let mut edit = |job: u32| {
+            let mut edits = Dag::edits(&jobs, job, &budget);
+            (!edits.is_empty()).then(|| edits.swap_remove(stream.below(edits.len())))
+        };
+        let shown = Shown { edits: (0..8).map(&mut edit).collect() };
+        let mut teacher = sched_distill_dag::policies::open(&"sjf-cp".parse()?)?;
+        let mut sim = Simulator::new(workload.cluster(), jobs.clone(), 7);
+        let (mut alike, mut moved) = (0, 0);
+        while let Some(seen) = sim.view() {
+            let lesson = teacher.decide(&seen, &mut Probabilities::default())?;
+            if let (Some((state, then)), Decision::Assign { stage, executors }) =
+                (shown.question(&seen, lesson), lesson)
+            {
+                let Decision::Assign { stage: stage_then, executors: executors_then } = then else {
+                    return Err("it still gives something".into());
+                };
+                assert_eq!((stage.job, executors), (stage_then.job, executors_then));
+                let seen = state.view().ok_or("it is still a question")?;
+                assert!(seen.schedulable().contains(&stage_then));
+                (alike, moved) = (alike + 1, moved + u32::from(stage_then != stage));
+            }
+            sim.step(lesson)?;
+        }
+        assert!(alike > 20 && moved > 0 && moved < alike, "{alike} {moved}");
         Ok(())
     }
 }

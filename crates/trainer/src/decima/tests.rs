@@ -7,7 +7,7 @@ use super::{
     batch::{Batch, Block},
     experience::{Experience, Step},
     network::{Inputs, Network},
-    update::{Goal, Update, objective},
+    update::{Goal, Update, misdescribed, objective},
     *,
 };
 use crate::{Checkpoint, RecordedLessons, Session, lessons, libtorch::compare_with_differences, update::Sums};
@@ -83,7 +83,8 @@ fn both_forward_passes_agree_on_random_graphs() -> Outcome {
     let (batch, expected) = batch(&weights, 0..80)?;
     assert!(expected.len() > 60);
     assert!(batch.messages.iter().any(|m| m.edge_child.len() > m.parents.len()), "some node has several children");
-    let answers = Network::new(&weights, Device::Cpu)?.answers(&Inputs::new(&batch, Device::Cpu)?)?;
+    let inputs = Inputs::new(&batch, Device::Cpu)?;
+    let answers = Network::new(&weights, Device::Cpu)?.answers(&inputs, &inputs.x)?;
     let (log_prob, entropy) = (Vec::<f32>::try_from(answers.log_prob)?, Vec::<f32>::try_from(answers.entropy)?);
     for (i, [p, h]) in expected.iter().enumerate() {
         for (found, expected) in [(log_prob[i], p), (entropy[i], h)] {
@@ -128,7 +129,8 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     assert_eq!((whole.decisions as usize, whole.jobs as usize), (steps, e[0].any_edge.len()));
     assert!(whole.jobs < whole.member_job.len() as i64, "{} of {}", whole.jobs, whole.member_job.len());
     // Rust's probabilities of the rollout are libtorch's.
-    let answers = Network::new(&weights, Device::Cpu)?.answers(&Inputs::new(&whole, Device::Cpu)?)?;
+    let inputs = Inputs::new(&whole, Device::Cpu)?;
+    let answers = Network::new(&weights, Device::Cpu)?.answers(&inputs, &inputs.x)?;
     for (step, p) in e[0].steps.iter().zip(Vec::<f32>::try_from(answers.log_prob)?) {
         assert!((step.log_prob - p).abs() < 1e-4 * (1.0 + p.abs()), "{} and {p}", step.log_prob);
     }
@@ -151,7 +153,7 @@ fn updates_follow_the_advantage() -> Outcome {
         let block = [Block { rollout: 0, steps: 0..e[0].steps.len() }];
         let log_prob = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
             let inputs = Inputs::new(&Batch::new(&e, &advantage, &block), Device::Cpu)?;
-            let answers = Network::new(weights, Device::Cpu)?.answers(&inputs)?;
+            let answers = Network::new(weights, Device::Cpu)?.answers(&inputs, &inputs.x)?;
             Ok(f64::try_from((answers.log_prob * &inputs.advantage).mean(Kind::Double))?)
         };
         let before = log_prob(&weights)?;
@@ -234,9 +236,18 @@ fn train(params: &DecimaParams, threads: usize, interrupted: bool) -> Result<Che
 
 #[test]
 fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -> Outcome {
-    let params = small(4);
+    for adversarial in [0.0, 0.5] {
+        the_same_for_any_number_of_threads(DecimaParams { adversarial, ..small(4) })?;
+    }
+    Ok(())
+}
+
+fn the_same_for_any_number_of_threads(params: DecimaParams) -> Outcome {
     let whole = train(&params, 1, false)?;
     assert_eq!(whole.rows.len(), 6);
+    // Against users who game it the last network counts.
+    let last = whole.rows.iter().rev().find(|r| r.validation.is_some()).map(|r| r.iteration);
+    assert!(params.adversarial == 0.0 || whole.best.as_ref().map(|b| b.iteration) == last);
     assert!(whole.rows.iter().filter(|r| r.validation.is_some()).count() >= 4);
     assert_eq!(whole, train(&params, 3, false)?);
     assert_eq!(whole, train(&params, 2, true)?);
@@ -276,5 +287,36 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
     let rows = train(&params, 2, false)?.rows;
     let loss = |i: usize| rows[i].update.loss;
     assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));
+    Ok(())
+}
+
+/// What users say who game the network makes the teacher's decisions less probable to it, by a stage of each of their jobs.
+#[test]
+fn a_step_along_the_gradient_hides_what_the_teacher_does() -> Outcome {
+    let weights = weights(3);
+    let (batch, _) = batch(&weights, 0..12)?;
+    let network = Network::new(&weights, Device::Cpu)?;
+    let mut inputs = Inputs::new(&batch, Device::Cpu)?;
+    let log_prob = |inputs: &Inputs| -> Result<f64, Box<dyn std::error::Error>> {
+        Ok(f64::try_from(network.answers(inputs, &inputs.x)?.log_prob.sum(Kind::Double))?)
+    };
+    let honest = log_prob(&inputs)?;
+    let mut before = honest;
+    for share in [0.4, 1.0] {
+        let gamed: Vec<bool> = (0..batch.jobs).map(|job| (job as f64) < share * batch.jobs as f64).collect();
+        inputs.x = Inputs::new(&batch, Device::Cpu)?.x;
+        inputs.x = misdescribed(&network, &inputs, &batch, &gamed)?;
+        let said = Vec::<f32>::try_from(inputs.x.view([-1]))?;
+        let changed: Vec<usize> = (0..said.len()).filter(|&i| said[i] != batch.x[i]).collect();
+        assert!(
+            changed.iter().all(|i| i % sched_distill_dag::network::FEATURES == 4),
+            "work alone is said to be other"
+        );
+        let jobs: Vec<i64> = changed.iter().map(|i| batch.node_job[i / sched_distill_dag::network::FEATURES]).collect();
+        assert!(jobs.is_sorted_by(|a, b| a < b), "one stage of a job: {jobs:?}");
+        assert!(jobs.iter().all(|&job| gamed[job as usize]) && !jobs.is_empty());
+        assert!(log_prob(&inputs)? < before, "{} after {before}, {honest} at first", log_prob(&inputs)?);
+        before = log_prob(&inputs)?;
+    }
     Ok(())
 }

@@ -129,7 +129,12 @@ fn shard(
 
 /// The features of nodes with one stage of each of some job states said to be as much shorter or longer as a user may, where and
 /// in which direction one step along the gradient makes the decisions to learn from least probable.
-fn misdescribed(network: &Network, inputs: &Inputs, batch: &Batch, gamed: &[bool]) -> Result<Tensor, TchError> {
+pub(super) fn misdescribed(
+    network: &Network,
+    inputs: &Inputs,
+    batch: &Batch,
+    gamed: &[bool],
+) -> Result<Tensor, TchError> {
     let x = inputs.x.f_detach()?.f_set_requires_grad(true)?;
     let log_prob = network.answers(inputs, &x)?.log_prob.f_sum(inputs.x.kind())?;
     let gradient = Tensor::f_run_backward(&[log_prob], &[&x], false, false)?.remove(0);

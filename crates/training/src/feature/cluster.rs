@@ -10,7 +10,8 @@ pub(super) const BASE: &[Base] = &[
         "marginal_gain",
         "ms",
         "Marginal gain: the time that the best further task would save its job; 0 for closing the slot.",
-    ),
+    )
+    .declared(),
     Base::absolute(
         "speedup",
         "1",
@@ -21,8 +22,10 @@ pub(super) const BASE: &[Base] = &[
         "1",
         "Share by which a job that could get something could be sped up at most in this slot; 0 for closing the slot.",
     ),
-    Base::absolute("best_marginal_gain", "ms", "Marginal gain of the best further task, for either candidate."),
-    Base::absolute("best_single_gain", "ms", "Time that the best further worker or server alone would save its job."),
+    Base::absolute("best_marginal_gain", "ms", "Marginal gain of the best further task, for either candidate.")
+        .declared(),
+    Base::absolute("best_single_gain", "ms", "Time that the best further worker or server alone would save its job.")
+        .declared(),
     Base::absolute(
         "best_speedup",
         "1",
@@ -37,8 +40,9 @@ pub(super) const BASE: &[Base] = &[
         "wished_gain",
         "ms",
         "Time that the best further worker or server would save its job, if there were room for any.",
-    ),
-    Base::flag("wish_fits", "Whether there is room for that worker or server."),
+    )
+    .declared(),
+    Base::flag("wish_fits", "Whether there is room for that worker or server.").declared(),
     Base::flag(
         "fair_fits",
         "Whether there is room for a worker and a server of the job with the smallest dominant share.",
@@ -46,17 +50,17 @@ pub(super) const BASE: &[Base] = &[
     Base::flag("oldest_fits", "Whether there is room for a worker and a server of the oldest job below its maxima."),
     Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
     Base::count("candidate_jobs", "jobs", "Jobs that could get something now."),
-    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server."),
-    Base::absolute("tasks_per_job", "tasks", "Workers and servers placed in this slot, per job."),
-    Base::count("fewest_tasks", "tasks", "Workers and servers of the job that has fewest."),
-    Base::count("most_tasks", "tasks", "Workers and servers of the job that has most."),
-    Base::share("free_cpu", "Share of the cluster's CPU slots that is free."),
-    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
-    Base::absolute("free_cpu_per_job", "slots", "Free CPU slots per job."),
-    Base::absolute("free_gpu_per_job", "slots", "Free GPU slots per job."),
-    Base::count("head_cpu", "slots", "CPU slots free on the node that comes next."),
-    Base::count("head_gpu", "slots", "GPU slots free on the node that comes next."),
-    Base::absolute("outstanding_time", "ms", "Time that all jobs would still need, each at its best."),
+    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server.").decided(),
+    Base::absolute("tasks_per_job", "tasks", "Workers and servers placed in this slot, per job.").decided(),
+    Base::count("fewest_tasks", "tasks", "Workers and servers of the job that has fewest.").decided(),
+    Base::count("most_tasks", "tasks", "Workers and servers of the job that has most.").decided(),
+    Base::share("free_cpu", "Share of the cluster's CPU slots that is free.").decided(),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free.").decided(),
+    Base::absolute("free_cpu_per_job", "slots", "Free CPU slots per job.").decided(),
+    Base::absolute("free_gpu_per_job", "slots", "Free GPU slots per job.").decided(),
+    Base::count("head_cpu", "slots", "CPU slots free on the node that comes next.").decided(),
+    Base::count("head_gpu", "slots", "GPU slots free on the node that comes next.").decided(),
+    Base::absolute("outstanding_time", "ms", "Time that all jobs would still need, each at its best.").declared(),
 ];
 
 impl Extractor {

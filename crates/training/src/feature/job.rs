@@ -8,45 +8,45 @@ use crate::{
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
-    Base::flag("idle", "Whether it lacks a worker or a server, so that it does not train in this slot."),
-    Base::absolute("marginal_gain", "ms", "Marginal gain: the time that the best of a worker, a server or both would save it; 1e9 ms if it would not train without.")
+    Base::flag("idle", "Whether it lacks a worker or a server, so that it does not train in this slot.").decided(),
+    Base::absolute("marginal_gain", "ms", "Marginal gain: the time that the best of a worker, a server or both would save it; 1e9 ms if it would not train without.").declared()
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::count("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these."),
-    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the candidate that would save most.").ranked(),
-    Base::absolute("gap_to_best_single_gain", "ms", "How much less time one worker or server would save it than the candidate that gains most by one.")
+    Base::count("idle_order", "1", "Place by arrival among the jobs that lack a worker or a server; others come behind all of these.").decided(),
+    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the candidate that would save most.").declared().ranked(),
+    Base::absolute("gap_to_best_single_gain", "ms", "How much less time one worker or server would save it than the candidate that gains most by one.").declared()
         .ranked(),
     Base::absolute("gap_to_best_speedup", "1", "Share by which it would speed up less than the candidate that would most.").ranked(),
-    Base::absolute("single_gain", "ms", "Time that the better of a worker and a server would save it.").ranked(),
-    Base::absolute("gain_of_worker", "ms", "Time that a further worker would save it; 0 if it can get none.")
+    Base::absolute("single_gain", "ms", "Time that the better of a worker and a server would save it.").declared().ranked(),
+    Base::absolute("gain_of_worker", "ms", "Time that a further worker would save it; 0 if it can get none.").declared()
         .ranked(),
-    Base::absolute("gain_of_server", "ms", "Time that a further server would save it; 0 if it can get none.")
+    Base::absolute("gain_of_server", "ms", "Time that a further server would save it; 0 if it can get none.").declared()
         .ranked(),
     Base::absolute(
         "gain_of_both",
         "ms",
         "Time that a worker and a server more would save it; 0 if it can get none.",
-    )
+    ).declared()
     .ranked(),
     Base::absolute("speedup", "1", "Share by which the best of a worker, a server or both would speed it up.").ranked(),
     Base::absolute("speedup_in_reach", "1", "Share by which it could be sped up at most in this slot, with whatever more it wants.")
         .ranked(),
-    Base::absolute("time_left", "ms", "Time that it still needs with the tasks it has, at most 1e9 ms.")
+    Base::absolute("time_left", "ms", "Time that it still needs with the tasks it has, at most 1e9 ms.").declared()
         .ranked()
         .with_ratio(Ratio::Time),
-    Base::absolute("shortest_time", "ms", "Time that it still needs at its best.").ranked().with_ratio(Ratio::Time),
-    Base::share("remaining_share", "Share of its epochs that is left.").ranked(),
-    Base::count("workers", "workers", "Workers that it has in this slot.").ranked().with_ratio(Ratio::Count),
-    Base::count("servers", "servers", "Parameter servers that it has in this slot.")
+    Base::absolute("shortest_time", "ms", "Time that it still needs at its best.").declared().ranked().with_ratio(Ratio::Time),
+    Base::share("remaining_share", "Share of its epochs that is left.").declared().ranked(),
+    Base::count("workers", "workers", "Workers that it has in this slot.").decided().ranked().with_ratio(Ratio::Count),
+    Base::count("servers", "servers", "Parameter servers that it has in this slot.").decided()
         .ranked()
         .with_ratio(Ratio::Count),
-    Base::count("tasks", "tasks", "Workers and servers that it has in this slot.").ranked(),
-    Base::absolute("servers_per_worker", "1", "Balance of servers and workers: servers ÷ workers, of each at least 1.").ranked(),
-    Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").ranked(),
-    Base::count("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share."),
+    Base::count("tasks", "tasks", "Workers and servers that it has in this slot.").decided().ranked(),
+    Base::absolute("servers_per_worker", "1", "Balance of servers and workers: servers ÷ workers, of each at least 1.").decided().ranked(),
+    Base::share("dominant_share", "The larger of its shares of the cluster's CPU and GPU slots.").decided().ranked(),
+    Base::count("fair_order", "1", "Place among the candidates by dominant share, then by arrival, 0 is the smallest share.").decided(),
     Base::count("stay", "slots", "Slots since it arrived.").ranked(),
     Base::count("arrival_order", "1", "Place among the jobs by arrival, 0 is the oldest.").ranked(),
-    Base::count("worker_gpu", "slots", "GPU slots that a worker of it takes."),
+    Base::count("worker_gpu", "slots", "GPU slots that a worker of it takes.").declared(),
     Base::flag("is_resnet_50", "Whether it trains resnet-50."),
     Base::flag("is_vgg_16", "Whether it trains vgg-16."),
     Base::flag("is_resnext_110", "Whether it trains resnext-110."),
@@ -56,8 +56,8 @@ pub(super) const BASE: &[Base] = &[
     Base::flag("is_dssm", "Whether it trains dssm."),
     Base::flag("is_wlm", "Whether it trains wlm."),
     Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server."),
-    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
+    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server.").decided(),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free.").decided(),
 ];
 
 /// One flag per built-in type: whether the job is of it.

@@ -16,9 +16,12 @@ pub(super) const BASE: &[Base] = &[
         "ms",
         "Marginal gain: the time that it would save the job; 1e9 ms if the job would not train without.",
     )
+    .declared()
     .ranked(),
-    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the best of the candidates.").ranked(),
-    Base::absolute("gain_per_slot", "ms", "Marginal gain per CPU and GPU slot that it takes.").ranked(),
+    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the best of the candidates.")
+        .declared()
+        .ranked(),
+    Base::absolute("gain_per_slot", "ms", "Marginal gain per CPU and GPU slot that it takes.").declared().ranked(),
     Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
     Base::absolute(
         "speedup_in_reach",
@@ -31,8 +34,8 @@ pub(super) const BASE: &[Base] = &[
         "1",
         "Share of speed that it would put out of reach, against the best of the candidates.",
     ),
-    Base::count("workers_then", "workers", "Workers that the job would have."),
-    Base::count("servers_then", "servers", "Parameter servers that the job would have."),
+    Base::count("workers_then", "workers", "Workers that the job would have.").decided(),
+    Base::count("servers_then", "servers", "Parameter servers that the job would have.").decided(),
     Base::absolute(
         "servers_per_worker_then",
         "1",
@@ -40,15 +43,16 @@ pub(super) const BASE: &[Base] = &[
     )
     .ranked(),
     Base::count("slots_taken", "slots", "CPU and GPU slots that it takes.").ranked(),
-    Base::flag("starts_job", "Whether the job could train with it and could not without."),
-    Base::count("workers", "workers", "Workers that the job has in this slot."),
-    Base::count("servers", "servers", "Parameter servers that the job has in this slot."),
+    Base::flag("starts_job", "Whether the job could train with it and could not without.").decided(),
+    Base::count("workers", "workers", "Workers that the job has in this slot.").decided(),
+    Base::count("servers", "servers", "Parameter servers that the job has in this slot.").decided(),
     Base::absolute(
         "servers_per_worker",
         "1",
         "Balance of servers and workers of the job: servers ÷ workers, of each at least 1.",
     ),
-    Base::absolute("time_left", "ms", "Time that the job still needs with the tasks it has, at most 1e9 ms."),
+    Base::absolute("time_left", "ms", "Time that the job still needs with the tasks it has, at most 1e9 ms.")
+        .declared(),
     Base::flag("is_resnet_50", "Whether the job trains resnet-50."),
     Base::flag("is_vgg_16", "Whether the job trains vgg-16."),
     Base::flag("is_resnext_110", "Whether the job trains resnext-110."),
@@ -58,8 +62,8 @@ pub(super) const BASE: &[Base] = &[
     Base::flag("is_dssm", "Whether the job trains dssm."),
     Base::flag("is_wlm", "Whether the job trains wlm."),
     Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::share("free_cpu", "Share of the cluster's CPU slots that is free."),
-    Base::share("free_gpu", "Share of the cluster's GPU slots that is free."),
+    Base::share("free_cpu", "Share of the cluster's CPU slots that is free.").decided(),
+    Base::share("free_gpu", "Share of the cluster's GPU slots that is free.").decided(),
 ];
 
 impl Extractor {

@@ -257,6 +257,7 @@ pub fn run_loop<R: Rollouts>(
         let drive = plan.drive(iteration, driver);
         let trace = record(&dir.join(&folder).join("train"), &drive)?;
         let mut new = tables(&trace)?;
+        new.iter_mut().for_each(|table| plan.fit.hide_distrusted(table));
         let decisions = new.first().map_or(0, |t| t.choices.len());
         let regrets = weigh(&mut new, plan.weighting, &drive, iteration, rollouts, &store)?;
         match train.is_empty() {
