@@ -39,6 +39,11 @@ impl Files {
 
     /// The summary of the page that comes of them.
     pub(super) fn summary(&self) -> Result<String, Box<dyn Error>> {
+        self.words_of("summary")
+    }
+
+    /// The words of a section of the page that comes of them.
+    pub(super) fn words_of(&self, id: &str) -> Result<String, Box<dyn Error>> {
         for (name, value) in
             [("run.json", &self.run), ("evaluation.json", &self.evaluation), ("explanation.json", &self.explanation)]
         {
@@ -50,7 +55,7 @@ impl Files {
             }
         }
         let (html, _) = report(self.dir.path(), "support")?;
-        Ok(section(&html, "summary"))
+        Ok(section(&html, id))
     }
 
     /// The quantities that matter at the level `job`, with their shares and directions.

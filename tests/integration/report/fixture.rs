@@ -65,7 +65,10 @@ fn features() -> FeatureSet {
                         "Executors that work for the job or are on their way to it.",
                     ),
                     feature("is_source", "0/1", Absolute, "Whether the free executors come from this job."),
-                    feature("age", "ms", Absolute, "Time since the job arrived."),
+                    FeatureSpec {
+                        control: Control::Measured,
+                        ..feature("age", "ms", Absolute, "Time since the job arrived.")
+                    },
                     feature(
                         "smallest_ready_stage_remaining_tasks_rank",
                         "1",

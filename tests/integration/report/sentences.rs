@@ -404,3 +404,23 @@ fn words_of_the_project_are_explained_where_they_first_come() -> Outcome {
     assert!(html.contains(tip), "what a student is");
     Ok(())
 }
+
+/// Below the summary: the share of what moves scores that users control is that of the quantities which they declare.
+#[test]
+fn what_users_declare_is_the_share_of_their_quantities() -> Outcome {
+    let said = |quantities: &[(&str, f64, Value)]| -> Result<String, Box<dyn Error>> {
+        let mut files = Files::new()?;
+        files.quantities(quantities);
+        files.words_of("importance")
+    };
+    let of = |name, share| (name, share, Value::Null);
+    let both = said(&[of("remaining_work", 3.0), of("age", 1.0)])?;
+    assert!(
+        both.contains("Users declare 75 % of what moves these scores: work left. `distill attack` tries"),
+        "{both}"
+    );
+    let measured = said(&[of("age", 1.0)])?;
+    assert!(measured.contains("Nothing that users declare moves these scores."), "{measured}");
+    assert!(!measured.contains("Users declare"), "{measured}");
+    Ok(())
+}

@@ -76,7 +76,6 @@ impl Control {
 
     /// Whether a user may say something else.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
     pub fn is_declared(&self) -> bool {
         *self == Self::Declared
     }

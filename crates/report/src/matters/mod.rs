@@ -28,6 +28,8 @@ pub(super) struct Section {
     settled: Option<String>,
     /// Where one quantity alone moves scores, or none: the sentence that says so, instead of its weight.
     alone: Option<String>,
+    /// Who controls what moves scores: the sentence that says so.
+    declared: Option<String>,
     /// `None` where one rule is always right; so are the others there.
     pub(super) weights: Option<Chart>,
     /// `None` if the model uses nothing.
@@ -66,6 +68,7 @@ pub(super) fn section(
     };
     let rows = weights::rows(level, plain);
     let alone = if settled.is_none() { alone(&rows) } else { None };
+    let declared = if settled.is_none() { weights::declared(level, spec, plain) } else { None };
     let (weights, points, effects) = match settled {
         Some(_) => (None, None, None),
         None => (
@@ -84,6 +87,7 @@ pub(super) fn section(
         effects,
         settled,
         alone,
+        declared,
     })
 }
 

@@ -5,9 +5,9 @@ use crate::{
     dot_chart::{Cell, Panel, Row, draw},
     plain::Plain,
     svg::{BLUE, Chart, Colour, GREEN, ORANGE},
-    words::{interval, percent},
+    words::{interval, list, percent},
 };
-use sched_distill_core::level::ALL_KINDS;
+use sched_distill_core::level::{ALL_KINDS, LevelSpec};
 use sched_distill_toolkit::{
     evaluator::Estimate,
     explainer::{KindWeight, LevelExplanation, Weight},
@@ -56,6 +56,28 @@ pub(super) fn rows(level: &LevelExplanation, plain: Plain<'_>) -> Vec<TableRow> 
         cells: f.by_kind.iter().zip(&totals).map(cell).collect(),
     };
     level.families.iter().filter(|f| uses(f)).map(row).collect()
+}
+
+/// How much of what moves scores users declare, of all kinds of choices; `None` where nothing moves them, or nobody says who controls
+/// the features.
+pub(super) fn declared(level: &LevelExplanation, spec: &LevelSpec, plain: Plain<'_>) -> Option<String> {
+    let total = total(level, ALL_KINDS);
+    if total <= 0.0 || spec.features.iter().all(|f| f.control.is_declared()) {
+        return None;
+    }
+    let is_declared =
+        |family: &&Weight| spec.features.iter().any(|f| family.features.contains(&f.name) && f.control.is_declared());
+    let families = || level.families.iter().filter(|family| uses(family)).filter(is_declared);
+    let share = families().filter_map(|f| of_kind(f, ALL_KINDS)).map(|k| share(k, total)).sum::<f64>();
+    let names: Vec<String> = families().map(|f| plain.level(&level.level).noun(&f.name)).collect();
+    Some(match names.is_empty() {
+        true => "Nothing that users declare moves these scores.".to_owned(),
+        false => format!(
+            "Users declare {} of what moves these scores: {}. `distill attack` tries what it brings to declare something else.",
+            percent(share),
+            list(&names)
+        ),
+    })
 }
 
 fn uses(family: &Weight) -> bool {

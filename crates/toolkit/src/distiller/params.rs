@@ -231,7 +231,11 @@ impl FitParams {
         if let Some(level) = set.levels.iter().find(nothing).filter(|_| !self.measured_at.is_empty()) {
             let found =
                 format!("level `{}`, whose features are all declared, or do not say who controls them", level.name);
-            return Err(FitError::Param { name: "trust", found, allowed: "levels with measured features" });
+            return Err(FitError::Param {
+                name: "trust",
+                found,
+                allowed: "levels with measured features; record an older trace anew",
+            });
         }
         match self.interactions.iter().find(|pair| !has(&pair[..])) {
             None => Ok(()),
