@@ -17,6 +17,9 @@ use serde::Serialize;
 /// Families drawn per kind; the table has all.
 const SHOWN: usize = 7;
 
+/// Quantities that a sentence names.
+const NAMED: usize = 3;
+
 /// One family, written out.
 #[derive(Debug, Serialize)]
 pub(super) struct TableRow {
@@ -69,14 +72,13 @@ pub(super) fn declared(level: &LevelExplanation, spec: &LevelSpec, plain: Plain<
         |family: &&Weight| spec.features.iter().any(|f| family.features.contains(&f.name) && f.control.is_declared());
     let families = || level.families.iter().filter(|family| uses(family)).filter(is_declared);
     let share = families().filter_map(|f| of_kind(f, ALL_KINDS)).map(|k| share(k, total)).sum::<f64>();
-    let names: Vec<String> = families().map(|f| plain.level(&level.level).noun(&f.name)).collect();
+    // The heaviest come first.
+    let mut names: Vec<String> = families().map(|f| plain.level(&level.level).noun(&f.name)).collect();
+    let by = if names.len() > NAMED { ", first of all" } else { ":" };
+    names.truncate(NAMED);
     Some(match names.is_empty() {
         true => "Nothing that users declare moves these scores.".to_owned(),
-        false => format!(
-            "Users declare {} of what moves these scores: {}. `distill attack` tries what it brings to declare something else.",
-            percent(share),
-            list(&names)
-        ),
+        false => format!("Users declare {} of what moves these scores{by} {}.", percent(share), list(&names)),
     })
 }
 

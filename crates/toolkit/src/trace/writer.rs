@@ -26,7 +26,7 @@ use super::{
     parts::{MOST_PARTS, PartState, number_of_parts, unmarked},
     shard::Shard,
 };
-use sched_distill_core::file;
+use sched_distill_core::{file, level::Control};
 
 /// Everything that defines a trace before it is recorded. Two recordings with equal plans give equal bytes, provided
 /// that what they record is reproducible.
@@ -103,14 +103,22 @@ impl TraceWriter {
         let bytes = fs::read(plan_path).map_err(TraceError::io(plan_path, "read"))?;
         let theirs: Value = parse_json(plan_path, &bytes)?;
         // With the names of this version, where it is a plan that this version understands.
-        let theirs = RecordPlan::deserialize(&theirs).map_or(theirs, |plan| to_value(&plan));
-        if let Some(difference) = difference("", &theirs, &to_value(&self.plan)) {
+        let understood = RecordPlan::deserialize(&theirs).ok();
+        // An earlier version did not say who controls a feature.
+        let mut ours = self.plan.clone();
+        let mut silent = ours.manifest.feature_set.clone();
+        silent.levels.iter_mut().flat_map(|l| &mut l.features).for_each(|f| f.control = Control::default());
+        if understood.as_ref().is_some_and(|plan| plan.manifest.feature_set == silent) {
+            ours.manifest.feature_set = silent;
+        }
+        let theirs = understood.map_or(theirs, |plan| to_value(&plan));
+        if let Some(difference) = difference("", &theirs, &to_value(&ours)) {
             return Err(self.differs(difference));
         }
         if !self.plan.open_ended && self.dir.join(MANIFEST).exists() {
             let (manifest, _) = read_manifest(&self.dir)?;
             let bare = Manifest { tables: Vec::new(), ..manifest.clone() };
-            if let Some(difference) = difference("", &to_value(&bare), &to_value(&self.plan.manifest)) {
+            if let Some(difference) = difference("", &to_value(&bare), &to_value(&ours.manifest)) {
                 return Err(self.differs(difference));
             }
             self.complete = Some(manifest);
