@@ -92,20 +92,19 @@ pub(super) fn print_summary(
     output.text(format!("  distill serve -p student:{file}        # let it schedule"))
 }
 
-/// `a user is served sooner by 5 % in 12 % [9, 15] of cases, before 31 % [26, 36]; in the mean over all -1.2 % [-2.0, -0.4], before ...`.
+/// `... a user is served sooner by 5 % in 12 % [9, 15] of cases, before in 31 % [26, 36]; the mean change over all is ...`.
 fn gaming([before, after]: &[Vec<MethodFigures>; 2]) -> String {
     let [before, after] = [before, after].map(|all| all.iter().find(|f| f.method == Method::Gradient));
     let (Some(before), Some(after)) = (before, after) else { return "no job was attacked".to_owned() };
-    let [shares, changes] = [0, 1].map(|which| {
-        [after, before].map(|f| match which {
-            0 => attack::share(&f.much_sooner),
-            _ => attack::change(&f.change),
-        })
-    });
+    let (share, change) =
+        (|f: &MethodFigures| attack::share(&f.much_sooner), |f: &MethodFigures| attack::change(&f.change));
     format!(
-        "by one that gradients name, a user is served sooner by 5 % in {} of cases, before in {}; the mean change over all is {}, before \
-         {}",
-        shares[0], shares[1], changes[0], changes[1]
+        "by an edit that gradients name, a user is served sooner by 5 % in {} of cases, before in {}; the mean change over all is {}, \
+         before {}",
+        share(after),
+        share(before),
+        change(after),
+        change(before)
     )
 }
 

@@ -192,15 +192,14 @@ impl FitParams {
     }
 
     /// The features of a level that must not count, by their places.
-    #[must_use]
-    pub fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {
+    fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {
         let is = |name: &String| name == ALL_LEVELS || *name == level.name;
         let declared = |(_, f): &(usize, &FeatureSpec)| f.control.is_declared() && self.measured_at.iter().any(is);
         level.features.iter().enumerate().filter(declared).map(|(column, _)| column).collect()
     }
 
     /// Makes features that must not count the same for all candidates, so that no learner can tell any of them apart by these.
-    pub fn hide_distrusted(&self, table: &mut LevelTable) {
+    pub(crate) fn hide_distrusted(&self, table: &mut LevelTable) {
         let (columns, width) = (self.distrusted(&table.spec), table.spec.features.len());
         if !columns.is_empty() {
             table.x.chunks_exact_mut(width).for_each(|row| columns.iter().for_each(|&column| row[column] = 0.0));

@@ -121,13 +121,13 @@ pub fn augment<S: Simulated>(
     let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
     caller.watch.episodes("searching", request.search.budget);
     let journal = request.dir.join("evaluations.jsonl");
-    let gaming = request.under_attack.as_ref().map(|budget| Gaming::of(scenario, budget)).transpose()?;
-    let surcharge = |workload: &S::Workload, student: &StudentPolicy<S>, id: EpisodeId| match &gaming {
-        Some(gaming) => gaming.gain(workload, student, id, caller),
+    let users = request.under_attack.as_ref().map(|budget| Users::of(scenario, budget)).transpose()?;
+    let surcharge = |workload: &S::Workload, student: &StudentPolicy<S>, id: EpisodeId| match &users {
+        Some(users) => users.gain(workload, student, id, caller),
         None => Ok(0.0),
     };
     let mut arena = Arena::<S>::new(&workloads, request.seed, caller.watch, caller.stop).with_journal(&journal)?;
-    if gaming.is_some() {
+    if users.is_some() {
         arena = arena.with_surcharge(&surcharge);
     }
     let found = search(&mut arena, student, &repertoire, &request.search, &mut |step| hear.step(step))?;
@@ -151,9 +151,9 @@ pub fn augment<S: Simulated>(
             closed_loops.push(compared);
         }
     }
-    let gamed = match &gaming {
-        Some(gaming) => {
-            let figures = |student| gaming.figures(&workloads[0], student, request, caller);
+    let gamed = match &users {
+        Some(users) => {
+            let figures = |student| users.figures(&workloads[0], student, request, caller);
             Some([figures(student)?, figures(&augmented)?])
         }
         None => None,
@@ -168,12 +168,12 @@ const SEARCHED: [u32; 2] = [4, 4];
 const COMPARED: [u32; 2] = [5, 16];
 
 /// Users who game a student.
-struct Gaming<S: Simulated> {
+struct Users<S: Simulated> {
     on_student: OnStudent<S>,
     params: AttackParams,
 }
 
-impl<S: Simulated> Gaming<S> {
+impl<S: Simulated> Users<S> {
     fn of(scenario: &Entry<S>, budget: &EditBudget) -> Result<Self, PipelineError> {
         let refused = |why: String| PipelineError::Refused(format!("--under-attack: {why}"));
         let none = || refused(format!("jobs of the scenario {} cannot be edited", S::INFO.name));
