@@ -74,8 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plain = ["sjf", "sjf,source=first", "sjf-cp", "srpt-fair", "srpt-fair,cap=0.8", "weighted-fair", "fair"];
     for set in reference["sets"].as_array().ok_or("no sets")? {
         let number = |key: &str| set[key].as_f64().ok_or(format!("no {key}"));
-        let cluster =
-            Cluster { num_executors: number("num_executors")? as u32, moving_delay_ms: number("moving_delay_ms")? };
+        let cluster = Cluster::new(number("num_executors")? as u32, number("moving_delay_ms")?);
         let profiles = TpchProfiles::load(Path::new(profiles), number("warmup_delay_ms")?)?;
         let seeds = set["seeds"].as_array().ok_or("no seeds")?;
         let mut episodes = Vec::new();

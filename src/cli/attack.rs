@@ -3,17 +3,20 @@
 use super::{
     Common, Verdict, certify,
     compare::{SplitArg, WorkloadArgs},
-    files::{check_folder, check_none_within, files_of, shown},
+    files::{check_folder, check_none_within, command, files_of, shown},
+    gamed::{most_effective, print, side_by_side},
     inputs::Inputs,
     output::Output,
     progress::Watched,
-    table::{Table, paragraph},
+    table::paragraph,
 };
 use crate::{
-    attack::{AttackParams, Attempt, Method, MethodFigures},
-    evaluator::Estimate,
-    pipeline::{AttackRequest, Attacked},
-    simulation::EditBudget,
+    attack::{AttackParams, Method, MethodFigures},
+    evaluator::Role,
+    level::sha256_hex,
+    model::Student,
+    pipeline::{AnyScenario, AttackRequest, AttackedScheduler, RunDir},
+    simulation::{EditBudget, EditInfo},
 };
 use anyhow::{Result, bail};
 use clap::{
@@ -21,35 +24,36 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Try whether a user is served sooner who describes her job differently
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill attack -p decima -o runs/attack\n  \
-distill attack -p student:runs/demo/student.json -n 10 -o runs/attack-student",
+distill attack --run runs/demo",
     after_long_help = "Examples:\n  distill attack -p decima -o runs/attack\n  \
 distill attack -p student:runs/demo/student.json -n 10 -o runs/attack-student\n  \
 distill attack -p decima --budget edits=1 --budget edits=2 -o runs/budgets\n  \
 distill attack -p fair --method query,random --edits split -o runs/splits\n  \
 distill attack -p student:runs/demo/student.json --edits-of runs/attack -o runs/transfer\n  \
+distill attack --run runs/demo\n  \
 distill attack --certify runs/demo/student.json runs/demo/traces/test\n\n\
 A job is edited so that it computes what it did, and the episode is run again with the same luck. Methods: `gradient` (by \
 the slope of the scheduler's own probabilities), `gradient-path` (the same along the job's critical path), `query` (by what \
 it decides about edited jobs), `proxy` (by a student that stands in for it) and `random`, the control. All of them make as \
-many edits and try out as many. An interrupted attack goes on with the same command (docs/attack.md)."
+many edits and try out as many. With --run the schedulers of a run are attacked side by side, and its report shows what came of it. An interrupted attack goes on with the same command (docs/attack.md)."
 )]
 pub(super) struct AttackArgs {
-    /// The scheduler that is attacked (`distill list policies`)
-    #[arg(short, long, value_name = "POLICY", required_unless_present = "certify", help_heading = "Input")]
-    policy: Option<String>,
+    /// The scheduler that is attacked (`distill list policies`); with --run repeatable
+    #[arg(short, long = "policy", value_name = "POLICY", required_unless_present_any = ["certify", "run"], help_heading = "Input")]
+    policies: Vec<String>,
     /// Certify this student instead: of which choices no edit can take what it gives
     ///
     /// At the questions of TRACE, by other declared numbers of any job within `--budget duration=SHARE`, repeatable [default: 0.05, 0.1 and
     /// 0.25].
     #[arg(
         long, value_name = "STUDENT", requires = "trace", help_heading = "Certificates",
-        conflicts_with_all = ["policy", "workload", "proxy", "edits_of", "methods", "edits", "trials", "questions", "episodes", "targets", "split", "output", "force"]
+        conflicts_with_all = ["policies", "workload", "proxy", "edits_of", "methods", "edits", "trials", "questions", "episodes", "targets", "split", "output", "force"]
     )]
     certify: Option<PathBuf>,
     /// Trace whose questions are looked at
@@ -61,7 +65,9 @@ pub(super) struct AttackArgs {
     /// Workload [default: that of the student, else builtin]
     #[arg(short, long, value_name = "WORKLOAD", help_heading = "Input")]
     workload: Option<String>,
-    /// Student that stands in for the scheduler, fitted on its decisions; makes `proxy` a method
+    /// Student that stands in for the scheduler; makes `proxy` a method
+    ///
+    /// Where the method is named and no student is, one is fitted on 20 recorded episodes.
     #[arg(long, value_name = "STUDENT", help_heading = "Input")]
     proxy: Option<PathBuf>,
     /// Folder of an attack on another scheduler, whose edits are made against this one
@@ -97,8 +103,14 @@ pub(super) struct AttackArgs {
     /// Seeds of the episodes: train, validation, test or final
     #[arg(long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test, help_heading = "Closed loop", hide_short_help = true)]
     split: SplitArg,
-    /// Folder for what comes of it
-    #[arg(short, long, value_name = "DIR", required_unless_present = "certify", help_heading = "Output")]
+    /// Run directory for whose report it is
+    ///
+    /// Where no scheduler is named, its teacher, student and augmented student and the two best heuristics are attacked on its workload,
+    /// with budgets of 1, 2 and 4 edits (of numbers, within 10, 25 and 50 %).
+    #[arg(long, value_name = "RUN_DIR", help_heading = "Output")]
+    run: Option<PathBuf>,
+    /// Folder for what comes of it [default with --run: RUN_DIR/attacks]
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["certify", "run"], help_heading = "Output")]
     output: Option<PathBuf>,
     /// Begin anew where the folder holds another attack
     #[arg(long, help_heading = "Output", hide_short_help = true)]
@@ -115,39 +127,134 @@ fn method() -> impl TypedValueParser<Value = Method> {
 impl AttackArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        let inputs = Inputs::default().policies(&self.policy).workloads(&self.workload).traces(&self.trace);
-        inputs.students(self.proxy.iter().chain(&self.certify))
+        let inputs = Inputs::default().policies(&self.policies).workloads(&self.workload).traces(&self.trace);
+        let inputs = inputs.students(self.proxy.iter().chain(&self.certify));
+        self.run.iter().fold(inputs, Inputs::run_directory)
     }
 }
 
+/// Who is attacked, and what it is in a run.
+struct Party {
+    policy: String,
+    role: Option<Role>,
+    workload: String,
+    dir: PathBuf,
+}
+
 pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let run = args.run.as_ref().map(|dir| entered(dir, common)).transpose()?;
     if let (Some(student), Some(trace)) = (&args.certify, &args.trace) {
-        return certify::run((student, trace), &args.budgets, args.tries, common, output);
+        return certify::run((student, trace), &args.budgets, args.tries, run.as_ref(), common, output);
     }
-    let (Some(policy), Some(dir)) = (&args.policy, &args.output) else { bail!("-p POLICY and -o DIR are needed") };
-    let student = common.student_of_policy(policy)?;
-    let scenario = common.scenario_of_policy(policy)?;
-    let workload = WorkloadArgs::one(args.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
+    let (parties, scenario) = match &run {
+        Some((run, student)) => (parties(args, run)?, common.scenario_of(&student.feature_set)?),
+        None => {
+            let ([policy], Some(dir)) = (&args.policies[..], &args.output) else {
+                bail!(
+                    "several schedulers are attacked side by side for the report of a run: name its directory with --run"
+                );
+            };
+            let student = common.student_of_policy(policy)?;
+            let scenario = common.scenario_of_policy(policy)?;
+            let workload = WorkloadArgs::one(args.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
+            (vec![Party { policy: policy.clone(), role: None, workload, dir: dir.clone() }], scenario)
+        }
+    };
+    let mut found = Vec::new();
+    for party in &parties {
+        found.push(attack(args, party, scenario, common, output)?);
+    }
+    if let Some((run, _)) = &run {
+        let all = run.add_attacks(found, Vec::new(), scenario.info().objective())?;
+        let now = |s: &&AttackedScheduler| parties.iter().any(|p| (&p.policy, &p.workload) == (&s.policy, &s.workload));
+        let now: Vec<&AttackedScheduler> = all.schedulers.iter().filter(now).collect();
+        side_by_side(&now, scenario.info().objective(), output)?;
+        let dir = args.run.as_deref().map_or(String::new(), shown);
+        output.text(format!("kept in {dir}: attacks.json, attacks/; `distill report {dir} -o DIR` shows it"))?;
+    }
+    Ok(Verdict::Done)
+}
+
+/// A run directory and its student; the command at hand is noted there.
+fn entered(dir: &Path, common: &Common) -> Result<(RunDir, Student)> {
+    let student = common.student(&dir.join("student.json"))?;
+    let command = command();
+    Ok((RunDir::enter(dir, &student, [], common.visit(&student, &command))?, student))
+}
+
+/// Those whom the user names, or those of the run.
+fn parties(args: &AttackArgs, run: &RunDir) -> Result<Vec<Party>> {
+    let of_run = run.parties()?;
+    let role = |policy: &String| of_run.policies.iter().find(|(id, _)| id == policy).map(|(_, role)| *role);
+    let named: Vec<(String, Option<Role>)> = match args.policies.is_empty() {
+        true => of_run.policies.iter().map(|(policy, role)| (policy.clone(), Some(*role))).collect(),
+        false => args.policies.iter().map(|policy| (policy.clone(), role(policy))).collect(),
+    };
+    let workload = args.workload.as_ref().unwrap_or(&of_run.workload);
+    let dir = args.output.clone().unwrap_or_else(|| args.run.iter().map(|run| run.join("attacks")).collect());
+    let party = |(policy, role): (String, Option<Role>)| Party {
+        dir: dir.join(folder(&policy, workload)),
+        policy,
+        role,
+        workload: workload.clone(),
+    };
+    Ok(named.into_iter().map(party).collect())
+}
+
+/// A folder's name for a scheduler on a workload: what can be read of it, and what tells it from others.
+fn folder(policy: &str, workload: &str) -> String {
+    let tame = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = policy.rsplit(['/', '\\']).next().unwrap_or(policy).chars().take(40).map(tame).collect();
+    format!("{name}-{}", &sha256_hex(format!("{policy}\n{workload}").as_bytes())[..8])
+}
+
+/// What may be edited where the user names no budget: once what the default says, for a report more and more.
+fn usual_budgets(in_report: bool, edits: &[EditInfo]) -> Vec<EditBudget> {
+    let numbers = edits.iter().filter(|edit| edit.usual).all(|edit| edit.is_number);
+    match (in_report, numbers) {
+        (false, _) => vec![EditBudget::default()],
+        (true, false) => [1, 2, 4].map(|edits| EditBudget { edits, ..EditBudget::default() }).into(),
+        (true, true) => {
+            let within = |share| edits.iter().map(|edit| (edit.name.to_owned(), share)).collect();
+            [0.1, 0.25, 0.5].map(|share| EditBudget { shares: within(share), ..EditBudget::default() }).into()
+        }
+    }
+}
+
+/// Attacks one scheduler, and says what came of it.
+fn attack(
+    args: &AttackArgs,
+    party: &Party,
+    scenario: &dyn AnyScenario,
+    common: &Common,
+    output: &mut Output,
+) -> Result<AttackedScheduler> {
+    let Party { policy, role, workload, dir } = party;
     let mut methods = args.methods.clone();
     if methods.is_empty() {
-        methods = Method::ALL.into_iter().filter(|m| *m != Method::Proxy || args.proxy.is_some()).collect();
+        methods = match args.run {
+            // The report shows the one of them that knows most.
+            Some(_) => vec![Method::Gradient, Method::Query, Method::Random],
+            None => Method::ALL.into_iter().filter(|m| *m != Method::Proxy || args.proxy.is_some()).collect(),
+        };
     }
     if let Some(twice) = (1..methods.len()).find(|&i| methods[..i].contains(&methods[i])) {
         bail!("--method: `{}` is named twice", methods[twice]);
     }
     let mut budgets = args.budgets.clone();
     if budgets.is_empty() {
-        budgets.push(EditBudget::default());
+        budgets = usual_budgets(args.run.is_some(), scenario.edits());
     }
     budgets.iter_mut().for_each(|budget| budget.sorts.clone_from(&args.edits));
     check_folder(dir)?;
-    let files = files_of([policy, &workload]);
+    let files = files_of([policy, workload]);
     check_none_within(dir, files.iter().chain(&args.proxy).map(PathBuf::as_path))?;
     let request = AttackRequest {
         policy: policy.clone(),
         proxy: args.proxy.clone(),
         found: args.edits_of.clone(),
-        workload,
+        workload: workload.clone(),
+        strongest: args.methods.is_empty() && args.run.is_some(),
         params: AttackParams {
             seed: common.seed,
             split: args.split.into(),
@@ -163,179 +270,24 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
     };
     let found = scenario.attack(&request, Watched::new(output).caller())?;
     for method in &found.left_out {
-        output.note(format!("note: `{method}` is left out: {} does not say how probable its choices are", policy));
+        output.note(format!("note: `{method}` is left out: {policy} does not say how probable its choices are"));
     }
     // Of an attack whose edits were found elsewhere these are what they were there.
-    let AttackParams { episodes, split, budgets, .. } = serde_json::from_value(found.plan["params"].clone())?;
+    let params: AttackParams = serde_json::from_value(found.plan["params"].clone())?;
+    output.json("attack", &json!({"dir": shown(dir), "plan": found.plan, "figures": found.figures}))?;
+    if args.run.is_some() {
+        return Ok(AttackedScheduler::new((policy, *role), workload, params, found));
+    }
     let sample = found.figures.first().map_or(0, |f| f.targets);
-    output.text(format!("{sample} jobs of {episodes} episodes ({} seeds), one at a time", split.name()))?;
-    for (number, budget) in budgets.iter().enumerate() {
+    let (episodes, split) = (params.episodes, params.split.name());
+    output.text(format!("{sample} jobs of {episodes} episodes ({split} seeds), one at a time"))?;
+    for (number, budget) in params.budgets.iter().enumerate() {
         let of: Vec<&MethodFigures> = found.figures.iter().filter(|f| f.budget == number).collect();
         print(&of, budget, (policy, episodes), output)?;
     }
-    if let Some(best) = most_effective(&found) {
-        output.text(paragraph("most     ", &best))?;
+    if let Some((notable, best)) = found.notable.as_ref().and_then(|notable| Some((notable, notable.best.first()?))) {
+        output.text(paragraph("most     ", &most_effective(best, notable.method)))?;
     }
     output.text(format!("written to {}: attack.json, episodes/", shown(dir)))?;
-    output.json("attack", &json!({"dir": shown(dir), "plan": found.plan, "figures": found.figures}))?;
-    Ok(Verdict::Done)
-}
-
-fn print(
-    of: &[&MethodFigures],
-    budget: &EditBudget,
-    (policy, episodes): (&str, u32),
-    output: &mut Output,
-) -> Result<()> {
-    let mut table =
-        Table::new(&["", "sooner by 1 %", "by 5 %", "mean change", "if sooner", "others"]).without_if_wide(&["others"]);
-    for f in of {
-        table.row([
-            f.method.to_string(),
-            share(&f.sooner),
-            share(&f.much_sooner),
-            change(&f.change),
-            f.change_if_sooner.as_ref().map_or("-".to_owned(), |e| format!("{:+.1} %", 100.0 * e.value)),
-            change(&f.others),
-        ]);
-    }
-    output.text(format!("\nbudget {budget}\n{table}"))?;
-    let compared: Vec<(&MethodFigures, &[Estimate; 3])> =
-        of.iter().filter_map(|f| Some((*f, f.net.as_ref()?))).collect();
-    if !compared.is_empty() {
-        let mut table =
-            Table::new(&["beyond random edits", "sooner by 1 %", "by 5 %", "mean change", "first minute", "asked"]);
-        for (f, [sooner, much, by]) in compared {
-            let gained = format!("{:+.2} executors", f.first_minute.value);
-            table.row([
-                f.method.to_string(),
-                change(sooner),
-                change(much),
-                change(by),
-                gained,
-                format!("{:.0} times", f.queries),
-            ]);
-        }
-        output.text(format!("\n{table}"))?;
-    }
-    match verdict(of, policy, episodes) {
-        Some(said) => output.text(paragraph("verdict  ", &said)),
-        None => Ok(()),
-    }
-}
-
-/// Episodes below which intervals tell too little for a verdict.
-const ENOUGH: u32 = 10;
-
-/// What the figures of a budget come to.
-fn verdict(of: &[&MethodFigures], policy: &str, episodes: u32) -> Option<String> {
-    if episodes < ENOUGH {
-        return Some(format!("none: {episodes} episodes tell too little; {ENOUGH} are the least (-n)."));
-    }
-    let (best, net) = of
-        .iter()
-        .filter_map(|f| Some((f, f.net.as_ref()?)))
-        .min_by(|(_, a), (_, b)| a[2].value.total_cmp(&b[2].value))?;
-    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let sooner = |change: f64| format!("{:.1} %", -100.0 * change);
-    let beyond = net[2].high < 0.0;
-    if let Some(random) = of.iter().find(|f| f.method == Method::Random && f.change.high < 0.0) {
-        let more = match beyond {
-            true => format!("`{}` gains another {}", best.method, sooner(net[2].value)),
-            false => "no other method gains more, as far as these episodes tell".to_owned(),
-        };
-        return Some(format!(
-            "{policy} can be gamed even by random edits, where the best of those tried out is kept: a user is served sooner in {} of \
-             cases, and {} sooner in the mean over all; {more}.",
-            percent(random.sooner.value),
-            sooner(random.change.value)
-        ));
-    }
-    let cases = format!("by `{}` a user is served sooner in {} of cases", best.method, percent(best.sooner.value));
-    Some(match (beyond, best.change.high < 0.0, net[0].low > 0.0) {
-        (true, true, _) => format!(
-            "{policy} can be gamed: {cases}, and {} sooner in the mean over all, which random edits do not explain.",
-            sooner(best.change.value)
-        ),
-        (true, false, _) | (false, _, true) => format!(
-            "{policy} can be gamed now and then: {cases}, more often or by more than by random edits, but not for sure in the mean over all."
-        ),
-        (false, _, false) => {
-            format!("no method did better against {policy} than random edits, as far as these episodes tell.")
-        }
-    })
-}
-
-/// The edit that brought most.
-fn most_effective(found: &Attacked) -> Option<String> {
-    let all = found.episodes.iter().flat_map(|e| e.attempts.iter().map(move |a| (e.episode, a)));
-    let changed = all.filter_map(|(episode, a)| Some((episode, a, a.change()?)));
-    let (episode, attempt, change): (u32, &Attempt, f64) = changed.min_by(|a, b| a.2.total_cmp(&b.2))?;
-    (change < 0.0).then(|| {
-        format!(
-            "job {} of episode {episode}: {}; it completes {:.0} % sooner (by `{}`)",
-            attempt.job,
-            attempt.words.join(", and "),
-            -100.0 * change,
-            attempt.method
-        )
-    })
-}
-
-pub(super) fn share(e: &Estimate) -> String {
-    let [value, low, high] = [e.value, e.low, e.high].map(|v| format!("{:.0}", 100.0 * v));
-    if e.is_exact() { format!("{value} %") } else { format!("{value} % [{low}, {high}]") }
-}
-
-pub(super) fn change(e: &Estimate) -> String {
-    let [value, low, high] = [e.value, e.low, e.high].map(|v| format!("{:+.1}", 100.0 * v));
-    if e.is_exact() { format!("{value} %") } else { format!("{value} % [{low}, {high}]") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn figures(method: Method, change: (f64, f64), net: Option<[(f64, f64); 3]>) -> MethodFigures {
-        let exact = |value| Estimate { value, low: value, high: value };
-        let between = |(low, high): (f64, f64)| Estimate { value: (low + high) / 2.0, low, high };
-        MethodFigures {
-            method,
-            budget: 0,
-            targets: 10,
-            unfinished: 0,
-            sooner: exact(0.6),
-            much_sooner: exact(0.5),
-            change_if_sooner: None,
-            change: between(change),
-            net: net.map(|all| all.map(between)),
-            others: exact(0.0),
-            first_minute: exact(0.0),
-            queries: 0.0,
-        }
-    }
-
-    #[test]
-    fn a_verdict_is_no_stronger_than_its_intervals() {
-        let (gain, none, less) = ((0.1, 0.3), (-0.1, 0.1), (-0.2, -0.1));
-        let said = |change, net, random| {
-            let of = [&figures(Method::Query, change, Some(net)), &figures(Method::Random, random, None)];
-            verdict(&of, "decima", 10).unwrap_or_default()
-        };
-        assert!(
-            said(less, [gain, gain, less], none)
-                .starts_with("decima can be gamed: by `query` a user is served sooner in 60 %")
-        );
-        assert!(said(none, [gain, gain, less], none).starts_with("decima can be gamed now and then"));
-        assert!(said(none, [gain, none, none], none).starts_with("decima can be gamed now and then"));
-        assert!(said(none, [none, none, none], none).starts_with("no method did better"));
-        assert!(
-            said(less, [none, none, none], less)
-                .ends_with("no other method gains more, as far as these episodes tell.")
-        );
-        assert!(said(less, [gain, none, less], less).ends_with("`query` gains another 15.0 %."));
-        assert_eq!(verdict(&[&figures(Method::Random, less, None)], "decima", 10), None);
-        let few = verdict(&[&figures(Method::Random, less, None)], "decima", 9).unwrap_or_default();
-        assert!(few.starts_with("none: 9 episodes tell too little"));
-    }
+    Ok(AttackedScheduler::new((policy, *role), workload, params, found))
 }

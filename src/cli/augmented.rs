@@ -1,7 +1,7 @@
 //! What a search or an operator changed in a student, in print.
 
 use super::{
-    attack,
+    gamed,
     output::Output,
     table::{self, Table, paragraph},
 };
@@ -97,7 +97,7 @@ fn gaming([before, after]: &[Vec<MethodFigures>; 2]) -> String {
     let [before, after] = [before, after].map(|all| all.iter().find(|f| f.method == Method::Gradient));
     let (Some(before), Some(after)) = (before, after) else { return "no job was attacked".to_owned() };
     let (share, change) =
-        (|f: &MethodFigures| attack::share(&f.much_sooner), |f: &MethodFigures| attack::change(&f.change));
+        (|f: &MethodFigures| gamed::share(&f.much_sooner), |f: &MethodFigures| gamed::change(&f.change));
     format!(
         "by an edit that gradients name, a user is served sooner by 5 % in {} of cases, before in {}; the mean change over all is {}, \
          before {}",

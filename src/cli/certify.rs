@@ -2,6 +2,7 @@
 
 use super::{
     Common, Verdict,
+    files::shown,
     output::Output,
     progress::Watched,
     table::{Table, paragraph},
@@ -9,7 +10,8 @@ use super::{
 use crate::{
     attack::certify::{CertifiedShare, Tried},
     evaluator::Estimate,
-    pipeline::CertifyRequest,
+    model::Student,
+    pipeline::{CertifiedStudent, CertifyRequest, RunDir},
     simulation::{EditBudget, EditInfo},
 };
 use anyhow::{Result, bail};
@@ -20,13 +22,14 @@ use std::path::Path;
 const USUAL: [f64; 3] = [0.05, 0.1, 0.25];
 
 pub(super) fn run(
-    (student, trace): (&Path, &Path),
+    (file, trace): (&Path, &Path),
     budgets: &[EditBudget],
     tries: u32,
+    run: Option<&(RunDir, Student)>,
     common: &Common,
     output: &mut Output,
 ) -> Result<Verdict> {
-    let student = common.student(student)?;
+    let student = common.student(file)?;
     let trace = common.trace(trace)?;
     let scenario = common.scenario_of(&student.feature_set)?;
     let shares = shares(budgets, scenario.edits())?;
@@ -44,6 +47,11 @@ pub(super) fn run(
     output.text(format!("\n{table}"))?;
     for (share, tried) in request.shares.iter().zip(&found.tried) {
         output.text(paragraph("tried    ", &outcome(*share, *tried)))?;
+    }
+    if let Some((run, _)) = run {
+        let (name, certified) = (shown(file), found.clone());
+        let certified = CertifiedStudent { name, student: student.hash(), certified };
+        run.add_attacks(Vec::new(), vec![certified], scenario.info().objective())?;
     }
     if let Some(said) = verdict(&found.shares) {
         output.text(paragraph("verdict  ", &said))?;

@@ -1,5 +1,6 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
+mod gaming;
 mod summary;
 
 use super::{
@@ -84,6 +85,8 @@ struct Extent {
     edge: u32,
     /// Episodes of the search for a better schedule; `None` for no search.
     search: Option<u64>,
+    /// Test episodes in which users try to be served sooner.
+    gamed: u32,
 }
 
 impl Extent {
@@ -98,6 +101,7 @@ impl Extent {
                 test: 120,
                 edge: 25,
                 search: Some(5000),
+                gamed: 20,
             },
             true => Self {
                 episodes: args.episodes.unwrap_or(16),
@@ -108,6 +112,7 @@ impl Extent {
                 test: 30,
                 edge: 10,
                 search: None,
+                gamed: 10,
             },
         }
     }
@@ -200,6 +205,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("explain_s");
     let traces = lessons.traces().chain([&validation, &test]);
     write_json(&dir.join("run.json"), &demo.run_info(traces)?)?;
+    output.note("gaming");
+    demo.game(&student, &test, output)?;
+    demo.lap("game_s");
     let report = write_report(dir, &dir.join("report"))?;
     demo.lap("report_s");
     write_json(&dir.join("timings.json"), &demo.timings)?;

@@ -112,7 +112,7 @@ impl Inputs {
 }
 
 /// The name of policies that are a command.
-const SCRIPT: &str = "script";
+pub(super) const SCRIPT: &str = "script";
 
 /// What is wrong with a path.
 struct Problem {

@@ -17,6 +17,7 @@ mod features;
 mod files;
 mod fit;
 mod front;
+mod gamed;
 mod gradients;
 mod help;
 mod identify;

@@ -202,7 +202,6 @@ fn what_cannot_be_is_refused_in_one_line() -> Outcome {
     fs::create_dir(&new)?;
     for (more, says) in [
         (&["-p", "fifo", "--method", "gradient"][..], "fifo: it does not say how probable its choices are"),
-        (&["-p", "fifo", "--method", "proxy"], "needs a student that stands in for the scheduler"),
         (
             &["-p", "fifo", "--edits", "epochs"],
             "`epochs` is no sort of edits; there are duration, split, edge, edge-implied",

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cli")]
 mod attack;
+mod attack_run;
 #[cfg(feature = "toolkit")]
 mod augment;
 #[cfg(feature = "cli")]

@@ -6,6 +6,7 @@ mod evidence;
 mod explained;
 mod explanation;
 mod fixture;
+mod gaming;
 mod holds_up;
 mod model_card;
 mod nothing;

@@ -260,7 +260,7 @@ fn on_one_executor_a_job_in_parts_completes_at_the_same_moment() -> Outcome {
         let template = Arc::new(JobTemplate::new("random", stages, &edges)?);
         let jobs = vec![JobArrival { arrival_ms: 0.0, template }];
         let end = |jobs: &Vec<JobArrival>| -> Result<f64, Box<dyn Error>> {
-            let cluster = Cluster { num_executors: 1, moving_delay_ms: 0.0 };
+            let cluster = Cluster::new(1, 0.0);
             let mut sim = Simulator::new(cluster, jobs.clone(), case);
             while let Some(seen) = sim.view() {
                 let stage = seen.schedulable()[0];

@@ -12,6 +12,7 @@ mod dot_chart;
 mod explanation_checks;
 mod fidelity;
 mod first_screen;
+mod gaming;
 mod glossary;
 mod goal;
 mod holds_up;

@@ -3,7 +3,7 @@
 use super::{
     Report, ReportError, ReportParams, augmented,
     decision::{self, DecisionView},
-    departures, fidelity, first_screen, holds_up, lead, likeness, matters, model_card, rules,
+    departures, fidelity, first_screen, gaming, holds_up, lead, likeness, matters, model_card, rules,
     run_dir::RunDir,
     scorecard, size_front, students, summary, what_if,
     words::count,
@@ -27,7 +27,7 @@ const SCRIPT: &str = concat!(
 );
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 17] = [
+const TEMPLATES: [(&str, &str); 18] = [
     ("macros.html", include_str!("../assets/page/macros.html")),
     ("page.html", include_str!("../assets/page/page.html")),
     ("first_screen.html", include_str!("../assets/page/first_screen.html")),
@@ -43,6 +43,7 @@ const TEMPLATES: [(&str, &str); 17] = [
     ("one_decision.html", include_str!("../assets/page/one_decision.html")),
     ("likeness.html", include_str!("../assets/page/likeness.html")),
     ("holds_up.html", include_str!("../assets/page/holds_up.html")),
+    ("gaming.html", include_str!("../assets/page/gaming.html")),
     ("augmented.html", include_str!("../assets/page/augmented.html")),
     ("made.html", include_str!("../assets/page/made.html")),
 ];
@@ -75,6 +76,7 @@ struct Page<'a> {
     front: Option<&'a size_front::Section>,
     departures: &'a departures::Section,
     holds_up: &'a holds_up::Section,
+    gaming: &'a gaming::Section,
     augmented: &'a augmented::Section,
     scenario: &'a str,
     feature_set_hash: &'a str,
@@ -117,6 +119,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let front = size_front::section(run)?;
     let departures = departures::section(&run.evaluation, run.plain())?;
     let holds_up = holds_up::section(run)?;
+    let gaming = gaming::section(run)?;
     let augmented = augmented::section(run)?;
     let (first_screen, verdict) = first_screen::section(run, &params.gates, students::advice(run, &params.gates))?;
     let students = students::section(run, &params.gates)?;
@@ -143,6 +146,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         front: front.as_ref(),
         departures: &departures,
         holds_up: &holds_up,
+        gaming: &gaming,
         augmented: &augmented,
         scenario: &run.student.feature_set.scenario,
         feature_set_hash: &run.student.feature_set_hash,
@@ -169,6 +173,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         .chain(gradients.map(|g| g.chart))
         .chain(likeness.into_iter().flat_map(|l| l.levels).filter_map(|l| l.chart))
         .chain(holds_up.into_charts())
+        .chain(gaming.into_charts())
         .chain(augmented.into_charts())
         .collect();
     Ok(Report { html, card, charts, verdict, tables })

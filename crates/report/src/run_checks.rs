@@ -8,7 +8,7 @@ use sched_distill_toolkit::{
     augment::Step,
     distiller::SizeFront,
     evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
-    pipeline::Latency,
+    pipeline::{Attacks, Latency},
 };
 
 /// Beyond this, differences of figures overflow or lose all digits.
@@ -163,6 +163,45 @@ pub(super) fn schedules(schedules: &[Schedule]) -> Result<(), String> {
             "policy `{}` ran episode {}, but `{}` ran episode {}; schedules are compared on the same episode",
             other.policy, other.episode, schedules[0].policy, schedules[0].episode
         ));
+    }
+    Ok(())
+}
+
+/// Checks attacks: figures that make sense, and budgets that they are of.
+///
+/// # Errors
+///
+/// The first one that does not.
+pub(super) fn attacks(attacks: &Attacks) -> Result<(), String> {
+    for s in &attacks.schedulers {
+        let place = format!("attack on `{}`", s.policy);
+        estimates(&place, &[("to_teacher", s.to_teacher.as_ref())])?;
+        for f in &s.figures {
+            if f.budget >= s.params.budgets.len() {
+                return Err(format!("{place}: budget {} is not among the {} of it", f.budget, s.params.budgets.len()));
+            }
+            let net = |i: usize| f.net.as_ref().map(|net| &net[i]);
+            let figures = [
+                ("sooner", Some(&f.sooner)),
+                ("much_sooner", Some(&f.much_sooner)),
+                ("change", Some(&f.change)),
+                ("change_if_sooner", f.change_if_sooner.as_ref()),
+                ("net", net(0)),
+                ("net", net(1)),
+                ("net", net(2)),
+                ("others", Some(&f.others)),
+                ("first_minute", Some(&f.first_minute)),
+            ];
+            estimates(&place, &figures)?;
+        }
+        schedules(s.example.as_ref().map_or(&[][..], |example| example))?;
+    }
+    for c in &attacks.certificates {
+        let place = format!("certificates of {}", c.name);
+        let shares = c.certified.shares.iter();
+        shares
+            .map(|s| [("certified", Some(&s.certified)), ("pairs", Some(&s.pairs))])
+            .try_for_each(|all| estimates(&place, &all))?;
     }
     Ok(())
 }

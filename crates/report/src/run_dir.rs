@@ -11,7 +11,7 @@ use sched_distill_toolkit::{
     distiller::SizeFront,
     evaluator::{Evaluation, Role, Schedule},
     explainer::{Decisions, Explanation, WhatIf},
-    pipeline::{Compared, Latency, RUN_FORMAT, RunInfo},
+    pipeline::{Attacks, Compared, Latency, RUN_FORMAT, RunInfo},
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -40,6 +40,8 @@ pub(super) struct RunDir {
     pub(super) front: Option<SizeFront>,
     /// The student as a search has changed it; `None` if none was measured beside it.
     pub(super) augmented: Option<Student>,
+    /// How schedulers of the run can be gamed; `None` if none was attacked.
+    pub(super) attacks: Option<Attacks>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
     pub(super) steps: Option<Vec<Step>>,
 }
@@ -99,6 +101,8 @@ impl RunDir {
         let augmented = augmented.map(|found| Student::load(&found.join("student.json")));
         let augmented = augmented.transpose().map_err(|source| ReportError::Student { source: Box::new(source) })?;
         let augmented = augmented.filter(|other| other.feature_set_hash == student.feature_set_hash);
+        let attacks: Option<Attacks> = optional(dir, set, "attacks.json", "distill attack --run", run_checks::attacks)?;
+        let attacks = attacks.filter(|attacks| student.has_hash(&attacks.student));
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);
         let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
@@ -119,6 +123,7 @@ impl RunDir {
             explanation,
             decisions,
             what_if,
+            attacks,
         })
     }
 

@@ -158,6 +158,7 @@ impl Simulator {
             timeline: None,
             scratch: Scratch::default(),
         };
+        sim.state.intake = cluster.intake;
         for (id, arrival) in (0u32..).zip(arrivals) {
             sim.add(id, arrival, |stage| Luck::new(hash(&[seed, u64::from(id), u64::from(stage)])));
         }
@@ -169,6 +170,11 @@ impl Simulator {
     /// Adds the job that arrives after all others, but not its pools; `luck` is that of a stage of the job as it first was.
     pub(super) fn add(&mut self, id: u32, arrival: JobArrival, luck: impl Fn(u32) -> Luck) {
         let JobArrival { arrival_ms, template } = arrival;
+        let template = match self.cluster.intake.is_credulous() {
+            true => template,
+            // What is put together is no more than what was allowed apart.
+            false => template.taken_in(self.cluster.intake).map_or(template, Arc::new),
+        };
         let (graph, first_stage) = (template.graph(), self.state.stages.len() as u32);
         let mut offers = 0;
         for ((stage, spec), origin) in (0u32..).zip(graph.stages()).zip(template.origins()) {

@@ -270,7 +270,11 @@ impl View<'_> {
     /// worked out from this view are worked out again from that.
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
-        ClusterState::try_from(RawState::from(self.state)).expect("what lends a view keeps the rules of a state")
+        let state = ClusterState::try_from(RawState::from(self.state));
+        let state = state.expect("what lends a view keeps the rules of a state");
+        #[cfg(feature = "simulate")]
+        let state = ClusterState { intake: self.state.intake, ..state };
+        state
     }
 }
 

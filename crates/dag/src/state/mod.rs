@@ -13,6 +13,8 @@ pub use change::Change;
 pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, Stamp, View};
 
 use crate::graph::{JobGraph, StageSpec};
+#[cfg(feature = "simulate")]
+use crate::workload::Intake;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -119,6 +121,9 @@ pub struct ClusterState {
     pub(crate) moving_elsewhere: u32,
     /// Versions given to jobs by hand so far.
     versions: u32,
+    /// What is made of other descriptions of jobs; what is there has been taken in.
+    #[cfg(feature = "simulate")]
+    pub(crate) intake: Intake,
     pub(crate) identity: Identity,
 }
 
@@ -209,6 +214,8 @@ impl ClusterState {
             moving: 0,
             moving_elsewhere: 0,
             versions: 0,
+            #[cfg(feature = "simulate")]
+            intake: Intake::default(),
             identity: Identity::new(),
         }
     }

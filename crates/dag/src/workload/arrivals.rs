@@ -26,7 +26,7 @@ pub struct Arrivals {
 
 impl Default for Arrivals {
     fn default() -> Self {
-        let cluster = Cluster { num_executors: 10, moving_delay_ms: 2000.0 };
+        let cluster = Cluster::new(10, 2000.0);
         Self { cluster, jobs: 50, rate: 4e-5, bursty: false, warmup_ms: 1000.0, edge: None }
     }
 }
@@ -48,10 +48,10 @@ impl Arrivals {
             ));
         }
         Ok(Self {
-            cluster: Cluster {
-                num_executors: args.count("executors", default.cluster.num_executors, 1..=100_000)?,
-                moving_delay_ms: args.number("delay", default.cluster.moving_delay_ms, 0.0..=1e9)?,
-            },
+            cluster: Cluster::new(
+                args.count("executors", default.cluster.num_executors, 1..=100_000)?,
+                args.number("delay", default.cluster.moving_delay_ms, 0.0..=1e9)?,
+            ),
             jobs: args.count("jobs", default.jobs, 1..=1_000_000)?,
             rate: args.number("rate", default.rate, 1e-12..=1e3)?,
             bursty,

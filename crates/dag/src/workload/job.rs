@@ -1,6 +1,6 @@
 //! Jobs as they are run: what they declare, what their tasks really take, and when they arrive.
 
-use super::DurationTable;
+use super::{DurationTable, Intake};
 use crate::{
     edit::Part,
     graph::{JobError, JobGraph, StageSpec, TIMES_MS},
@@ -36,6 +36,8 @@ pub struct JobTemplate {
     origins: Arc<[Origin]>,
     /// By stage of the job as it first was.
     tables: Arc<[DurationTable]>,
+    /// Likewise, what the cluster's history says that tasks take, ms.
+    known_ms: Option<Arc<[f64]>>,
 }
 
 /// A job and when it arrives.
@@ -94,7 +96,24 @@ impl JobTemplate {
             origins: (0..stages.len() as u32).map(|stage| Origin { stage, first_task: 0 }).collect(),
             tables: stages.into_iter().map(|stage| stage.durations).collect(),
             graph: Arc::new(graph),
+            known_ms: None,
         })
+    }
+
+    /// The same job of which the cluster's history says what tasks take, by stage, ms.
+    ///
+    /// # Panics
+    ///
+    /// If they are not as many as the job's stages.
+    pub(super) fn known(&self, known_ms: Arc<[f64]>) -> Self {
+        assert_eq!(known_ms.len(), self.tables.len(), "a time for each stage");
+        Self { known_ms: Some(known_ms), ..self.clone() }
+    }
+
+    /// What the cluster's history says that tasks take, by stage of the job as it first was, ms; `None` where it is not asked.
+    #[must_use]
+    pub fn known_ms(&self) -> Option<&[f64]> {
+        self.known_ms.as_deref()
     }
 
     /// The same tasks under another description: other rough durations, more edges, stages in parts. `origins` says by stage of
@@ -131,7 +150,7 @@ impl JobTemplate {
             let problem = format!("{} of the {} tasks of stage {stage} are given", ends[stage], before[stage]);
             return Err(JobError { stage: None, problem });
         }
-        Ok(Self { graph: Arc::new(graph), origins: origins.into(), tables: Arc::clone(&self.tables) })
+        Ok(Self { graph: Arc::new(graph), origins: origins.into(), ..self.clone() })
     }
 
     /// The same tasks as an edit describes them: `parts` says by stage of `graph` which tasks of which stage it has.
@@ -147,6 +166,22 @@ impl JobTemplate {
         self.described(graph, parts.iter().map(origin).collect())
     }
 
+    /// The job as a cluster takes it in.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobTemplate::described`].
+    pub(crate) fn taken_in(&self, intake: Intake) -> Result<Self, JobError> {
+        let code: Vec<Part> =
+            self.origins.iter().map(|of| Part { stage: of.stage, first_task: of.first_task }).collect();
+        let known_ms = |stage: u32| match &self.known_ms {
+            Some(known_ms) => known_ms[self.origins[stage as usize].stage as usize],
+            None => self.graph.stages()[stage as usize].rough_ms,
+        };
+        let (graph, parts) = intake.take(&self.graph, &code, known_ms)?;
+        self.in_parts(graph, &parts)
+    }
+
     /// The same job with all durations `factor` times as long.
     #[must_use]
     pub fn stretched(&self, factor: f64) -> Self {
@@ -154,6 +189,7 @@ impl JobTemplate {
             graph: Arc::new(self.graph.stretched(factor)),
             origins: Arc::clone(&self.origins),
             tables: self.tables.iter().map(|table| table.scaled(factor)).collect(),
+            known_ms: self.known_ms.as_ref().map(|known| known.iter().map(|ms| factor * ms).collect()),
         }
     }
 
@@ -220,7 +256,7 @@ mod tests {
         // One executor takes task after task, so that runs are single tasks and all but the first are of one wave.
         let durations = |template: &JobTemplate| {
             let arrivals = vec![JobArrival { arrival_ms: 0.0, template: Arc::new(template.clone()) }];
-            let mut sim = Simulator::new(Cluster { num_executors: 1, moving_delay_ms: 0.0 }, arrivals, 5);
+            let mut sim = Simulator::new(Cluster::new(1, 0.0), arrivals, 5);
             let mut recent = Vec::new();
             let mut last = 0.0;
             while let Some(seen) = sim.view() {

@@ -93,10 +93,8 @@ impl JsonWorkload {
         }
         let raw: RawWorkload = serde_json::from_str(&text)
             .map_err(|e| format(format!("not a workload (docs/workload-format.md): {e}")))?;
-        let cluster = Cluster {
-            num_executors: num_executors.or(raw.num_executors).unwrap_or(10),
-            moving_delay_ms: raw.moving_delay_ms.unwrap_or(2000.0),
-        };
+        let cluster =
+            Cluster::new(num_executors.or(raw.num_executors).unwrap_or(10), raw.moving_delay_ms.unwrap_or(2000.0));
         let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
         if !(1..=100_000).contains(&cluster.num_executors) {
             return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));

@@ -8,6 +8,7 @@ mod battery;
 mod builtin;
 mod duration;
 mod edge;
+mod intake;
 mod job;
 mod json;
 mod tpch;
@@ -17,10 +18,12 @@ pub(crate) use battery::battery;
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
+pub use intake::Intake;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use json::JsonWorkload;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
+use intake::Believed;
 use sched_distill_core::{
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
@@ -35,6 +38,17 @@ pub struct Cluster {
     pub num_executors: u32,
     /// Time for an executor to move to another job, ms.
     pub moving_delay_ms: f64,
+    /// What it makes of what users declare.
+    #[serde(default, skip_serializing_if = "Intake::is_credulous")]
+    pub intake: Intake,
+}
+
+impl Cluster {
+    /// A cluster that believes what users declare.
+    #[must_use]
+    pub fn new(num_executors: u32, moving_delay_ms: f64) -> Self {
+        Self { num_executors, moving_delay_ms, intake: Intake::default() }
+    }
 }
 
 /// A source of episodes.
@@ -56,19 +70,19 @@ pub const WORKLOADS: [WorkloadInfo; 3] = [
     WorkloadInfo {
         name: "builtin",
         edge_cases: true,
-        usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
+        usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
         meaning: "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
     },
     WorkloadInfo {
         name: "tpch",
         edge_cases: true,
-        usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME]",
+        usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
         meaning: "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
     },
     WorkloadInfo {
         name: "json",
         edge_cases: false,
-        usage: "json:FILE[,executors=N]",
+        usage: "json:FILE[,executors=N][,durations=history|median][,parts=merged]",
         meaning: "a fixed list of jobs from a JSON file (docs/workload-format.md)",
     },
 ];
@@ -90,27 +104,27 @@ pub(crate) const EDGE_CASE_NAMES: [(&str, &str); EDGE_CASES.len()] = {
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
+    let mut args = spec.args();
     Ok(match spec.name.as_str() {
         "builtin" => {
             spec.refuse_file()?;
-            let mut args = spec.args();
-            let workload = Builtin::new(Arrivals::from_args(&mut args)?);
+            let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
             args.finish()?;
-            Box::new(workload)
+            believed.of(Box::new(Builtin::new(arrivals)))
         }
         "tpch" => {
             let path = spec.require_file("tpch_profiles.json.gz")?;
-            let mut args = spec.args();
-            let arrivals = Arrivals::from_args(&mut args)?;
+            let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
             args.finish()?;
-            Box::new(Tpch::new(TpchProfiles::load(path, arrivals.warmup_ms)?, arrivals, path))
+            let profiles = TpchProfiles::load(path, arrivals.warmup_ms)?;
+            believed.of(Box::new(Tpch::new(profiles, arrivals, path)))
         }
         "json" => {
             let path = spec.require_file("a workload as described in docs/workload-format.md")?;
-            let mut args = spec.args();
             let executors = args.count("executors", 0, 1..=100_000)?;
+            let believed = Believed::from_args(&mut args)?;
             args.finish()?;
-            Box::new(JsonWorkload::load(path, (executors > 0).then_some(executors))?)
+            believed.of(Box::new(JsonWorkload::load(path, (executors > 0).then_some(executors))?))
         }
         _ => return Err(spec.unknown_name("workload", "workloads", &["builtin", "tpch", "json"]).into()),
     })

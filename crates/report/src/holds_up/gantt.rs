@@ -56,15 +56,47 @@ pub(super) fn largest_jobs(schedules: &[Schedule], (start, end): (f64, f64)) -> 
 /// Draws the schedules one above the other over the same stretch of time; `None` if nothing ran.
 pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
     let (start, end) = window(schedules)?;
-    let colours = largest_jobs(schedules, (start, end));
-    let most = schedules.iter().map(|s| s.lanes).max()?;
     let (scale, unit) = axis_unit(nice((end - start) / 9.0));
+    let [from, to] = [start, end].map(|ms| words::count((ms / scale).round() as u64));
+    picture(&Picture {
+        name: "schedules",
+        title: format!("Schedules of episode {}, {from} to {to} {unit}", schedules[0].episode),
+        schedules,
+        headings: schedules.iter().map(|s| words::with_role(s.role, &s.policy)).collect(),
+        coloured: "each of the largest jobs",
+        stretch: (start, end),
+        colours: largest_jobs(schedules, (start, end)),
+    })
+}
+
+/// Schedules that are drawn one above the other.
+pub(crate) struct Picture<'a> {
+    /// Name of the file.
+    pub(crate) name: &'static str,
+    pub(crate) title: String,
+    pub(crate) schedules: &'a [Schedule],
+    /// What stands above each.
+    pub(crate) headings: Vec<String>,
+    /// Which jobs have a colour, in words.
+    pub(crate) coloured: &'static str,
+    /// From when to when, ms.
+    pub(crate) stretch: (f64, f64),
+    /// Jobs that are not grey, with the colour of words on them.
+    pub(crate) colours: BTreeMap<u32, (Colour, Colour)>,
+}
+
+/// Draws them; `None` if there are none.
+pub(crate) fn picture(picture: &Picture<'_>) -> Option<Chart> {
+    let Picture { name, title, schedules, headings, coloured, stretch: (start, end), colours } = picture;
+    let (start, end) = (*start, *end);
+    let most = schedules.iter().map(|s| s.lanes).max()?;
+    let (_, unit) = axis_unit(nice((end - start) / 9.0));
     let paint = |width: f64| {
         let lanes = most.clamp(1, if width > NARROW { LANES } else { FEW });
         let lane = (420.0 / f64::from(lanes)).clamp(9.0, 20.0);
         let (mut body, mut top) = (String::new(), 0.0);
-        for schedule in schedules {
-            top = draw(&mut body, (width, top), schedule, (start, end), (lanes, lane), &colours);
+        for (schedule, heading) in schedules.iter().zip(headings) {
+            top = draw(&mut body, (width, top), (schedule, heading), (start, end), (lanes, lane), colours);
         }
         body += &text(
             (LEFT + width - RIGHT) / 2.0,
@@ -81,19 +113,16 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
         );
         (body, top + 14.0)
     };
-
-    let [from, to] = [start, end].map(|ms| words::count((ms / scale).round() as u64));
-    let stretch = format!("{from} to {to} {unit}");
-    let title = format!("Schedules of episode {}, {stretch}", schedules[0].episode);
     let each: String = schedules
         .iter()
-        .map(|s| {
+        .zip(headings)
+        .map(|(s, heading)| {
             let jobs: BTreeSet<u32> = within(s, start, end).map(|r| r.item).collect();
-            format!("Under {} ({}), {} jobs ran. ", s.policy, s.role, jobs.len())
+            format!("{heading}: {} jobs ran. ", jobs.len())
         })
         .collect();
     let description = format!(
-        "One row per {}, a colour for each of the largest jobs, the job's number inside long bars. {each}",
+        "One row per {}, a colour for {coloured}, the job's number inside long bars. {each}",
         schedules[0].lane
     );
     let data = json!({
@@ -104,14 +133,14 @@ pub(super) fn chart(schedules: &[Schedule]) -> Option<Chart> {
             "runs": within(s, start, end).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
     });
-    Some(Pictures::new("schedules", WIDTH, &title, &description, paint).chart("schedules", title, data))
+    Some(Pictures::new(name, WIDTH, title, &description, paint).chart(name, title.clone(), data))
 }
 
 /// Draws a schedule's first lanes, each so high, below `top`; returns where the next one begins.
 fn draw(
     body: &mut String,
     (width, top): (f64, f64),
-    schedule: &Schedule,
+    (schedule, heading): (&Schedule, &str),
     (start, end): (f64, f64),
     (lanes, lane): (u32, f64),
     colours: &BTreeMap<u32, (Colour, Colour)>,
@@ -122,7 +151,7 @@ fn draw(
     } else {
         String::new()
     };
-    let title = words::with_role(schedule.role, &schedule.policy) + &cut;
+    let title = heading.to_owned() + &cut;
     *body += &text(
         LEFT,
         top + 18.0,

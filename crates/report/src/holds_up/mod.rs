@@ -3,7 +3,7 @@
 
 mod closed_loop;
 mod distribution;
-mod gantt;
+pub(super) mod gantt;
 mod paired;
 mod stability;
 mod support;

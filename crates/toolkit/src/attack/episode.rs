@@ -9,7 +9,7 @@ use sched_distill_core::{
     policy::Policy,
     rng::{Stream, episode_seed, hash},
     scenario::{Scenario, State},
-    simulation::{EditBudget, EditError, Editable, JobEnd, Simulation},
+    simulation::{EditBudget, EditError, Editable, JobEnd, Outcome, Simulation},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -55,6 +55,16 @@ impl Attempt {
         let [before, after] = self.completion_ms;
         Some((after? - before?) / before?)
     }
+
+    /// The edits.
+    ///
+    /// # Errors
+    ///
+    /// Edits of another scenario.
+    pub(super) fn values<S: Editable>(&self) -> Result<Vec<S::Edit>, EditError> {
+        let edit = |value: &serde_json::Value| serde_json::from_value(value.clone());
+        self.edits.iter().map(edit).collect::<Result<_, _>>().map_err(|e| EditError(e.to_string()))
+    }
 }
 
 /// All attacks on an episode.
@@ -62,6 +72,9 @@ impl Attempt {
 pub struct EpisodeAttempts {
     /// Episode number.
     pub episode: u32,
+    /// What the scenario judges schedulers by, of the episode without edits; `None` if it was not completed.
+    #[serde(default)]
+    pub objective: Option<f64>,
     /// Target by target, budget by budget, method by method.
     pub attempts: Vec<Attempt>,
 }
@@ -138,7 +151,9 @@ pub fn episode<S: Editable>(
         clean.decisions.push(decision);
         clean.times_ms.push(S::time_ms(seen));
     })?;
-    let ends = whole.outcome().map_or(Vec::new(), |outcome| outcome.jobs);
+    let outcome = whole.outcome();
+    let objective = outcome.as_ref().and_then(Outcome::objective);
+    let ends = outcome.map_or(Vec::new(), |outcome| outcome.jobs);
 
     let mut attempts = Vec::new();
     let (mut asked, mut proxy) = match source {
@@ -190,7 +205,7 @@ pub fn episode<S: Editable>(
             }
         }
     }
-    Ok(EpisodeAttempts { episode, attempts })
+    Ok(EpisodeAttempts { episode, objective, attempts })
 }
 
 /// Jobs that are edited: drawn without looking at what becomes of them, in order of their numbers.
@@ -329,10 +344,7 @@ impl<S: Editable> World<'_, S> {
 
     /// The edits of an attack on another scheduler, made here.
     fn again(&self, subject: &Subject<'_, S>, other: &Attempt) -> Result<Attempt, AttackError> {
-        let edit =
-            |value: &serde_json::Value| serde_json::from_value(value.clone()).map_err(|e| EditError(e.to_string()));
-        let edits: Vec<S::Edit> = other.edits.iter().map(edit).collect::<Result<_, _>>()?;
-        self.measure(subject, (other.method, other.budget), &edits)
+        self.measure(subject, (other.method, other.budget), &other.values::<S>()?)
     }
 
     /// What comes of edits, which nobody was asked for.

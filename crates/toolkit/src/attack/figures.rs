@@ -5,8 +5,8 @@ use crate::evaluator::{Estimate, bootstrap};
 use serde::{Deserialize, Serialize};
 
 /// Shares of the completion time that a target must gain to count as served sooner.
-const LITTLE: f64 = 0.01;
-const MUCH: f64 = 0.05;
+pub(super) const LITTLE: f64 = 0.01;
+pub(super) const MUCH: f64 = 0.05;
 
 /// What a method came to with a budget. Intervals are resampled by episode. Changes are shares of what was before: below 0 is sooner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,10 +117,15 @@ mod tests {
         let query = |after| attempt(Method::Query, 100.0, after);
         let episodes = [
             EpisodeAttempts {
+                objective: None,
                 episode: 0,
                 attempts: vec![query(Some(80.0)), random(98.0), query(Some(110.0)), random(100.0)],
             },
-            EpisodeAttempts { episode: 1, attempts: vec![query(Some(97.0)), random(101.0), query(None), random(99.5)] },
+            EpisodeAttempts {
+                episode: 1,
+                objective: None,
+                attempts: vec![query(Some(97.0)), random(101.0), query(None), random(99.5)],
+            },
         ];
         let found = figures(&episodes, &[Method::Query, Method::Random, Method::Proxy], 1, 0);
         assert_eq!(found.iter().map(|f| f.method).collect::<Vec<_>>(), [Method::Query, Method::Random]);

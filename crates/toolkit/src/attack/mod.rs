@@ -10,12 +10,14 @@ pub mod certify;
 mod episode;
 mod figures;
 mod gamed;
+mod notable;
 mod search;
 
 pub use asked::Asked;
 pub use episode::{Attempt, EpisodeAttempts, Source, episode};
 pub use figures::{MethodFigures, figures};
 pub use gamed::{Gaming, gamed};
+pub use notable::{BestEdit, Notable, SortFigures, knows_most, notable, replay};
 
 use crate::recorder::EpisodeError;
 use sched_distill_core::{

@@ -154,7 +154,8 @@ fn mean(values: &[f64], seed: u64) -> Estimate {
 }
 
 /// Compares paired episodes; `None` if one of them has no value, or a ratio is not finite, as of completion times of 0.
-pub(super) fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Estimate> {
+#[must_use]
+pub fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Estimate> {
     let of_episode = |(a, b): (&Option<f64>, &Option<f64>)| -> Option<f64> {
         let (a, b) = ((*a)?, (*b)?);
         let difference = match compared {

@@ -17,7 +17,7 @@ pub(crate) mod tiny;
 mod verdict;
 
 pub use agreement::{AgreementRow, agreement};
-pub use closed_loop::{EpisodeFigures, Runs, compare, floor};
+pub use closed_loop::{EpisodeFigures, Runs, compare, floor, paired};
 pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};

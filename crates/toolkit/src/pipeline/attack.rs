@@ -1,10 +1,15 @@
 //! Attacks on a scheduler: what edits of jobs bring their users, episode by episode, so that an interrupted attack goes on.
 
 use super::{
-    Caller, Certified, CertifyRequest, Entry, PipelineError, certify, files::write_compact, files::write_json,
+    Caller, Certified, CertifyRequest, Entry, PipelineError, certify, compare::schedule, files::write_compact,
+    files::write_json, stand_in::stand_in,
 };
-use crate::attack::{
-    Asked, AttackError, AttackParams, EpisodeAttempts, Method, MethodFigures, Source, episode, figures, on_student,
+use crate::{
+    attack::{
+        Asked, AttackError, AttackParams, Attempt, EpisodeAttempts, Method, MethodFigures, Notable, Source, episode,
+        figures, knows_most, notable, on_student, replay,
+    },
+    evaluator::{Role, Schedule},
 };
 use rayon::prelude::*;
 use sched_distill_core::{
@@ -62,7 +67,7 @@ impl<S: Editable> Attack<S> {
 pub struct AttackRequest {
     /// The victim, as a spec.
     pub policy: String,
-    /// The student that is searched in its place by the method `proxy`.
+    /// The student that is searched in its place by the method `proxy`; where none is named, one is fitted on recorded decisions.
     pub proxy: Option<PathBuf>,
     /// The folder of an attack on another scheduler, whose edits are made against this one; then none are searched, and what is
     /// attacked how is as it was there, but for what is to be tried out.
@@ -71,6 +76,8 @@ pub struct AttackRequest {
     pub workload: String,
     /// What is attacked how. Methods that need probabilities are left out if the victim names none, unless nothing else is left.
     pub params: AttackParams,
+    /// Whether of these methods only the one that knows most is tried, beside the control.
+    pub strongest: bool,
     /// Folder.
     pub dir: PathBuf,
     /// Whether to replace another attack there.
@@ -86,9 +93,13 @@ pub struct Attacked {
     pub left_out: Vec<Method>,
     /// By budget and method.
     pub figures: Vec<MethodFigures>,
-    /// All attempts.
+    /// What stands for it; `None` if no job was attacked.
+    pub notable: Option<Notable>,
+    /// By episode, what the scenario judges schedulers by where nothing is edited; `None` if it was not completed.
+    pub objective: Vec<Option<f64>>,
+    /// What ran while the job of the best edit was there, without and with the edit; `None` if no edit brought anything.
     #[serde(skip)]
-    pub episodes: Vec<EpisodeAttempts>,
+    pub example: Option<[Schedule; 2]>,
 }
 
 const PLAN: &str = "plan.json";
@@ -114,16 +125,8 @@ pub fn attack<S: Editable>(
         (Some(path), true) => Asked::Student(StudentPolicy::load(path, spec.params.get("model").map(String::as_str))?),
         _ => Asked::Policy(victim.fresh()),
     };
-    let proxy = match &request.proxy {
-        Some(path) => Some(Asked::Student(StudentPolicy::new(&Student::load(path)?, path, None)?)),
-        None if request.params.methods.contains(&Method::Proxy) => {
-            return Err(refused(
-                &"the method `proxy` needs a student that stands in for the scheduler: `distill record` its decisions, \
-                  `distill fit` a student, and name it with --proxy",
-            ));
-        }
-        None => None,
-    };
+    // A named student is looked at before anything is done.
+    let named = request.proxy.as_deref().map(stands_in).transpose()?;
     let workload = scenario.workload(&request.workload)?;
     let mut params = request.params.clone();
     let found = request.found.as_deref().map(|dir| found(dir, request, &mut params)).transpose()?;
@@ -141,8 +144,16 @@ pub fn attack<S: Editable>(
             request.policy, left_out[0]
         )));
     }
+    let most = knows_most(&params.methods).filter(|_| request.strongest);
+    params.methods.retain(|m| *m == Method::Random || most.is_none_or(|most| *m == most));
     let plan = plan::<S>(request, &params, &*victim, &workload)?;
     prepare(&request.dir, &plan, request.force)?;
+    let proxy = match named {
+        None if found.is_none() && params.methods.contains(&Method::Proxy) => {
+            Some(stands_in(&stand_in(scenario, request, caller)?)?)
+        }
+        named => named,
+    };
 
     caller.watch.episodes("attacking", u64::from(params.episodes));
     let source = match &found {
@@ -165,10 +176,49 @@ pub fn attack<S: Editable>(
     };
     let episodes: Vec<EpisodeAttempts> = (0..params.episodes).into_par_iter().map(one).collect::<Result<_, _>>()?;
     caller.watch.done();
-    let figures = figures(&episodes, &params.methods, params.budgets.len(), params.seed);
-    let attacked = Attacked { plan, left_out, figures, episodes };
+    let (notable, best) = notable(&episodes, &params.methods).unzip();
+    let example = match best.flatten() {
+        Some((number, attempt)) => {
+            Some(example::<S>(&workload, &*victim, (request, &params), (number, attempt), caller)?)
+        }
+        None => None,
+    };
+    let attacked = Attacked {
+        plan,
+        left_out,
+        figures: figures(&episodes, &params.methods, params.budgets.len(), params.seed),
+        notable,
+        objective: episodes.iter().map(|e| e.objective).collect(),
+        example,
+    };
     write_json(&request.dir.join("attack.json"), &attacked)?;
     Ok(attacked)
+}
+
+/// A student that is asked in another scheduler's place.
+fn stands_in<S: Editable>(path: &Path) -> Result<Asked<S>, PipelineError> {
+    Ok(Asked::Student(StudentPolicy::new(&Student::load(path)?, path, None)?))
+}
+
+/// What ran while the job of an attempt was there, without and with the edits.
+fn example<S: Editable>(
+    workload: &S::Workload,
+    victim: &dyn Policy<S>,
+    (request, params): (&AttackRequest, &AttackParams),
+    (number, attempt): (u32, &Attempt),
+    caller: Caller<'_>,
+) -> Result<[Schedule; 2], PipelineError> {
+    let runs = replay(workload, victim, (params.seed, params.split, number), attempt, caller.stop)?;
+    let mut schedules = runs.map(|run| schedule::<S>((&request.policy, Role::Student), &run));
+    let of_job = |schedule: &Schedule| schedule.items.get(attempt.job as usize).copied();
+    let (from, to) =
+        schedules.iter().filter_map(of_job).fold((f64::INFINITY, 0.0_f64), |(from, to), (arrival, end)| {
+            (from.min(arrival), to.max(end.unwrap_or(arrival)))
+        });
+    for schedule in &mut schedules {
+        schedule.runs.retain(|run| run.end_ms > from && run.start_ms < to);
+    }
+    Ok(schedules)
 }
 
 /// The attempts of an attack on another scheduler, which must be complete and of the same jobs; `params` become what they were there.

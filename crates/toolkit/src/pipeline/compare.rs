@@ -163,7 +163,7 @@ pub(super) fn on_workload<S: Simulated>(
         let episodes = Episodes { seed, split, count, timelines: 1 };
         let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
         caller.watch.done();
-        schedules.extend(runs.first().map(|run| schedule(contender, run)));
+        schedules.extend(runs.first().map(|run| schedule::<S>((&contender.id, contender.role), run)));
         policies.push((contender.id.clone(), contender.role, runs.iter().map(EpisodeRun::figures).collect()));
     }
     let mut baselines: Vec<String> = contenders.first().map(|c| c.id.clone()).into_iter().collect();
@@ -184,11 +184,12 @@ pub(super) fn on_workload<S: Simulated>(
     Ok(Comparison { closed_loop, schedules })
 }
 
-fn schedule<S: Simulated>(contender: &Ready<S>, run: &EpisodeRun) -> Schedule {
+/// What ran when in an episode.
+pub(super) fn schedule<S: Simulated>((policy, role): (&str, Role), run: &EpisodeRun) -> Schedule {
     let completion = run.outcome.jobs.iter().map(|end| end.completion_ms());
     Schedule {
-        policy: contender.id.clone(),
-        role: contender.role,
+        policy: policy.to_owned(),
+        role,
         episode: run.episode,
         lanes: run.lanes,
         lane: S::INFO.lane.to_owned(),

@@ -2,6 +2,7 @@
 //! one to stop. The command line parses, calls them and prints.
 
 mod attack;
+mod attacked;
 mod augment;
 mod beside;
 mod certify;
@@ -27,9 +28,11 @@ mod run_dir;
 mod serve;
 mod shadow;
 mod stability;
+mod stand_in;
 mod tables;
 
 pub use attack::{Attack, AttackRequest, Attacked, OnStudent, attack};
+pub use attacked::{AttackedScheduler, Attacks, CertifiedStudent, Parties};
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
 pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
 pub use certify::{Certified, CertifyRequest, certify};

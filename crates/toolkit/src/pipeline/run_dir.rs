@@ -1,7 +1,13 @@
 //! The run directory that steps write into and a report is drawn from (`docs/run-directory.md`).
 
-use super::{AnyScenario, Compared, Evaluated, Explained, PipelineError, files::write_json};
-use crate::{evaluator::Evaluation, explainer::Explanation, trace::Trace};
+use super::{
+    AnyScenario, Attacks, Compared, Evaluated, Explained, PipelineError, files::write_compact, files::write_json,
+};
+use crate::{
+    evaluator::{ClosedLoop, Evaluation},
+    explainer::Explanation,
+    trace::Trace,
+};
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
     level::Words,
@@ -220,7 +226,7 @@ impl RunDir {
     ///
     /// A file that is missing or damaged, and figures of another student.
     pub fn known(dir: &Path, student: &Student) -> Result<Known, PipelineError> {
-        let run = Self { dir: dir.to_owned(), student: student.clone() };
+        let run = Self::of(dir, student);
         let info = read_info(&dir.join("run.json"))?;
         let evaluation: Option<Evaluation> = run.read("evaluation.json", "an evaluation")?;
         let evaluation = evaluation.filter(|e| student.has_hash(&e.student));
@@ -247,6 +253,41 @@ impl RunDir {
     /// A file about the student's levels that need not be there.
     fn read<T: DeserializeOwned>(&self, name: &str, expected: &'static str) -> Result<Option<T>, PipelineError> {
         read(&self.dir.join(name), expected, |text| self.student.feature_set.read(text))
+    }
+
+    /// The run directory of a student, which is there.
+    #[must_use]
+    pub fn of(dir: &Path, student: &Student) -> Self {
+        Self { dir: dir.to_owned(), student: student.clone() }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What was run.
+    pub(super) fn info(&self) -> Result<RunInfo, PipelineError> {
+        let path = self.dir.join("run.json");
+        let missing = || PipelineError::Refused(format!("{}: there is no such file", path.display()));
+        read_info(&path)?.ok_or_else(missing)
+    }
+
+    /// How the run's student scheduled, if it did.
+    pub(super) fn closed_loop(&self) -> Result<Option<ClosedLoop>, PipelineError> {
+        let evaluation: Option<Evaluation> = self.read("evaluation.json", "an evaluation")?;
+        Ok(evaluation.filter(|e| self.student.has_hash(&e.student)).and_then(|e| e.closed_loop))
+    }
+
+    /// What is known of attacks on the run's schedulers.
+    pub(super) fn attacks(&self) -> Result<Attacks, PipelineError> {
+        let found: Option<Attacks> = self.read("attacks.json", "a list of attacks")?;
+        let found = found.filter(|found| self.student.has_hash(&found.student));
+        Ok(found.unwrap_or_else(|| Attacks { student: self.student.hash(), ..Attacks::default() }))
+    }
+
+    pub(super) fn write_attacks(&self, all: &Attacks) -> Result<(), PipelineError> {
+        write_compact(&self.dir.join("attacks.json"), all)
     }
 
     /// Writes what a student goes by, its decisions one by one, and choices to try changes on.

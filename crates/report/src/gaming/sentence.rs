@@ -1,0 +1,119 @@
+//! What attacks and certificates come to, in a sentence each. `tests/integration/report/gaming.rs` says what each needs.
+
+use super::{Victim, share};
+use crate::{
+    plain::capital,
+    run_dir::RunDir,
+    words::{list, number, percent},
+};
+use sched_distill_toolkit::{
+    attack::MethodFigures,
+    evaluator::{Estimate, Role},
+};
+
+/// Episodes below which nothing is said.
+const ENOUGH: u32 = 10;
+
+/// Whether a user can game the student, and whether its teacher is harder or easier to game.
+pub(super) fn lead(victims: &[Victim<'_>]) -> String {
+    let of_role = |role| victims.iter().find(|v| v.scheduler.role == Some(role) && v.is_usual);
+    let Some(student) = of_role(Role::Student) else {
+        return "Whether users can game the student was not tried.".to_owned();
+    };
+    let episodes = student.scheduler.params.episodes;
+    let Some(own) = first(student) else { return "Whether users can game the student was not tried.".to_owned() };
+    if episodes < ENOUGH {
+        return format!(
+            "Whether users can game the student is open: {episodes} episodes tell too little, {ENOUGH} are the least."
+        );
+    }
+    let budget = match student.scheduler.params.budgets.first().map_or(1, |budget| budget.edits) {
+        1 => "one edit".to_owned(),
+        n => format!("{n} edits"),
+    };
+    let random =
+        random(student).map_or(String::new(), |r| format!(", where chance does it in {}", percent(r.sooner.value)));
+    let often = share(&own.sooner);
+    let said = match verdict(own) {
+        Verdict::Gains => format!(
+            "Yes: by {budget} of how she describes her job, a user is served sooner under the student in {often} of cases{random}, and \
+             {} sooner in the mean over all cases.",
+            percent(-own.change.value)
+        ),
+        Verdict::NowAndThen => format!(
+            "Now and then: by {budget} of how she describes her job, a user is served sooner under the student in {often} of \
+             cases{random}; in the mean over all cases nothing is gained for sure.",
+        ),
+        Verdict::No => format!(
+            "Not by the edits that were tried: by {budget} a user is served sooner under the student in {often} of cases{random}, and \
+             no more than that is known.",
+        ),
+    };
+    let teacher = of_role(Role::Teacher).filter(|t| t.scheduler.params == student.scheduler.params);
+    let Some(other) = teacher.and_then(first) else { return said };
+    let compared = match apart(&own.sooner, &other.sooner) {
+        Some(true) => "harder to game than",
+        Some(false) => "easier to game than",
+        None => "not clearly harder or easier to game than",
+    };
+    format!("{said} It is {compared} its teacher ({}).", percent(other.sooner.value))
+}
+
+/// What figures say of a scheduler.
+enum Verdict {
+    Gains,
+    NowAndThen,
+    No,
+}
+
+fn verdict(own: &MethodFigures) -> Verdict {
+    let Some([sooner, _, change]) = &own.net else { return Verdict::No };
+    match (change.high < 0.0, own.change.high < 0.0, sooner.low > 0.0) {
+        (true, true, _) => Verdict::Gains,
+        (true, false, _) | (false, _, true) => Verdict::NowAndThen,
+        (false, _, false) => Verdict::No,
+    }
+}
+
+/// Whether the first is clearly less than the second, or clearly more.
+fn apart(a: &Estimate, b: &Estimate) -> Option<bool> {
+    match (a.high < b.low, a.low > b.high) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// The figures of the first budget.
+fn first<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
+    victim.own().into_iter().find(|f| f.budget == 0)
+}
+
+fn random<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
+    let found = victim.of(sched_distill_toolkit::attack::Method::Random);
+    found.into_iter().find(|f| f.budget == 0 && f.method != victim.method)
+}
+
+/// Of how many choices of the hardest kind it is proved that no other job can take them.
+pub(super) fn certified(run: &RunDir) -> Option<String> {
+    let own = run.attacks.as_ref()?.certificates.iter().find(|c| run.student.has_hash(&c.student))?;
+    let hardest = &own.certified.shares.last()?.kind;
+    let of: Vec<String> = own
+        .certified
+        .shares
+        .iter()
+        .filter(|c| c.kind == *hardest)
+        .map(|c| format!("{} of them within ±\u{a0}{}\u{a0}%", percent(c.certified.value), number(100.0 * c.share)))
+        .collect();
+    let contradicted: u64 = own.certified.tried.iter().map(|t| t.contradicted).sum();
+    if contradicted > 0 {
+        return Some(format!(
+            "Certificates of the student are wrong: {contradicted} edits took choices that none should take."
+        ));
+    }
+    let place = run.plain().place(hardest, true);
+    Some(capital(&format!(
+        "{place}no other job can take the choice by declaring other numbers, in that one state: proved for {}.",
+        list(&of)
+    )))
+}

@@ -1,0 +1,84 @@
+//! Whether users can game the schedulers of the run: a look at it; `distill attack --run` looks closer.
+
+use super::Demo;
+use crate::{
+    attack::{AttackParams, Method},
+    cli::{inputs::SCRIPT, output::Output, progress::Watched},
+    evaluator::Role,
+    model::Student,
+    pipeline::{AttackRequest, AttackedScheduler, CertifiedStudent, CertifyRequest, PipelineError, RunDir},
+    rng::Split,
+    simulation::EditBudget,
+    spec::Spec,
+    trace::Trace,
+};
+use anyhow::Result;
+
+/// Jobs of each episode that are edited.
+const TARGETS: u32 = 3;
+/// By how much of themselves declared numbers may change where nothing can be taken.
+const SHARES: [f64; 3] = [0.05, 0.1, 0.25];
+
+impl Demo<'_> {
+    /// Attacks teacher, student and augmented student, and certifies the student at the questions of a trace.
+    pub(super) fn game(&self, student: &Student, test: &Trace, output: &Output) -> Result<()> {
+        if self.scenario.edits().is_empty() {
+            return Ok(());
+        }
+        let run = RunDir::of(&self.args.output, student);
+        let mut found = Vec::new();
+        for (policy, role) in run.parties()?.policies {
+            // A process answers too slowly for all the questions that an attack asks.
+            let is_process = policy.parse::<Spec>().is_ok_and(|spec| spec.name == SCRIPT);
+            if role == Role::Heuristic || is_process {
+                continue;
+            }
+            let dir = self.args.output.join("attacks").join(role.name());
+            let params = AttackParams {
+                seed: self.common.seed,
+                split: Split::Test,
+                episodes: self.extent.gamed,
+                targets: TARGETS,
+                methods: vec![Method::Gradient, Method::Query, Method::Random],
+                budgets: vec![EditBudget::default()],
+                trials: 1,
+                questions: 16,
+            };
+            let request = AttackRequest {
+                policy: policy.clone(),
+                proxy: None,
+                found: None,
+                workload: self.args.workload.clone(),
+                strongest: true,
+                params: params.clone(),
+                dir,
+                force: self.args.force,
+            };
+            let attacked = self.scenario.attack(&request, Watched::new(output).caller())?;
+            let params = serde_json::from_value(attacked.plan["params"].clone())?;
+            found.push(AttackedScheduler::new((&policy, Some(role)), &self.args.workload, params, attacked));
+        }
+        let certified = self.certified(student, test, output)?;
+        run.add_attacks(found, certified.into_iter().collect(), self.scenario.info().objective())?;
+        Ok(())
+    }
+
+    /// What is proved of the student; `None` of one of which nothing can be.
+    fn certified(&self, student: &Student, test: &Trace, output: &Output) -> Result<Option<CertifiedStudent>> {
+        let request = CertifyRequest {
+            student,
+            manifest: &test.manifest,
+            shares: SHARES.to_vec(),
+            tries: 1,
+            seed: self.common.seed,
+        };
+        match self.scenario.certify(&request, Watched::new(output).caller()) {
+            Ok(certified) => {
+                let name = self.args.output.join("student.json").display().to_string();
+                Ok(Some(CertifiedStudent { name, student: student.hash(), certified }))
+            }
+            Err(PipelineError::Refused(_)) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
+    }
+}
