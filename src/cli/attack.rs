@@ -50,10 +50,10 @@ pub(super) struct AttackArgs {
     /// Certify this student instead: of which choices no edit can take what it gives
     ///
     /// At the questions of TRACE, by other declared numbers of any job within `--budget duration=SHARE`, repeatable [default: 0.05, 0.1 and
-    /// 0.25].
+    /// 0.25]; with `--edits split,edge` by any one of these.
     #[arg(
         long, value_name = "STUDENT", requires = "trace", help_heading = "Certificates",
-        conflicts_with_all = ["policies", "workload", "proxy", "edits_of", "methods", "edits", "trials", "questions", "episodes", "targets", "split", "output", "force"]
+        conflicts_with_all = ["policies", "workload", "proxy", "edits_of", "methods", "trials", "questions", "episodes", "targets", "split", "output", "force"]
     )]
     certify: Option<PathBuf>,
     /// Trace whose questions are looked at
@@ -144,7 +144,7 @@ struct Party {
 pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let run = args.run.as_ref().map(|dir| entered(dir, common)).transpose()?;
     if let (Some(student), Some(trace)) = (&args.certify, &args.trace) {
-        return certify::run((student, trace), &args.budgets, args.tries, run.as_ref(), common, output);
+        return certify::run((student, trace), (&args.budgets, &args.edits), args.tries, run.as_ref(), common, output);
     }
     let (parties, scenario) = match &run {
         Some((run, student)) => (parties(args, run)?, common.scenario_of(&student.feature_set)?),

@@ -23,7 +23,7 @@ const USUAL: [f64; 3] = [0.05, 0.1, 0.25];
 
 pub(super) fn run(
     (file, trace): (&Path, &Path),
-    budgets: &[EditBudget],
+    (budgets, sorts): (&[EditBudget], &[String]),
     tries: u32,
     run: Option<&(RunDir, Student)>,
     common: &Common,
@@ -32,17 +32,20 @@ pub(super) fn run(
     let student = common.student(file)?;
     let trace = common.trace(trace)?;
     let scenario = common.scenario_of(&student.feature_set)?;
-    let shares = shares(budgets, scenario.edits())?;
+    let shares = shares(budgets, sorts, scenario.edits())?;
+    let is_number = |sort: &&String| scenario.edits().iter().any(|edit| edit.name == **sort && edit.is_number);
+    let sorts: Vec<String> = sorts.iter().filter(|sort| !is_number(sort)).cloned().collect();
     let manifest = &trace.manifest;
     output.text(format!(
         "questions of {} on {}, episodes made again from the trace\'s seeds",
         manifest.driver.id, manifest.workload.id
     ))?;
-    let request = CertifyRequest { student: &student, manifest, shares, tries, seed: common.seed };
+    let request = CertifyRequest { student: &student, manifest, shares, sorts, tries, seed: common.seed };
     let found = scenario.certify(&request, Watched::new(output).caller())?;
-    let mut table = Table::new(&["declared numbers", "kind", "choices", "certified", "other jobs, choice by choice"]);
+    let mut table = Table::new(&["declared", "kind", "choices", "certified", "other jobs, choice by choice"]);
     for c in &found.shares {
-        table.row([within(c.share), c.kind.clone(), c.choices.to_string(), percent(&c.certified), percent(&c.pairs)]);
+        let within = if c.sorts.is_empty() { within(c.share) } else { format!("one {}", c.sorts.join(" or ")) };
+        table.row([within, c.kind.clone(), c.choices.to_string(), percent(&c.certified), percent(&c.pairs)]);
     }
     output.text(format!("\n{table}"))?;
     for (share, tried) in request.shares.iter().zip(&found.tried) {
@@ -63,10 +66,14 @@ pub(super) fn run(
     Ok(Verdict::Done)
 }
 
-/// By how much of themselves declared numbers may change. All of a job may, so a budget says nothing else.
-fn shares(budgets: &[EditBudget], edits: &[EditInfo]) -> Result<Vec<f64>> {
+/// By how much of themselves declared numbers may change. All of a job may, so a budget says nothing else. Where other sorts of edits
+/// are named alone, none may.
+fn shares(budgets: &[EditBudget], sorts: &[String], edits: &[EditInfo]) -> Result<Vec<f64>> {
+    let named = EditBudget { sorts: sorts.to_vec(), ..EditBudget::default() };
+    named.check(edits)?;
     if budgets.is_empty() {
-        return Ok(USUAL.to_vec());
+        let numbers = sorts.is_empty() || edits.iter().any(|edit| edit.is_number && named.allows(edit));
+        return Ok(if numbers { USUAL.to_vec() } else { Vec::new() });
     }
     let of = |budget: &EditBudget| {
         budget.check(edits)?;
@@ -106,15 +113,16 @@ fn outcome(share: f64, tried: Tried) -> String {
 /// What the certificates of the hardest kind, which is the last, come to.
 fn verdict(shares: &[CertifiedShare]) -> Option<String> {
     let hardest = &shares.last()?.kind;
+    let by = |c: &CertifiedShare| match &c.sorts[..] {
+        [] => format!("declaring its numbers differently, within {}", within(c.share)),
+        sorts => format!("one {}", sorts.join(" or ")),
+    };
     let of: Vec<String> = shares
         .iter()
         .filter(|c| c.kind == *hardest)
-        .map(|c| format!("{:.0} % by {}", 100.0 * c.certified.value, within(c.share)))
+        .map(|c| format!("{:.0} % by {}", 100.0 * c.certified.value, by(c)))
         .collect();
-    Some(format!(
-        "of the choices of kind {hardest} no other job can take, by declaring its numbers differently in that one state: {}.",
-        of.join(", ")
-    ))
+    Some(format!("of the choices of kind {hardest} no other job can take, in that one state: {}.", of.join(", ")))
 }
 
 #[cfg(test)]

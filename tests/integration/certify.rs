@@ -103,6 +103,53 @@ fn no_edit_on_a_grid_takes_a_certified_choice() -> Outcome {
     Ok(())
 }
 
+/// All splits and dependencies of a job at a question, by trying out every pair of stages.
+fn structures(state: &ClusterState, job: u32) -> Vec<ClusterState> {
+    let seen = state.view().expect("a question");
+    let stages: Vec<u32> = seen.job(job).graph().stages().iter().map(|s| s.num_tasks).collect();
+    let ids = || 0..stages.len() as u32;
+    let splits = ids().flat_map(|stage| {
+        let tasks = stages[stage as usize];
+        (1..tasks).map(move |first| JobEdit::Split { stage, first, tasks })
+    });
+    let graph = seen.job(job).graph();
+    let needs = |a: u32, b: u32| a == b || graph.descendants(a).contains(&b);
+    let edges = ids().flat_map(|parent| ids().map(move |child| (parent, child)));
+    let edges = edges.filter(|&(parent, child)| !needs(parent, child) && !needs(child, parent));
+    let edges = edges.map(|(parent, child)| JobEdit::Edge { parent, child, implied: false });
+    splits.chain(edges).filter_map(|edit| Dag::edited_state(state, job, &edit).ok()).collect()
+}
+
+#[test]
+fn what_one_split_or_dependency_takes_is_known_exactly() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let sorts = ["split".to_owned(), "edge".to_owned()];
+    let (mut safe_ones, mut others) = (0, 0);
+    // Who goes by the work of whole jobs minds no such edit; the network does.
+    cli::done(dir.path(), &["record", "-p", "decima", "-w", "builtin,jobs=12", "-n", "8", "-o", "of-decima"]);
+    cli::done(dir.path(), &["fit", "of-decima", "-o", "of-decima.json", "--learner", "tree", "--max-leaves", "16"]);
+    let of_decima = Student::load(&dir.path().join("of-decima.json"))?;
+    for student in students(dir.path())?[..1].iter().chain([&of_decima]) {
+        let mut certifier = Certifier::<Dag>::new(student)?;
+        for state in questions("builtin,jobs=14,rate=2e-4", 5)?.iter().step_by(4) {
+            let Some(choice) = certifier.one_edit(state, &sorts)? else { continue };
+            let mut extractor = <Dag as sched_distill::scenario::Scenario>::Questions::default();
+            extractor.update(&state.view().ok_or("a question")?);
+            let jobs: Vec<u32> = extractor.snapshot().candidate_jobs().collect();
+            for &(candidate, safe) in &choice.safe {
+                let mut is_taken = false;
+                for edited in structures(state, jobs[candidate]) {
+                    is_taken |= certifier.taken(&edited)? == Some(jobs[candidate]);
+                }
+                assert_eq!(safe, !is_taken, "job {}", jobs[candidate]);
+                (safe_ones, others) = (safe_ones + usize::from(safe), others + usize::from(!safe));
+            }
+        }
+    }
+    assert!(safe_ones > 50 && others > 0, "{safe_ones} {others}: nothing was put to the test");
+    Ok(())
+}
+
 #[test]
 fn every_number_lies_between_its_extremes() -> Outcome {
     let mut stream = Stream::new(7, "extremes");
@@ -164,6 +211,12 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
     let sum = |field: &str| found["tried"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[field].as_u64()).sum());
     assert_eq!(sum("contradicted"), 0);
     assert!(sum("of_safe") > 10_000u64 && sum("taken") > 0u64, "{found}");
+
+    let of = ["attack", "--certify", "student-1.json", "trace", "--edits", "edge,split"];
+    let said = cli::done(dir.path(), &of);
+    assert!(said.contains("one edge or split") && !said.contains('±'), "{said}");
+    let both = cli::done(dir.path(), &[&of[..5], &["duration,edge", "--budget", "duration=0.4"]].concat());
+    assert!(both.contains("± 40 %") && both.contains("one edge ") && !both.contains("± 10 %"), "{both}");
 
     for wrong in [&["student-1.json"][..], &["student-1.json", "trace", "-p", "fair"]] {
         let output = cli::run(dir.path(), &[&["attack", "--certify"][..], wrong].concat());

@@ -113,6 +113,31 @@ impl fmt::Display for JobEdit {
     }
 }
 
+/// All edits of a job of a sort that are made or not, whatever the size of the first part.
+pub(crate) fn all(graph: &JobGraph, sort: &str) -> Vec<JobEdit> {
+    let splits = |(stage, spec): (u32, &StageSpec)| {
+        let tasks = spec.num_tasks;
+        (1..tasks).map(move |first| JobEdit::Split { stage, first, tasks })
+    };
+    match sort {
+        "split" => (0..).zip(graph.stages()).flat_map(splits).collect(),
+        "edge" | "edge-implied" => edges(graph, sort == "edge-implied"),
+        _ => Vec::new(),
+    }
+}
+
+/// All dependencies that could be declared besides, those that are implied or those that are not.
+fn edges(graph: &JobGraph, implied: bool) -> Vec<JobEdit> {
+    let ids = 0..graph.stages().len() as u32;
+    let below = |a: u32, b: u32| graph.descendants(a).binary_search(&b).is_ok();
+    let pairs = ids.clone().flat_map(|parent| ids.clone().map(move |child| (parent, child)));
+    let may = |&(parent, child): &(u32, u32)| match implied {
+        true => below(parent, child) && graph.children(parent).binary_search(&child).is_err(),
+        false => parent != child && !below(parent, child) && !below(child, parent),
+    };
+    pairs.filter(may).map(|(parent, child)| JobEdit::Edge { parent, child, implied }).collect()
+}
+
 /// All edits of a job that a budget allows, sort by sort, by stage.
 pub(crate) fn edits(graph: &JobGraph, budget: &EditBudget) -> Vec<JobEdit> {
     let mut all = Vec::new();
@@ -134,17 +159,7 @@ pub(crate) fn edits(graph: &JobGraph, budget: &EditBudget) -> Vec<JobEdit> {
                 sizes.dedup();
                 sizes.into_iter().map(move |first| JobEdit::Split { stage, first, tasks })
             })),
-            _ => {
-                let implied = info.name == "edge-implied";
-                let ids = 0..graph.stages().len() as u32;
-                let below = |a: u32, b: u32| graph.descendants(a).binary_search(&b).is_ok();
-                let pairs = ids.clone().flat_map(|parent| ids.clone().map(move |child| (parent, child)));
-                let may = |&(parent, child): &(u32, u32)| match implied {
-                    true => below(parent, child) && graph.children(parent).binary_search(&child).is_err(),
-                    false => parent != child && !below(parent, child) && !below(child, parent),
-                };
-                all.extend(pairs.filter(may).map(|(parent, child)| JobEdit::Edge { parent, child, implied }));
-            }
+            _ => all.extend(edges(graph, info.name == "edge-implied")),
         }
     }
     all

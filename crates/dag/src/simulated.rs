@@ -133,6 +133,10 @@ impl Editable for Dag {
         })
     }
 
+    fn all_edits(state: &ClusterState, job: u32, sort: &str) -> Vec<JobEdit> {
+        state.find(job).map_or(Vec::new(), |job| edit::all(&job.graph, sort))
+    }
+
     fn candidate_job(questions: &Extractor, _: &View<'_>, candidate: usize) -> Option<u32> {
         questions.snapshot().candidate_jobs().nth(candidate)
     }

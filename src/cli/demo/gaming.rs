@@ -69,6 +69,7 @@ impl Demo<'_> {
             student,
             manifest: &test.manifest,
             shares: SHARES.to_vec(),
+            sorts: Vec::new(),
             tries: 1,
             seed: self.common.seed,
         };

@@ -86,6 +86,12 @@ pub trait Editable: Simulated {
         Self::extremes(state, job, share).map(|[least, _]| least)
     }
 
+    /// All edits of a sort that are made or not, of a job at a question: every one that a user could make, of which searches try some.
+    /// By default there are none.
+    fn all_edits(_state: &Self::State, _job: u32, _sort: &str) -> Vec<Self::Edit> {
+        Vec::new()
+    }
+
     /// The job that a candidate of the first level is; `None` for another one. `questions` has taken in the question.
     fn candidate_job(questions: &Self::Questions, seen: &Self::View<'_>, candidate: usize) -> Option<u32>;
 

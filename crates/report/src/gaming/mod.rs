@@ -234,7 +234,10 @@ fn certificate_rows<'a>(
     };
     student.certified.shares.iter().map(move |c| CertificateRow {
         name: name.clone(),
-        within: format!("± {}\u{a0}%", number(100.0 * c.share)),
+        within: match &c.sorts[..] {
+            [] => format!("numbers, ± {}\u{a0}%", number(100.0 * c.share)),
+            sorts => format!("one {}", sorts.join(" or ")),
+        },
         kind: c.kind.clone(),
         choices: count(c.choices as u64),
         certified: pair(&c.certified),

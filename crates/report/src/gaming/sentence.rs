@@ -97,12 +97,12 @@ fn random<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
 /// Of how many choices of the hardest kind it is proved that no other job can take them.
 pub(super) fn certified(run: &RunDir) -> Option<String> {
     let own = run.attacks.as_ref()?.certificates.iter().find(|c| run.student.has_hash(&c.student))?;
-    let hardest = &own.certified.shares.last()?.kind;
+    let hardest = &own.certified.shares.iter().rfind(|c| c.sorts.is_empty())?.kind;
     let of: Vec<String> = own
         .certified
         .shares
         .iter()
-        .filter(|c| c.kind == *hardest)
+        .filter(|c| c.kind == *hardest && c.sorts.is_empty())
         .map(|c| format!("{} of them within ±\u{a0}{}\u{a0}%", percent(c.certified.value), number(100.0 * c.share)))
         .collect();
     let contradicted: u64 = own.certified.tried.iter().map(|t| t.contradicted).sum();

@@ -24,6 +24,8 @@ pub struct CertifyRequest<'a> {
     pub manifest: &'a Manifest,
     /// By how much of themselves declared numbers may change, one after the other.
     pub shares: Vec<f64>,
+    /// Sorts of edits that are no numbers, of which one is made; none are looked at if it is empty.
+    pub sorts: Vec<String>,
     /// Edits of each job of each choice that are tried, to contradict certificates.
     pub tries: u32,
     /// Seed of these edits and of intervals.
@@ -35,7 +37,7 @@ pub struct CertifyRequest<'a> {
 pub struct Certified {
     /// By share and kind of choice.
     pub shares: Vec<CertifiedShare>,
-    /// By share, what was tried against them.
+    /// By share, what was tried against them; nothing where the student was asked about every edit.
     pub tried: Vec<Tried>,
 }
 
@@ -59,13 +61,16 @@ pub fn certify<S: Editable>(
     Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
     let (policy, opened) = (scenario.policy(&driver.id)?, scenario.workload(&workload.id)?);
     let mut found = Certified { shares: Vec::new(), tried: Vec::new() };
-    for &share in &request.shares {
-        caller.watch.episodes(&format!("certifying at {share}"), u64::from(*episodes));
+    let numbers = request.shares.iter().map(|share| Some(*share));
+    for share in numbers.chain((!request.sorts.is_empty()).then_some(None)) {
+        let what = share.map_or_else(|| request.sorts.join(", "), |share| format!("at {share}"));
+        caller.watch.episodes(&format!("certifying {what}"), u64::from(*episodes));
         let one = |number: u32| -> Result<(Vec<ChoiceCertificate>, Tried), PipelineError> {
             caller.check()?;
             let mut certifier = Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
             let id = EpisodeId { seed: *seed, split: *split, episode: first_episode + number };
-            let mut stream = Stream::new(hash(&[request.seed, u64::from(number), share.to_bits()]), "certificates");
+            let bits = share.unwrap_or_default().to_bits();
+            let mut stream = Stream::new(hash(&[request.seed, u64::from(number), bits]), "certificates");
             let (mut choices, mut tried, mut failed) = (Vec::new(), Tried::default(), None::<EditError>);
             let run = run_episode(&*opened, &mut *policy.fresh(), id, |seen, _, _| {
                 if failed.is_some() || caller.check().is_err() {
@@ -73,6 +78,10 @@ pub fn certify<S: Editable>(
                 }
                 let state = S::State::of(seen);
                 let mut look = || {
+                    let Some(share) = share else {
+                        choices.extend(certifier.one_edit(&state, &request.sorts)?);
+                        return Ok(());
+                    };
                     let Some(choice) = certifier.choice(&state, share)? else { return Ok(()) };
                     try_edits(&mut certifier, &state, &choice, (share, request.tries), &mut stream, &mut tried)?;
                     choices.push(choice);
@@ -92,7 +101,11 @@ pub fn certify<S: Editable>(
             (0..*episodes).into_par_iter().map(one).collect::<Result<_, _>>()?;
         caller.watch.done();
         let (choices, tried): (Vec<Vec<ChoiceCertificate>>, Vec<Tried>) = all.into_iter().unzip();
-        found.shares.extend(shares(share, &choices, S::INFO.kinds, request.seed));
+        let (of, sorts) = share.map_or((0.0, &request.sorts[..]), |share| (share, &[]));
+        found.shares.extend(shares((of, sorts), &choices, S::INFO.kinds, request.seed));
+        if share.is_none() {
+            continue;
+        }
         found.tried.push(tried.into_iter().fold(Tried::default(), |a, b| Tried {
             of_safe: a.of_safe + b.of_safe,
             contradicted: a.contradicted + b.contradicted,

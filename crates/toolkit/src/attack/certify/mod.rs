@@ -141,6 +141,37 @@ impl<'a, S: Editable> Certifier<'a, S> {
         Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
     }
 
+    /// What is known of the choice where one edit of one job is made, of sorts that are no numbers; exactly, as all of them are made and
+    /// the student is asked. `None` if there is one candidate alone.
+    ///
+    /// # Errors
+    ///
+    /// A student that cannot answer.
+    pub fn one_edit(&mut self, state: &S::State, sorts: &[String]) -> Result<Option<ChoiceCertificate>, EditError> {
+        let Some(seen) = state.view() else { return Ok(None) };
+        let (_, jobs) = self.candidates(&seen);
+        if jobs.len() < 2 {
+            return Ok(None);
+        }
+        let job = self.taken(state)?;
+        let taken = jobs.iter().position(|j| *j == job).unwrap_or_default();
+        let mut safe = Vec::new();
+        for (candidate, job) in jobs.iter().enumerate() {
+            let Some(job) = job.filter(|_| candidate != taken) else { continue };
+            let mut is_safe = true;
+            for edit in sorts.iter().flat_map(|sort| S::all_edits(state, job, sort)) {
+                // What the past rules out cannot have been said.
+                let Ok(edited) = S::edited_state(state, job, &edit) else { continue };
+                is_safe &= self.taken(&edited)? != Some(job);
+                if !is_safe {
+                    break;
+                }
+            }
+            safe.push((candidate, is_safe));
+        }
+        Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
+    }
+
     /// The job to which the student gives something at a question; `None` if there is none.
     ///
     /// # Errors
@@ -265,8 +296,11 @@ impl<'a, S: Editable> Certifier<'a, S> {
 /// What certificates come to, of one kind of choice and one share. Intervals are resampled by episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CertifiedShare {
-    /// By how much of themselves declared numbers may change.
+    /// By how much of themselves declared numbers may change; 0 where none may.
     pub share: f64,
+    /// Sorts of edits of which one may be made, where no number may change.
+    #[serde(default)]
+    pub sorts: Vec<String>,
     /// Kind of choice.
     pub kind: String,
     /// Choices with several candidates.
@@ -292,7 +326,12 @@ pub struct Tried {
 
 /// The shares by kind of the choices of episodes, each with its certificate.
 #[must_use]
-pub fn shares(share: f64, episodes: &[Vec<ChoiceCertificate>], kinds: &[&str], seed: u64) -> Vec<CertifiedShare> {
+pub fn shares(
+    (share, sorts): (f64, &[String]),
+    episodes: &[Vec<ChoiceCertificate>],
+    kinds: &[&str],
+    seed: u64,
+) -> Vec<CertifiedShare> {
     let of = |(kind, name): (usize, &&str)| {
         let own: Vec<Vec<&ChoiceCertificate>> =
             episodes.iter().map(|e| e.iter().filter(|c| usize::from(c.kind) == kind).collect()).collect();
@@ -310,6 +349,7 @@ pub fn shares(share: f64, episodes: &[Vec<ChoiceCertificate>], kinds: &[&str], s
         let pairs = |c: &ChoiceCertificate| (c.safe.iter().filter(|(_, safe)| *safe).count(), c.safe.len());
         (choices > 0).then(|| CertifiedShare {
             share,
+            sorts: sorts.to_vec(),
             kind: (*name).to_owned(),
             choices,
             certified: bootstrap(own.len(), seed, |counts| mean(counts, &whole)),
