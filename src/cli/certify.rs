@@ -13,6 +13,7 @@ use crate::{
     model::Student,
     pipeline::{CertifiedStudent, CertifyRequest, RunDir},
     simulation::{EditBudget, EditInfo},
+    trace::Manifest,
 };
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -35,13 +36,21 @@ pub(super) fn run(
     let shares = shares(budgets, sorts, scenario.edits())?;
     let is_number = |sort: &&String| scenario.edits().iter().any(|edit| edit.name == **sort && edit.is_number);
     let sorts: Vec<String> = sorts.iter().filter(|sort| !is_number(sort)).cloned().collect();
-    let manifest = &trace.manifest;
-    output.text(format!(
-        "questions of {} on {}, episodes made again from the trace\'s seeds",
-        manifest.driver.id, manifest.workload.id
-    ))?;
-    let request = CertifyRequest { student: &student, manifest, shares, sorts, tries, seed: common.seed };
+    let request = CertifyRequest { student: &student, trace: &trace, shares, sorts, tries, seed: common.seed };
     let found = scenario.certify(&request, Watched::new(output).caller())?;
+    output.text(match &found.in_boxes {
+        None => {
+            let Manifest { driver, workload, .. } = &trace.manifest;
+            format!("questions of {} on {}, made again from the trace's seeds", driver.id, workload.id)
+        }
+        Some(why) => paragraph(
+            "note     ",
+            &format!(
+                "the questions cannot be made again ({why}), so these are bounds over boxes: declared quantities of a row anywhere within \
+                 the share, each by itself"
+            ),
+        ),
+    })?;
     let mut table = Table::new(&["declared", "kind", "choices", "certified", "other jobs, choice by choice"]);
     for c in &found.shares {
         let within = if c.sorts.is_empty() { within(c.share) } else { format!("one {}", c.sorts.join(" or ")) };
@@ -61,7 +70,7 @@ pub(super) fn run(
     }
     output.json(
         "certificates",
-        &json!({"student": student.hash(), "trace": trace.hash, "shares": found.shares, "tried": found.tried}),
+        &json!({"student": student.hash(), "trace": trace.hash, "shares": found.shares, "tried": found.tried, "in_boxes": found.in_boxes}),
     )?;
     Ok(Verdict::Done)
 }

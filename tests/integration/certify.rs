@@ -232,3 +232,49 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
     }
     Ok(())
 }
+
+/// Jobs of a file, the later ones smaller and larger than those before.
+fn jobs_in_a_file() -> Value {
+    let mut stream = Stream::new(11, "file");
+    let mut stage = |parents: bool| {
+        let tasks = 1 + stream.below(9);
+        let ms = 500.0 * (1 + stream.below(12)) as f64;
+        (serde_json::json!({"num_tasks": tasks, "durations": ms}), parents)
+    };
+    let job = |i: u32| {
+        let stages: Vec<Value> = [false, true, true].map(|parents| stage(parents).0).into();
+        serde_json::json!({"arrival_ms": 2000.0 * f64::from(i), "stages": stages, "edges": [[0, 1], [0, 2]]})
+    };
+    serde_json::json!({"num_executors": 4, "jobs": (0..16).map(job).collect::<Vec<_>>()})
+}
+
+#[test]
+fn rows_of_what_cannot_be_made_again_are_certified_over_boxes() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("jobs.json"), serde_json::to_vec(&jobs_in_a_file())?)?;
+    let record = ["record", "-p", "sjf-cp,temperature=0.3", "-w", "json:jobs.json", "-n", "12", "-o", "trace"];
+    cli::done(dir.path(), &record);
+    cli::done(dir.path(), &["fit", "trace", "-o", "student.json", "--learner", "tree", "--max-leaves", "12"]);
+    let of = ["attack", "--certify", "student.json", "trace", "--tries", "20", "--json"];
+    let found = |of: &[&str]| -> Result<Value, Box<dyn Error>> {
+        let lines = cli::done(dir.path(), of);
+        Ok(serde_json::from_str(lines.lines().last().ok_or("a line")?)?)
+    };
+    assert!(found(&of)?["in_boxes"].is_null(), "the file is there");
+    std::fs::remove_file(dir.path().join("jobs.json"))?;
+    let boxed = found(&of)?;
+    assert!(boxed["in_boxes"].as_str().is_some_and(|why| why.contains("jobs.json")), "{boxed}");
+    let rows = boxed["shares"].as_array().cloned().unwrap_or_default();
+    let certified = |share: f64| {
+        let of = |r: &&Value| r["kind"] == "free" && r["share"] == share;
+        rows.iter().find(of).and_then(|r| r["certified"]["value"].as_f64()).unwrap_or(f64::NAN)
+    };
+    assert!(certified(0.05) >= certified(0.25) && certified(0.05) > 0.0, "{boxed}");
+    let sum = |field: &str| boxed["tried"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[field].as_u64()).sum());
+    assert_eq!(sum("contradicted"), 0);
+    assert!(sum("of_safe") > 1_000u64 && sum("taken") > 0u64, "{boxed}");
+    let said = cli::done(dir.path(), &of[..4]);
+    assert!(said.contains("cannot be made again") && said.contains("bounds over boxes"), "{said}");
+    cli::refused(dir.path(), &[&of[..4], &["--edits", "split"]].concat(), &["split", "rows do not tell"]);
+    Ok(())
+}

@@ -67,7 +67,7 @@ impl Demo<'_> {
     fn certified(&self, student: &Student, test: &Trace, output: &Output) -> Result<Option<CertifiedStudent>> {
         let request = CertifyRequest {
             student,
-            manifest: &test.manifest,
+            trace: test,
             shares: SHARES.to_vec(),
             sorts: Vec::new(),
             tries: 1,

@@ -232,10 +232,11 @@ fn certificate_rows<'a>(
         true => "this student".to_owned(),
         false => student.name.clone(),
     };
+    let boxes = if student.certified.in_boxes.is_some() { " of recorded rows" } else { "" };
     student.certified.shares.iter().map(move |c| CertificateRow {
         name: name.clone(),
         within: match &c.sorts[..] {
-            [] => format!("numbers, ± {}\u{a0}%", number(100.0 * c.share)),
+            [] => format!("numbers{boxes}, ± {}\u{a0}%", number(100.0 * c.share)),
             sorts => format!("one {}", sorts.join(" or ")),
         },
         kind: c.kind.clone(),

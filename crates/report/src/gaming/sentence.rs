@@ -97,6 +97,9 @@ fn random<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
 /// Of how many choices of the hardest kind it is proved that no other job can take them.
 pub(super) fn certified(run: &RunDir) -> Option<String> {
     let own = run.attacks.as_ref()?.certificates.iter().find(|c| run.student.has_hash(&c.student))?;
+    if own.certified.in_boxes.is_some() {
+        return None;
+    }
     let hardest = &own.certified.shares.iter().rfind(|c| c.sorts.is_empty())?.kind;
     let of: Vec<String> = own
         .certified

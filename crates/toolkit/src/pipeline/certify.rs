@@ -2,12 +2,15 @@
 
 use super::{Caller, Entry, PipelineError};
 use crate::{
-    attack::certify::{CertifiedShare, Certifier, ChoiceCertificate, Tried, shares, try_edits},
+    attack::certify::{
+        BoxCertifier, CertifiedShare, Certifier, ChoiceCertificate, Tried, shares, try_boxes, try_edits,
+    },
     recorder::{EpisodeId, run_episode},
-    trace::Manifest,
+    trace::{Manifest, Trace},
 };
 use rayon::prelude::*;
 use sched_distill_core::{
+    level::FeatureSet,
     model::Student,
     rng::{Stream, hash},
     scenario::State as _,
@@ -20,8 +23,8 @@ use serde::{Deserialize, Serialize};
 pub struct CertifyRequest<'a> {
     /// The student.
     pub student: &'a Student,
-    /// What the trace says of its making: the policy, the workload and the seeds that its questions come from.
-    pub manifest: &'a Manifest,
+    /// Whose questions are looked at; they are made again from the policy, the workload and the seeds that it names, if these are there.
+    pub trace: &'a Trace,
     /// By how much of themselves declared numbers may change, one after the other.
     pub shares: Vec<f64>,
     /// Sorts of edits that are no numbers, of which one is made; none are looked at if it is empty.
@@ -33,12 +36,16 @@ pub struct CertifyRequest<'a> {
 }
 
 /// What certificates come to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Certified {
     /// By share and kind of choice.
     pub shares: Vec<CertifiedShare>,
     /// By share, what was tried against them; nothing where the student was asked about every edit.
     pub tried: Vec<Tried>,
+    /// Why the questions could not be made again, where they could not: then declared quantities of recorded rows are taken to lie
+    /// anywhere within the share.
+    #[serde(default)]
+    pub in_boxes: Option<String>,
 }
 
 /// Certifies the choices among jobs at the questions of a trace.
@@ -52,15 +59,19 @@ pub fn certify<S: Editable>(
     caller: Caller<'_>,
 ) -> Result<Certified, PipelineError> {
     let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
-    let Manifest { driver, workload, seed, split, episodes, first_episode, .. } = request.manifest;
     let here = (S::INFO.feature_set)();
     if let Some(difference) = request.student.feature_set.difference(here) {
         return Err(refused(&format!("the student was fitted on other features than this build has: {difference}")));
     }
     // Whether it can be certified at all is said before any work.
     Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
-    let (policy, opened) = (scenario.policy(&driver.id)?, scenario.workload(&workload.id)?);
-    let mut found = Certified { shares: Vec::new(), tried: Vec::new() };
+    let Manifest { driver, workload, seed, split, episodes, first_episode, .. } = &request.trace.manifest;
+    let again = scenario.policy(&driver.id).and_then(|policy| Ok((policy, scenario.workload(&workload.id)?)));
+    let (policy, opened) = match again {
+        Ok(again) => again,
+        Err(why) => return in_boxes(request, S::INFO.feature_set, &why, caller),
+    };
+    let mut found = Certified::default();
     let numbers = request.shares.iter().map(|share| Some(*share));
     for share in numbers.chain((!request.sorts.is_empty()).then_some(None)) {
         let what = share.map_or_else(|| request.sorts.join(", "), |share| format!("at {share}"));
@@ -106,12 +117,46 @@ pub fn certify<S: Editable>(
         if share.is_none() {
             continue;
         }
-        found.tried.push(tried.into_iter().fold(Tried::default(), |a, b| Tried {
-            of_safe: a.of_safe + b.of_safe,
-            contradicted: a.contradicted + b.contradicted,
-            of_others: a.of_others + b.of_others,
-            taken: a.taken + b.taken,
-        }));
+        found.tried.push(tried.into_iter().fold(Tried::default(), Tried::and));
     }
     Ok(found)
+}
+
+/// Certifies recorded choices as they stand in the trace.
+fn in_boxes(
+    request: &CertifyRequest<'_>,
+    set: fn() -> &'static FeatureSet,
+    why: &PipelineError,
+    caller: Caller<'_>,
+) -> Result<Certified, PipelineError> {
+    let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
+    if !request.sorts.is_empty() {
+        let sorts = request.sorts.join(", ");
+        return Err(refused(&format!(
+            "{sorts}: rows do not tell what such edits do, and the questions cannot be made again: {why}"
+        )));
+    }
+    let certifier = BoxCertifier::new(request.student).map_err(|e| refused(&e))?;
+    let table = request.trace.level(&set().levels[0].name)?;
+    let kinds: Vec<&str> = table.kinds.iter().map(String::as_str).collect();
+    let mut found = Certified { in_boxes: Some(error_chain(why)), ..Certified::default() };
+    for &share in &request.shares {
+        caller.check()?;
+        let choices = certifier.choices(&table, share);
+        found.shares.extend(shares((share, &[]), &choices, &kinds, request.seed));
+        let mut stream = Stream::new(hash(&[request.seed, share.to_bits()]), "boxes");
+        let all = (0..table.choices.len()).filter_map(|i| {
+            let choice = table.choice(i);
+            let own = certifier.choice(choice, share)?;
+            Some(try_boxes(&certifier, choice, &own, (share, request.tries), &mut stream))
+        });
+        found.tried.push(all.fold(Tried::default(), Tried::and));
+    }
+    Ok(found)
+}
+
+/// An error with its causes.
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |e| e.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -5,6 +5,9 @@
 //! attacked job's score stay below those of another candidate, no edit within the budget lets it be taken there.
 
 mod bounds;
+mod boxes;
+
+pub use boxes::{BoxCertifier, try_boxes};
 
 use crate::evaluator::{Estimate, bootstrap};
 use bounds::{Between, Range};
@@ -23,13 +26,25 @@ const ROUNDING: f64 = 1e-9;
 /// By so much of itself a quotient of two sums may be off, since it is rounded.
 const QUOTIENT: f32 = 1e-6;
 
-/// A student whose choices at the level of jobs are to be certified.
-pub struct Certifier<'a, S: Editable> {
+/// Who scores the candidates of a level.
+struct Judge<'a> {
     spec: &'a LevelSpec,
     model: &'a Model,
     temperature: f64,
     guards: Vec<&'a Guard>,
     compiled: CompiledGuards,
+}
+
+/// Between what the numbers of all candidates lie.
+struct Ends<'a> {
+    low: &'a [f32],
+    high: &'a [f32],
+    width: usize,
+}
+
+/// A student whose choices at the level of jobs are to be certified.
+pub struct Certifier<'a, S: Editable> {
+    judge: Judge<'a>,
     /// What is decided together with the job.
     below: Option<Below<'a>>,
     abstains: bool,
@@ -81,13 +96,10 @@ impl<'a, S: Editable> Certifier<'a, S> {
     /// model compares candidates.
     pub fn new(student: &'a Student) -> Result<Self, EditError> {
         let refused = |why: &str| EditError(format!("no certificates: {why}"));
-        let spec = &student.feature_set.levels[S::JOB_LEVEL];
         if S::JOB_LEVEL != 0 {
             return Err(refused("in this scenario jobs are not chosen first"));
         }
-        let models =
-            student.level(&spec.name).ok_or_else(|| refused("the student has no model of the level of jobs"))?;
-        let NamedModel { model, temperature, .. } = models.scheduler();
+        let judge = Judge::new(student, S::JOB_LEVEL)?;
         let together: Vec<&LevelSpec> =
             student.feature_set.levels.iter().skip(1).take_while(|level| !level.is_amount()).collect();
         let below = match (student.structure.is_hierarchical(), &together[..]) {
@@ -98,17 +110,9 @@ impl<'a, S: Editable> Certifier<'a, S> {
             }),
             _ => return Err(refused("the student decides more than two levels at once")),
         };
-        let compares = |m: &Model| matches!(m, Model::Pairwise(_));
-        if compares(model) || matches!(model, Model::Regime(r) if r.models.iter().any(compares)) {
-            return Err(refused("the student's model compares candidates, so no score is its own"));
-        }
         Ok(Self {
-            spec,
-            model,
-            temperature: *temperature,
+            judge,
             below,
-            guards: student.guards.iter().filter(|g| g.level == spec.name).collect(),
-            compiled: CompiledGuards::new(&student.guards, spec),
             abstains: student.abstains,
             questions: S::Questions::default(),
             policy: StudentPolicy::new(student, "student".as_ref(), None).map_err(|e| EditError(e.to_string()))?,
@@ -221,44 +225,27 @@ impl<'a, S: Editable> Certifier<'a, S> {
         for (i, &other) in most.x.iter().enumerate() {
             (low[i], high[i]) = (low[i].min(other), high[i].max(other));
         }
-        for (column, feature) in self.spec.features.iter().enumerate() {
-            let quotient = !feature.whole;
+        for (column, feature) in self.judge.spec.features.iter().enumerate() {
             for candidate in 0..n {
-                let i = candidate * least.width + column;
-                if quotient && low[i] < high[i] {
-                    (low[i], high[i]) = (low[i] - QUOTIENT * low[i].abs(), high[i] + QUOTIENT * high[i].abs());
-                }
-                if let Some((least, most)) =
-                    self.loose(feature.name.as_str(), candidate == edited, n, &low, &high, i - column)
-                {
+                let row = candidate * least.width;
+                let loose = self.loose(feature.name.as_str(), candidate == edited, n, &low, &high, row);
+                if let Some((least, most)) = loose {
+                    let i = row + column;
                     (low[i], high[i]) = (low[i].min(least), high[i].max(most));
                 }
             }
         }
-        let between = |candidate: usize| {
-            let at = candidate * least.width..(candidate + 1) * least.width;
-            Between { low: &low[at.clone()], high: &high[at] }
-        };
-        let Some(out) = self.ruled_out(n, least, &between) else { return false };
-        if out[edited] {
-            return true;
-        }
-        let of = |candidate| bounds::score(self.model, between(candidate), between(0));
         // Where more is decided together, the job is worth its score and the best way on, which at best is sure. The probability of
         // all jobs together is the same for each of them.
-        let Some((_, reach)) = of(edited) else { return false };
-        let reach = reach / self.temperature;
         let onward = |other: usize| least.onward[other].min(most.onward[other]);
-        let beats = |other: usize, (low, _): Range| {
-            low / self.temperature + onward(other) > reach + ROUNDING * (1.0 + reach.abs())
-        };
-        (0..n).any(|other| other != edited && !out[other] && of(other).is_some_and(|range| beats(other, range)))
+        let ends = Ends { low: &low, high: &high, width: least.width };
+        self.judge.is_safe(edited, &ends, &least.x, &onward)
     }
 
     /// Between what a feature lies that need not rise or fall with declared numbers, whatever it is at the extremes. `row` is where the
     /// candidate's row begins.
     fn loose(&self, name: &str, own: bool, n: usize, low: &[f32], high: &[f32], row: usize) -> Option<(f32, f32)> {
-        let column = |name: &str| self.spec.features.iter().position(|f| f.name == name);
+        let column = |name: &str| self.judge.spec.features.iter().position(|f| f.name == name);
         let (base, most) = S::LOOSE.iter().find(|(base, _)| name.starts_with(base))?;
         let limit = column(most).map(|c| high[row + c])?;
         let here = column(name)?;
@@ -273,9 +260,64 @@ impl<'a, S: Editable> Certifier<'a, S> {
             _ => return None,
         })
     }
+}
+
+impl<'a> Judge<'a> {
+    /// Of a level of a student.
+    fn new(student: &'a Student, level: usize) -> Result<Self, EditError> {
+        let refused = |why: &str| EditError(format!("no certificates: {why}"));
+        let spec = &student.feature_set.levels[level];
+        let models =
+            student.level(&spec.name).ok_or_else(|| refused("the student has no model of the level of jobs"))?;
+        let NamedModel { model, temperature, .. } = models.scheduler();
+        let compares = |m: &Model| matches!(m, Model::Pairwise(_));
+        if compares(model) || matches!(model, Model::Regime(r) if r.models.iter().any(compares)) {
+            return Err(refused("the student's model compares candidates, so no score is its own"));
+        }
+        Ok(Self {
+            spec,
+            model,
+            temperature: *temperature,
+            guards: student.guards.iter().filter(|g| g.level == spec.name).collect(),
+            compiled: CompiledGuards::new(&student.guards, spec),
+        })
+    }
+
+    /// Whether a candidate always has somebody before it, wherever all numbers lie between `ends`. `x` are numbers that they may have,
+    /// `onward` the least that the best way on from another candidate is worth.
+    fn is_safe(&self, edited: usize, ends: &Ends<'_>, x: &[f32], onward: &dyn Fn(usize) -> f64) -> bool {
+        let n = x.len() / ends.width.max(1);
+        let (mut low, mut high) = (ends.low.to_vec(), ends.high.to_vec());
+        for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
+            // A quotient of two sums is rounded.
+            if !self.spec.features[i % ends.width].whole && low < high {
+                (*low, *high) = (*low - QUOTIENT * low.abs(), *high + QUOTIENT * high.abs());
+            }
+        }
+        let between = |candidate: usize| {
+            let at = candidate * ends.width..(candidate + 1) * ends.width;
+            Between { low: &low[at.clone()], high: &high[at] }
+        };
+        let Some(out) = self.ruled_out(n, (x, ends.width), &between) else { return false };
+        if out[edited] {
+            return true;
+        }
+        let of = |candidate| bounds::score(self.model, between(candidate), between(0));
+        let Some((_, reach)) = of(edited) else { return false };
+        let reach = reach / self.temperature;
+        let beats = |other: usize, (low, _): Range| {
+            low / self.temperature + onward(other) > reach + ROUNDING * (1.0 + reach.abs())
+        };
+        (0..n).any(|other| other != edited && !out[other] && of(other).is_some_and(|range| beats(other, range)))
+    }
 
     /// Candidates that guards rule out; `None` where that depends on the edit.
-    fn ruled_out<'r>(&self, n: usize, rows: &Rows, between: &impl Fn(usize) -> Between<'r>) -> Option<Vec<bool>> {
+    fn ruled_out<'r>(
+        &self,
+        n: usize,
+        (x, width): (&[f32], usize),
+        between: &impl Fn(usize) -> Between<'r>,
+    ) -> Option<Vec<bool>> {
         let conditions = self.guards.iter().flat_map(|g| &g.when);
         for condition in conditions {
             let column = self.spec.features.iter().position(|f| f.name == condition.feature)?;
@@ -288,7 +330,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
             }
         }
         let mut scores = vec![0.0; n];
-        (0..self.compiled.len()).for_each(|guard| self.compiled.apply(guard, &rows.x, rows.width, &mut scores));
+        (0..self.compiled.len()).for_each(|guard| self.compiled.apply(guard, x, width, &mut scores));
         Some(scores.into_iter().map(|s| s == f64::NEG_INFINITY).collect())
     }
 }
@@ -322,6 +364,19 @@ pub struct Tried {
     pub of_others: u64,
     /// Of these, edits after which the job was taken.
     pub taken: u64,
+}
+
+impl Tried {
+    /// What both of them tried.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            of_safe: self.of_safe + other.of_safe,
+            contradicted: self.contradicted + other.contradicted,
+            of_others: self.of_others + other.of_others,
+            taken: self.taken + other.taken,
+        }
+    }
 }
 
 /// The shares by kind of the choices of episodes, each with its certificate.
