@@ -123,7 +123,7 @@ impl Editable for Training {
 mod tests {
     use super::*;
     use crate::policies;
-    use sched_distill_core::scenario::State;
+    use sched_distill_core::scenario::{Questions as _, Scenario, State};
 
     /// What becomes of an episode from here on.
     fn run(mut sim: Simulator) -> Result<String, Box<dyn std::error::Error>> {
@@ -172,6 +172,62 @@ mod tests {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Rows of all levels, of the level of tasks for the first candidate job.
+    fn rows(state: &ClusterState) -> Option<[Vec<f32>; 3]> {
+        let seen = <ClusterState as State<Training>>::view(state)?;
+        let mut questions = Extractor::default();
+        questions.update(&seen);
+        let paths: [&[usize]; 3] = [&[], &[0], &[0, 0]];
+        let is_open = !questions.snapshot().candidates().is_empty();
+        Some(paths.map(|path| {
+            let mut x = Vec::new();
+            if path.is_empty() || is_open {
+                questions.rows(&seen, path, false, &mut x);
+            }
+            x
+        }))
+    }
+
+    /// What `list features` calls measured or decided does not move, whatever epochs a job declares; what it calls declared, something does.
+    #[test]
+    fn edits_move_declared_features_alone() -> Result<(), Box<dyn std::error::Error>> {
+        let levels = &(Training::INFO.feature_set)().levels;
+        let mut moved: Vec<Vec<bool>> = levels.iter().map(|level| vec![false; level.features.len()]).collect();
+        let workload = Training::open_workload(&"builtin".parse()?)?;
+        let jobs = Training::jobs(&workload, 4);
+        let mut sim = Training::start(&workload, jobs.clone(), 4);
+        let mut policy = policies::open(&"optimus".parse()?)?;
+        let mut asked = 0;
+        while let Some(seen) = sim.view() {
+            let state = <ClusterState as State<Training>>::of(&seen);
+            asked += 1;
+            for &job in seen.live_jobs().iter().filter(|_| asked % 5 == 0) {
+                for edit in Training::edits(&jobs, job, &EditBudget::default()) {
+                    let edited = Training::edited_state(&state, job, &edit)?;
+                    let (Some(before), Some(after)) = (rows(&state), rows(&edited)) else { continue };
+                    for (number, level) in levels.iter().enumerate() {
+                        assert_eq!(before[number].len(), after[number].len());
+                        for (i, (a, b)) in before[number].iter().zip(&after[number]).enumerate() {
+                            let column = i % level.features.len();
+                            let feature = &level.features[column];
+                            let allowed = a == b || feature.control.is_declared();
+                            assert!(allowed, "{} {}: {a} is {b} after: {edit}", level.name, feature.name);
+                            moved[number][column] |= a != b;
+                        }
+                    }
+                }
+            }
+            let decision = policy.decide(&seen, &mut Default::default())?;
+            sim.step(decision)?;
+        }
+        let all = levels.iter().zip(&moved).flat_map(|(level, moved)| level.features.iter().zip(moved));
+        let still: Vec<&str> =
+            all.filter(|(f, moved)| f.control.is_declared() && !**moved).map(|(f, _)| &*f.name).collect();
+        // What its workers and servers need a user declares as well; there is no edit of that.
+        assert_eq!(still, ["wish_fits", "worker_gpu"]);
         Ok(())
     }
 }
