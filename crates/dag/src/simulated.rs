@@ -116,9 +116,12 @@ impl Editable for Dag {
     /// The path with most work left may be another one, with more tasks or fewer.
     const LOOSE: &'static [(&'static str, &'static str)] = &[("critical_path_tasks", "remaining_tasks")];
 
-    fn extremes(state: &ClusterState, job: u32, share: f64) -> Result<[ClusterState; 2], EditError> {
+    fn extremes(state: &ClusterState, job: u32, share: f64) -> Result<Option<[ClusterState; 2]>, EditError> {
         let all = |factor: f64| state.declared(job, &mut |was_ms| factor * was_ms);
-        Ok([all(1.0 - share)?, all(1.0 + share)?])
+        let ends = [all(1.0 - share)?, all(1.0 + share)?];
+        let [least, most] = &ends;
+        let counts = least.stages.iter().zip(&most.stages).any(|(a, b)| a.recent_ms != b.recent_ms);
+        Ok(counts.then_some(ends))
     }
 
     fn somewhere(state: &ClusterState, job: u32, share: f64, stream: &mut Stream) -> Result<ClusterState, EditError> {

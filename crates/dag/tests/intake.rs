@@ -108,9 +108,7 @@ fn a_question_knows_what_its_cluster_believes() -> Outcome {
         let edges = some(&jobs, job, "edge", &mut stream);
         let edited = edges.iter().filter_map(|edit| Dag::edited_state(&state, job, edit).ok());
         other += edited.filter(|edited| to_value(edited).ok() != to_value(&state).ok()).count();
-        // No number that is declared moves a feature.
-        let [least, most] = Dag::extremes(&state, job, 0.5)?;
-        assert_eq!(to_value(&least)?, to_value(&most)?);
+        assert!(Dag::extremes(&state, job, 0.5)?.is_none(), "no number that is declared counts");
         let decision = policy.decide(&seen, &mut Default::default())?;
         sim.step(decision)?;
     }

@@ -6,6 +6,7 @@ use super::{
     svg::{self, BLUE, Colour, GREEN, ORANGE, frame},
     words::number,
 };
+use sched_distill_core::spec::brief;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
@@ -63,7 +64,7 @@ pub fn learning_curve(curve: &LearningCurve<'_>) -> Result<(String, Vec<u8>), Re
     let first = values(&curve.points[..1.min(curve.points.len())]).into_iter().fold(0.0, f64::max);
     let beyond = if first > high + margin { format!(" (at first {first:.1}, off the chart)") } else { String::new() };
     let y = Axis::linear(
-        &format!("mean job completion time ÷ that of {}, validation episodes{beyond}", curve.reference),
+        &format!("mean job completion time ÷ that of {}, validation episodes{beyond}", brief(curve.reference)),
         (low - margin, high + margin),
         6,
         number,
@@ -91,7 +92,7 @@ pub fn learning_curve(curve: &LearningCurve<'_>) -> Result<(String, Vec<u8>), Re
         let label = "the network that was kept".to_owned();
         shown.push(Series { label, colour: GREEN, dash: None, mark: Mark::Diamond, points, whiskers: Vec::new() });
     }
-    let mut plot = Plot::new(format!("Training on {}", curve.workload), x, y);
+    let mut plot = Plot::new(format!("Training on {}", brief(curve.workload)), x, y);
     plot.level = Some(1.0);
     plot.stretch = (curve.imitation_s > 0.0).then_some((0.0, curve.imitation_s / seconds));
     plot.series = shown;

@@ -68,12 +68,13 @@ pub trait Editable: Simulated {
     /// must do one or the other, for every candidate and whichever job's numbers change: [`Editable::extremes`] bounds them.
     const LOOSE: &'static [(&'static str, &'static str)] = &[];
 
-    /// A question with all declared numbers of a job that still count less by a share of themselves, and with all of them more.
+    /// A question with all declared numbers of a job that still count less by a share of themselves, and with all of them more; `None`
+    /// where none counts.
     ///
     /// # Errors
     ///
     /// A scenario in which that bounds nothing, which is the default, or a job that is not there.
-    fn extremes(_state: &Self::State, _job: u32, _share: f64) -> Result<[Self::State; 2], EditError> {
+    fn extremes(_state: &Self::State, _job: u32, _share: f64) -> Result<Option<[Self::State; 2]>, EditError> {
         Err(EditError("no certificates: this scenario does not say what declared numbers can come to".to_owned()))
     }
 
@@ -83,7 +84,7 @@ pub trait Editable: Simulated {
     ///
     /// As of [`Editable::extremes`].
     fn somewhere(state: &Self::State, job: u32, share: f64, _stream: &mut Stream) -> Result<Self::State, EditError> {
-        Self::extremes(state, job, share).map(|[least, _]| least)
+        Ok(Self::extremes(state, job, share)?.map_or_else(|| state.clone(), |[least, _]| least))
     }
 
     /// All edits of a sort that are made or not, of a job at a question: every one that a user could make, of which searches try some.

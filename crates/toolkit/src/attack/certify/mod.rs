@@ -136,10 +136,12 @@ impl<'a, S: Editable> Certifier<'a, S> {
         let mut safe = Vec::new();
         for (candidate, job) in clean.jobs.iter().enumerate() {
             let Some(job) = job.filter(|_| candidate != taken) else { continue };
-            let [least, most] = S::extremes(state, job, share)?;
-            let ends = [least, most].map(|s| s.view().map(|seen| self.rows(&seen)));
-            // A question that an edit makes go away is not known to be safe.
-            let is_safe = matches!(&ends, [Some(least), Some(most)] if self.is_safe(candidate, least, most));
+            // Where nothing counts that the job declares, it is the same question whatever that is.
+            let is_safe = S::extremes(state, job, share)?.is_none_or(|ends| {
+                let ends = ends.map(|s| s.view().map(|seen| self.rows(&seen)));
+                // A question that an edit makes go away is not known to be safe.
+                matches!(&ends, [Some(least), Some(most)] if self.is_safe(candidate, least, most))
+            });
             safe.push((candidate, is_safe));
         }
         Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
