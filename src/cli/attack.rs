@@ -50,7 +50,8 @@ pub(super) struct AttackArgs {
     /// Certify this student instead: of which choices no edit can take what it gives
     ///
     /// At the questions of TRACE, by other declared numbers of any job within `--budget duration=SHARE`, repeatable [default: 0.05, 0.1 and
-    /// 0.25]; with `--edits split,edge` by any one of these.
+    /// 0.25]; with `--edits split,edge` by any one of these. Where the questions cannot be made again, over boxes of what rows say. With
+    /// --run the report of a run shows it.
     #[arg(
         long, value_name = "STUDENT", requires = "trace", help_heading = "Certificates",
         conflicts_with_all = ["policies", "workload", "proxy", "edits_of", "methods", "trials", "questions", "episodes", "targets", "split", "output", "force"]
@@ -73,7 +74,7 @@ pub(super) struct AttackArgs {
     /// Folder of an attack on another scheduler, whose edits are made against this one
     ///
     /// The jobs, methods and budgets are those of that attack.
-    #[arg(long = "edits-of", value_name = "DIR", help_heading = "Input", hide_short_help = true, conflicts_with_all = ["methods", "budgets", "edits", "trials", "questions", "episodes", "targets", "split", "proxy"])]
+    #[arg(long = "edits-of", value_name = "DIR", help_heading = "Input", hide_short_help = true, conflicts_with_all = ["methods", "budgets", "edits", "trials", "questions", "episodes", "targets", "split", "proxy", "run"])]
     edits_of: Option<PathBuf>,
     /// Methods, with commas between [default: all that can be]
     #[arg(long = "method", value_parser = method(), value_delimiter = ',', value_name = "METHODS", help_heading = "Attack")]
@@ -165,7 +166,7 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
         found.push(attack(args, party, scenario, common, output)?);
     }
     if let Some((run, _)) = &run {
-        let all = run.add_attacks(found, Vec::new(), scenario.info().objective())?;
+        let all = run.add_attacks(found, Vec::new(), scenario.info().objective(), scenario.beliefs())?;
         let now = |s: &&AttackedScheduler| parties.iter().any(|p| (&p.policy, &p.workload) == (&s.policy, &s.workload));
         let now: Vec<&AttackedScheduler> = all.schedulers.iter().filter(now).collect();
         side_by_side(&now, scenario.info().objective(), output)?;
@@ -233,6 +234,7 @@ fn attack(
     let mut methods = args.methods.clone();
     if methods.is_empty() {
         methods = match args.run {
+            Some(_) if args.proxy.is_some() => vec![Method::Proxy, Method::Random],
             // The report shows the one of them that knows most.
             Some(_) => vec![Method::Gradient, Method::Query, Method::Random],
             None => Method::ALL.into_iter().filter(|m| *m != Method::Proxy || args.proxy.is_some()).collect(),

@@ -61,11 +61,10 @@ pub(super) fn run(
         output.text(paragraph("tried    ", &outcome(*share, *tried)))?;
     }
     if let Some((run, _)) = run {
-        let (name, certified) = (shown(file), found.clone());
-        let certified = CertifiedStudent { name, student: student.hash(), certified };
-        run.add_attacks(Vec::new(), vec![certified], scenario.info().objective())?;
+        let certified = CertifiedStudent::new(shown(file), &student, &trace, found.clone());
+        run.add_attacks(Vec::new(), vec![certified], scenario.info().objective(), scenario.beliefs())?;
     }
-    if let Some(said) = verdict(&found.shares) {
+    if let Some(said) = verdict(&found.shares, found.in_boxes.is_some()) {
         output.text(paragraph("verdict  ", &said))?;
     }
     output.json(
@@ -120,7 +119,7 @@ fn outcome(share: f64, tried: Tried) -> String {
 }
 
 /// What the certificates of the hardest kind, which is the last, come to.
-fn verdict(shares: &[CertifiedShare]) -> Option<String> {
+fn verdict(shares: &[CertifiedShare], in_boxes: bool) -> Option<String> {
     let hardest = &shares.last()?.kind;
     let by = |c: &CertifiedShare| match &c.sorts[..] {
         [] => format!("declaring its numbers differently, within {}", within(c.share)),
@@ -131,7 +130,11 @@ fn verdict(shares: &[CertifiedShare]) -> Option<String> {
         .filter(|c| c.kind == *hardest)
         .map(|c| format!("{:.0} % by {}", 100.0 * c.certified.value, by(c)))
         .collect();
-    Some(format!("of the choices of kind {hardest} no other job can take, in that one state: {}.", of.join(", ")))
+    let what = match in_boxes {
+        false => "no other job can take, in that one state",
+        true => "no other job can take, as far as recorded rows tell",
+    };
+    Some(format!("of the choices of kind {hardest} {what}: {}.", of.join(", ")))
 }
 
 #[cfg(test)]

@@ -408,7 +408,9 @@ impl Demo<'_> {
 fn hint_force(error: PipelineError, force: bool) -> anyhow::Error {
     let other_run = matches!(
         error,
-        PipelineError::Record(RecordError::Trace(TraceError::PlanDiffers { .. })) | PipelineError::OtherSearch(_)
+        PipelineError::Record(RecordError::Trace(TraceError::PlanDiffers { .. }))
+            | PipelineError::OtherSearch(_)
+            | PipelineError::OtherAttack(_)
     );
     let error = anyhow::Error::from(error);
     match other_run && !force {

@@ -30,7 +30,7 @@ pub(super) fn print(
             share(&f.much_sooner),
             change(&f.change),
             f.change_if_sooner.as_ref().map_or("-".to_owned(), |e| format!("{:+.1} %", 100.0 * e.value)),
-            change(&f.others),
+            f.others.as_ref().map_or("-".to_owned(), change),
         ]);
     }
     output.text(format!("\nbudget {budget}\n{table}"))?;
@@ -170,7 +170,7 @@ mod tests {
             change_if_sooner: None,
             change: between(change),
             net: net.map(|all| all.map(between)),
-            others: exact(0.0),
+            others: None,
             first_minute: exact(0.0),
             queries: 0.0,
         }

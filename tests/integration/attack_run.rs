@@ -82,6 +82,14 @@ fn schedulers_of_a_run_are_attacked_side_by_side() -> Outcome {
     // Nothing was split in the episodes themselves.
     assert_eq!(all[4]["objective"], all[1]["objective"]);
     assert_eq!(found["certificates"].as_array().map(Vec::len), Some(1));
+    // Certificates of something else come beside, the same ones take their place.
+    distill(&["attack", "--certify", &student, &trace, "--run", &run, "--edits", "edge"])?;
+    distill(&["attack", "--certify", &student, &trace, "--run", &run])?;
+    assert_eq!(read(&attacks)?["certificates"].as_array().map(Vec::len), Some(2));
+    // Jobs that are alone, in other episodes than the teacher's.
+    distill(&["attack", "--run", &run, "-n", "6", "--targets", "2", "-p", "fifo", "-w", "builtin,jobs=1"])?;
+    let alone = read(&attacks)?["schedulers"][5].clone();
+    assert!(alone["to_teacher"].is_null() && alone["figures"][0]["others"].is_null(), "{alone}");
     let commands = read(&Path::new(&run).join("run.json"))?["commands"].to_string();
     assert!(commands.contains("attack --run") && commands.contains("attack --certify"), "{commands}");
     distill(&["report", &run, "-o", &path("report")])?;

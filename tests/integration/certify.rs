@@ -10,7 +10,7 @@ use sched_distill::{
     simulation::{Editable, Simulated},
 };
 use serde_json::Value;
-use std::{error::Error, path::Path};
+use std::{error::Error, path::Path, sync::atomic::AtomicBool};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -62,7 +62,7 @@ fn grid(state: &ClusterState, job: u32, share: f64) -> Result<Vec<ClusterState>,
         let mut next = Vec::new();
         for state in &all {
             for factor in [1.0 - share, 1.0 - share / 3.0, 1.0, 1.0 + share / 3.0, 1.0 + share] {
-                next.push(Dag::edited_state(state, job, &JobEdit::Duration { stage, was_ms, factor })?);
+                next.push(Dag::edited_state(state, job, &[JobEdit::Duration { stage, was_ms, factor }])?);
             }
         }
         all = next;
@@ -117,7 +117,7 @@ fn structures(state: &ClusterState, job: u32) -> Vec<ClusterState> {
     let edges = ids().flat_map(|parent| ids().map(move |child| (parent, child)));
     let edges = edges.filter(|&(parent, child)| !needs(parent, child) && !needs(child, parent));
     let edges = edges.map(|(parent, child)| JobEdit::Edge { parent, child, implied: false });
-    splits.chain(edges).filter_map(|edit| Dag::edited_state(state, job, &edit).ok()).collect()
+    splits.chain(edges).filter_map(|edit| Dag::edited_state(state, job, std::slice::from_ref(&edit)).ok()).collect()
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_one_split_or_dependency_takes_is_known_exactly() -> Outcome {
     for student in students(dir.path())?[..1].iter().chain([&of_decima]) {
         let mut certifier = Certifier::<Dag>::new(student)?;
         for state in questions("builtin,jobs=14,rate=2e-4", 5)?.iter().step_by(4) {
-            let Some(choice) = certifier.one_edit(state, &sorts)? else { continue };
+            let Some(choice) = certifier.one_edit(state, &sorts, &AtomicBool::new(false))? else { continue };
             let mut extractor = <Dag as sched_distill::scenario::Scenario>::Questions::default();
             extractor.update(&state.view().ok_or("a question")?);
             let jobs: Vec<u32> = extractor.snapshot().candidate_jobs().collect();
@@ -276,6 +276,10 @@ fn rows_of_what_cannot_be_made_again_are_certified_over_boxes() -> Outcome {
     assert!(sum("of_safe") > 1_000u64 && sum("taken") > 0u64, "{boxed}");
     let said = cli::done(dir.path(), &of[..4]);
     assert!(said.contains("cannot be made again") && said.contains("bounds over boxes"), "{said}");
+    assert!(said.contains("as far as recorded rows tell") && !said.contains("in that one state"), "{said}");
     cli::refused(dir.path(), &[&of[..4], &["--edits", "split"]].concat(), &["split", "rows do not tell"]);
+    // Rows of another scenario are no rows of its own.
+    cli::done(dir.path(), &["record", "--scenario", "training", "-p", "fifo", "-n", "2", "-o", "other"]);
+    cli::refused(dir.path(), &["attack", "--certify", "student.json", "other"], &["other", "training"]);
     Ok(())
 }

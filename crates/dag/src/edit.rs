@@ -1,6 +1,9 @@
 //! Edits of a job's description: other declared durations, a stage in two parts, dependencies that need not be.
 
-use crate::graph::{JobError, JobGraph, StageSpec};
+use crate::{
+    graph::{JobError, JobGraph, StageSpec},
+    workload::Intake,
+};
 use sched_distill_core::simulation::{Edit, EditBudget, EditError, EditInfo, small_steps};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -260,6 +263,27 @@ impl JobEdit {
         }
         JobGraph::new(graph.name(), stages, &edges).map_err(|e: JobError| refused(&e.to_string()))
     }
+}
+
+/// The job as it is described after several edits, and where the tasks of its stages come from. What a cluster does not believe it does
+/// not know of: durations may have been declared otherwise than they stand in `graph`.
+pub(crate) fn describe_all(
+    graph: &JobGraph,
+    edits: &[JobEdit],
+    intake: Intake,
+) -> Result<(JobGraph, Vec<Part>), EditError> {
+    let mut described = graph.clone();
+    let mut parts: Vec<Part> = (0..graph.stages().len() as u32).map(|stage| Part { stage, first_task: 0 }).collect();
+    for edit in edits.iter().filter(|edit| !(intake.ignores_durations && edit.sort() == "duration")) {
+        let (next, of) = edit.describe(&described)?;
+        let through = |part: &Part| {
+            let before = parts[part.stage as usize];
+            Part { first_task: before.first_task + part.first_task, ..before }
+        };
+        parts = of.iter().map(through).collect();
+        described = next;
+    }
+    Ok((described, parts))
 }
 
 /// The stages of the chain with most declared work, from its beginning.

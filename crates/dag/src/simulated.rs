@@ -55,6 +55,7 @@ fn template(jobs: &[JobArrival], job: u32) -> Result<&JobTemplate, EditError> {
 impl Editable for Dag {
     type Edit = JobEdit;
     const EDITS: &'static [EditInfo] = edit::EDITS;
+    const BELIEFS: &'static [&'static str] = &["durations", "parts"];
     const JOB_LEVEL: usize = 0;
 
     fn edits(jobs: &Vec<JobArrival>, job: u32, budget: &EditBudget) -> Vec<JobEdit> {
@@ -84,9 +85,9 @@ impl Editable for Dag {
         Ok(with(jobs, job, undone))
     }
 
-    fn edited_state(state: &ClusterState, job: u32, edit: &JobEdit) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[JobEdit]) -> Result<ClusterState, EditError> {
         let gone = || EditError(format!("job {job} is not there"));
-        let (graph, parts) = edit.describe(&state.find(job).ok_or_else(gone)?.graph)?;
+        let (graph, parts) = edit::describe_all(&state.find(job).ok_or_else(gone)?.graph, edits, state.intake)?;
         state.described(job, graph, &parts)
     }
 

@@ -175,7 +175,7 @@ fn a_question_with_an_edited_job_is_the_one_that_the_edited_episode_asks() -> Ou
                         if seen.job(job).supply() > 0 {
                             break;
                         }
-                        let made = Dag::edited_state(&state, job, &edit)?;
+                        let made = Dag::edited_state(&state, job, std::slice::from_ref(&edit))?;
                         assert_eq!(to_value(&made)?, to_value(ClusterState::of(&there))?, "{edit}");
                         assert_eq!(made.view().map(|v| v.schedulable().to_vec()), Some(there.schedulable().to_vec()));
                         compared += 1;
@@ -218,7 +218,7 @@ fn edits_move_declared_features_alone() -> Outcome {
             let job = seen.active_jobs()[stream.below(seen.active_jobs().len())];
             for edit in some(&jobs, job, &mut stream) {
                 // A dependency can keep a job from being asked about, and then others are ranked anew.
-                let Ok(edited) = Dag::edited_state(&state, job, &edit) else { continue };
+                let Ok(edited) = Dag::edited_state(&state, job, std::slice::from_ref(&edit)) else { continue };
                 let (Some((x, candidates)), Some((y, others))) = (jobs_of(&state), jobs_of(&edited)) else { continue };
                 if candidates != others {
                     continue;

@@ -101,12 +101,16 @@ fn a_question_knows_what_its_cluster_believes() -> Outcome {
             let duration = JobEdit::Duration { stage, was_ms: spec.rough_ms, factor };
             let split = JobEdit::Split { stage, first: 1, tasks: spec.num_tasks };
             for edit in [Some(duration), (spec.num_tasks > 1).then_some(split)].into_iter().flatten() {
-                assert_eq!(to_value(Dag::edited_state(&state, job, &edit)?)?, to_value(&state)?, "{edit}");
+                assert_eq!(
+                    to_value(Dag::edited_state(&state, job, std::slice::from_ref(&edit))?)?,
+                    to_value(&state)?,
+                    "{edit}"
+                );
                 vain += 1;
             }
         }
         let edges = some(&jobs, job, "edge", &mut stream);
-        let edited = edges.iter().filter_map(|edit| Dag::edited_state(&state, job, edit).ok());
+        let edited = edges.iter().filter_map(|edit| Dag::edited_state(&state, job, std::slice::from_ref(edit)).ok());
         other += edited.filter(|edited| to_value(edited).ok() != to_value(&state).ok()).count();
         assert!(Dag::extremes(&state, job, 0.5)?.is_none(), "no number that is declared counts");
         let decision = policy.decide(&seen, &mut Default::default())?;

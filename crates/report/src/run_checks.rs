@@ -189,7 +189,7 @@ pub(super) fn attacks(attacks: &Attacks) -> Result<(), String> {
                 ("net", net(0)),
                 ("net", net(1)),
                 ("net", net(2)),
-                ("others", Some(&f.others)),
+                ("others", f.others.as_ref()),
                 ("first_minute", Some(&f.first_minute)),
             ];
             estimates(&place, &figures)?;

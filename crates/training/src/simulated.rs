@@ -81,11 +81,13 @@ impl Editable for Training {
         with(jobs, job, edit.factor * edit.was, edit.was)
     }
 
-    fn edited_state(state: &ClusterState, job: u32, edit: &EpochsEdit) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[EpochsEdit]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
-        declare(&mut found.epochs, edit.was, edit.factor * edit.was)?;
+        for edit in edits {
+            declare(&mut found.epochs, edit.was, edit.factor * edit.was)?;
+        }
         Ok(state)
     }
 
@@ -159,7 +161,11 @@ mod tests {
                 let mut policy = policies::open(&"fifo".parse()?)?;
                 while let (Some(seen), Some(other)) = (a.view(), b.view()) {
                     if Training::is_candidate(&seen, job) {
-                        let made = Training::edited_state(&<ClusterState as State<Training>>::of(&seen), job, &edit)?;
+                        let made = Training::edited_state(
+                            &<ClusterState as State<Training>>::of(&seen),
+                            job,
+                            std::slice::from_ref(&edit),
+                        )?;
                         assert_eq!(
                             serde_json::to_value(made)?,
                             serde_json::to_value(<ClusterState as State<Training>>::of(&other))?
@@ -206,7 +212,7 @@ mod tests {
             asked += 1;
             for &job in seen.live_jobs().iter().filter(|_| asked % 5 == 0) {
                 for edit in Training::edits(&jobs, job, &EditBudget::default()) {
-                    let edited = Training::edited_state(&state, job, &edit)?;
+                    let edited = Training::edited_state(&state, job, std::slice::from_ref(&edit))?;
                     let (Some(before), Some(after)) = (rows(&state), rows(&edited)) else { continue };
                     for (number, level) in levels.iter().enumerate() {
                         assert_eq!(before[number].len(), after[number].len());

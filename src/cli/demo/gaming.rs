@@ -1,6 +1,6 @@
 //! Whether users can game the schedulers of the run: a look at it; `distill attack --run` looks closer.
 
-use super::Demo;
+use super::{Demo, hint_force};
 use crate::{
     attack::{AttackParams, Method},
     cli::{inputs::SCRIPT, output::Output, progress::Watched},
@@ -54,12 +54,14 @@ impl Demo<'_> {
                 dir,
                 force: self.args.force,
             };
-            let attacked = self.scenario.attack(&request, Watched::new(output).caller())?;
+            let attacked = self.scenario.attack(&request, Watched::new(output).caller());
+            let attacked = attacked.map_err(|e| hint_force(e, self.args.force))?;
             let params = serde_json::from_value(attacked.plan["params"].clone())?;
             found.push(AttackedScheduler::new((&policy, Some(role)), &self.args.workload, params, attacked));
         }
         let certified = self.certified(student, test, output)?;
-        run.add_attacks(found, certified.into_iter().collect(), self.scenario.info().objective())?;
+        let (objective, beliefs) = (self.scenario.info().objective(), self.scenario.beliefs());
+        run.add_attacks(found, certified.into_iter().collect(), objective, beliefs)?;
         Ok(())
     }
 
@@ -76,7 +78,7 @@ impl Demo<'_> {
         match self.scenario.certify(&request, Watched::new(output).caller()) {
             Ok(certified) => {
                 let name = self.args.output.join("student.json").display().to_string();
-                Ok(Some(CertifiedStudent { name, student: student.hash(), certified }))
+                Ok(Some(CertifiedStudent::new(name, student, test, certified)))
             }
             Err(PipelineError::Refused(_)) => Ok(None),
             Err(e) => Err(e.into()),

@@ -53,7 +53,7 @@ fn both() -> Value {
 
 fn certificates(hash: &str, contradicted: u64) -> Value {
     let share = |share: f64, kind: &str, certified: f64| json!({"share": share, "kind": kind, "choices": 625, "certified": estimate([certified; 3]), "pairs": estimate([0.9; 3])});
-    json!([{"name": "student.json", "student": hash, "certified": {
+    json!([{"name": "student.json", "student": hash, "trace": "t", "workload": "tpch:executors=10,jobs=30", "certified": {
         "shares": [share(0.05, "affinity", 1.0), share(0.05, "free", 0.9), share(0.25, "affinity", 0.99), share(0.25, "free", 0.57)],
         "tried": [{"of_safe": 100, "contradicted": contradicted, "of_others": 5, "taken": 1}]}}])
 }
@@ -78,7 +78,7 @@ fn with(edit: impl Fn(&mut Value)) -> Value {
 type Pattern = (&'static str, fn() -> Value, fn() -> Value);
 
 /// Words, evidence with which they are said, and evidence with which they are not.
-const PATTERNS: [Pattern; 9] = [
+const PATTERNS: [Pattern; 12] = [
     (
         "Yes: by one edit of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, \
          where chance does it in 8.0 %, and 4.0 % sooner in the mean over all cases.",
@@ -106,6 +106,39 @@ const PATTERNS: [Pattern; 9] = [
                     json!([estimate([0.3, 0.1, 0.5]), estimate(EXACT), estimate([-0.04, -0.09, 0.01])])
             })
         },
+    ),
+    (
+        "Now and then: by one edit of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of \
+         cases, where chance does it in 8.0 %; the mean gain over all cases, 4.0 %, is not for sure more than that of chance.",
+        || with(|s| s["figures"][0]["net"][2] = estimate([-0.02, -0.05, 0.01])),
+        both,
+    ),
+    (
+        "Yes, even by chance: where the best of 32 random edits is kept, a user is served sooner under the student in 8.0 % [5.0, 12.0] of \
+         cases, and 3.0 % sooner in the mean over all cases.",
+        || {
+            with(|s| {
+                s["params"]["trials"] = json!(32);
+                s["figures"][1]["change"] = estimate([-0.03, -0.05, -0.01]);
+            })
+        },
+        || {
+            with(|s| {
+                s["params"]["trials"] = json!(32);
+                s["figures"][1]["change"] = estimate([-0.03, -0.05, 0.01]);
+            })
+        },
+    ),
+    (
+        "Whether users can game the student is open: no random edits were made beside, to tell what chance does; by one edit one is \
+         served sooner in 38.0 % [33.0, 44.0] of cases.",
+        || {
+            with(|s| {
+                list(&mut s["figures"]).retain(|f| f["method"] == "gradient");
+                list(&mut s["figures"]).iter_mut().for_each(|f| f["net"] = Value::Null);
+            })
+        },
+        both,
     ),
     ("It is not clearly harder or easier to game than its teacher (38.0 %).", both, || {
         with(|s| s["figures"][0]["sooner"] = estimate([0.2, 0.15, 0.32]))
@@ -157,6 +190,38 @@ fn certificates_are_said_of_the_hardest_kind_and_not_if_they_are_wrong() -> Outc
     );
     let said = words(both(), None)?;
     assert!(!said.contains("proved for") && !said.contains("What is proved"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn schedulers_are_told_apart_by_what_their_workloads_differ_in() -> Outcome {
+    let mut all = both();
+    let of = |workload: &str, budgets: Option<Value>| {
+        let mut one = scheduler("student:runs/a/student.json", "student", OFTEN, SOONER, GAINS);
+        one["workload"] = json!(workload);
+        if let Some(budgets) = budgets {
+            one["params"]["budgets"] = budgets;
+        }
+        one
+    };
+    let splits =
+        json!([{"edits": 1, "shares": {}, "sorts": ["split"]}, {"edits": 2, "shares": {}, "sorts": ["split"]}]);
+    list(&mut all).push(of("tpch:executors=10,jobs=30,parts=merged", None));
+    list(&mut all).push(of("builtin", Some(splits)));
+    let said = words(all, None)?;
+    for name in ["student: student.json, parts=merged", "student: student.json, builtin", "1 edit (split)"] {
+        assert!(said.contains(name), "{name}\n{said}");
+    }
+    assert!(said.contains("Not drawn: 1 of those in the table below."), "{said}");
+    // The sentence is about the run's workload, and so is the setting.
+    assert!(said.contains("In 20 test episodes of tpch:executors=10,jobs=30, up to 5 jobs each"), "{said}");
+    let elsewhere = words(json!([of("builtin", None)]), None)?;
+    assert!(
+        elsewhere.contains("was not tried.") && elsewhere.contains("episodes of builtin, up to 5 jobs"),
+        "{elsewhere}"
+    );
+    let tried = words(with(|s| s["params"]["trials"] = json!(8)), None)?;
+    assert!(tried.contains("The edit is the best of 8 that were tried out;"), "{tried}");
     Ok(())
 }
 

@@ -16,6 +16,9 @@ pub trait Editable: Simulated {
     type Edit: Edit;
     /// The sorts of edits that there are.
     const EDITS: &'static [EditInfo];
+    /// Parameters of workloads that say what a cluster believes of what users declare: they change nothing of what happens, but what
+    /// schedulers see.
+    const BELIEFS: &'static [&'static str] = &[];
     /// The level whose candidates are jobs, by its place in the feature set.
     const JOB_LEVEL: usize;
 
@@ -41,13 +44,13 @@ pub trait Editable: Simulated {
     /// An edit that has not been made.
     fn undone(jobs: &Self::Jobs, job: u32, edit: &Self::Edit) -> Result<Self::Jobs, EditError>;
 
-    /// A question as it would be if the job had been described so: in this one state, with everything that has happened left as
-    /// it is. Tasks of a stage in parts are taken to have been launched and completed in order.
+    /// A question as it would be if the job had been described so, by edits one after the other: in this one state, with everything that
+    /// has happened left as it is. Tasks of a stage in parts are taken to have been launched and completed in order.
     ///
     /// # Errors
     ///
     /// An edit that the job, as it is described, does not allow, or a job that is not there.
-    fn edited_state(state: &Self::State, job: u32, edit: &Self::Edit) -> Result<Self::State, EditError>;
+    fn edited_state(state: &Self::State, job: u32, edits: &[Self::Edit]) -> Result<Self::State, EditError>;
 
     /// An episode in which the job has not arrived yet, with it described as in `jobs`.
     fn described(episode: &Self::Simulator, jobs: &Self::Jobs, job: u32) -> Self::Simulator;

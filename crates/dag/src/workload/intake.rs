@@ -144,9 +144,10 @@ impl History {
                 jobs += 1;
                 let stages = by_job.entry(graph.name().to_owned()).or_default();
                 stages.resize(stages.len().max(graph.stages().len()), Vec::new());
-                for (known, stage) in stages.iter_mut().zip(graph.stages()) {
-                    known.push(stage.rough_ms);
-                    all.push((stage.rough_ms, stage.num_tasks));
+                for ((known, stage), table) in stages.iter_mut().zip(graph.stages()).zip(job.template.tables()) {
+                    let took_ms = table.mean();
+                    known.push(took_ms);
+                    all.push((took_ms, stage.num_tasks));
                 }
             }
         }

@@ -22,20 +22,30 @@ const MARKS: [Mark; 5] = [Mark::Dot, Mark::Square, Mark::Triangle, Mark::Diamond
 /// Lines that can be told apart.
 const LINES: usize = 6;
 
+/// Those whose users might edit as much: of the run's student, or of the first one.
+fn comparable<'v, 'a>(victims: &'v [Victim<'a>]) -> Option<Vec<&'v Victim<'a>>> {
+    let student = victims.iter().find(|v| v.scheduler.role == Some(Role::Student) && v.is_usual);
+    let budgets = &student.or(victims.first())?.scheduler.params.budgets;
+    Some(victims.iter().filter(|v| v.scheduler.params.budgets == *budgets).collect())
+}
+
+/// How many the curve does not show: their users might edit other things, or there are more than can be told apart.
+pub(super) fn left_out(victims: &[Victim<'_>]) -> usize {
+    victims.len() - comparable(victims).map_or(0, |same| same.len().min(LINES))
+}
+
 /// How often users are served sooner, by how much they may edit; `None` where there is one budget alone.
 ///
 /// # Errors
 ///
 /// [`ReportError::Chart`] if it cannot be drawn.
 pub(super) fn curve(victims: &[Victim<'_>]) -> Result<Option<Chart>, ReportError> {
-    let Some(first) = victims.first() else { return Ok(None) };
-    let budgets = &first.scheduler.params.budgets;
+    let Some(same) = comparable(victims) else { return Ok(None) };
+    let budgets = &same[0].scheduler.params.budgets;
     if budgets.len() < 2 {
         return Ok(None);
     }
     svg::register_fonts()?;
-    // Others had other budgets.
-    let same: Vec<&Victim<'_>> = victims.iter().filter(|v| v.scheduler.params.budgets == *budgets).collect();
     let line = |(i, victim): (usize, &&Victim<'_>)| {
         let figures = victim.own();
         // Side by side, so that whiskers do not hide each other.
@@ -50,7 +60,8 @@ pub(super) fn curve(victims: &[Victim<'_>]) -> Result<Option<Chart>, ReportError
         }
     };
     let mut series: Vec<Series> = same.iter().take(LINES).enumerate().map(line).collect();
-    let student = same.iter().find(|v| v.scheduler.role == Some(Role::Student)).filter(|v| v.method != Method::Random);
+    let student = same.iter().find(|v| v.scheduler.role == Some(Role::Student) && v.is_usual);
+    let student = student.filter(|v| v.method != Method::Random && !v.of(Method::Random).is_empty());
     series.extend(student.map(|student| Series {
         label: "random edits under the student".to_owned(),
         colour: student.colour,

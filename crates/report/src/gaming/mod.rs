@@ -23,7 +23,6 @@ use sched_distill_toolkit::{
     pipeline::{AttackedScheduler, CertifiedStudent},
 };
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// The section.
 #[derive(Debug, Serialize)]
@@ -32,8 +31,14 @@ pub(super) struct Section {
     sentence: Vec<Part>,
     /// Whether anything was attacked.
     attacked: bool,
-    /// Episodes, seeds, workload, jobs of an episode.
+    /// Episodes, seeds, workload, jobs of an episode at most.
     setting: Option<[String; 4]>,
+    /// Edits that were tried out before the best was kept.
+    trials: u32,
+    /// Whether random edits were made as well.
+    has_control: bool,
+    /// Schedulers that the curve leaves out.
+    left_out: usize,
     curve: Option<Chart>,
     price: Option<Chart>,
     rows: Vec<TableRow>,
@@ -59,7 +64,7 @@ struct TableRow {
     much_sooner: (String, String),
     change: (String, String),
     net: Option<(String, String)>,
-    others: (String, String),
+    others: Option<(String, String)>,
 }
 
 /// What certificates of a student come to, written out.
@@ -114,8 +119,11 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
             let params = &v.scheduler.params;
             let numbers = [u64::from(params.episodes), u64::from(params.targets)].map(count);
             let [episodes, targets] = numbers;
-            [episodes, params.split.name().to_owned(), brief(&run.info.workload), targets]
+            [episodes, params.split.name().to_owned(), brief(&v.scheduler.workload), targets]
         }),
+        trials: shown.map_or(1, |v| v.scheduler.params.trials),
+        has_control: victims.iter().any(|v| v.scheduler.params.methods.contains(&Method::Random)),
+        left_out: chart::left_out(&victims),
         curve: chart::curve(&victims)?,
         price: chart::price(run, &victims)?,
         rows: victims.iter().flat_map(rows).collect(),
@@ -144,6 +152,13 @@ impl Section {
 fn victims(run: &RunDir) -> Vec<Victim<'_>> {
     const OTHERS: [Colour; 3] = [GREEN, GREY, ORANGE];
     let all = run.attacks.iter().flat_map(|attacks| &attacks.schedulers);
+    // Another student may have taken its place since.
+    let is_there = |s: &&AttackedScheduler| match (s.role, &run.augmented) {
+        (Some(Role::Augmented), Some(now)) => s.files.is_empty() || s.files.values().any(|hash| now.has_hash(hash)),
+        (Some(Role::Augmented), None) => false,
+        _ => true,
+    };
+    let all = all.filter(is_there);
     let mut others = OTHERS.into_iter().cycle();
     let victim = |scheduler| {
         let scheduler: &AttackedScheduler = scheduler;
@@ -160,7 +175,7 @@ fn victims(run: &RunDir) -> Vec<Victim<'_>> {
     all.filter_map(victim).collect()
 }
 
-/// `student: student.json`, with what is another workload's than the run's.
+/// `student: student.json`, with what tells its workload from the run's.
 fn name(run: &RunDir, scheduler: &AttackedScheduler) -> String {
     let policy = brief(&scheduler.policy);
     let name = scheduler.role.map_or_else(
@@ -170,12 +185,25 @@ fn name(run: &RunDir, scheduler: &AttackedScheduler) -> String {
             role => with_role(role, &policy),
         },
     );
-    let pairs = |id: &str| -> BTreeSet<(String, String)> {
-        id.parse::<Spec>().map(|spec| spec.params.into_iter().collect()).unwrap_or_default()
-    };
-    let usual = pairs(&run.info.workload);
-    let other = pairs(&scheduler.workload).into_iter().filter(|pair| !usual.contains(pair));
-    other.fold(name, |name, (key, value)| format!("{name}, {key}={value}"))
+    match elsewhere(run, &scheduler.workload) {
+        Some(place) => format!("{name}, {place}"),
+        None => name,
+    }
+}
+
+/// What tells a workload from the run's: the parameters that it has beside those, or all of it; `None` of the run's.
+fn elsewhere(run: &RunDir, workload: &str) -> Option<String> {
+    if brief(workload) == brief(&run.info.workload) {
+        return None;
+    }
+    let spec = |id: &str| id.parse::<Spec>().ok();
+    let more = spec(workload).zip(spec(&run.info.workload)).and_then(|(here, usual)| {
+        let same = (&here.name, &here.file) == (&usual.name, &usual.file);
+        let kept = usual.params.iter().all(|(key, value)| here.params.get(key) == Some(value));
+        let pairs = here.params.iter().filter(|(key, _)| !usual.params.contains_key(*key));
+        (same && kept).then(|| pairs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", "))
+    });
+    Some(more.unwrap_or_else(|| brief(workload)))
 }
 
 /// How much may be edited, in words.
@@ -185,7 +213,11 @@ fn allowed(budget: &EditBudget) -> String {
         n => format!("{n} edits"),
     };
     let within = |(sort, share): (&String, &f64)| format!(", {sort} ± {}\u{a0}%", number(100.0 * share));
-    edits + &budget.shares.iter().map(within).collect::<String>()
+    let sorts = match &budget.sorts[..] {
+        [] => String::new(),
+        sorts => format!(" ({})", sorts.join(", ")),
+    };
+    edits + &budget.shares.iter().map(within).collect::<String>() + &sorts
 }
 
 fn pair(e: &Estimate) -> (String, String) {
@@ -202,7 +234,7 @@ fn rows<'v>(victim: &'v Victim<'_>) -> impl Iterator<Item = TableRow> + use<'v> 
         much_sooner: pair(&f.much_sooner),
         change: pair(&f.change),
         net: f.net.as_ref().map(|[sooner, ..]| pair(sooner)),
-        others: pair(&f.others),
+        others: f.others.as_ref().map(pair),
     };
     victim.scheduler.figures.iter().map(row)
 }
@@ -232,6 +264,7 @@ fn certificate_rows<'a>(
         true => "this student".to_owned(),
         false => student.name.clone(),
     };
+    let name = elsewhere(run, &student.workload).map_or_else(|| name.clone(), |place| format!("{name}, {place}"));
     let boxes = if student.certified.in_boxes.is_some() { " of recorded rows" } else { "" };
     student.certified.shares.iter().map(move |c| CertificateRow {
         name: name.clone(),

@@ -31,22 +31,38 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
         1 => "one edit".to_owned(),
         n => format!("{n} edits"),
     };
-    let random =
-        random(student).map_or(String::new(), |r| format!(", where chance does it in {}", percent(r.sooner.value)));
-    let often = share(&own.sooner);
-    let said = match verdict(own) {
+    let Some((random, verdict)) = random(student).and_then(|random| Some((random, verdict(own, random)?))) else {
+        return format!(
+            "Whether users can game the student is open: no random edits were made beside, to tell what chance does; by {budget} one is \
+             served sooner in {} of cases.",
+            share(&own.sooner)
+        );
+    };
+    let of_how = "of how she describes her job, a user is served sooner under the student";
+    let (often, chance) = (share(&own.sooner), percent(random.sooner.value));
+    let mean = percent(-own.change.value);
+    let said = match verdict {
+        Verdict::EvenByChance => format!(
+            "Yes, even by chance: where the best of {} random edits is kept, a user is served sooner under the student in {} of cases, and {} \
+             sooner in the mean over all cases.",
+            student.scheduler.params.trials,
+            share(&random.sooner),
+            percent(-random.change.value)
+        ),
         Verdict::Gains => format!(
-            "Yes: by {budget} of how she describes her job, a user is served sooner under the student in {often} of cases{random}, and \
-             {} sooner in the mean over all cases.",
-            percent(-own.change.value)
+            "Yes: by {budget} {of_how} in {often} of cases, where chance does it in {chance}, and {mean} sooner in the mean over all cases."
+        ),
+        Verdict::OnlyOften => format!(
+            "Now and then: by {budget} {of_how} in {often} of cases, where chance does it in {chance}; the mean gain over all cases, {mean}, \
+             is not for sure more than that of chance.",
         ),
         Verdict::NowAndThen => format!(
-            "Now and then: by {budget} of how she describes her job, a user is served sooner under the student in {often} of \
-             cases{random}; in the mean over all cases nothing is gained for sure.",
+            "Now and then: by {budget} {of_how} in {often} of cases, where chance does it in {chance}; in the mean over all cases nothing is \
+             gained for sure.",
         ),
         Verdict::No => format!(
-            "Not by the edits that were tried: by {budget} a user is served sooner under the student in {often} of cases{random}, and \
-             no more than that is known.",
+            "Not by the edits that were tried: by {budget} a user is served sooner under the student in {often} of cases, where chance does \
+             it in {chance}, and no more than that is known.",
         ),
     };
     let teacher = of_role(Role::Teacher).filter(|t| t.scheduler.params == student.scheduler.params);
@@ -61,18 +77,28 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
 
 /// What figures say of a scheduler.
 enum Verdict {
+    /// Random edits gain in the mean, which they can where the best of several is kept.
+    EvenByChance,
+    /// Something in the mean, and more than chance.
     Gains,
+    /// Something in the mean, and more often than chance, but not clearly more.
+    OnlyOften,
+    /// More or more often than chance.
     NowAndThen,
     No,
 }
 
-fn verdict(own: &MethodFigures) -> Verdict {
-    let Some([sooner, _, change]) = &own.net else { return Verdict::No };
-    match (change.high < 0.0, own.change.high < 0.0, sooner.low > 0.0) {
-        (true, true, _) => Verdict::Gains,
-        (true, false, _) | (false, _, true) => Verdict::NowAndThen,
-        (false, _, false) => Verdict::No,
+fn verdict(own: &MethodFigures, random: &MethodFigures) -> Option<Verdict> {
+    let [sooner, _, change] = own.net.as_ref()?;
+    if random.change.high < 0.0 {
+        return Some(Verdict::EvenByChance);
     }
+    Some(match (change.high < 0.0, own.change.high < 0.0, sooner.low > 0.0) {
+        (true, true, _) => Verdict::Gains,
+        (false, true, true) => Verdict::OnlyOften,
+        (true, false, _) | (false, false, true) => Verdict::NowAndThen,
+        (false, _, false) => Verdict::No,
+    })
 }
 
 /// Whether the first is clearly less than the second, or clearly more.

@@ -316,11 +316,12 @@ impl<S: Editable> World<'_, S> {
         stream: &mut Stream,
     ) -> Result<Attempt, AttackError> {
         let (job, mut queries) = (subject.job, 0);
-        let (mut jobs, mut states) = (self.jobs.clone(), subject.states.clone());
+        let mut jobs = self.jobs.clone();
         let mut made: Vec<Promise<S::Edit>> = Vec::new();
         let mut last = Vec::new();
         for left in (0..budget.edits).rev() {
-            let target = Target { jobs: &jobs, job, states: &states };
+            let edits: Vec<S::Edit> = made.iter().map(|promise| promise.edit.clone()).collect();
+            let target = Target { jobs: &jobs, job, states: &subject.states, made: &edits };
             let ranked = rank(method, &target, budget, asked, stream, &mut queries);
             let mut ranked = ranked.map_err(|e| self.fail(0, e.into()))?.into_iter();
             if left == 0 {
@@ -329,7 +330,6 @@ impl<S: Editable> World<'_, S> {
             }
             let Some(best) = ranked.next() else { break };
             jobs = S::edited(&jobs, job, &best.edit)?;
-            states = states.iter().map(|s| S::edited_state(s, job, &best.edit).unwrap_or_else(|_| s.clone())).collect();
             made.push(best);
         }
         let trials = last.len() as u32;

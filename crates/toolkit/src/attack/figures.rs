@@ -30,15 +30,15 @@ pub struct MethodFigures {
     /// The same three less those of random edits of the same targets: share sooner, share much sooner, mean change. `None` where
     /// random edits were not made, and of themselves.
     pub net: Option<[Estimate; 3]>,
-    /// Mean change of the mean completion time of all other jobs.
-    pub others: Estimate,
+    /// Mean change of the mean completion time of all other jobs; `None` where there are none.
+    pub others: Option<Estimate>,
     /// Executors gained in the mean over the first minute.
     pub first_minute: Estimate,
     /// How often somebody was asked, in the mean over targets.
     pub queries: f64,
 }
 
-/// The figures of all methods and budgets, in their order.
+/// The figures of all methods and budgets, in their order, of those in which a target was completed with and without edits.
 #[must_use]
 pub fn figures(episodes: &[EpisodeAttempts], methods: &[Method], budgets: usize, seed: u64) -> Vec<MethodFigures> {
     let each = |budget: usize| methods.iter().filter_map(move |&method| of(episodes, method, budget, seed));
@@ -52,10 +52,10 @@ fn of(episodes: &[EpisodeAttempts], method: Method, budget: usize, seed: u64) ->
     };
     let (own, control) = (select(method), select(Method::Random));
     let all: Vec<&Attempt> = own.iter().flatten().copied().collect();
-    if all.is_empty() {
+    let unfinished = all.iter().filter(|a| a.change().is_none()).count();
+    if unfinished == all.len() {
         return None;
     }
-    let unfinished = all.iter().filter(|a| a.change().is_none()).count();
     // A mean over targets, by episode as often as it was drawn.
     let mean = |of: &[Vec<&Attempt>], counts: &[u32], value: &dyn Fn(&Attempt) -> Option<f64>| {
         let mut sums = (0.0, 0.0);
@@ -75,6 +75,7 @@ fn of(episodes: &[EpisodeAttempts], method: Method, budget: usize, seed: u64) ->
     let change = |a: &Attempt| a.change();
     let compared = method != Method::Random && control.iter().any(|of| !of.is_empty());
     let gained = estimate(&|a| a.change().filter(|c| *c < -LITTLE));
+    let others = estimate(&|a| Some(a.others_ms[1] / a.others_ms[0] - 1.0).filter(|c| c.is_finite()));
     Some(MethodFigures {
         method,
         budget,
@@ -85,7 +86,7 @@ fn of(episodes: &[EpisodeAttempts], method: Method, budget: usize, seed: u64) ->
         change_if_sooner: gained.value.is_finite().then_some(gained),
         change: estimate(&change),
         net: compared.then(|| [net(&sooner(LITTLE)), net(&sooner(MUCH)), net(&change)]),
-        others: estimate(&|a| Some(a.others_ms[1] / a.others_ms[0] - 1.0).filter(|c| c.is_finite())),
+        others: Some(others).filter(|e| e.value.is_finite()),
         first_minute: estimate(&|a| Some(a.first_minute[1] - a.first_minute[0])),
         queries: all.iter().map(|a| a.queries as f64).sum::<f64>() / all.len() as f64,
     })
@@ -135,7 +136,7 @@ mod tests {
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
         near(query.change.value, (-0.2 + 0.1 - 0.03) / 3.0);
         near(query.change_if_sooner.as_ref().map_or(0.0, |e| e.value), (-0.2 - 0.03) / 2.0);
-        near(query.others.value, 0.01);
+        near(query.others.as_ref().map_or(0.0, |e| e.value), 0.01);
         near(query.first_minute.value, 2.0);
         let net = query.net.as_ref().expect("random edits were made");
         near(net[0].value, 0.25);

@@ -63,7 +63,7 @@ pub fn gamed<S: Editable>(
     let mut asked = Asked::Policy(victim.fresh());
     let mut edits = vec![None; S::count(&world.jobs) as usize];
     for (&job, states) in drawn.iter().zip(&states) {
-        let target = Target { jobs: &world.jobs, job, states };
+        let target = Target { jobs: &world.jobs, job, states, made: &[] };
         let ranked = rank::<S>(Method::Gradient, &target, &gaming.budget, &mut asked, &mut stream, &mut 0);
         let best = ranked.map_err(|e| world.fail(0, e.into()))?.into_iter().next();
         edits[job as usize] = best.filter(|best| best.gain > 0.0).map(|best| best.edit);

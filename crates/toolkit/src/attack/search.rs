@@ -19,8 +19,10 @@ pub(super) struct Promise<E> {
 pub(super) struct Target<'a, S: Editable> {
     pub(super) jobs: &'a S::Jobs,
     pub(super) job: u32,
-    /// Questions at which the job could be given something.
+    /// Questions at which the job could be given something, as it was described before any edit.
     pub(super) states: &'a [S::State],
+    /// Edits that are made already.
+    pub(super) made: &'a [S::Edit],
 }
 
 /// Ranks all edits that a budget allows; counts in `queries` how often somebody was asked. `asked` is not asked by `random`.
@@ -51,7 +53,7 @@ pub(super) fn rank<S: Editable>(
             _ => Ok(asked.chance(&seen, target.job)?.unwrap_or(0.0)),
         }
     };
-    let clean: Vec<f64> = target.states.iter().map(&mut value).collect::<Result<_, _>>()?;
+    let clean = mean_with(target, None, &mut value)?;
     let mut slopes: Vec<([S::Edit; 2], f64)> = Vec::new();
     let mut promises = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -61,7 +63,7 @@ pub(super) fn rank<S: Editable>(
                 let slope = match known {
                     Some(slope) => slope,
                     None => {
-                        let [up, down] = [&pair[0], &pair[1]].map(|edit| mean_with(target, edit, &mut value));
+                        let [up, down] = [&pair[0], &pair[1]].map(|edit| mean_with(target, Some(edit), &mut value));
                         let slope = up? - down?;
                         slopes.push((pair, slope));
                         slope
@@ -69,7 +71,7 @@ pub(super) fn rank<S: Editable>(
                 };
                 slope * times
             }
-            None => mean_with(target, &edit, &mut value)? - mean(clean.iter().copied()),
+            None => mean_with(target, Some(&edit), &mut value)? - clean,
         };
         promises.push(Promise { edit, gain });
     }
@@ -80,25 +82,25 @@ pub(super) fn rank<S: Editable>(
     Ok(promises)
 }
 
-/// The mean of what is asked over the questions with a job edited. An edit that cannot be made changes nothing.
+/// The mean of what is asked over the questions with one edit more. An edit that cannot be made changes nothing.
 fn mean_with<S: Editable>(
     target: &Target<'_, S>,
-    edit: &S::Edit,
+    edit: Option<&S::Edit>,
     value: &mut impl FnMut(&S::State) -> Result<f64, PolicyError>,
 ) -> Result<f64, PolicyError> {
-    let mut values = Vec::with_capacity(target.states.len());
+    let edits: Vec<S::Edit> = target.made.iter().chain(edit).cloned().collect();
+    let mut sum = 0.0;
     for state in target.states {
-        values.push(match S::edited_state(state, target.job, edit) {
-            Ok(edited) => value(&edited)?,
-            Err(_) => value(state)?,
-        });
+        if edits.is_empty() {
+            sum += value(state)?;
+            continue;
+        }
+        let all = S::edited_state(state, target.job, &edits);
+        // The edit that is looked at may be one that the past rules out, or those before.
+        let edited = all.or_else(|_| S::edited_state(state, target.job, target.made));
+        sum += value(edited.as_ref().unwrap_or(state))?;
     }
-    Ok(mean(values.into_iter()))
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let n = values.len().max(1) as f64;
-    values.sum::<f64>() / n
+    Ok(sum / target.states.len().max(1) as f64)
 }
 
 /// Edits on the critical path that promise a gain, in its order and the best of each place first; then all others.

@@ -33,6 +33,8 @@ use std::{
 pub struct Attack<S: Simulated> {
     /// The sorts of edits.
     pub edits: &'static [EditInfo],
+    /// As of [`Editable::BELIEFS`].
+    pub beliefs: &'static [&'static str],
     /// Carries an attack out.
     pub run: fn(&Entry<S>, &AttackRequest, Caller<'_>) -> Result<Attacked, PipelineError>,
     /// Attacks a student in one episode.
@@ -58,7 +60,13 @@ impl<S: Editable> Attack<S> {
         reason = "a constant of a type, not a value that anyone would have by default"
     )]
     pub const fn new() -> Self {
-        Self { edits: S::EDITS, run: attack::<S>, on_student: on_student::<S>, certify: certify::<S> }
+        Self {
+            edits: S::EDITS,
+            beliefs: S::BELIEFS,
+            run: attack::<S>,
+            on_student: on_student::<S>,
+            certify: certify::<S>,
+        }
     }
 }
 
@@ -176,7 +184,11 @@ pub fn attack<S: Editable>(
     };
     let episodes: Vec<EpisodeAttempts> = (0..params.episodes).into_par_iter().map(one).collect::<Result<_, _>>()?;
     caller.watch.done();
-    let (notable, best) = notable(&episodes, &params.methods).unzip();
+    let (mut notable, best) = notable(&episodes, &params.methods).unzip();
+    if let Some(notable) = notable.as_mut().filter(|_| params.budgets.first().is_some_and(|budget| budget.edits > 1)) {
+        // Which of several edits did it is not known.
+        notable.sorts.clear();
+    }
     let example = match best.flatten() {
         Some((number, attempt)) => {
             Some(example::<S>(&workload, &*victim, (request, &params), (number, attempt), caller)?)

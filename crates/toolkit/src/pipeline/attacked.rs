@@ -1,13 +1,16 @@
 //! Attacks on the schedulers of a run, side by side, for its report (`attacks.json`).
 
+#[cfg(doc)]
+use super::AnyScenario;
 use super::{Attacked, Certified, PipelineError, RunDir};
 use crate::{
     attack::{AttackParams, MethodFigures, Notable},
     evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role, Schedule, paired},
+    trace::Trace,
 };
-use sched_distill_core::figure::Figure;
+use sched_distill_core::{figure::Figure, model::Student, spec::Spec};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// All that is known of how a run's schedulers can be gamed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +36,9 @@ pub struct AttackedScheduler {
     pub role: Option<Role>,
     /// As the user named it.
     pub workload: String,
+    /// Files that it and the workload were read from, with their SHA-256.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
     /// What was attacked how.
     pub params: AttackParams,
     /// By budget and method.
@@ -41,7 +47,8 @@ pub struct AttackedScheduler {
     pub notable: Option<Notable>,
     /// By episode, the objective without edits; `None` if the episode was not completed.
     pub objective: Vec<Option<f64>>,
-    /// The same compared with the run's teacher in the same episodes of the run's workload; `None` where that was not attacked in them.
+    /// The same compared with the run's teacher in the same episodes of the run's workload; `None` where that was not attacked in them, or
+    /// others were run.
     pub to_teacher: Option<Estimate>,
     /// What ran while the job of the best edit was there, without and with it.
     pub example: Option<[Schedule; 2]>,
@@ -55,6 +62,10 @@ pub struct CertifiedStudent {
     pub name: String,
     /// SHA-256 of it.
     pub student: String,
+    /// SHA-256 of the trace whose questions were looked at.
+    pub trace: String,
+    /// The workload of the trace.
+    pub workload: String,
     /// What was found.
     pub certified: Certified,
 }
@@ -63,11 +74,13 @@ impl AttackedScheduler {
     /// What came of an attack on a scheduler.
     #[must_use]
     pub fn new((policy, role): (&str, Option<Role>), workload: &str, params: AttackParams, found: Attacked) -> Self {
+        let files = serde_json::from_value(found.plan["files"].clone()).unwrap_or_default();
         let Attacked { figures, notable, objective, example, .. } = found;
         Self {
             policy: policy.to_owned(),
             role,
             workload: workload.to_owned(),
+            files,
             params,
             figures,
             notable,
@@ -77,10 +90,36 @@ impl AttackedScheduler {
         }
     }
 
-    /// Whether both ran the same episodes, whatever was made known of their jobs.
-    fn same_episodes(&self, other: &Self) -> bool {
-        let of = |s: &Self| (s.params.seed, s.params.split, s.objective.len());
-        of(self) == of(other)
+    /// Whether both ran the same episodes, whatever schedulers were told of their jobs.
+    fn same_episodes(&self, other: &Self, beliefs: &[&str]) -> bool {
+        let of = |s: &Self| {
+            let mut workload = s.workload.parse::<Spec>().ok()?;
+            workload.params.retain(|name, _| !beliefs.contains(&name.as_str()));
+            Some((s.params.seed, s.params.split, s.objective.len(), workload.to_string()))
+        };
+        of(self).is_some() && of(self) == of(other)
+    }
+
+    /// Whether what is known of one is to be replaced by what is known of the other.
+    fn same_place(&self, other: &Self) -> bool {
+        let unique = |role: &Role| matches!(role, Role::Teacher | Role::Student | Role::Augmented);
+        let same_role = self.role.filter(unique).is_some() && self.role == other.role;
+        self.workload == other.workload && (same_role || self.policy == other.policy)
+    }
+}
+
+impl CertifiedStudent {
+    /// What a student's choices in a trace came to.
+    #[must_use]
+    pub fn new(name: String, student: &Student, trace: &Trace, certified: Certified) -> Self {
+        let workload = trace.manifest.workload.id.clone();
+        Self { name, student: student.hash(), trace: trace.hash.clone(), workload, certified }
+    }
+
+    /// What was asked of whom.
+    fn asked(&self) -> (&str, &str, Vec<(u64, &[String])>) {
+        let shares = self.certified.shares.iter().map(|s| (s.share.to_bits(), &s.sorts[..]));
+        (&self.student, &self.trace, shares.collect())
     }
 }
 
@@ -105,8 +144,8 @@ impl RunDir {
         Ok(Parties { policies, workload: info.workload })
     }
 
-    /// Adds what attacks and certificates came to; what was known of the same scheduler on the same workload, or of the same student,
-    /// is replaced. Returns all that is known then.
+    /// Adds what attacks and certificates came to; what was known of the same scheduler on the same workload, or of the same student at
+    /// the same questions, is replaced. `beliefs` are as of [`AnyScenario::beliefs`]. Returns all that is known then.
     ///
     /// # Errors
     ///
@@ -116,23 +155,25 @@ impl RunDir {
         schedulers: Vec<AttackedScheduler>,
         certificates: Vec<CertifiedStudent>,
         objective: &Figure,
+        beliefs: &[&str],
     ) -> Result<Attacks, PipelineError> {
         let mut all = self.attacks()?;
         for found in schedulers {
-            match all.schedulers.iter_mut().find(|s| (&s.policy, &s.workload) == (&found.policy, &found.workload)) {
+            match all.schedulers.iter_mut().find(|s| s.same_place(&found)) {
                 Some(known) => *known = found,
                 None => all.schedulers.push(found),
             }
         }
         for found in certificates {
-            match all.certificates.iter_mut().find(|c| c.student == found.student) {
+            match all.certificates.iter_mut().find(|c| c.asked() == found.asked()) {
                 Some(known) => *known = found,
                 None => all.certificates.push(found),
             }
         }
-        let teacher = all.schedulers.iter().find(|s| s.role == Some(Role::Teacher)).cloned();
+        let usual = self.info()?.workload;
+        let teacher = all.schedulers.iter().find(|s| s.role == Some(Role::Teacher) && s.workload == usual).cloned();
         for scheduler in &mut all.schedulers {
-            let teacher = teacher.as_ref().filter(|teacher| teacher.same_episodes(scheduler));
+            let teacher = teacher.as_ref().filter(|teacher| teacher.same_episodes(scheduler, beliefs));
             scheduler.to_teacher = teacher.and_then(|teacher| {
                 paired(objective.compared, &scheduler.objective, &teacher.objective, scheduler.params.seed)
             });
@@ -173,5 +214,45 @@ mod tests {
         let expected =
             [("decima".to_owned(), Role::Teacher), (format!("student:{}", student.display()), Role::Student)];
         assert_eq!(found, expected);
+    }
+
+    fn scheduler(policy: &str, role: Option<Role>, workload: &str, objective: Vec<Option<f64>>) -> AttackedScheduler {
+        let params = AttackParams {
+            seed: 0,
+            split: sched_distill_core::rng::Split::Test,
+            episodes: 2,
+            targets: 1,
+            methods: Vec::new(),
+            budgets: Vec::new(),
+            trials: 1,
+            questions: 1,
+        };
+        AttackedScheduler {
+            policy: policy.to_owned(),
+            role,
+            workload: workload.to_owned(),
+            files: BTreeMap::new(),
+            params,
+            figures: Vec::new(),
+            notable: None,
+            objective,
+            to_teacher: None,
+            example: None,
+        }
+    }
+
+    #[test]
+    fn only_the_same_episodes_are_compared_and_a_role_has_one_place() {
+        let jct = |workload: &str, role| scheduler("p", role, workload, vec![Some(1.0), Some(2.0)]);
+        let usual = jct("builtin,jobs=5", Some(Role::Teacher));
+        let beliefs = ["durations", "parts"];
+        assert!(usual.same_episodes(&jct("builtin,durations=median,jobs=5,parts=merged", None), &beliefs));
+        assert!(!usual.same_episodes(&jct("builtin,jobs=5,rate=1e-5", None), &beliefs));
+        assert!(!usual.same_episodes(&jct("builtin,durations=median,jobs=5", None), &[]));
+        // A student is the run's student wherever its file is said to lie; heuristics are told apart by name.
+        let at = |policy: &str, role| scheduler(policy, Some(role), "builtin", Vec::new());
+        assert!(at("student:a/student.json", Role::Student).same_place(&at("student:./a/student.json", Role::Student)));
+        assert!(!at("fair", Role::Heuristic).same_place(&at("fifo", Role::Heuristic)));
+        assert!(!at("x", Role::Student).same_place(&at("y", Role::Augmented)));
     }
 }

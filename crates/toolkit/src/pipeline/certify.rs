@@ -1,6 +1,6 @@
 //! Certificates of a student on the questions of a trace, which are made again from what its manifest says.
 
-use super::{Caller, Entry, PipelineError};
+use super::{Caller, Entry, PipelineError, measure::check_features};
 use crate::{
     attack::certify::{
         BoxCertifier, CertifiedShare, Certifier, ChoiceCertificate, Tried, shares, try_boxes, try_edits,
@@ -10,7 +10,6 @@ use crate::{
 };
 use rayon::prelude::*;
 use sched_distill_core::{
-    level::FeatureSet,
     model::Student,
     rng::{Stream, hash},
     scenario::State as _,
@@ -63,13 +62,23 @@ pub fn certify<S: Editable>(
     if let Some(difference) = request.student.feature_set.difference(here) {
         return Err(refused(&format!("the student was fitted on other features than this build has: {difference}")));
     }
+    check_features(request.student, request.trace)?;
+    let abstains = request.trace.manifest.abstains;
+    if request.student.abstains != abstains {
+        let of = |abstains| if abstains { "may give nothing" } else { "always gives something" };
+        return Err(refused(&format!(
+            "the student {}, who decides in the trace {}: other candidates than it has",
+            of(request.student.abstains),
+            of(abstains)
+        )));
+    }
     // Whether it can be certified at all is said before any work.
     Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
     let Manifest { driver, workload, seed, split, episodes, first_episode, .. } = &request.trace.manifest;
     let again = scenario.policy(&driver.id).and_then(|policy| Ok((policy, scenario.workload(&workload.id)?)));
     let (policy, opened) = match again {
         Ok(again) => again,
-        Err(why) => return in_boxes(request, S::INFO.feature_set, &why, caller),
+        Err(why) => return in_boxes(request, S::LOOSE, &why, caller),
     };
     let mut found = Certified::default();
     let numbers = request.shares.iter().map(|share| Some(*share));
@@ -90,7 +99,7 @@ pub fn certify<S: Editable>(
                 let state = S::State::of(seen);
                 let mut look = || {
                     let Some(share) = share else {
-                        choices.extend(certifier.one_edit(&state, &request.sorts)?);
+                        choices.extend(certifier.one_edit(&state, &request.sorts, caller.stop)?);
                         return Ok(());
                     };
                     let Some(choice) = certifier.choice(&state, share)? else { return Ok(()) };
@@ -125,7 +134,7 @@ pub fn certify<S: Editable>(
 /// Certifies recorded choices as they stand in the trace.
 fn in_boxes(
     request: &CertifyRequest<'_>,
-    set: fn() -> &'static FeatureSet,
+    loose: &'static [(&'static str, &'static str)],
     why: &PipelineError,
     caller: Caller<'_>,
 ) -> Result<Certified, PipelineError> {
@@ -136,8 +145,8 @@ fn in_boxes(
             "{sorts}: rows do not tell what such edits do, and the questions cannot be made again: {why}"
         )));
     }
-    let certifier = BoxCertifier::new(request.student).map_err(|e| refused(&e))?;
-    let table = request.trace.level(&set().levels[0].name)?;
+    let certifier = BoxCertifier::new(request.student, loose).map_err(|e| refused(&e))?;
+    let table = request.trace.level(&request.student.feature_set.levels[0].name)?;
     let kinds: Vec<&str> = table.kinds.iter().map(String::as_str).collect();
     let mut found = Certified { in_boxes: Some(error_chain(why)), ..Certified::default() };
     for &share in &request.shares {
@@ -145,12 +154,14 @@ fn in_boxes(
         let choices = certifier.choices(&table, share);
         found.shares.extend(shares((share, &[]), &choices, &kinds, request.seed));
         let mut stream = Stream::new(hash(&[request.seed, share.to_bits()]), "boxes");
-        let all = (0..table.choices.len()).filter_map(|i| {
+        let mut tried = Tried::default();
+        for i in 0..table.choices.len() {
+            caller.check()?;
             let choice = table.choice(i);
-            let own = certifier.choice(choice, share)?;
-            Some(try_boxes(&certifier, choice, &own, (share, request.tries), &mut stream))
-        });
-        found.tried.push(all.fold(Tried::default(), Tried::and));
+            let Some(own) = certifier.choice(choice, share) else { continue };
+            tried = tried.and(try_boxes(&certifier, choice, &own, (share, request.tries), &mut stream));
+        }
+        found.tried.push(tried);
     }
     Ok(found)
 }

@@ -114,6 +114,9 @@ pub trait AnyScenario: Sync {
     /// The sorts of edits of jobs that there are; none if jobs cannot be edited.
     fn edits(&self) -> &'static [EditInfo];
 
+    /// Parameters of workloads that change nothing but what schedulers are told; none if jobs cannot be edited.
+    fn beliefs(&self) -> &'static [&'static str];
+
     /// See [`attack`](super::attack()).
     ///
     /// # Errors
@@ -226,6 +229,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
 
     fn edits(&self) -> &'static [EditInfo] {
         self.attack.as_ref().map_or(&[], |attack| attack.edits)
+    }
+
+    fn beliefs(&self) -> &'static [&'static str] {
+        self.attack.as_ref().map_or(&[], |attack| attack.beliefs)
     }
 
     fn attack(&self, request: &AttackRequest, caller: Caller<'_>) -> Result<Attacked, PipelineError> {

@@ -52,7 +52,7 @@ impl Shown {
             let Some(edit) = self.edits.get(job as usize).and_then(Option::as_ref) else { continue };
             let before = shown.take().unwrap_or_else(|| ClusterState::of(seen));
             // A dependency that a stage has outrun already is not shown.
-            let then = Dag::edited_state(&before, job, edit).ok().and_then(|state| {
+            let then = Dag::edited_state(&before, job, std::slice::from_ref(edit)).ok().and_then(|state| {
                 let view = state.view()?;
                 let mut parts = edit.parts_of(stage.stage).map(|stage| StageRef { job, stage });
                 let is_open = |stage: &StageRef| view.schedulable().binary_search(stage).is_ok();

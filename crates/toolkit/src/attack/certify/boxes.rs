@@ -1,8 +1,8 @@
 //! Certificates of recorded choices whose questions cannot be made again: over boxes of what users declare.
 //!
 //! What a user declares of a job is taken to move each declared quantity of its row by a share of itself, each by itself, and with it
-//! ranks and ratios of all candidates and shares of totals. That need not be what an edit can do: dependencies between quantities are
-//! not known, and neither is what the past has settled.
+//! ranks and ratios of all candidates and shares of totals. That is more than an edit can do: what the past has settled is not known, and
+//! neither is what hangs together.
 
 use super::{ChoiceCertificate, Ends, Judge};
 use crate::trace::{Choice, LevelTable};
@@ -22,13 +22,13 @@ pub struct BoxCertifier<'a> {
 }
 
 impl<'a> BoxCertifier<'a> {
-    /// Of a student's first level, that of jobs.
+    /// Of a student's first level, that of jobs; `loose` as of [`LOOSE`](sched_distill_core::simulation::Editable::LOOSE).
     ///
     /// # Errors
     ///
     /// A student that decides several levels at once, or whose model compares candidates.
-    pub fn new(student: &'a Student) -> Result<Self, EditError> {
-        let judge = Judge::new(student, 0)?;
+    pub fn new(student: &'a Student, loose: &'static [(&'static str, &'static str)]) -> Result<Self, EditError> {
+        let judge = Judge::new(student, 0, loose)?;
         match student.structure.is_hierarchical() {
             true => Ok(Self { judge }),
             false => Err(EditError(
@@ -38,8 +38,8 @@ impl<'a> BoxCertifier<'a> {
         }
     }
 
-    /// What is known of a recorded choice, where what is declared of one job may change by a share of itself; `None` if there is one
-    /// candidate alone.
+    /// What is known of a recorded choice, where what is declared of one job may change by a share of itself; `None` if no other
+    /// job is a candidate.
     #[must_use]
     pub fn choice(&self, choice: Choice<'_>, share: f64) -> Option<ChoiceCertificate> {
         let n = choice.x.len() / choice.width.max(1);
@@ -55,7 +55,8 @@ impl<'a> BoxCertifier<'a> {
             let ends = Ends { low: &low, high: &high, width: choice.width };
             (edited, self.judge.is_safe(edited, &ends, choice.x, &|_| 0.0))
         });
-        Some(ChoiceCertificate { kind: choice.header.kind, taken, safe: safe.collect() })
+        let safe: Vec<(usize, bool)> = safe.collect();
+        (!safe.is_empty()).then_some(ChoiceCertificate { kind: choice.header.kind, taken, safe })
     }
 
     /// The candidate that the student takes.

@@ -20,9 +20,12 @@ use sched_distill_core::{
     simulation::{EditError, Editable},
 };
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Scores closer than this share of their size are not told apart: sums are rounded.
 const ROUNDING: f64 = 1e-9;
+/// Edits of a job that are tried out to know what one of them can take.
+const MOST_EDITS: usize = 20_000;
 /// By so much of itself a quotient of two sums may be off, since it is rounded.
 const QUOTIENT: f32 = 1e-6;
 
@@ -33,6 +36,8 @@ struct Judge<'a> {
     temperature: f64,
     guards: Vec<&'a Guard>,
     compiled: CompiledGuards,
+    /// As of [`Editable::LOOSE`].
+    loose: &'static [(&'static str, &'static str)],
 }
 
 /// Between what the numbers of all candidates lie.
@@ -99,7 +104,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
         if S::JOB_LEVEL != 0 {
             return Err(refused("in this scenario jobs are not chosen first"));
         }
-        let judge = Judge::new(student, S::JOB_LEVEL)?;
+        let judge = Judge::new(student, S::JOB_LEVEL, S::LOOSE)?;
         let together: Vec<&LevelSpec> =
             student.feature_set.levels.iter().skip(1).take_while(|level| !level.is_amount()).collect();
         let below = match (student.structure.is_hierarchical(), &together[..]) {
@@ -120,7 +125,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
     }
 
     /// What is known of the choice among jobs at a question, where declared numbers of one job may change by a share of
-    /// themselves; `None` if there is one candidate alone.
+    /// themselves; `None` if no other job is a candidate.
     ///
     /// # Errors
     ///
@@ -144,16 +149,21 @@ impl<'a, S: Editable> Certifier<'a, S> {
             });
             safe.push((candidate, is_safe));
         }
-        Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
+        Ok((!safe.is_empty()).then(|| ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
     }
 
     /// What is known of the choice where one edit of one job is made, of sorts that are no numbers; exactly, as all of them are made and
-    /// the student is asked. `None` if there is one candidate alone.
+    /// the student is asked. `None` if no other job is a candidate.
     ///
     /// # Errors
     ///
     /// A student that cannot answer.
-    pub fn one_edit(&mut self, state: &S::State, sorts: &[String]) -> Result<Option<ChoiceCertificate>, EditError> {
+    pub fn one_edit(
+        &mut self,
+        state: &S::State,
+        sorts: &[String],
+        stop: &AtomicBool,
+    ) -> Result<Option<ChoiceCertificate>, EditError> {
         let Some(seen) = state.view() else { return Ok(None) };
         let (_, jobs) = self.candidates(&seen);
         if jobs.len() < 2 {
@@ -164,18 +174,22 @@ impl<'a, S: Editable> Certifier<'a, S> {
         let mut safe = Vec::new();
         for (candidate, job) in jobs.iter().enumerate() {
             let Some(job) = job.filter(|_| candidate != taken) else { continue };
-            let mut is_safe = true;
-            for edit in sorts.iter().flat_map(|sort| S::all_edits(state, job, sort)) {
+            let edits: Vec<S::Edit> = sorts.iter().flat_map(|sort| S::all_edits(state, job, sort)).collect();
+            let mut is_safe = edits.len() <= MOST_EDITS;
+            for edit in if is_safe { edits } else { Vec::new() } {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(EditError("interrupted".to_owned()));
+                }
                 // What the past rules out cannot have been said.
-                let Ok(edited) = S::edited_state(state, job, &edit) else { continue };
-                is_safe &= self.taken(&edited)? != Some(job);
-                if !is_safe {
+                let Ok(edited) = S::edited_state(state, job, std::slice::from_ref(&edit)) else { continue };
+                if self.taken(&edited)? == Some(job) {
+                    is_safe = false;
                     break;
                 }
             }
             safe.push((candidate, is_safe));
         }
-        Ok(Some(ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
+        Ok((!safe.is_empty()).then(|| ChoiceCertificate { kind: S::kind(&seen), taken, safe }))
     }
 
     /// The job to which the student gives something at a question; `None` if there is none.
@@ -222,20 +236,9 @@ impl<'a, S: Editable> Certifier<'a, S> {
 
     /// Whether a candidate that is edited between two extremes always has somebody before it.
     fn is_safe(&self, edited: usize, least: &Rows, most: &Rows) -> bool {
-        let n = least.jobs.len();
         let (mut low, mut high) = (least.x.clone(), least.x.clone());
         for (i, &other) in most.x.iter().enumerate() {
             (low[i], high[i]) = (low[i].min(other), high[i].max(other));
-        }
-        for (column, feature) in self.judge.spec.features.iter().enumerate() {
-            for candidate in 0..n {
-                let row = candidate * least.width;
-                let loose = self.loose(feature.name.as_str(), candidate == edited, n, &low, &high, row);
-                if let Some((least, most)) = loose {
-                    let i = row + column;
-                    (low[i], high[i]) = (low[i].min(least), high[i].max(most));
-                }
-            }
         }
         // Where more is decided together, the job is worth its score and the best way on, which at best is sure. The probability of
         // all jobs together is the same for each of them.
@@ -243,30 +246,15 @@ impl<'a, S: Editable> Certifier<'a, S> {
         let ends = Ends { low: &low, high: &high, width: least.width };
         self.judge.is_safe(edited, &ends, &least.x, &onward)
     }
-
-    /// Between what a feature lies that need not rise or fall with declared numbers, whatever it is at the extremes. `row` is where the
-    /// candidate's row begins.
-    fn loose(&self, name: &str, own: bool, n: usize, low: &[f32], high: &[f32], row: usize) -> Option<(f32, f32)> {
-        let column = |name: &str| self.judge.spec.features.iter().position(|f| f.name == name);
-        let (base, most) = S::LOOSE.iter().find(|(base, _)| name.starts_with(base))?;
-        let limit = column(most).map(|c| high[row + c])?;
-        let here = column(name)?;
-        Some(match name.strip_prefix(base)? {
-            "" if own => (0.0, limit),
-            "_rank" if own => (0.0, n as f32 - 1.0),
-            // One other candidate may pass.
-            "_rank" => ((low[row + here] - 1.0).max(0.0), (high[row + here] + 1.0).min(n as f32 - 1.0)),
-            // Against a least that may be as small as 0.
-            "_ratio" if own => (1.0, limit + 1.0),
-            "_ratio" => (1.0, column(base).map(|c| high[row + c] + 1.0)?),
-            _ => return None,
-        })
-    }
 }
 
 impl<'a> Judge<'a> {
     /// Of a level of a student.
-    fn new(student: &'a Student, level: usize) -> Result<Self, EditError> {
+    fn new(
+        student: &'a Student,
+        level: usize,
+        loose: &'static [(&'static str, &'static str)],
+    ) -> Result<Self, EditError> {
         let refused = |why: &str| EditError(format!("no certificates: {why}"));
         let spec = &student.feature_set.levels[level];
         let models =
@@ -282,6 +270,7 @@ impl<'a> Judge<'a> {
             temperature: *temperature,
             guards: student.guards.iter().filter(|g| g.level == spec.name).collect(),
             compiled: CompiledGuards::new(&student.guards, spec),
+            loose,
         })
     }
 
@@ -290,6 +279,16 @@ impl<'a> Judge<'a> {
     fn is_safe(&self, edited: usize, ends: &Ends<'_>, x: &[f32], onward: &dyn Fn(usize) -> f64) -> bool {
         let n = x.len() / ends.width.max(1);
         let (mut low, mut high) = (ends.low.to_vec(), ends.high.to_vec());
+        for (column, feature) in self.spec.features.iter().enumerate() {
+            for candidate in 0..n {
+                let row = candidate * ends.width;
+                let loose = self.loosened(feature.name.as_str(), candidate == edited, n, &low, &high, row);
+                if let Some((least, most)) = loose {
+                    let i = row + column;
+                    (low[i], high[i]) = (low[i].min(least), high[i].max(most));
+                }
+            }
+        }
         for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
             // A quotient of two sums is rounded.
             if !self.spec.features[i % ends.width].whole && low < high {
@@ -311,6 +310,25 @@ impl<'a> Judge<'a> {
             low / self.temperature + onward(other) > reach + ROUNDING * (1.0 + reach.abs())
         };
         (0..n).any(|other| other != edited && !out[other] && of(other).is_some_and(|range| beats(other, range)))
+    }
+
+    /// Between what a feature lies that need not rise or fall with declared numbers, whatever it is at the extremes. `row` is where the
+    /// candidate's row begins.
+    fn loosened(&self, name: &str, own: bool, n: usize, low: &[f32], high: &[f32], row: usize) -> Option<(f32, f32)> {
+        let column = |name: &str| self.spec.features.iter().position(|f| f.name == name);
+        let (base, most) = self.loose.iter().find(|(base, _)| name.starts_with(base))?;
+        let limit = column(most).map(|c| high[row + c])?;
+        let here = column(name)?;
+        Some(match name.strip_prefix(base)? {
+            "" if own => (0.0, limit),
+            "_rank" if own => (0.0, n as f32 - 1.0),
+            // One other candidate may pass.
+            "_rank" => ((low[row + here] - 1.0).max(0.0), (high[row + here] + 1.0).min(n as f32 - 1.0)),
+            // Against a least that may be as small as 0.
+            "_ratio" if own => (1.0, limit + 1.0),
+            "_ratio" => (1.0, column(base).map(|c| high[row + c] + 1.0)?),
+            _ => return None,
+        })
     }
 
     /// Candidates that guards rule out; `None` where that depends on the edit.
