@@ -128,7 +128,7 @@ fn verdict(shares: &[CertifiedShare], in_boxes: bool) -> Option<String> {
     let of: Vec<String> = shares
         .iter()
         .filter(|c| c.kind == *hardest)
-        .map(|c| format!("{:.0} % by {}", 100.0 * c.certified.value, by(c)))
+        .map(|c| format!("{:.1} % by {}", 100.0 * c.certified.value, by(c)))
         .collect();
     let what = match in_boxes {
         false => "no other job can take, in that one state",

@@ -57,7 +57,7 @@ pub(super) struct DemoArgs {
     episodes: Option<u32>,
     /// Seconds instead of a minute
     ///
-    /// Fewer episodes and choices, and no search for a better schedule.
+    /// Fewer episodes and choices, and no search for a better schedule or proofs.
     #[arg(long, help_heading = "Input")]
     fast: bool,
     /// Run directory; the report goes to its `report` folder
@@ -85,8 +85,9 @@ struct Extent {
     edge: u32,
     /// Episodes of the search for a better schedule; `None` for no search.
     search: Option<u64>,
-    /// Test episodes in which users try to be served sooner.
+    /// Test episodes in which users try to be served sooner, and how many in each.
     gamed: u32,
+    targets: u32,
 }
 
 impl Extent {
@@ -102,6 +103,7 @@ impl Extent {
                 edge: 25,
                 search: Some(5000),
                 gamed: 20,
+                targets: 3,
             },
             true => Self {
                 episodes: args.episodes.unwrap_or(16),
@@ -113,6 +115,7 @@ impl Extent {
                 edge: 10,
                 search: None,
                 gamed: 10,
+                targets: 2,
             },
         }
     }

@@ -120,6 +120,47 @@ fn a_question_knows_what_its_cluster_believes() -> Outcome {
     Ok(())
 }
 
+/// Parts of which one waits for another stage are not the same any more, and a question knows of all edits that were made.
+#[test]
+fn several_edits_are_seen_together() -> Outcome {
+    let (mut apart, mut alike) = (0, 0);
+    for (id, merges) in [("builtin,jobs=8", false), ("builtin,jobs=8,parts=merged", true)] {
+        let workload = workload::open(&id.parse()?)?;
+        let jobs = Dag::jobs(&*workload, 5);
+        let mut sim = Dag::start(&*workload, jobs.clone(), 5);
+        let mut policy = policies::open(&"fair".parse()?)?;
+        while let Some(seen) = sim.view() {
+            let state = ClusterState::of(&seen);
+            for &job in seen.active_jobs() {
+                let budget = |sort: &str| EditBudget { sorts: vec![sort.to_owned()], ..EditBudget::default() };
+                let Some(split) = Dag::edits(&jobs, job, &budget("split")).into_iter().next() else { continue };
+                let JobEdit::Split { stage, .. } = split else { continue };
+                let edited = Dag::edited(&jobs, job, &split)?;
+                for edge in Dag::edits(&edited, job, &budget("edge")) {
+                    let JobEdit::Edge { parent, child, .. } = edge else { continue };
+                    let Ok(both) = Dag::edited_state(&state, job, &[split.clone(), edge.clone()]) else { continue };
+                    let stages = |state: &ClusterState| state.view().map(|v| v.job(job).graph().stages().len());
+                    if !merges {
+                        let first = Dag::edited_state(&state, job, std::slice::from_ref(&split))?;
+                        let then = Dag::edited_state(&first, job, std::slice::from_ref(&edge))?;
+                        assert_eq!(to_value(&both)?, to_value(&then)?, "{split}, {edge}");
+                        alike += 1;
+                    } else if [parent, child].iter().any(|s| (stage..=stage + 1).contains(s)) {
+                        assert_eq!(stages(&both), stages(&state).map(|n| n + 1), "{split}, {edge}");
+                        apart += 1;
+                    } else {
+                        assert_eq!(stages(&both), stages(&state), "{split}, {edge}");
+                    }
+                }
+            }
+            let decision = policy.decide(&seen, &mut Default::default())?;
+            sim.step(decision)?;
+        }
+    }
+    assert!(alike > 100 && apart > 50, "{alike} {apart}");
+    Ok(())
+}
+
 #[test]
 fn what_is_believed_is_said_in_words() -> Outcome {
     let refused =

@@ -14,10 +14,8 @@ use crate::{
 };
 use anyhow::Result;
 
-/// Jobs of each episode that are edited.
-const TARGETS: u32 = 3;
 /// By how much of themselves declared numbers may change where nothing can be taken.
-const SHARES: [f64; 3] = [0.05, 0.1, 0.25];
+const SHARE: f64 = 0.1;
 
 impl Demo<'_> {
     /// Attacks teacher, student and augmented student, and certifies the student at the questions of a trace.
@@ -38,7 +36,7 @@ impl Demo<'_> {
                 seed: self.common.seed,
                 split: Split::Test,
                 episodes: self.extent.gamed,
-                targets: TARGETS,
+                targets: self.extent.targets,
                 methods: vec![Method::Gradient, Method::Query, Method::Random],
                 budgets: vec![EditBudget::default()],
                 trials: 1,
@@ -65,14 +63,17 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// What is proved of the student; `None` of one of which nothing can be.
+    /// What is proved of the student; `None` of one of which nothing can be, or in a hurry.
     fn certified(&self, student: &Student, test: &Trace, output: &Output) -> Result<Option<CertifiedStudent>> {
+        if self.args.fast {
+            return Ok(None);
+        }
         let request = CertifyRequest {
             student,
             trace: test,
-            shares: SHARES.to_vec(),
+            shares: vec![SHARE],
             sorts: Vec::new(),
-            tries: 1,
+            tries: 0,
             seed: self.common.seed,
         };
         match self.scenario.certify(&request, Watched::new(output).caller()) {
