@@ -64,7 +64,7 @@ impl<'a> BoxCertifier<'a> {
         let mut scores = vec![0.0; x.len() / width];
         self.judge.model.score_choice(x, width, &mut scores);
         (0..self.judge.compiled.len()).for_each(|guard| self.judge.compiled.apply(guard, x, width, &mut scores));
-        first_max(scores.into_iter())
+        first_max(scores)
     }
 
     /// The certificates of a table's choices, episode by episode.
