@@ -43,6 +43,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         &[
             "graph",
             "edit",
+            "intake",
             "state",
             "feature",
             "catalogue",
@@ -62,6 +63,7 @@ const ORDER: [(&str, &[&str]); 4] = [
         &[
             "cluster",
             "edit",
+            "intake",
             "state",
             "feature",
             "catalogue",

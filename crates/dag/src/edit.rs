@@ -1,9 +1,6 @@
 //! Edits of a job's description: other declared durations, a stage in two parts, dependencies that need not be.
 
-use crate::{
-    graph::{JobError, JobGraph, StageSpec},
-    workload::Intake,
-};
+use crate::graph::{JobError, JobGraph, StageSpec};
 use sched_distill_core::simulation::{Edit, EditBudget, EditError, EditInfo, small_steps};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -265,16 +262,16 @@ impl JobEdit {
     }
 }
 
-/// The job as it is described after several edits, and where the tasks of its stages come from. What a cluster does not believe it does
-/// not know of: durations may have been declared otherwise than they stand in `graph`.
+/// The job as it is described after several edits, and where the tasks of its stages come from. Where a cluster does not believe
+/// durations, they were declared otherwise than they stand in `graph`, and are passed over.
 pub(crate) fn describe_all(
     graph: &JobGraph,
     edits: &[JobEdit],
-    intake: Intake,
+    believes_durations: bool,
 ) -> Result<(JobGraph, Vec<Part>), EditError> {
     let mut described = graph.clone();
     let mut parts: Vec<Part> = (0..graph.stages().len() as u32).map(|stage| Part { stage, first_task: 0 }).collect();
-    for edit in edits.iter().filter(|edit| !(intake.ignores_durations && edit.sort() == "duration")) {
+    for edit in edits.iter().filter(|edit| believes_durations || edit.sort() != "duration") {
         let (next, of) = edit.describe(&described)?;
         let through = |part: &Part| {
             let before = parts[part.stage as usize];

@@ -26,6 +26,8 @@ pub mod edit;
 pub mod feature;
 mod graph;
 mod heuristic;
+#[cfg(feature = "simulate")]
+mod intake;
 #[cfg(feature = "network")]
 pub mod network;
 pub mod policies;
@@ -40,6 +42,8 @@ pub mod workload;
 
 pub use contract::DagTables;
 pub use graph::{JobError, JobGraph, StageSpec};
+#[cfg(feature = "simulate")]
+pub use intake::Intake;
 pub use scenario::{Dag, Kind, Probabilities, kind};
 pub use state::{
     Change, ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError,

@@ -87,7 +87,8 @@ impl Editable for Dag {
 
     fn edited_state(state: &ClusterState, job: u32, edits: &[JobEdit]) -> Result<ClusterState, EditError> {
         let gone = || EditError(format!("job {job} is not there"));
-        let (graph, parts) = edit::describe_all(&state.find(job).ok_or_else(gone)?.graph, edits, state.intake)?;
+        let (graph, parts) =
+            edit::describe_all(&state.find(job).ok_or_else(gone)?.graph, edits, !state.intake.ignores_durations)?;
         state.described(job, graph, &parts)
     }
 

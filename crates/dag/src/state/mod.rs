@@ -14,7 +14,7 @@ pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, St
 
 use crate::graph::{JobGraph, StageSpec};
 #[cfg(feature = "simulate")]
-use crate::workload::Intake;
+use crate::intake::Intake;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},

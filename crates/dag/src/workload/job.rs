@@ -1,9 +1,10 @@
 //! Jobs as they are run: what they declare, what their tasks really take, and when they arrive.
 
-use super::{DurationTable, Intake};
+use super::DurationTable;
 use crate::{
     edit::Part,
     graph::{JobError, JobGraph, StageSpec, TIMES_MS},
+    intake::Intake,
 };
 use std::sync::Arc;
 

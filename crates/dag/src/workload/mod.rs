@@ -8,7 +8,7 @@ mod battery;
 mod builtin;
 mod duration;
 mod edge;
-mod intake;
+mod history;
 mod job;
 mod json;
 mod tpch;
@@ -18,12 +18,12 @@ pub(crate) use battery::battery;
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
-pub use intake::Intake;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use json::JsonWorkload;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
-use intake::Believed;
+use crate::intake::Intake;
+use history::Believed;
 use sched_distill_core::{
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
