@@ -63,7 +63,6 @@ const ORDER: [(&str, &[&str]); 4] = [
         &[
             "cluster",
             "edit",
-            "intake",
             "state",
             "feature",
             "catalogue",

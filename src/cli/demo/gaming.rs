@@ -23,6 +23,12 @@ impl Demo<'_> {
         if self.scenario.edits().is_empty() {
             return Ok(());
         }
+        if self.args.output.to_str().is_none() {
+            output.note(
+                "note: the folder's name is not UTF-8 and cannot name a policy: whether users can game it is not tried",
+            );
+            return Ok(());
+        }
         let run = RunDir::of(&self.args.output, student);
         let mut found = Vec::new();
         for (policy, role) in run.parties()?.policies {
