@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     attack::{AttackParams, BestEdit, Method, MethodFigures},
-    evaluator::Estimate,
+    evaluator::{Estimate, Role},
     figure::Figure,
     pipeline::AttackedScheduler,
     simulation::EditBudget,
@@ -73,7 +73,11 @@ pub(super) fn side_by_side(all: &[&AttackedScheduler], objective: &Figure, outpu
     for scheduler in all {
         let Some(method) = scheduler.notable.as_ref().map(|notable| notable.method) else { continue };
         let of = |budget: usize| scheduler.figures.iter().find(|f| f.method == method && f.budget == budget);
-        let mut row = vec![brief(&scheduler.policy), method.to_string()];
+        let name = match scheduler.role {
+            Some(Role::Augmented) => "augmented student".to_owned(),
+            _ => brief(&scheduler.policy),
+        };
+        let mut row = vec![name, method.to_string()];
         row.extend((0..budgets.len()).map(|budget| of(budget).map_or("-".to_owned(), |f| share(&f.sooner))));
         let net = of(0).and_then(|f| f.net.as_ref());
         row.push(net.map_or("-".to_owned(), |[sooner, ..]| points(sooner)));

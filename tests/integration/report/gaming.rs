@@ -92,8 +92,8 @@ const PATTERNS: [Pattern; 12] = [
         both,
     ),
     (
-        "Not by the edits that were tried: by one edit a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, \
-         where chance does it in 8.0 %, and no more than that is known.",
+        "Not clearly: by one edit a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, where chance does it in \
+         8.0 %, and the difference may be luck.",
         || {
             with(|s| {
                 s["figures"][0]["net"] =

@@ -61,8 +61,8 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
              gained for sure.",
         ),
         Verdict::No => format!(
-            "Not by the edits that were tried: by {budget} a user is served sooner under the student in {often} of cases, where chance does \
-             it in {chance}, and no more than that is known.",
+            "Not clearly: by {budget} a user is served sooner under the student in {often} of cases, where chance does it in {chance}, and \
+             the difference may be luck.",
         ),
     };
     let teacher = of_role(Role::Teacher).filter(|t| t.scheduler.params == student.scheduler.params);
