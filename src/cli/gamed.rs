@@ -5,7 +5,7 @@ use super::{
     table::{Table, paragraph},
 };
 use crate::{
-    attack::{AttackParams, BestEdit, Method, MethodFigures},
+    attack::{AttackParams, BestEdit, ENOUGH, Judged, Method, MethodFigures},
     evaluator::{Estimate, Role},
     figure::Figure,
     pipeline::AttackedScheduler,
@@ -89,9 +89,6 @@ pub(super) fn side_by_side(all: &[&AttackedScheduler], objective: &Figure, outpu
     output.text(format!("\n{table}"))
 }
 
-/// Episodes below which intervals tell too little for a verdict.
-const ENOUGH: u32 = 10;
-
 /// What the figures of a budget come to.
 fn verdict(of: &[&MethodFigures], policy: &str, episodes: u32) -> Option<String> {
     if episodes < ENOUGH {
@@ -101,31 +98,31 @@ fn verdict(of: &[&MethodFigures], policy: &str, episodes: u32) -> Option<String>
         .iter()
         .filter_map(|f| Some((f, f.net.as_ref()?)))
         .min_by(|(_, a), (_, b)| a[2].value.total_cmp(&b[2].value))?;
+    let random = of.iter().find(|f| f.method == Method::Random)?;
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let sooner = |change: f64| format!("{:.1} %", -100.0 * change);
-    let beyond = net[2].high < 0.0;
-    if let Some(random) = of.iter().find(|f| f.method == Method::Random && f.change.high < 0.0) {
-        let more = match beyond {
-            true => format!("`{}` gains another {}", best.method, sooner(net[2].value)),
-            false => "no other method gains more, as far as these episodes tell".to_owned(),
-        };
-        return Some(format!(
-            "{policy} can be gamed even by random edits, where the best of those tried out is kept: a user is served sooner in {} of \
-             cases, and {} sooner in the mean over all; {more}.",
-            percent(random.sooner.value),
-            sooner(random.change.value)
-        ));
-    }
     let cases = format!("by `{}` a user is served sooner in {} of cases", best.method, percent(best.sooner.value));
-    Some(match (beyond, best.change.high < 0.0, net[0].low > 0.0) {
-        (true, true, _) => format!(
+    Some(match Judged::of(best, random)? {
+        Judged::EvenByChance => {
+            let more = match net[2].high < 0.0 {
+                true => format!("`{}` gains another {}", best.method, sooner(net[2].value)),
+                false => "no other method gains more, as far as these episodes tell".to_owned(),
+            };
+            format!(
+                "{policy} can be gamed even by random edits, where the best of those tried out is kept: a user is served sooner in {} of \
+                 cases, and {} sooner in the mean over all; {more}.",
+                percent(random.sooner.value),
+                sooner(random.change.value)
+            )
+        }
+        Judged::Gains => format!(
             "{policy} can be gamed: {cases}, and {} sooner in the mean over all, which random edits do not explain.",
             sooner(best.change.value)
         ),
-        (true, false, _) | (false, _, true) => format!(
+        Judged::OnlyOften | Judged::NowAndThen => format!(
             "{policy} can be gamed now and then: {cases}, more often or by more than by random edits, but not for sure in the mean over all."
         ),
-        (false, _, false) => {
+        Judged::No => {
             format!("no method did better against {policy} than random edits, as far as these episodes tell.")
         }
     })

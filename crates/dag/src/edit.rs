@@ -269,18 +269,18 @@ pub(crate) fn describe_all(
     edits: &[JobEdit],
     believes_durations: bool,
 ) -> Result<(JobGraph, Vec<Part>), EditError> {
-    let mut described = graph.clone();
+    let mut described: Option<JobGraph> = None;
     let mut parts: Vec<Part> = (0..graph.stages().len() as u32).map(|stage| Part { stage, first_task: 0 }).collect();
     for edit in edits.iter().filter(|edit| believes_durations || edit.sort() != "duration") {
-        let (next, of) = edit.describe(&described)?;
+        let (next, of) = edit.describe(described.as_ref().unwrap_or(graph))?;
         let through = |part: &Part| {
             let before = parts[part.stage as usize];
             Part { first_task: before.first_task + part.first_task, ..before }
         };
         parts = of.iter().map(through).collect();
-        described = next;
+        described = Some(next);
     }
-    Ok((described, parts))
+    Ok((described.unwrap_or_else(|| graph.clone()), parts))
 }
 
 /// The stages of the chain with most declared work, from its beginning.

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intake {
-    /// Whether the history says what tasks take until one has run, see [`JobTemplate::known_ms`](crate::workload::JobTemplate::known_ms), and not what is declared.
+    /// Whether the history says what tasks take until one has run, and not what is declared, see
+    /// [`JobTemplate::known_ms`](crate::workload::JobTemplate::known_ms).
     pub ignores_durations: bool,
     /// Whether stages that run the same code, with the same parents and children, count as one.
     pub merges_parts: bool,

@@ -190,6 +190,19 @@ fn certificates_are_said_of_the_hardest_kind_and_not_if_they_are_wrong() -> Outc
     );
     let said = words(both(), None)?;
     assert!(!said.contains("proved for") && !said.contains("What is proved"), "{said}");
+    // What is known of dependencies, or of another workload, does not stand in its way.
+    let files = Files::new()?;
+    let hash = Student::load(&files.dir.path().join("student.json"))?.hash();
+    let mut all = certificates(&hash, 0);
+    let numbers = list(&mut all)[0].clone();
+    let (mut edges, mut elsewhere) = (numbers.clone(), numbers.clone());
+    list(&mut edges["certified"]["shares"]).iter_mut().for_each(|s| s["sorts"] = json!(["edge"]));
+    elsewhere["workload"] = json!("builtin");
+    list(&mut elsewhere["certified"]["shares"]).iter_mut().for_each(|s| s["certified"] = estimate([0.1; 3]));
+    let attacks = json!({"student": hash, "schedulers": both(), "certificates": [edges, elsewhere, numbers]});
+    fs::write(files.dir.path().join("attacks.json"), serde_json::to_vec(&attacks)?)?;
+    let said = files.words_of("gaming")?;
+    assert!(said.contains(says) && said.contains("one edge") && said.contains("this student, builtin"), "{said}");
     Ok(())
 }
 

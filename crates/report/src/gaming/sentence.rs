@@ -1,18 +1,16 @@
 //! What attacks and certificates come to, in a sentence each. `tests/integration/report/gaming.rs` says what each needs.
 
-use super::{Victim, share};
+use super::{Victim, elsewhere, share};
 use crate::{
     plain::capital,
     run_dir::RunDir,
     words::{list, number, percent},
 };
 use sched_distill_toolkit::{
-    attack::MethodFigures,
+    attack::{ENOUGH, Judged, Method, MethodFigures},
     evaluator::{Estimate, Role},
+    pipeline::CertifiedStudent,
 };
-
-/// Episodes below which nothing is said.
-const ENOUGH: u32 = 10;
 
 /// Whether a user can game the student, and whether its teacher is harder or easier to game.
 pub(super) fn lead(victims: &[Victim<'_>]) -> String {
@@ -31,7 +29,7 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
         1 => "one edit".to_owned(),
         n => format!("{n} edits"),
     };
-    let Some((random, verdict)) = random(student).and_then(|random| Some((random, verdict(own, random)?))) else {
+    let Some((random, verdict)) = random(student).and_then(|random| Some((random, Judged::of(own, random)?))) else {
         return format!(
             "Whether users can game the student is open: no random edits were made beside, to tell what chance does; by {budget} one is \
              served sooner in {} of cases.",
@@ -42,25 +40,25 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
     let (often, chance) = (share(&own.sooner), percent(random.sooner.value));
     let mean = percent(-own.change.value);
     let said = match verdict {
-        Verdict::EvenByChance => format!(
+        Judged::EvenByChance => format!(
             "Yes, even by chance: where the best of {} random edits is kept, a user is served sooner under the student in {} of cases, and {} \
              sooner in the mean over all cases.",
             student.scheduler.params.trials,
             share(&random.sooner),
             percent(-random.change.value)
         ),
-        Verdict::Gains => format!(
+        Judged::Gains => format!(
             "Yes: by {budget} {of_how} in {often} of cases, where chance does it in {chance}, and {mean} sooner in the mean over all cases."
         ),
-        Verdict::OnlyOften => format!(
+        Judged::OnlyOften => format!(
             "Now and then: by {budget} {of_how} in {often} of cases, where chance does it in {chance}; the mean gain over all cases, {mean}, \
              is not for sure more than that of chance.",
         ),
-        Verdict::NowAndThen => format!(
+        Judged::NowAndThen => format!(
             "Now and then: by {budget} {of_how} in {often} of cases, where chance does it in {chance}; in the mean over all cases nothing is \
              gained for sure.",
         ),
-        Verdict::No => format!(
+        Judged::No => format!(
             "Not clearly: by {budget} a user is served sooner under the student in {often} of cases, where chance does it in {chance}, and \
              the difference may be luck.",
         ),
@@ -73,32 +71,6 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
         None => "not clearly harder or easier to game than",
     };
     format!("{said} It is {compared} its teacher ({}).", percent(other.sooner.value))
-}
-
-/// What figures say of a scheduler.
-enum Verdict {
-    /// Random edits gain in the mean, which they can where the best of several is kept.
-    EvenByChance,
-    /// Something in the mean, and more than chance.
-    Gains,
-    /// Something in the mean, and more often than chance, but not clearly more.
-    OnlyOften,
-    /// More or more often than chance.
-    NowAndThen,
-    No,
-}
-
-fn verdict(own: &MethodFigures, random: &MethodFigures) -> Option<Verdict> {
-    let [sooner, _, change] = own.net.as_ref()?;
-    if random.change.high < 0.0 {
-        return Some(Verdict::EvenByChance);
-    }
-    Some(match (change.high < 0.0, own.change.high < 0.0, sooner.low > 0.0) {
-        (true, true, _) => Verdict::Gains,
-        (false, true, true) => Verdict::OnlyOften,
-        (true, false, _) | (false, false, true) => Verdict::NowAndThen,
-        (false, _, false) => Verdict::No,
-    })
 }
 
 /// Whether the first is clearly less than the second, or clearly more.
@@ -116,16 +88,21 @@ fn first<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
 }
 
 fn random<'v>(victim: &'v Victim<'_>) -> Option<&'v MethodFigures> {
-    let found = victim.of(sched_distill_toolkit::attack::Method::Random);
+    let found = victim.of(Method::Random);
     found.into_iter().find(|f| f.budget == 0 && f.method != victim.method)
 }
 
 /// Of how many choices of the hardest kind it is proved that no other job can take them.
 pub(super) fn certified(run: &RunDir) -> Option<String> {
-    let own = run.attacks.as_ref()?.certificates.iter().find(|c| run.student.has_hash(&c.student))?;
-    if own.certified.in_boxes.is_some() {
-        return None;
-    }
+    // Of numbers, at questions that could be made again.
+    let is_meant = |c: &&CertifiedStudent| {
+        let of_numbers = c.certified.shares.iter().any(|s| s.sorts.is_empty());
+        run.student.has_hash(&c.student)
+            && of_numbers
+            && c.certified.in_boxes.is_none()
+            && elsewhere(run, &c.workload).is_none()
+    };
+    let own = run.attacks.as_ref()?.certificates.iter().find(is_meant)?;
     let hardest = &own.certified.shares.iter().rfind(|c| c.sorts.is_empty())?.kind;
     let of: Vec<String> = own
         .certified

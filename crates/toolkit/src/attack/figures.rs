@@ -38,6 +38,42 @@ pub struct MethodFigures {
     pub queries: f64,
 }
 
+/// Episodes below which intervals tell too little to judge by.
+pub const ENOUGH: u32 = 10;
+
+/// What the figures of a method come to beside those of random edits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// Random edits gain in the mean, which they can where the best of several is kept.
+    EvenByChance,
+    /// Something is gained in the mean, and more than by chance.
+    Gains,
+    /// Something is gained in the mean, and users are served sooner more often than by chance, but the gain is not clearly more.
+    OnlyOften,
+    /// More is gained than by chance, or more often, but nothing for sure in the mean.
+    NowAndThen,
+    /// Nothing that chance does not explain.
+    No,
+}
+
+impl Judged {
+    /// Judges a method by its figures and those of random edits of the same jobs; `None` of random edits themselves, or where none were
+    /// made.
+    #[must_use]
+    pub fn of(own: &MethodFigures, random: &MethodFigures) -> Option<Self> {
+        let [sooner, _, change] = own.net.as_ref()?;
+        if random.change.high < 0.0 {
+            return Some(Self::EvenByChance);
+        }
+        Some(match (change.high < 0.0, own.change.high < 0.0, sooner.low > 0.0) {
+            (true, true, _) => Self::Gains,
+            (false, true, true) => Self::OnlyOften,
+            (true, false, _) | (false, false, true) => Self::NowAndThen,
+            (false, _, false) => Self::No,
+        })
+    }
+}
+
 /// The figures of all methods and budgets, in their order, of those in which a target was completed with and without edits.
 #[must_use]
 pub fn figures(episodes: &[EpisodeAttempts], methods: &[Method], budgets: usize, seed: u64) -> Vec<MethodFigures> {

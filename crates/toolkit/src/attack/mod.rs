@@ -15,7 +15,7 @@ mod search;
 
 pub use asked::Asked;
 pub use episode::{Attempt, EpisodeAttempts, Source, episode};
-pub use figures::{MethodFigures, figures};
+pub use figures::{ENOUGH, Judged, MethodFigures, figures};
 pub use gamed::{Gaming, gamed};
 pub use notable::{BestEdit, Notable, SortFigures, knows_most, notable, replay};
 

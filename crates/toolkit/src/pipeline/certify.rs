@@ -16,6 +16,7 @@ use sched_distill_core::{
     simulation::{EditError, Editable},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whose choices are certified, and where.
 #[derive(Clone, Debug)]
@@ -150,17 +151,18 @@ fn in_boxes(
     let kinds: Vec<&str> = table.kinds.iter().map(String::as_str).collect();
     let mut found = Certified { in_boxes: Some(error_chain(why)), ..Certified::default() };
     for &share in &request.shares {
-        caller.check()?;
-        let choices = certifier.choices(&table, share);
-        found.shares.extend(shares((share, &[]), &choices, &kinds, request.seed));
         let mut stream = Stream::new(hash(&[request.seed, share.to_bits()]), "boxes");
         let mut tried = Tried::default();
+        let mut by_episode: BTreeMap<u32, Vec<ChoiceCertificate>> = BTreeMap::new();
         for i in 0..table.choices.len() {
             caller.check()?;
             let choice = table.choice(i);
             let Some(own) = certifier.choice(choice, share) else { continue };
             tried = tried.and(try_boxes(&certifier, choice, &own, (share, request.tries), &mut stream));
+            by_episode.entry(choice.header.episode).or_default().push(own);
         }
+        let choices: Vec<Vec<ChoiceCertificate>> = by_episode.into_values().collect();
+        found.shares.extend(shares((share, &[]), &choices, &kinds, request.seed));
         found.tried.push(tried);
     }
     Ok(found)

@@ -5,7 +5,7 @@
 //! neither is what hangs together.
 
 use super::{ChoiceCertificate, Ends, Judge};
-use crate::trace::{Choice, LevelTable};
+use crate::trace::Choice;
 use sched_distill_core::{
     level::{FeatureSpec, LevelSpec, Scope, first_max},
     model::{ScoreCandidates, Student},
@@ -65,21 +65,6 @@ impl<'a> BoxCertifier<'a> {
         self.judge.model.score_choice(x, width, &mut scores);
         (0..self.judge.compiled.len()).for_each(|guard| self.judge.compiled.apply(guard, x, width, &mut scores));
         first_max(scores)
-    }
-
-    /// The certificates of a table's choices, episode by episode.
-    #[must_use]
-    pub fn choices(&self, table: &LevelTable, share: f64) -> Vec<Vec<ChoiceCertificate>> {
-        let mut by_episode: Vec<(u32, Vec<ChoiceCertificate>)> = Vec::new();
-        for i in 0..table.choices.len() {
-            let choice = table.choice(i);
-            let Some(certificate) = self.choice(choice, share) else { continue };
-            match by_episode.last_mut().filter(|(episode, _)| *episode == choice.header.episode) {
-                Some((_, all)) => all.push(certificate),
-                None => by_episode.push((choice.header.episode, vec![certificate])),
-            }
-        }
-        by_episode.into_iter().map(|(_, all)| all).collect()
     }
 }
 

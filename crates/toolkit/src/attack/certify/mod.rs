@@ -182,7 +182,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
                 }
                 // What the past rules out cannot have been said.
                 let Ok(edited) = S::edited_state(state, job, std::slice::from_ref(&edit)) else { continue };
-                if self.taken(&edited)? == Some(job) {
+                if self.takes(&edited, job)? {
                     is_safe = false;
                     break;
                 }
@@ -203,6 +203,13 @@ impl<'a, S: Editable> Certifier<'a, S> {
         let decision = decision.map_err(|e| EditError(e.to_string()))?;
         let (_, jobs) = self.candidates(&seen);
         Ok(jobs.into_iter().flatten().find(|&job| S::given(decision, job) > 0))
+    }
+
+    /// Whether the student gives something to a job at a question.
+    fn takes(&mut self, state: &S::State, job: u32) -> Result<bool, EditError> {
+        let Some(seen) = state.view() else { return Ok(false) };
+        let decision = self.policy.decide(&seen, &mut S::Probabilities::default());
+        Ok(S::given(decision.map_err(|e| EditError(e.to_string()))?, job) > 0)
     }
 
     /// The features of the candidates, and the jobs that they are.
@@ -454,7 +461,7 @@ pub fn try_edits<S: Editable>(
         let Some(job) = jobs[candidate] else { continue };
         for _ in 0..times {
             let edited = S::somewhere(state, job, share, stream)?;
-            let is_taken = certifier.taken(&edited)? == Some(job);
+            let is_taken = certifier.takes(&edited, job)?;
             let (all, hits) = match safe {
                 true => (&mut tried.of_safe, &mut tried.contradicted),
                 false => (&mut tried.of_others, &mut tried.taken),
