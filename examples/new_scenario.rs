@@ -6,6 +6,7 @@ use sched_distill::{
     feature::{Base, Columns, Ratio},
     figure::{Better, Compared, Figure},
     level::{FeatureSet, Words, first_max},
+    network::scorer::{SCORER, open_scorer},
     pipeline::Entry,
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     registry,
@@ -195,6 +196,11 @@ impl Questions<Machine> for Rows {
         seen.waiting[path[0]]
     }
 
+    fn tell(&self, _: &View<'_>, _: &[usize], _: f64, log_prob: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend(log_prob);
+    }
+
     fn choice(
         &self,
         seen: &View<'_>,
@@ -349,6 +355,7 @@ const POLICIES: &[PolicyInfo] = &[
     heuristic("fifo", "fifo[,temperature=T]", "in order of arrival"),
     heuristic("edf", "edf[,temperature=T]", "earliest deadline first"),
     heuristic("moore", "moore[,temperature=T]", "as edf among the jobs that can be on time; the others last"),
+    SCORER,
     STUDENT,
 ];
 
@@ -371,6 +378,7 @@ fn open(spec: &Spec) -> Result<Box<dyn Policy<Machine>>, PolicyError> {
         "moore" => {
             |seen, job| seen.jobs[job as usize].deadline_ms + 1e9 * f64::from(u8::from(seen.slack_ms(job) < 0.0))
         }
+        "scorer" => return open_scorer(spec),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

@@ -102,7 +102,7 @@ pub use sched_distill_foreign as foreign;
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_toolkit::{
-    attack, augment, conformance, distiller, evaluator, explainer, recorder, serve, trace,
+    attack, augment, conformance, distiller, evaluator, explainer, practice, recorder, serve, trace,
 };
 #[cfg(feature = "torch")]
 pub use sched_distill_trainer as trainer;

@@ -82,6 +82,7 @@ const ORDER: [(&str, &[&str]); 4] = [
             "trace",
             "evaluator",
             "recorder",
+            "practice",
             "distiller",
             "attack",
             "augment",

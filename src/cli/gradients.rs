@@ -9,30 +9,39 @@ use anyhow::{Result, bail};
 pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradients> {
     use super::{Interrupted, STOP};
     use crate::{
-        dag::network::builtin,
-        network::Tensors,
-        recorder::policy_source,
+        dag::{Dag, network::builtin},
+        network::{Tensors, scorer::SCORER},
+        practice::RecordedLessons,
         spec::Spec,
         trainer::{
-            RecordedLessons, TrainError, Weights,
+            TrainError, Weights,
             decima::{layout, teacher_gradients},
+            scorer::scorer_gradients,
         },
     };
     let (driver, labeller) = (&trace.manifest.driver, &trace.manifest.labeller);
     let spec: Spec = labeller.id.parse()?;
-    if spec.name != "decima" {
-        bail!("--gradients: the teacher of this trace is `{}`; there are gradients of decima only", labeller.id);
+    if spec.name != "decima" && spec.name != SCORER.name {
+        bail!(
+            "--gradients: the teacher of this trace is `{}`; there are gradients of decima and of scorer:FILE only",
+            labeller.id
+        );
     }
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    if policy_source(&labeller.id, &*crate::dag::policies::open(&spec)?)? != *labeller {
+    let tensors = spec.file.as_ref().map_or_else(builtin, Tensors::load)?;
+    if labeller.files.values().ne([tensors.sha256()]) {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
-    let tensors = spec.file.as_ref().map_or_else(builtin, Tensors::load)?;
-    let weights = Weights::from_tensors(layout(), &tensors, &labeller.id)?;
-    let recorded = RecordedLessons::open(&trace.dir)?;
-    match teacher_gradients(&weights, &recorded, decisions, &STOP) {
+    let found = match spec.name == SCORER.name {
+        true => scorer_gradients(&tensors, trace, decisions, &STOP),
+        false => {
+            let weights = Weights::from_tensors(layout(), &tensors, &labeller.id)?;
+            teacher_gradients(&weights, &RecordedLessons::<Dag>::open(&trace.dir)?, decisions, &STOP)
+        }
+    };
+    match found {
         Err(TrainError::Interrupted) => Err(Interrupted.into()),
         other => Ok(other?),
     }
@@ -48,8 +57,9 @@ pub(super) fn gradients(_: &Trace, _: usize) -> Result<TeacherGradients> {
 
 pub(super) fn print(found: &TeacherGradients, output: &mut Output) -> Result<()> {
     output.text(format!(
-        "\nwhat the network itself goes by: integrated gradients of {} of its decisions, sums within {:.2} %",
+        "\nwhat the network itself goes by: integrated gradients of {} of its decisions, beside {}; sums within {:.2} %",
         found.decisions,
+        found.baseline,
         100.0 * found.gap
     ))?;
     for q in &found.questions {
@@ -65,7 +75,7 @@ pub(super) fn print(found: &TeacherGradients, output: &mut Output) -> Result<()>
         }
         output.text(table)?;
         output.text(format!(
-            "log-probability {:.3}, of an empty observation {:.3}, difference {:+.3}",
+            "log-probability {:.3}, of what it is compared with {:.3}, difference {:+.3}",
             q.log_prob,
             q.baseline,
             q.log_prob - q.baseline

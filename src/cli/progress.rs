@@ -193,12 +193,16 @@ impl TrainingBar {
     }
 
     /// An iteration is done, `elapsed` seconds into the training.
-    pub(super) fn step(&self, row: &crate::trainer::IterationRow, elapsed: f64) {
+    pub(super) fn step(&self, row: &crate::trainer::IterationRow, figure: &crate::figure::Figure, elapsed: f64) {
         let total = self.decisions.fetch_add(row.decisions, Ordering::Relaxed) + row.decisions;
         let rate = total as f64 / self.start.elapsed().as_secs_f64().max(1e-3);
-        let jct = row.mean_jct_s.map_or("stalled".to_owned(), |s| format!("JCT {s:.1} s"));
+        let value = |value: f64| match &*figure.unit {
+            "ms" => format!("{} {:.1} s", figure.label, value / 1e3),
+            _ => format!("{} {value:.3}", figure.label),
+        };
+        let value = row.objective.map_or("stalled".to_owned(), value);
         self.bar.set_position(if self.limit.is_some() { elapsed as u64 } else { u64::from(row.iteration) });
-        self.bar.set_message(format!("iteration {}, {jct}, {rate:.0} decisions/s", row.iteration));
+        self.bar.set_message(format!("iteration {}, {value}, {rate:.0} decisions/s", row.iteration));
     }
 
     /// Removes the bar.

@@ -6,6 +6,8 @@ use crate::{
     Dag,
     heuristic::{Capped, Random, Rule, Soft, Softness},
 };
+#[cfg(feature = "network")]
+use sched_distill_core::network::scorer::{SCORER, open_scorer};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::Spec,
@@ -68,6 +70,8 @@ pub const POLICIES: &[PolicyInfo] = &[
         usage: "decima[:FILE][,mode=greedy|sample]",
         meaning: "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
     },
+    #[cfg(feature = "network")]
+    SCORER,
     STUDENT,
 ];
 
@@ -77,7 +81,7 @@ pub const POLICIES: &[PolicyInfo] = &[
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "decima" | "student");
+    let takes_file = matches!(spec.name.as_str(), "decima" | "scorer" | "student");
     if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
         spec.refuse_file()?;
     }
@@ -109,6 +113,8 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Dag>>, PolicyError> {
                 None => DecimaPolicy::builtin(sample)?,
             })
         }
+        #[cfg(feature = "network")]
+        "scorer" => return open_scorer(spec),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

@@ -241,6 +241,23 @@ impl Questions<Dag> for Extractor {
         }
     }
 
+    fn tell(&self, seen: &View<'_>, path: &[usize], above: f64, log_prob: &[f64], out: &mut Probabilities) {
+        match *path {
+            [] => {
+                out.stage.clear();
+                out.stage.resize(seen.schedulable().len(), f64::NEG_INFINITY);
+            }
+            [job] => {
+                let places = self.snapshot().candidate_places(job);
+                out.stage[places].iter_mut().zip(log_prob).for_each(|(p, within)| *p = above + within);
+            }
+            _ => {
+                out.amount.clear();
+                out.amount.extend_from_slice(log_prob);
+            }
+        }
+    }
+
     fn choice(
         &self,
         seen: &View<'_>,

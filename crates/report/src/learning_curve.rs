@@ -6,7 +6,7 @@ use super::{
     svg::{self, BLUE, Colour, GREEN, ORANGE, frame},
     words::number,
 };
-use sched_distill_core::spec::brief;
+use sched_distill_core::{figure::Figure, spec::brief};
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 360.0;
@@ -18,7 +18,7 @@ pub struct CurvePoint {
     pub iteration: u32,
     /// Wall time before it, s.
     pub seconds: f64,
-    /// Mean job completion time relative to the reference's, greedy mode; `None` if it strands the cluster.
+    /// The objective beside the reference's, greedy mode; `None` if it strands the cluster.
     pub greedy: Option<f64>,
     /// The same in sampled mode.
     pub sampled: Option<f64>,
@@ -29,8 +29,10 @@ pub struct CurvePoint {
 pub struct LearningCurve<'a> {
     /// The workload's name.
     pub workload: &'a str,
-    /// The policy that is 1.
+    /// The policy that it is compared with.
     pub reference: &'a str,
+    /// What is compared.
+    pub figure: &'a Figure,
     /// In order.
     pub points: &'a [CurvePoint],
     /// Seconds of imitation at the beginning; 0 for none.
@@ -58,13 +60,15 @@ pub fn learning_curve(curve: &LearningCurve<'_>) -> Result<(String, Vec<u8>), Re
         |points: &[CurvePoint]| -> Vec<f64> { points.iter().flat_map(|p| [p.greedy, p.sampled]).flatten().collect() };
     // An untrained network is so bad that nothing else could be told apart beside it.
     let later = if curve.points.len() > 3 { &curve.points[1..] } else { curve.points };
-    let low = values(later).into_iter().fold(1.0, f64::min);
-    let high = values(later).into_iter().fold(1.0, f64::max);
+    let level = curve.figure.neutral();
+    let low = values(later).into_iter().fold(level, f64::min);
+    let high = values(later).into_iter().fold(level, f64::max);
     let margin = 0.05 * (high - low).max(0.05);
-    let first = values(&curve.points[..1.min(curve.points.len())]).into_iter().fold(0.0, f64::max);
-    let beyond = if first > high + margin { format!(" (at first {first:.1}, off the chart)") } else { String::new() };
+    let first = values(&curve.points[..1.min(curve.points.len())]);
+    let off = first.iter().find(|&&v| v > high + margin || v < low - margin);
+    let beyond = off.map_or(String::new(), |first| format!(" (at first {first:.1}, off the chart)"));
     let y = Axis::linear(
-        &format!("mean job completion time ÷ that of {}, validation episodes{beyond}", brief(curve.reference)),
+        &format!("{}, validation episodes{beyond}", curve.figure.against(&brief(curve.reference))),
         (low - margin, high + margin),
         6,
         number,
@@ -93,7 +97,7 @@ pub fn learning_curve(curve: &LearningCurve<'_>) -> Result<(String, Vec<u8>), Re
         shown.push(Series { label, colour: GREEN, dash: None, mark: Mark::Diamond, points, whiskers: Vec::new() });
     }
     let mut plot = Plot::new(format!("Training on {}", brief(curve.workload)), x, y);
-    plot.level = Some(1.0);
+    plot.level = Some(level);
     plot.stretch = (curve.imitation_s > 0.0).then_some((0.0, curve.imitation_s / seconds));
     plot.series = shown;
 
@@ -128,8 +132,14 @@ mod tests {
             sampled: Some(greedy + 0.1),
         };
         let points = [point(0, 1.5), point(10, 0.9), point(20, 0.8)];
-        let mut curve =
-            LearningCurve { workload: "w <&>", reference: "fair", points: &points, imitation_s: 60.0, best: Some(2) };
+        let mut curve = LearningCurve {
+            workload: "w <&>",
+            reference: "fair",
+            figure: &sched_distill_core::figure::COMPLETION_FIGURES[0],
+            points: &points,
+            imitation_s: 60.0,
+            best: Some(2),
+        };
         let (svg, png) = learning_curve(&curve)?;
         assert!(png.starts_with(b"\x89PNG") && svg.contains("greedy 0.800, sampled 0.900"));
         assert!(svg.contains("learning from a teacher") && svg.contains("the network that was kept"));

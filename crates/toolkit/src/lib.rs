@@ -17,6 +17,7 @@ pub mod distiller;
 pub mod evaluator;
 pub mod explainer;
 pub mod pipeline;
+pub mod practice;
 pub mod recorder;
 pub mod serve;
 pub mod trace;

@@ -1,12 +1,13 @@
 //! The state of a training as one file, so that it is whole or not there.
 
-use super::{Phase, TrainError, UpdateStats, Validation, Weights, adam::Adam, weights::Layout};
+use super::{Phase, TrainError, UpdateStats, Weights, adam::Adam, weights::Layout};
 use sched_distill_core::network::{Tensor, Tensors};
+use sched_distill_toolkit::practice::Validation;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 
 /// Version of the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The text in the file's header.
 const PROGRESS: &str = "progress";
 
@@ -19,11 +20,11 @@ pub struct IterationRow {
     pub phase: Phase,
     /// Decisions learned from.
     pub decisions: u64,
-    /// Mean job completion time of the rollouts that were completed, s.
-    pub mean_jct_s: Option<f64>,
+    /// Mean of the objective over the rollouts that were completed, in its unit.
+    pub objective: Option<f64>,
     /// Rollouts that stranded the cluster.
     pub stalled: u32,
-    /// Share of the variance of what decisions came to that was expected: from the backlog (Decima), by the value network (DL2).
+    /// Share of the variance of what decisions came to that was expected: from the backlog (Decima), by a value network (DL2, scorers).
     pub explained: f64,
     /// What the update saw.
     pub update: UpdateStats,

@@ -1,6 +1,6 @@
 //! Training of neural schedulers: reinforcement learning in the simulator, from random weights, from a checkpoint, or
-//! from what a heuristic does (cargo feature `torch`). [`decima`] and [`dl2`] teach the two networks, [`Session`] is what they
-//! have in common.
+//! from what a heuristic does (cargo feature `torch`). [`decima`] and [`dl2`] teach the two published networks, [`scorer`] one for any
+//! scenario; [`Session`] is what they have in common.
 //!
 //! Rollouts run the forward pass in plain Rust on all threads; libtorch computes gradients only. The same parameters, seed
 //! and files give the same bits on one machine, for any number of threads and across interruptions, unless training is
@@ -10,24 +10,26 @@ mod adam;
 mod checkpoint;
 pub mod decima;
 pub mod dl2;
-mod lessons;
 mod libtorch;
 mod metrics;
+mod returns;
 mod schedule;
+pub mod scorer;
 mod session;
 mod update;
-mod validation;
 mod weights;
 
 pub use adam::Adam;
 pub use checkpoint::{Best, Checkpoint, IterationRow};
-pub use lessons::{Lessons, RecordedLessons};
 pub use metrics::metrics;
-pub use schedule::{Judge, ParamError, Ramp, Schedule};
-pub use session::{End, Phase, Session, Trainee};
-pub use update::UpdateStats;
-pub use validation::{ModeResult, Validation};
+pub use returns::Returns;
+pub use sched_distill_toolkit::practice::{Judge, Lessons, ModeResult, RecordedLessons, Validation};
+pub use schedule::{ParamError, Ramp, Schedule};
+pub use session::{End, Examine, Phase, Session, Trainee};
+pub use update::{Algorithm, UpdateStats};
 pub use weights::{Layout, Weights};
+
+use sched_distill_toolkit::practice::Replay;
 
 /// What gradients are computed on.
 pub use tch::Device;
@@ -35,8 +37,8 @@ pub use tch::Device;
 use sched_distill_core::network::NeuralError;
 use sched_distill_toolkit::{
     attack::AttackError,
-    recorder::{EpisodeError, RecordError, RolloutError},
-    trace::TraceError,
+    practice::{LessonsError, PracticeError},
+    recorder::{EpisodeError, RolloutError},
 };
 use std::path::PathBuf;
 
@@ -55,19 +57,19 @@ pub enum TrainError {
     Episode(#[from] EpisodeError),
     /// A validation failed.
     #[error("a validation failed")]
-    Rollout(#[from] RolloutError),
+    Rollout(#[source] RolloutError),
     /// Jobs could not be edited as users would who game the network.
     #[error("jobs could not be edited")]
     Attack(#[from] AttackError),
-    /// The trace of a warm start cannot be read.
-    #[error("the trace to learn from cannot be used")]
-    Trace(#[from] TraceError),
-    /// A file that a trace names cannot be read.
-    #[error(transparent)]
-    Record(#[from] RecordError),
     /// The trace of a warm start does not fit.
+    #[error(transparent)]
+    Lessons(#[from] LessonsError),
+    /// There is nothing to practise on.
+    #[error(transparent)]
+    Practice(PracticeError),
+    /// A trace holds nothing that a network's gradients could be told of.
     #[error("{}: {reason}", path.display())]
-    Lessons {
+    Gradients {
         /// The trace.
         path: PathBuf,
         /// What is wrong.
@@ -98,6 +100,17 @@ pub enum TrainError {
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<PracticeError> for TrainError {
+    fn from(error: PracticeError) -> Self {
+        match error {
+            PracticeError::Episode(error) => Self::Episode(error),
+            PracticeError::Rollout(error) => error.into(),
+            PracticeError::Lessons(error) => Self::Lessons(error),
+            other => Self::Practice(other),
+        }
+    }
 }
 
 impl From<tch::TchError> for TrainError {

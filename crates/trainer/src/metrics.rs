@@ -1,8 +1,9 @@
 //! Figures of a training as a table.
 
-use super::{IterationRow, Phase, validation::ModeResult};
+use super::{IterationRow, Phase};
 use polars::prelude::{Column, DataFrame, NamedFrom, PolarsError, Series};
 use polars_io::parquet::write::ParquetWriter;
+use sched_distill_toolkit::practice::{ModeResult, Validation};
 
 /// One row per iteration as Parquet (docs/training.md has the columns). Nothing of it depends on the machine's speed.
 ///
@@ -11,12 +12,12 @@ use polars_io::parquet::write::ParquetWriter;
 /// What polars fails with.
 pub fn metrics(rows: &[IterationRow]) -> Result<Vec<u8>, PolarsError> {
     type Cell = fn(&IterationRow) -> Option<f64>;
-    fn mode(row: &IterationRow, of: fn(&super::Validation) -> ModeResult) -> Option<ModeResult> {
+    fn mode(row: &IterationRow, of: fn(&Validation) -> ModeResult) -> Option<ModeResult> {
         row.validation.as_ref().map(of)
     }
-    let cells: [(&str, Cell); 16] = [
+    let cells: [(&str, Cell); 18] = [
         ("decisions", |r| Some(r.decisions as f64)),
-        ("rollout_jct_s", |r| r.mean_jct_s),
+        ("rollout_objective", |r| r.objective),
         ("rollout_stalled", |r| Some(f64::from(r.stalled))),
         ("explained", |r| (r.phase == Phase::Reinforcement).then_some(r.explained)),
         ("loss", |r| Some(r.update.loss)),
@@ -27,10 +28,12 @@ pub fn metrics(rows: &[IterationRow]) -> Result<Vec<u8>, PolarsError> {
         ("epochs", |r| Some(f64::from(r.update.epochs))),
         ("learning_rate", |r| Some(r.learning_rate)),
         ("entropy_weight", |r| Some(r.entropy_weight)),
-        ("validation_greedy", |r| mode(r, |v| v.greedy)?.ratio),
+        ("validation_greedy", |r| mode(r, |v| v.greedy)?.compared),
         ("validation_greedy_stalled", |r| Some(f64::from(mode(r, |v| v.greedy)?.stalled))),
-        ("validation_sampled", |r| mode(r, |v| v.sampled)?.ratio),
+        ("validation_greedy_rejected", |r| Some(mode(r, |v| v.greedy)?.rejected as f64)),
+        ("validation_sampled", |r| mode(r, |v| v.sampled)?.compared),
         ("validation_sampled_stalled", |r| Some(f64::from(mode(r, |v| v.sampled)?.stalled))),
+        ("validation_sampled_rejected", |r| Some(mode(r, |v| v.sampled)?.rejected as f64)),
     ];
     let mut columns: Vec<Column> = vec![
         Series::new("iteration".into(), rows.iter().map(|r| r.iteration).collect::<Vec<u32>>()).into(),

@@ -1,18 +1,7 @@
 //! What every training may be told.
 
+use sched_distill_toolkit::practice::Judge;
 use serde::{Deserialize, Serialize};
-
-/// Which of the two modes a checkpoint is judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Judge {
-    /// The mean of both (of the logarithms).
-    Both,
-    /// The most probable decision.
-    Greedy,
-    /// Decisions drawn by their probabilities.
-    Sampled,
-}
 
 /// A value that moves linearly from the first iteration of reinforcement learning on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +88,12 @@ impl ParamError {
             0 => Err(Self { name, found: "0".to_owned(), allowed: "at least 1" }),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses rollouts that have no other of their job sequence to be compared with.
+    pub(super) fn rollouts(n: u32) -> Result<(), Self> {
+        let allowed = "at least 2, as they are each other's baseline";
+        if n < 2 { Err(Self { name: "rollouts", found: n.to_string(), allowed }) } else { Ok(()) }
     }
 
     /// Refuses what is below `least` or not finite.

@@ -1,17 +1,18 @@
 //! A training, iteration by iteration, whatever network it is of.
 
-use super::{
-    Checkpoint, IterationRow, Schedule, TrainError, UpdateStats, Weights, adam::Adam, checkpoint::Best,
-    validation::Validator,
-};
+use super::{Checkpoint, IterationRow, Schedule, TrainError, UpdateStats, Weights, adam::Adam, checkpoint::Best};
 use rayon::prelude::*;
 use sched_distill_core::{
+    figure::Figure,
     network::NeuralError,
     policy::Policy,
     rng::{Split, episode_seed, hash},
     simulation::Simulated,
 };
-use sched_distill_toolkit::recorder::Episodes;
+use sched_distill_toolkit::{
+    practice::{Validation, Validator},
+    recorder::{Episodes, RolloutError},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -43,21 +44,18 @@ pub enum End {
 
 /// A network that can be trained.
 pub trait Trainee: Sync {
-    /// The kind of cluster that it schedules.
-    type Scenario: Simulated;
-
     /// How long, and how it is looked at.
     fn schedule(&self) -> &Schedule;
 
-    /// Where validations are held.
-    fn validation_workload(&self) -> &<Self::Scenario as Simulated>::Workload;
+    /// What it is judged by.
+    fn objective(&self) -> &'static Figure;
 
-    /// The network as a scheduler, greedy or sampling.
+    /// Gets ready to look at networks on validation episodes: runs what they are compared with.
     ///
     /// # Errors
     ///
-    /// [`NeuralError::NotFinite`] if training has gone astray.
-    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Self::Scenario>>, NeuralError>;
+    /// A policy that fails, or an interruption.
+    fn examiner<'a>(&'a self, stop: &'a AtomicBool) -> Result<Box<Examine<'a>>, TrainError>;
 
     /// Whether a later network is better than an earlier one whatever validation says, as long as it strands no cluster: where
     /// validation does not measure what is trained for.
@@ -78,35 +76,30 @@ pub trait Trainee: Sync {
     ) -> Result<IterationRow, TrainError>;
 }
 
+/// Looks at a network on validation episodes.
+pub type Examine<'a> = dyn Fn(&Weights) -> Result<Validation, TrainError> + 'a;
+
 /// A training that goes on step by step. What it needs to go on later is in its [`Checkpoint`].
 pub struct Session<'a, L: Trainee> {
     trainee: &'a L,
-    validator: Validator<'a, L::Scenario>,
+    examine: Box<Examine<'a>>,
     stop: &'a AtomicBool,
     checkpoint: Checkpoint,
 }
 
 impl<'a, L: Trainee> Session<'a, L> {
-    /// A training that goes on from `checkpoint`. `reference` is the policy that validations compare with. Runs the reference,
-    /// and looks at the network if nothing has been done yet.
+    /// A training that goes on from `checkpoint`. Looks at the network if nothing has been done yet.
     ///
     /// # Errors
     ///
     /// A schedule out of range, a policy that fails, or an interruption.
-    pub fn new(
-        trainee: &'a L,
-        reference: (&str, &dyn Policy<L::Scenario>),
-        checkpoint: Checkpoint,
-        stop: &'a AtomicBool,
-    ) -> Result<Self, TrainError> {
+    pub fn new(trainee: &'a L, checkpoint: Checkpoint, stop: &'a AtomicBool) -> Result<Self, TrainError> {
         let schedule = trainee.schedule();
         schedule.check()?;
         // One thread per shard of a step is faster than several within it, and keeps sums in order.
         tch::set_num_threads(1);
-        let (seed, count) = (schedule.seed, schedule.validation);
-        let episodes = Episodes { seed, split: Split::Validation, count, timelines: 0 };
-        let validator = Validator::new(trainee.validation_workload(), reference, episodes, stop)?;
-        let mut session = Self { trainee, validator, stop, checkpoint };
+        let examine = trainee.examiner(stop)?;
+        let mut session = Self { trainee, examine, stop, checkpoint };
         if session.checkpoint.rows.is_empty() {
             let begin = Instant::now();
             let mut row = IterationRow::new(0, Phase::Start);
@@ -194,11 +187,14 @@ impl<'a, L: Trainee> Session<'a, L> {
     /// Looks at the network on validation episodes and keeps it if it is the best.
     fn validate(&mut self, row: &mut IterationRow) -> Result<(), TrainError> {
         let weights = &self.checkpoint.weights;
-        let validation = self.validator.judge(|sample| self.trainee.policy(weights, sample))?;
+        let validation = (self.examine)(weights)?;
         row.validation = Some(validation);
         let best = self.checkpoint.best.as_ref().filter(|_| !self.trainee.latest_counts());
-        let best = best.map_or(f64::INFINITY, |b| b.score);
-        if let Some(score) = validation.score(self.trainee.schedule().judge).filter(|&score| score < best) {
+        let figure = self.trainee.objective();
+        let cost = |score: f64| figure.cost(Some(score));
+        let best = best.map_or(f64::INFINITY, |b| cost(b.score));
+        let score = validation.score(self.trainee.schedule().judge, figure);
+        if let Some(score) = score.filter(|&score| cost(score) < best) {
             self.checkpoint.best = Some(Best { iteration: row.iteration, score, weights: weights.clone() });
         }
         Ok(())
@@ -217,7 +213,7 @@ impl IterationRow {
             iteration,
             phase,
             decisions: 0,
-            mean_jct_s: None,
+            objective: None,
             stalled: 0,
             explained: 0.0,
             update: UpdateStats::default(),
@@ -236,12 +232,41 @@ impl IterationRow {
         for (decisions, outcome) in rollouts {
             self.decisions += decisions as u64;
             self.stalled += u32::from(outcome.stalled());
-            if let Some(jct_ms) = outcome.objective() {
-                (sum, completed) = (sum + jct_ms / 1e3, completed + 1.0);
+            if let Some(value) = outcome.objective() {
+                (sum, completed) = (sum + value, completed + 1.0);
             }
         }
-        self.mean_jct_s = (completed > 0.0).then(|| sum / completed);
+        self.objective = (completed > 0.0).then(|| sum / completed);
         self
+    }
+}
+
+/// The episodes of a validation.
+pub(super) fn episodes(schedule: &Schedule) -> Episodes {
+    Episodes { seed: schedule.seed, split: Split::Validation, count: schedule.validation, timelines: 0 }
+}
+
+/// Looks at networks that `policy` makes schedulers of, greedy or sampling, on all workloads.
+pub(super) fn examiner<'a, S: Simulated>(
+    workloads: &'a [Box<S::Workload>],
+    reference: (&str, &dyn Policy<S>),
+    schedule: &Schedule,
+    stop: &'a AtomicBool,
+    policy: impl Fn(&Weights, bool) -> Result<Box<dyn Policy<S>>, NeuralError> + 'a,
+) -> Result<Box<Examine<'a>>, TrainError> {
+    let validator = Validator::<S>::new(workloads, reference, episodes(schedule), stop)?;
+    Ok(Box::new(move |weights| {
+        let mode = |sample| -> Result<_, TrainError> { Ok(validator.judge(&*policy(weights, sample)?, stop)?) };
+        Ok(Validation { greedy: mode(false)?, sampled: mode(true)? })
+    }))
+}
+
+impl From<RolloutError> for TrainError {
+    fn from(error: RolloutError) -> Self {
+        match error {
+            RolloutError::Interrupted => Self::Interrupted,
+            other => Self::Rollout(other),
+        }
     }
 }
 

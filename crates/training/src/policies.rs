@@ -7,6 +7,8 @@ use crate::{
     heuristic::{Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf},
     state::{Decision, View},
 };
+#[cfg(feature = "network")]
+use sched_distill_core::network::scorer::{SCORER, open_scorer};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::Spec,
@@ -39,6 +41,8 @@ pub const POLICIES: &[PolicyInfo] = &[
         usage: "dl2[:FILE][,window=N][,mode=greedy|sample]",
         meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
     },
+    #[cfg(feature = "network")]
+    SCORER,
     STUDENT,
 ];
 
@@ -52,7 +56,7 @@ const fn heuristic(name: &'static str, meaning: &'static str) -> PolicyInfo {
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "dl2" | "student");
+    let takes_file = matches!(spec.name.as_str(), "dl2" | "scorer" | "student");
     if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
         spec.refuse_file()?;
     }
@@ -65,6 +69,8 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
         "optimus" => Box::new(Optimus::default()),
         #[cfg(feature = "network")]
         "dl2" => return open_dl2(spec),
+        #[cfg(feature = "network")]
+        "scorer" => return open_scorer(spec),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

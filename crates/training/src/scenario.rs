@@ -210,6 +210,24 @@ impl Questions<Training> for Extractor {
         }
     }
 
+    fn tell(&self, seen: &View<'_>, path: &[usize], above: f64, log_prob: &[f64], out: &mut Probabilities) {
+        match *path {
+            [] => {
+                out.action.clear();
+                out.action.resize(3 * seen.live_jobs().len(), f64::NEG_INFINITY);
+                // To close the slot is the last candidate.
+                out.action.extend(log_prob.last());
+            }
+            [_, job] => {
+                let candidate = &self.snapshot().candidates()[job];
+                for (task, within) in candidate.tasks().zip(log_prob) {
+                    out.action[3 * candidate.place + task as usize] = above + within;
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn choice(
         &self,
         seen: &View<'_>,

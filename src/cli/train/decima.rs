@@ -1,14 +1,14 @@
 //! `distill train decima`.
 
-use super::{RunArgs, ramp, train};
+use super::{AlgorithmArg, ReturnsArg, RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     dag::Dag,
-    registry::Registered as _,
-    trainer::decima::{Algorithm, DecimaParams, DecimaTrainee, Returns, layout, random},
+    practice::AnyGround as _,
+    trainer::decima::{DecimaParams, DecimaTrainee, layout, random},
 };
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 /// Train the graph network of Decima, for jobs of stages
@@ -75,22 +75,6 @@ pub(super) struct DecimaArgs {
     adversarial: f64,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum AlgorithmArg {
-    /// Several passes with clipped ratios
-    Ppo,
-    /// One plain step per iteration
-    Reinforce,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ReturnsArg {
-    /// Costs fade with time
-    Discounted,
-    /// Costs less their mean per second
-    Average,
-}
-
 impl DecimaArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
@@ -100,16 +84,10 @@ impl DecimaArgs {
     fn params(&self, seed: u64) -> DecimaParams {
         DecimaParams {
             schedule: self.run.schedule(seed),
-            algorithm: match self.algorithm {
-                AlgorithmArg::Ppo => Algorithm::Ppo,
-                AlgorithmArg::Reinforce => Algorithm::Reinforce,
-            },
+            algorithm: self.algorithm.into(),
             sequences: self.sequences,
             rollouts: self.rollouts,
-            returns: match self.returns {
-                ReturnsArg::Discounted => Returns::Discounted { rate: self.discount, trace: self.trace_decay },
-                ReturnsArg::Average => Returns::Average { trace: self.trace_decay },
-            },
+            returns: self.returns.returns(self.discount, self.trace_decay),
             learning_rate: ramp(&self.learning_rate),
             entropy: ramp(&self.entropy),
             epochs: self.epochs,
@@ -127,11 +105,12 @@ pub(super) fn run(args: &DecimaArgs, common: &Common, output: &mut Output) -> Re
     common.require::<Dag>("decima")?;
     let params = args.params(common.seed);
     params.check()?;
-    let workloads = args.run.workload.iter().map(|text| Dag::entry().workload(text)).collect::<Result<Vec<_>, _>>()?;
-    let lessons = args.run.lessons()?;
+    let ground = args.run.ground::<Dag>()?;
+    let (workloads, (name, reference)) = (&ground.workloads.1, &ground.reference);
+    let lessons = ground.lessons.as_ref().map(|(_, lessons)| lessons);
     let begin = args.run.init(layout(), || random(common.seed))?;
-    let mut plan = args.run.plan::<Dag>("decima", &workloads, &begin)?;
+    let mut plan = args.run.plan("decima", ground.sources()?, &begin);
     plan["params"] = json!(params);
-    let trainee = DecimaTrainee::new(&workloads, lessons.as_ref(), &params, args.run.device)?;
-    train(&trainee, (plan, begin), &args.run, output)
+    let trainee = DecimaTrainee::new(workloads, (name, &**reference), lessons, &params, args.run.device)?;
+    train(&trainee, (plan, begin), (&args.run, name), output)
 }

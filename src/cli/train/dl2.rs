@@ -3,7 +3,7 @@
 use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
-    registry::Registered as _,
+    practice::AnyGround as _,
     trainer::dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
     training::{
         Training,
@@ -144,14 +144,14 @@ pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Resul
     common.require::<Training>("dl2")?;
     let params = args.params(common.seed);
     params.check()?;
-    let workloads =
-        args.run.workload.iter().map(|text| Training::entry().workload(text)).collect::<Result<Vec<_>, _>>()?;
+    let ground = args.run.ground::<Training>()?;
+    let (workloads, (name, reference)) = (&ground.workloads.1, &ground.reference);
+    let lessons = ground.lessons.as_ref().map(|(_, lessons)| lessons);
     let shape = args.shape(workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1))?;
-    let lessons = args.run.lessons()?;
     let begin = args.run.init(layout(shape), || random(shape, common.seed))?;
-    let mut plan = args.run.plan::<Training>("dl2", &workloads, &begin)?;
+    let mut plan = args.run.plan("dl2", ground.sources()?, &begin);
     plan["params"] = json!(params);
     plan["shape"] = json!(shape);
-    let trainee = Dl2Trainee::new(&workloads, lessons.as_ref(), &params, shape, args.run.device)?;
-    train(&trainee, (plan, begin), &args.run, output)
+    let trainee = Dl2Trainee::new(workloads, (name, &**reference), lessons, &params, shape, args.run.device)?;
+    train(&trainee, (plan, begin), (&args.run, name), output)
 }

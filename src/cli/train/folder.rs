@@ -5,6 +5,7 @@ use super::{
     RunArgs,
 };
 use crate::{
+    figure::Figure,
     report::{CurvePoint, LearningCurve, learning_curve},
     trace::difference,
     trainer::{Checkpoint, Layout, ModeResult, Phase, Weights, metrics},
@@ -60,7 +61,7 @@ pub(super) fn prepare(args: &RunArgs, plan: &Value, layout: &Layout) -> Result<O
 }
 
 /// Writes everything that the folder holds; the state comes first, the rest can be made from it.
-pub(super) fn write(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<()> {
+pub(super) fn write(args: &RunArgs, reference: (&str, &Figure), checkpoint: &Checkpoint) -> Result<()> {
     let dir = &args.output;
     write_file(&dir.join("state.safetensors"), &checkpoint.to_bytes()?)?;
     let file = |weights: &Weights| weights.to_tensors().to_safetensors();
@@ -77,7 +78,7 @@ pub(super) fn write(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) ->
     Ok(())
 }
 
-fn curve(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<(String, Vec<u8>)> {
+fn curve(args: &RunArgs, (reference, figure): (&str, &Figure), checkpoint: &Checkpoint) -> Result<(String, Vec<u8>)> {
     let (mut seconds, mut imitation_s) = (0.0, 0.0);
     let mut points = Vec::new();
     for (row, took) in checkpoint.rows.iter().zip(&checkpoint.seconds) {
@@ -86,7 +87,7 @@ fn curve(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<(St
             imitation_s = seconds;
         }
         if let Some(v) = &row.validation {
-            let of = |mode: &ModeResult| mode.ratio.filter(|_| mode.stalled == 0);
+            let of = |mode: &ModeResult| mode.compared.filter(|_| mode.stalled == 0);
             points.push(CurvePoint {
                 iteration: row.iteration,
                 seconds,
@@ -96,6 +97,7 @@ fn curve(args: &RunArgs, reference: &str, checkpoint: &Checkpoint) -> Result<(St
         }
     }
     let best = checkpoint.best.as_ref().and_then(|b| points.iter().position(|p| p.iteration == b.iteration));
-    let curve = LearningCurve { workload: &args.workload[0], reference, points: &points, imitation_s, best };
+    let curve =
+        LearningCurve { workload: &args.workload.join(", "), reference, figure, points: &points, imitation_s, best };
     Ok(learning_curve(&curve)?)
 }

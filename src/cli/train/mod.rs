@@ -3,21 +3,22 @@
 mod decima;
 mod dl2;
 mod folder;
+mod scorer;
 
 use super::{
     Common, Interrupted, STOP, Verdict, files::shown, inputs::Inputs, output::Output, progress::TrainingBar,
     table::Table,
 };
 use crate::{
+    figure::{Compared, Figure},
     level::sha256_hex,
     network::Tensors,
-    policy::Policy,
-    recorder::{policy_source, workload_source},
+    pipeline::{PracticeParams, ground},
+    practice::{Ground, GroundSources},
     registry::Registered,
-    spec::Spec,
     trainer::{
-        Checkpoint, Device, End, Judge, Layout, Lessons, ModeResult, Ramp, RecordedLessons, Schedule, Session,
-        TrainError, Trainee, Weights,
+        Algorithm, Checkpoint, Device, End, Judge, Layout, ModeResult, Ramp, Returns, Schedule, Session, TrainError,
+        Trainee, Weights,
     },
 };
 use anyhow::Result;
@@ -25,7 +26,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use folder::{prepare, write};
 use serde_json::{Value, json};
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -35,7 +36,8 @@ const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// Train a neural scheduler by reinforcement learning in the simulator
 #[derive(Args)]
 #[command(after_help = "Examples:\n  distill train decima -o runs/decima --time-limit 10m\n  \
-distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n\n\
+distill train dl2 --warm-start optimus -o runs/dl2 --time-limit 30m\n  \
+distill train scorer -o runs/scorer --time-limit 30m\n\n\
 Writes best.safetensors, last.safetensors, metrics.parquet, curve.png and the state of the training to the folder; the same \
 command goes on after an interruption (docs/training.md).")]
 pub(super) struct TrainArgs {
@@ -49,6 +51,8 @@ enum NetworkArgs {
     Decima(Box<decima::DecimaArgs>),
     /// The network of DL2, for training jobs with workers and parameter servers
     Dl2(Box<dl2::Dl2Args>),
+    /// A network over the features of any scenario (--scenario)
+    Scorer(Box<scorer::ScorerArgs>),
 }
 
 /// What every training may be told.
@@ -56,7 +60,7 @@ enum NetworkArgs {
 struct RunArgs {
     /// Workload, repeatable (see `distill list workloads`)
     ///
-    /// Of several, job sequences come in turn, validation has the first.
+    /// Of several, job sequences come in turn, and validation looks at all.
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: Vec<String>,
     /// Checkpoint to begin with, .safetensors or .pt [default: random weights]
@@ -122,6 +126,41 @@ struct RunArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum AlgorithmArg {
+    /// Several passes with clipped ratios
+    Ppo,
+    /// One plain step per iteration
+    Reinforce,
+}
+
+impl From<AlgorithmArg> for Algorithm {
+    fn from(arg: AlgorithmArg) -> Self {
+        match arg {
+            AlgorithmArg::Ppo => Self::Ppo,
+            AlgorithmArg::Reinforce => Self::Reinforce,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReturnsArg {
+    /// Costs fade with time
+    Discounted,
+    /// Costs less their mean over time
+    Average,
+}
+
+impl ReturnsArg {
+    /// With its two rates.
+    fn returns(self, rate: f64, trace: f64) -> Returns {
+        match self {
+            Self::Discounted => Returns::Discounted { rate, trace },
+            Self::Average => Returns::Average { trace },
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum JudgeArg {
     Both,
     Greedy,
@@ -160,6 +199,7 @@ impl TrainArgs {
         match &self.network {
             NetworkArgs::Decima(args) => args.inputs(),
             NetworkArgs::Dl2(args) => args.inputs(),
+            NetworkArgs::Scorer(args) => args.inputs(),
         }
     }
 }
@@ -188,17 +228,18 @@ impl RunArgs {
         }
     }
 
-    fn reference<S: Registered>(&self) -> &str {
-        self.reference.as_deref().unwrap_or(S::entry().baselines[0])
+    /// Opens workloads, the policy to compare with, and what a warm start learns from.
+    fn ground<S: Registered>(&self) -> Result<Ground<S>> {
+        Ok(ground(S::entry(), &self.practice())?)
     }
 
-    /// Opens what a warm start learns from: a folder is a trace, anything else a policy.
-    fn lessons<S: Registered>(&self) -> Result<Option<Lessons<S>>> {
-        let Some(text) = &self.warm_start else { return Ok(None) };
-        Ok(Some(match Path::new(text).is_dir() {
-            true => Lessons::Trace(RecordedLessons::open(Path::new(text))?),
-            false => Lessons::Policy(S::open(&text.parse::<Spec>()?)?),
-        }))
+    /// What they are called.
+    fn practice(&self) -> PracticeParams {
+        PracticeParams {
+            workloads: self.workload.clone(),
+            reference: self.reference.clone(),
+            teacher: self.warm_start.clone(),
+        }
     }
 
     /// The weights to begin with.
@@ -210,25 +251,13 @@ impl RunArgs {
     }
 
     /// What makes this training this one, with the hashes of all files.
-    fn plan<S: Registered>(&self, network: &str, workloads: &[Box<S::Workload>], begin: &Weights) -> Result<Value> {
-        let named = self.workload.iter().zip(workloads);
-        let sources =
-            named.map(|(text, workload)| workload_source::<S>(text, workload)).collect::<Result<Vec<_>, _>>()?;
-        let policy =
-            |text: &str| -> Result<Value> { Ok(json!(policy_source(text, &*S::open(&text.parse::<Spec>()?)?)?)) };
-        let warm_start = match self.warm_start.as_deref() {
-            Some(text) if Path::new(text).is_dir() => {
-                json!({"trace": crate::trace::Trace::open(Path::new(text))?.hash})
-            }
-            Some(text) => policy(text)?,
-            None => Value::Null,
-        };
-        Ok(json!({
-            "version": env!("CARGO_PKG_VERSION"), "network": network, "workloads": sources,
-            "reference": policy(self.reference::<S>())?, "warm_start": warm_start,
+    fn plan(&self, network: &str, sources: GroundSources, begin: &Weights) -> Value {
+        json!({
+            "version": env!("CARGO_PKG_VERSION"), "network": network, "workloads": sources.workloads,
+            "reference": sources.reference, "warm_start": sources.teacher,
             "init": self.init.as_ref().map(|path| json!({"file": shown(path), "sha256": begin.to_tensors().sha256()})),
             "device": format!("{:?}", self.device),
-        }))
+        })
     }
 }
 
@@ -236,6 +265,7 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
     match &args.network {
         NetworkArgs::Decima(args) => decima::run(args, common, output),
         NetworkArgs::Dl2(args) => dl2::run(args, common, output),
+        NetworkArgs::Scorer(args) => scorer::run(args, common, output),
     }
 }
 
@@ -243,12 +273,9 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
 fn train<L: Trainee>(
     trainee: &L,
     (plan, begin): (Value, Weights),
-    args: &RunArgs,
+    (args, reference): (&RunArgs, &str),
     output: &mut Output,
-) -> Result<Verdict>
-where
-    L::Scenario: Registered,
-{
+) -> Result<Verdict> {
     let layout = begin.layout().clone();
     let checkpoint = prepare(args, &plan, &layout)?.unwrap_or_else(|| Checkpoint::new(begin));
     if let Some(done) = checkpoint.iteration().filter(|&done| done > 0) {
@@ -258,13 +285,12 @@ where
     let schedule = trainee.schedule();
     let bar =
         TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output.notes());
-    let name = args.reference::<L::Scenario>();
-    let reference: Box<dyn Policy<L::Scenario>> = L::Scenario::open(&name.parse::<Spec>()?)?;
+    let name = (reference, trainee.objective());
     let stopped = |e: TrainError| match e {
         TrainError::Interrupted => anyhow::Error::from(Interrupted),
         other => other.into(),
     };
-    let mut session = Session::new(trainee, (name, &*reference), checkpoint, &STOP).map_err(stopped)?;
+    let mut session = Session::new(trainee, checkpoint, &STOP).map_err(stopped)?;
     let mut saved = Instant::now();
     let end = loop {
         if let Some(end) = session.end() {
@@ -276,7 +302,7 @@ where
             Ok(None) => break None,
             Ok(Some(row)) => {
                 let row = row.clone();
-                bar.step(&row, elapsed);
+                bar.step(&row, trainee.objective(), elapsed);
                 if row.validation.is_some() {
                     output.json("iteration", &row)?;
                 }
@@ -302,7 +328,7 @@ where
 /// What came out, in words.
 fn summary(
     args: &RunArgs,
-    reference: &str,
+    (reference, figure): (&str, &Figure),
     checkpoint: &Checkpoint,
     end: Option<End>,
     output: &mut Output,
@@ -320,10 +346,14 @@ fn summary(
     let mut line = |name: &str, iteration: u32| {
         let row = checkpoint.rows.iter().find(|r| r.iteration == iteration);
         if let Some(v) = row.and_then(|r| r.validation.as_ref()) {
-            let cell = |mode: &ModeResult| match (mode.ratio, mode.stalled) {
-                (Some(ratio), 0) => format!("{ratio:.3}"),
-                (Some(ratio), n) => format!("{ratio:.3}, {n} stalled"),
-                (None, _) => "stalled".to_owned(),
+            let cell = |mode: &ModeResult| {
+                let figure = match (mode.compared, figure.compared) {
+                    (Some(ratio), Compared::Ratio) => format!("{ratio:.3}"),
+                    (Some(difference), Compared::Difference) => format!("{difference:+.3}"),
+                    (None, _) => return "stalled".to_owned(),
+                };
+                let counted = |n: u64, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
+                figure + &counted(u64::from(mode.stalled), "stalled") + &counted(mode.rejected, "rejected")
             };
             table.row([name.to_owned(), iteration.to_string(), cell(&v.greedy), cell(&v.sampled)]);
         }
@@ -334,8 +364,10 @@ fn summary(
     }
     line("last", iterations);
     output.text(format!(
-        "{table}\nmean job completion time ÷ {}'s on {} validation episodes",
-        reference, args.validation_episodes
+        "{table}\n{} on {} validation episodes{}",
+        figure.against(reference),
+        args.validation_episodes,
+        if args.workload.len() > 1 { " of each workload" } else { "" }
     ))?;
     let best = args.output.join("best.safetensors");
     let hash = checkpoint.best.as_ref().map(|b| b.weights.to_tensors().to_safetensors()).transpose()?;

@@ -6,6 +6,7 @@
 mod archive;
 pub mod dense;
 mod pickle;
+pub mod scorer;
 mod state_dict;
 mod weights;
 

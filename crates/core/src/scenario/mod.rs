@@ -201,6 +201,26 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
         false
     }
 
+    /// The path of a decision, if it is one of these; `rows` is a buffer.
+    fn path(&self, seen: &S::View<'_>, decision: S::Decision, rows: &mut ChoiceRows, path: &mut Vec<usize>) -> bool {
+        path.clear();
+        let silent = S::Probabilities::default();
+        let answer = Answer { decision, probabilities: &silent };
+        while self.choice(seen, path, &answer, false, rows) {
+            let Some(chosen) = rows.chosen else { return false };
+            path.push(chosen);
+        }
+        !path.is_empty()
+    }
+
+    /// Writes down what a policy that answers level by level says of the choice at a path: `log_prob` has each candidate's
+    /// within the choice, and `above` that of the path. Amounts ([`LevelSpec::is_amount`]) below another level are told of along what
+    /// was decided only, and before the others; all other levels at every path, those above first. The default says nothing, as if
+    /// the policy were sure of what it decides.
+    ///
+    /// [`LevelSpec::is_amount`]: crate::level::LevelSpec::is_amount
+    fn tell(&self, _seen: &S::View<'_>, _path: &[usize], _above: f64, _log_prob: &[f64], _out: &mut S::Probabilities) {}
+
     /// The choice at a path as an answer has it; `false` if there is none, or the answer says nothing of it.
     fn choice(
         &self,

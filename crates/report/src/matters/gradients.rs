@@ -17,6 +17,8 @@ const SHOWN: usize = 10;
 pub(crate) struct Section {
     /// Decisions looked at, in words.
     decisions: String,
+    /// What they are compared with, in words.
+    baseline: String,
     /// How far sums are off at most, in words.
     gap: String,
     pub(crate) chart: Chart,
@@ -57,6 +59,7 @@ pub(crate) fn section(found: &TeacherGradients) -> Result<Section, ReportError> 
     let data = serde_json::to_value(found).unwrap_or_default();
     Ok(Section {
         decisions: count(found.decisions as u64),
+        baseline: found.baseline.clone(),
         gap: format!("{:.2}\u{a0}%", 100.0 * found.gap),
         chart: pictures.chart(&name, title, data),
     })

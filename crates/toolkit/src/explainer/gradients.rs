@@ -12,8 +12,17 @@ pub struct TeacherGradients {
     pub steps: u32,
     /// Largest gap between the sum of a decision's attributions and the difference that they explain, relative to it.
     pub gap: f64,
+    /// What decisions are compared with, in words.
+    #[serde(default = "empty_observation")]
+    pub baseline: String,
     /// One per question that the network answers.
     pub questions: Vec<QuestionGradients>,
+}
+
+/// What Decima is compared with, of which files did not speak when there was nothing else.
+#[must_use]
+pub fn empty_observation() -> String {
+    "an observation in which every number is 0 and no stage waits for another".to_owned()
 }
 
 /// One question, e.g. which stage.
@@ -26,7 +35,7 @@ pub struct QuestionGradients {
     pub decisions: usize,
     /// Mean log-probability of the answer, nats.
     pub log_prob: f64,
-    /// The same for an observation in which all numbers are 0 and no stage waits for another.
+    /// The same for what it is compared with.
     pub baseline: f64,
     /// What the difference is put down to, the largest first.
     pub inputs: Vec<InputGradient>,

@@ -55,7 +55,7 @@ pub use explanation::{
     RuleExceptions, Tendency, Weight,
 };
 pub use family::{Family, families};
-pub use gradients::{InputGradient, QuestionGradients, TeacherGradients};
+pub use gradients::{InputGradient, QuestionGradients, TeacherGradients, empty_observation};
 pub use importance::{Importance, additive_importance, importance, tree_importance};
 pub use level::explain_level;
 pub use likeness::likeness;

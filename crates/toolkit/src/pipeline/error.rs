@@ -5,6 +5,7 @@ use crate::{
     augment::AugmentError,
     distiller::{FitError, LoopError, TreeError},
     explainer::ExplainError,
+    practice::LessonsError,
     recorder::{RecordError, RolloutError},
     serve::{ServeError, ShadowError},
     trace::TraceError,
@@ -28,6 +29,9 @@ pub enum PipelineError {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A trace cannot be learned from by imitation.
+    #[error(transparent)]
+    Lessons(#[from] LessonsError),
     /// A parameter that no fit can have.
     #[error(transparent)]
     Params(FitError),

@@ -2,12 +2,13 @@
 
 use super::{
     AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
-    CompareParams, Comparison, DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, RecordParams, ServeParams,
-    augment, check, compare, latency, record, run_loop,
+    CompareParams, Comparison, DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, PracticeParams,
+    RecordParams, ServeParams, augment, check, compare, latency, practice, record, run_loop,
 };
 use crate::{
     distiller::{IterationResult, LoopResult},
     evaluator::ClosedLoop,
+    practice::AnyGround,
     recorder::Recording,
     serve::{Address, Served},
 };
@@ -131,6 +132,13 @@ pub trait AnyScenario: Sync {
     /// As there, or a scenario whose jobs cannot be edited.
     fn certify(&self, request: &CertifyRequest<'_>, caller: Caller<'_>) -> Result<Certified, PipelineError>;
 
+    /// See [`practice`](super::practice()).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn practice(&self, params: &PracticeParams) -> Result<Box<dyn AnyGround>, PipelineError>;
+
     /// See [`serve`](super::serve()).
     ///
     /// # Errors
@@ -243,6 +251,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
     fn certify(&self, request: &CertifyRequest<'_>, caller: Caller<'_>) -> Result<Certified, PipelineError> {
         let found = self.attack.as_ref().ok_or_else(no_edits::<S>)?;
         (found.certify)(self, request, caller)
+    }
+
+    fn practice(&self, params: &PracticeParams) -> Result<Box<dyn AnyGround>, PipelineError> {
+        practice::practice(self, params)
     }
 
     fn serve(

@@ -4,13 +4,14 @@
 //! embeds it once for all questions that share it.
 
 use sched_distill_dag::network::{Decima, DecimaInput, FEATURES};
+use sched_distill_toolkit::practice::Moment;
 use std::collections::HashMap;
 
 /// One decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
-    /// Simulated time, s.
-    pub(super) time_s: f64,
+    /// When, s; what came of it, and the job-time that the work at hand needs under shortest-remaining-first, s.
+    pub(super) moment: Moment,
     /// Place of the stage that is to be learned from among the candidates.
     pub(super) stage: u32,
     /// Place of the amount; 0 stands for one executor.
@@ -19,12 +20,6 @@ pub(super) struct Step {
     pub(super) amounts: u32,
     /// The network's log-probability of both when it decided; 0 where a teacher did.
     pub(super) log_prob: f32,
-    /// Time that jobs spend in the system until the next decision, s, discounted to now.
-    pub(super) cost: f64,
-    /// Seconds to the next decision, or to the end.
-    pub(super) until_next_s: f64,
-    /// Job-time that the work at hand needs under shortest-remaining-first, s.
-    pub(super) backlog: f64,
 }
 
 /// The decisions of one rollout.

@@ -8,16 +8,15 @@ use super::{
     batch::{Batch, Block},
     experience::Experience,
     network::{Inputs, Network},
-    params::Returns,
     rollout::{Driver, Shown, play},
 };
-use crate::{RecordedLessons, TrainError, Weights, lessons::Replay, session::RolloutId};
+use crate::{RecordedLessons, Replay, Returns, TrainError, Weights, session::RolloutId};
 use rayon::prelude::*;
 use sched_distill_dag::{
     Dag,
     network::{DecimaPolicy, FEATURES},
 };
-use sched_distill_toolkit::explainer::{InputGradient, QuestionGradients, TeacherGradients};
+use sched_distill_toolkit::explainer::{InputGradient, QuestionGradients, TeacherGradients, empty_observation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, Kind, TchError, Tensor};
 
@@ -110,6 +109,7 @@ pub fn teacher_gradients(
         decisions: looked_at,
         steps: every().map(|a| a.steps).max().unwrap_or(0),
         gap: every().map(Attribution::gap).fold(0.0, f64::max),
+        baseline: empty_observation(),
         questions: QUESTIONS.iter().zip(&all).filter(|(_, a)| !a.is_empty()).map(|(q, a)| question(q, a)).collect(),
     })
 }

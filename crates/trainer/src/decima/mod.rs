@@ -8,7 +8,6 @@ mod experience;
 mod gradients;
 mod network;
 mod params;
-mod returns;
 mod rollout;
 mod update;
 
@@ -16,20 +15,21 @@ mod update;
 mod tests;
 
 pub use gradients::teacher_gradients;
-pub use params::{Algorithm, DecimaParams, Returns};
+pub use params::DecimaParams;
 
 use super::{
-    IterationRow, Layout, Lessons, ParamError, Phase, Schedule, TrainError, Trainee, Weights,
+    Examine, IterationRow, Layout, Lessons, ParamError, Phase, Replay, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
-    lessons::Replay,
-    session::{RolloutId, check_device, parallel},
+    returns::advantages,
+    session::{RolloutId, check_device, examiner, parallel},
 };
-use returns::advantages;
 use rollout::{Driver, Rollout, Shown, play};
 use sched_distill_core::{
+    figure::Figure,
     network::NeuralError,
     policy::Policy,
     rng::{Stream, hash},
+    scenario::Scenario as _,
     simulation::{EditBudget, Editable as _},
 };
 use sched_distill_dag::{
@@ -66,22 +66,24 @@ fn network(weights: &Weights) -> Result<Arc<DecimaWeights>, NeuralError> {
     Ok(Arc::new(DecimaWeights::from_tensors(&weights.to_tensors(), "in training")?))
 }
 
-/// Teaches Decima. Job sequences come from the workloads in turn, those of validations from the first.
+/// Teaches Decima. Job sequences come from the workloads in turn; validations look at all of them.
 pub struct DecimaTrainee<'a> {
     workloads: &'a [Box<dyn Workload>],
+    reference: (&'a str, &'a dyn Policy<Dag>),
     lessons: Option<&'a Lessons<Dag>>,
     params: &'a DecimaParams,
     device: Device,
 }
 
 impl<'a> DecimaTrainee<'a> {
-    /// Checks what it is told.
+    /// Checks what it is told. `reference` is the policy that validations compare with.
     ///
     /// # Errors
     ///
     /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
     pub fn new(
         workloads: &'a [Box<dyn Workload>],
+        reference: (&'a str, &'a dyn Policy<Dag>),
         lessons: Option<&'a Lessons<Dag>>,
         params: &'a DecimaParams,
         device: Device,
@@ -89,7 +91,7 @@ impl<'a> DecimaTrainee<'a> {
         params.check()?;
         ParamError::lists(workloads.len(), lessons.is_some(), &params.schedule)?;
         check_device(device)?;
-        Ok(Self { workloads, lessons, params, device })
+        Ok(Self { workloads, reference, lessons, params, device })
     }
 
     /// Rollouts of the network, and which of them are of one job sequence.
@@ -209,18 +211,18 @@ impl<'a> DecimaTrainee<'a> {
 }
 
 impl Trainee for DecimaTrainee<'_> {
-    type Scenario = Dag;
-
     fn schedule(&self) -> &Schedule {
         &self.params.schedule
     }
 
-    fn validation_workload(&self) -> &(dyn Workload + 'static) {
-        &*self.workloads[0]
+    fn objective(&self) -> &'static Figure {
+        const { &Dag::INFO }.objective()
     }
 
-    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Dag>>, NeuralError> {
-        Ok(Box::new(DecimaPolicy::new(network(weights)?, sample).may_strand()))
+    fn examiner<'b>(&'b self, stop: &'b AtomicBool) -> Result<Box<Examine<'b>>, TrainError> {
+        examiner::<Dag>(self.workloads, self.reference, self.schedule(), stop, |weights, sample| {
+            Ok(Box::new(DecimaPolicy::new(network(weights)?, sample).may_strand()))
+        })
     }
 
     fn latest_counts(&self) -> bool {
@@ -243,7 +245,8 @@ impl Trainee for DecimaTrainee<'_> {
         let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
         let experience: Vec<_> = rollouts.into_iter().map(|r| r.experience).collect();
         let (goal, advantage) = if phase == Phase::Reinforcement {
-            let found = advantages(&experience, &groups, params.returns);
+            let moments: Vec<_> = experience.iter().map(|e| e.steps.iter().map(|step| step.moment).collect()).collect();
+            let found = advantages(&moments, &groups, params.returns, 1.0);
             let share = params.schedule.share(iteration);
             row.explained = found.explained;
             row.entropy_weight = params.entropy.at(share);

@@ -1,36 +1,10 @@
 //! What a training of Decima may be told.
 
-use crate::schedule::{ParamError, Ramp, Schedule};
+use crate::{
+    Algorithm, Returns,
+    schedule::{ParamError, Ramp, Schedule},
+};
 use serde::{Deserialize, Serialize};
-
-/// How gradients are made from rollouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Algorithm {
-    /// Several passes over the rollouts with a clipped ratio of probabilities (J. Schulman et al., *Proximal Policy
-    /// Optimization Algorithms*, 2017).
-    Ppo,
-    /// One step of the plain policy gradient with the input-dependent baseline, as Decima was trained.
-    Reinforce,
-}
-
-/// Which future costs a decision answers for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Returns {
-    /// Costs count `exp(-rate · seconds)`.
-    Discounted {
-        /// Discount per second.
-        rate: f64,
-        /// Decay of the trace per second: surprises later than about its inverse are left to the value estimate. 0 for none.
-        trace: f64,
-    },
-    /// Costs count less the mean cost per second of the rollouts (average-reward returns).
-    Average {
-        /// As above.
-        trace: f64,
-    },
-}
 
 /// All numbers of a training. Same numbers, seed, workload and files: same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,18 +73,8 @@ impl DecimaParams {
         for (name, n) in [("sequences", self.sequences), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
             ParamError::positive(name, n)?;
         }
-        if self.rollouts < 2 {
-            let found = self.rollouts.to_string();
-            return Err(ParamError {
-                name: "rollouts",
-                found,
-                allowed: "at least 2, as they are each other's baseline",
-            });
-        }
-        let (rate, trace) = match self.returns {
-            Returns::Discounted { rate, trace } => (rate, trace),
-            Returns::Average { trace } => (0.0, trace),
-        };
+        ParamError::rollouts(self.rollouts)?;
+        let (rate, trace) = self.returns.rates();
         for (name, v) in [
             ("discount", rate),
             ("trace-decay", trace),

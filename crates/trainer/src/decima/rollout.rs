@@ -1,10 +1,7 @@
 //! Rollouts: the network schedules, or watches a teacher schedule, and what happens is kept.
 
-use super::{
-    experience::{Experience, Step},
-    params::Returns,
-};
-use crate::session::RolloutId;
+use super::experience::{Experience, Step};
+use crate::{Returns, session::RolloutId};
 use sched_distill_core::{
     policy::Policy,
     scenario::State as _,
@@ -17,7 +14,10 @@ use sched_distill_dag::{
     simulator::Simulator,
     workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
+use sched_distill_toolkit::{
+    practice::{Clock, Moment},
+    recorder::{EpisodeCause, EpisodeError},
+};
 
 /// One rollout.
 #[derive(Debug)]
@@ -82,10 +82,8 @@ pub(super) fn play(
     if let Driver::Teacher { teacher, .. } | Driver::Watched { teacher } = &mut driver {
         teacher.reset(id.draws);
     }
-    let discount = match returns {
-        Returns::Discounted { rate, .. } => rate,
-        Returns::Average { .. } => 0.0,
-    };
+    let (discount, _) = returns.rates();
+    let clock = Clock { unit_ms: 1e3, cost: 1e3, discount };
     let mut experience = Experience::new(workload.cluster().num_executors);
     let (mut own, mut taught, mut work) = (Probabilities::default(), Probabilities::default(), Vec::new());
     let mut asked = 0;
@@ -96,7 +94,7 @@ pub(super) fn play(
         source: Box::new(cause),
     };
     while let Some(seen) = sim.view() {
-        settle(&mut experience, &sim, seen.time_ms(), discount);
+        settle(&mut experience, &sim, seen.time_ms(), clock);
         own.clear();
         let refused = |e| fail(asked, EpisodeCause::illegal(e));
         let mut decide =
@@ -128,18 +126,18 @@ pub(super) fn play(
                 let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
                 step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
             }
-            step.backlog = backlog(&seen, discount, &mut work);
+            step.moment.estimate = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);
         }
         sim.step(executed).map_err(refused)?;
         asked += 1;
     }
     let outcome = sim.outcome().expect("no question is open, so the episode has ended");
-    settle(&mut experience, &sim, outcome.final_time_ms, discount);
+    settle(&mut experience, &sim, outcome.final_time_ms, clock);
     if let Some(last) = experience.steps.last_mut() {
         // A job that is never done waits for ever, which costs 1/discount; without a discount, once more the whole episode.
         let forever = if discount > 0.0 { 1.0 / discount } else { outcome.final_time_ms / 1e3 };
-        last.cost += outcome.unfinished() as f64 * forever;
+        last.moment.cost += outcome.unfinished() as f64 * forever;
     }
     Ok(Rollout { experience, outcome })
 }
@@ -150,31 +148,19 @@ fn step(seen: &View<'_>, lesson: Decision) -> Option<Step> {
     let place = seen.schedulable().binary_search(&stage).ok()?;
     let amounts = seen.room(stage.job);
     Some(Step {
-        time_s: seen.time_ms() / 1e3,
+        moment: Moment { time: seen.time_ms() / 1e3, ..Moment::default() },
         stage: place as u32,
         amount: executors.min(amounts).saturating_sub(1),
         amounts,
         log_prob: 0.0,
-        cost: 0.0,
-        until_next_s: 0.0,
-        backlog: 0.0,
     })
 }
 
 /// Writes down what the time since the last decision has cost.
-fn settle(experience: &mut Experience, sim: &Simulator, now_ms: f64, discount: f64) {
-    let Some(last) = experience.steps.last_mut() else { return };
-    let from_ms = last.time_s * 1e3 + last.until_next_s * 1e3;
-    let elapsed_s = (now_ms - from_ms).max(0.0) / 1e3;
-    if elapsed_s <= 0.0 {
-        return;
+fn settle(experience: &mut Experience, sim: &Simulator, now_ms: f64, clock: Clock) {
+    if let Some(last) = experience.steps.last_mut() {
+        last.moment.pass::<Dag>(sim, now_ms, clock);
     }
-    // Jobs leave and come between the two moments; their time is taken to be spread evenly.
-    let decay = discount * elapsed_s;
-    let spread = if decay > 1e-9 { -(-decay).exp_m1() / decay } else { 1.0 };
-    let before = (-discount * last.until_next_s).exp();
-    last.cost += before * spread * sim.job_time_ms(from_ms, now_ms) / 1e3;
-    last.until_next_s += elapsed_s;
 }
 
 /// Job-time that the work at hand takes, s: one job after the other, the least work first, on all executors.
@@ -213,12 +199,12 @@ mod tests {
         let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
         let rollout = play((&*workload, workload.jobs(id.seed)), &mut network()?, Driver::Own, id, returns)?;
-        let total: f64 = rollout.experience.steps.iter().map(|s| s.cost).sum();
+        let total: f64 = rollout.experience.steps.iter().map(|s| s.moment.cost).sum();
         let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
         // Time is whole as well, and discounted costs are less.
-        let first = rollout.experience.steps[0].time_s;
-        let span: f64 = rollout.experience.steps.iter().map(|s| s.until_next_s).sum();
+        let first = rollout.experience.steps[0].moment.time;
+        let span: f64 = rollout.experience.steps.iter().map(|s| s.moment.until_next).sum();
         assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
         let discounted = play(
             (&*workload, workload.jobs(id.seed)),
@@ -228,7 +214,10 @@ mod tests {
             Returns::Discounted { rate: 0.01, trace: 0.0 },
         )?;
         let pairs = discounted.experience.steps.iter().zip(&rollout.experience.steps);
-        assert!(pairs.clone().all(|(a, b)| a.cost <= b.cost) && pairs.clone().any(|(a, b)| a.cost < b.cost));
+        assert!(
+            pairs.clone().all(|(a, b)| a.moment.cost <= b.moment.cost)
+                && pairs.clone().any(|(a, b)| a.moment.cost < b.moment.cost)
+        );
         Ok(())
     }
 
@@ -255,7 +244,7 @@ mod tests {
         let driver = Driver::Teacher { teacher: &mut idle, shown: Shown::default() };
         let stranded = play((&*workload, workload.jobs(id.seed)), &mut network()?, driver, id, returns)?;
         assert!(stranded.outcome.stalled());
-        let last = stranded.experience.steps.last().expect("a first decision").cost;
+        let last = stranded.experience.steps.last().expect("a first decision").moment.cost;
         assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
         Ok(())
     }

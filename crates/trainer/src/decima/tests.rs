@@ -10,10 +10,13 @@ use super::{
     update::{Goal, Update, misdescribed, objective},
     *,
 };
-use crate::{Checkpoint, RecordedLessons, Session, lessons, libtorch::compare_with_differences, update::Sums};
+use crate::{
+    Algorithm, Checkpoint, RecordedLessons, Returns, Session, libtorch::compare_with_differences, update::Sums,
+};
 use decima_input::observation;
 use sched_distill_core::rng::Stream;
 use sched_distill_dag::network::{Decima, DecimaInput};
+use sched_distill_toolkit::practice::{Moment, RecordedEpisode};
 use std::sync::atomic::AtomicBool;
 use tch::{Device, Kind, Tensor};
 
@@ -60,16 +63,7 @@ fn batch(weights: &Weights, seeds: std::ops::Range<u64>) -> Result<(Batch, Vec<[
         expected.push([log_prob, entropy(&stages) + entropy(&of_amounts)]);
         // Some ratios are clipped and some are not.
         let old = (log_prob + 0.3 * stream.normal()) as f32;
-        let step = Step {
-            time_s: 0.0,
-            stage: stage as u32,
-            amount,
-            amounts,
-            log_prob: old,
-            cost: 0.0,
-            until_next_s: 0.0,
-            backlog: 0.0,
-        };
+        let step = Step { moment: Moment::default(), stage: stage as u32, amount, amounts, log_prob: old };
         experience.push((&input, &network), step);
         advantages.push(stream.normal() as f32);
     }
@@ -180,8 +174,8 @@ fn attributions_add_up() -> Outcome {
         sched_distill_toolkit::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Test, episode: 0 };
     let mut decisions = Vec::new();
     let done = sched_distill_toolkit::recorder::run_episode(&*workload, &mut policy, run, |_, d, _| decisions.push(d))?;
-    let episodes = vec![lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
-    let recorded = RecordedLessons { workload, episodes };
+    let episodes = vec![RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
+    let recorded = RecordedLessons { hash: String::new(), workload, episodes };
     let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;
     assert!((10..=12).contains(&found.decisions) && found.gap <= 0.01, "{found:?}");
     assert_eq!(found.questions.len(), 2);
@@ -212,11 +206,11 @@ fn train(params: &DecimaParams, threads: usize, interrupted: bool) -> Result<Che
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(random(params.schedule.seed));
-    let trainee = DecimaTrainee::new(&workloads, Some(&lessons), params, Device::Cpu)?;
+    let trainee = DecimaTrainee::new(&workloads, ("fair", &*fair), Some(&lessons), params, Device::Cpu)?;
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let mut session = Session::new(&trainee, ("fair", &*fair), checkpoint, &stop)?;
+            let mut session = Session::new(&trainee, checkpoint, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -264,8 +258,8 @@ fn the_last_network_is_looked_at() -> Outcome {
     let lessons = Lessons::Policy(sched_distill_dag::policies::open(&"srpt-fair".parse()?)?);
     let stop = AtomicBool::new(false);
     let checkpoint = Checkpoint::new(random(6));
-    let trainee = DecimaTrainee::new(&workloads, Some(&lessons), &params, Device::Cpu)?;
-    let mut session = Session::new(&trainee, ("fair", &*fair), checkpoint, &stop)?;
+    let trainee = DecimaTrainee::new(&workloads, ("fair", &*fair), Some(&lessons), &params, Device::Cpu)?;
+    let mut session = Session::new(&trainee, checkpoint, &stop)?;
     assert_eq!(session.step()?.validation, None);
     session.look()?;
     let looked = session.checkpoint().clone();
@@ -274,7 +268,7 @@ fn the_last_network_is_looked_at() -> Outcome {
     session.look()?;
     assert_eq!(*session.checkpoint(), looked);
 
-    let none = DecimaTrainee::new(&[], None, &params, Device::Cpu).err();
+    let none = DecimaTrainee::new(&[], ("fair", &*fair), None, &params, Device::Cpu).err();
     assert_eq!(none.map(|e| e.to_string()).as_deref(), Some("workloads must be at least one, got none"));
     Ok(())
 }

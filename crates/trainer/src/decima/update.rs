@@ -4,18 +4,18 @@ use super::{
     batch::{Batch, Block},
     experience::Experience,
     network::{Inputs, Network},
-    params::{Algorithm, DecimaParams},
+    params::DecimaParams,
 };
 use crate::{
-    Weights,
-    adam::{Adam, clip},
+    Algorithm, Weights,
+    adam::Adam,
     libtorch::floats,
-    update::{Sums, UpdateStats, shuffle, total},
+    update::{Sums, UpdateStats, passes, regret, shuffle, sum, total},
 };
 use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
 use sched_distill_dag::network::FEATURES;
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 /// Consecutive decisions that stay together; they share most states of their jobs.
 const BLOCK: usize = 64;
@@ -61,40 +61,31 @@ impl Update<'_> {
             Goal::Reinforce { algorithm: Algorithm::Reinforce, .. } => (1, 1),
             Goal::Reinforce { .. } | Goal::Imitate { .. } => (params.epochs, params.minibatches as usize),
         };
-        let batches = batches(rollouts, advantages, minibatches, stream);
-        let mut stats = UpdateStats::default();
-        for epoch in 0..epochs {
-            let mut order: Vec<usize> = (0..batches.len()).collect();
-            shuffle(&mut order, stream);
-            let mut sums = Sums::default();
-            let mut lengths = 0.0;
-            for &i in &order {
-                let (mut gradient, of_step) = self.gradient(&batches[i], goal, stream)?;
-                sums.add(&of_step);
-                lengths += clip(&mut gradient, params.max_gradient);
-                self.adam.step(&mut self.weights.data, &gradient, rate);
-            }
-            stats = sums.means();
-            stats.gradient = lengths / order.len().max(1) as f64;
-            stats.epochs = epoch + 1;
-            if matches!(goal, Goal::Reinforce { .. }) && stats.kl > params.max_kl {
-                break;
-            }
-        }
-        Ok(stats)
+        let steps = batches(rollouts, advantages, minibatches, stream);
+        let max_kl = matches!(goal, Goal::Reinforce { .. }).then_some(params.max_kl);
+        let device = self.device;
+        let moving = (&mut *self.weights, &mut *self.adam, rate);
+        passes(&steps, (epochs, max_kl), moving, (&[0], params.max_gradient), stream, |weights, shards, stream| {
+            step(weights, shards, goal, device, stream)
+        })
     }
+}
 
-    /// The gradient of one step: the mean over its decisions.
-    fn gradient(&self, shards: &[Batch], goal: Goal, stream: &mut Stream) -> Result<(Vec<f32>, Sums), TchError> {
-        let decisions: i64 = shards.iter().map(|b| b.decisions).sum();
-        let gamed: Vec<Vec<bool>> = shards.iter().map(|batch| gamed(batch, goal, stream)).collect();
-        let of_shard =
-            |(batch, gamed): (&Batch, &Vec<bool>)| shard(self.weights, (batch, gamed), goal, decisions, self.device);
-        let parts: Vec<_> = shards.par_iter().zip(&gamed).map(of_shard).collect::<Result<_, TchError>>()?;
-        let mut sums = Sums::default();
-        parts.iter().for_each(|(_, of_part)| sums.add(of_part));
-        Ok((total(&parts), sums))
-    }
+/// The gradient of one step: the mean over its decisions.
+fn step(
+    weights: &Weights,
+    shards: &[Batch],
+    goal: Goal,
+    device: Device,
+    stream: &mut Stream,
+) -> Result<(Vec<f32>, Sums), TchError> {
+    let decisions: i64 = shards.iter().map(|b| b.decisions).sum();
+    let gamed: Vec<Vec<bool>> = shards.iter().map(|batch| gamed(batch, goal, stream)).collect();
+    let of_shard = |(batch, gamed): (&Batch, &Vec<bool>)| shard(weights, (batch, gamed), goal, decisions, device);
+    let parts: Vec<_> = shards.par_iter().zip(&gamed).map(of_shard).collect::<Result<_, TchError>>()?;
+    let mut sums = Sums::default();
+    parts.iter().for_each(|(_, of_part)| sums.add(of_part));
+    Ok((total(&parts), sums))
 }
 
 /// Job states that are described otherwise, by their place in the batch; none where nobody games.
@@ -157,22 +148,10 @@ pub(super) fn misdescribed(
 /// What is to become small, summed over the decisions; adds its figures to `sums`.
 pub(super) fn objective(network: &Network, inputs: &Inputs, goal: Goal, sums: &mut Sums) -> Result<Tensor, TchError> {
     let answers = network.answers(inputs, &inputs.x)?;
-    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
     let loss = match goal {
         Goal::Imitate { .. } => answers.log_prob.f_neg()?,
         Goal::Reinforce { algorithm, clip, .. } => {
-            let change = answers.log_prob.f_sub(&inputs.old)?;
-            let ratio = change.f_exp()?;
-            sums.kl += sum(&ratio.f_sub_scalar(1.0)?.f_sub(&change)?)?;
-            let gain = match algorithm {
-                Algorithm::Ppo => {
-                    let near = ratio.f_clamp(1.0 - clip, 1.0 + clip)?;
-                    sums.clipped += sum(&ratio.f_ne_tensor(&near)?)?;
-                    ratio.f_mul(&inputs.advantage)?.f_minimum(&near.f_mul(&inputs.advantage)?)?
-                }
-                Algorithm::Reinforce => answers.log_prob.f_mul(&inputs.advantage)?,
-            };
-            gain.f_neg()?
+            regret(algorithm, clip, (&answers.log_prob, &inputs.old, &inputs.advantage), sums)?
         }
     };
     sums.loss += sum(&loss)?;

@@ -20,17 +20,18 @@ mod tests;
 pub use params::{Dl2Params, Reward};
 
 use super::{
-    IterationRow, Layout, Lessons, ParamError, Phase, Schedule, TrainError, Trainee, Weights,
+    Examine, IterationRow, Layout, Lessons, ParamError, Phase, Replay, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
-    lessons::Replay,
-    session::{RolloutId, check_device, parallel},
+    session::{RolloutId, check_device, examiner, parallel},
 };
 use experience::Experience;
 use rollout::{Driver, play};
 use sched_distill_core::{
+    figure::Figure,
     network::NeuralError,
     policy::Policy,
     rng::{Stream, hash},
+    scenario::Scenario as _,
     simulation::Outcome,
 };
 use sched_distill_training::{
@@ -63,9 +64,10 @@ pub fn random(shape: Dl2Shape, seed: u64) -> Weights {
     )
 }
 
-/// Teaches DL2. Traces come from the workloads in turn, those of validations from the first.
+/// Teaches DL2. Traces come from the workloads in turn; validations look at all of them.
 pub struct Dl2Trainee<'a> {
     workloads: &'a [Box<TrainingWorkload>],
+    reference: (&'a str, &'a dyn Policy<Training>),
     lessons: Option<&'a Lessons<Training>>,
     params: &'a Dl2Params,
     shape: Dl2Shape,
@@ -73,13 +75,14 @@ pub struct Dl2Trainee<'a> {
 }
 
 impl<'a> Dl2Trainee<'a> {
-    /// Checks what it is told.
+    /// Checks what it is told. `reference` is the policy that validations compare with.
     ///
     /// # Errors
     ///
     /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
     pub fn new(
         workloads: &'a [Box<TrainingWorkload>],
+        reference: (&'a str, &'a dyn Policy<Training>),
         lessons: Option<&'a Lessons<Training>>,
         params: &'a Dl2Params,
         shape: Dl2Shape,
@@ -88,7 +91,7 @@ impl<'a> Dl2Trainee<'a> {
         params.check()?;
         ParamError::lists(workloads.len(), lessons.is_some(), &params.schedule)?;
         check_device(device)?;
-        Ok(Self { workloads, lessons, params, shape, device })
+        Ok(Self { workloads, reference, lessons, params, shape, device })
     }
 
     fn network(&self, weights: &Weights, sample: bool) -> Result<Dl2Policy, NeuralError> {
@@ -134,18 +137,18 @@ impl<'a> Dl2Trainee<'a> {
 }
 
 impl Trainee for Dl2Trainee<'_> {
-    type Scenario = Training;
-
     fn schedule(&self) -> &Schedule {
         &self.params.schedule
     }
 
-    fn validation_workload(&self) -> &TrainingWorkload {
-        &self.workloads[0]
+    fn objective(&self) -> &'static Figure {
+        const { &Training::INFO }.objective()
     }
 
-    fn policy(&self, weights: &Weights, sample: bool) -> Result<Box<dyn Policy<Training>>, NeuralError> {
-        Ok(Box::new(self.network(weights, sample)?))
+    fn examiner<'b>(&'b self, stop: &'b AtomicBool) -> Result<Box<Examine<'b>>, TrainError> {
+        examiner::<Training>(self.workloads, self.reference, self.schedule(), stop, |weights, sample| {
+            Ok(Box::new(self.network(weights, sample)?))
+        })
     }
 
     fn iterate(

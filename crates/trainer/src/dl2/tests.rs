@@ -229,11 +229,11 @@ fn train(params: &Dl2Params, threads: usize, interrupted: bool) -> Result<Checkp
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = Checkpoint::new(random(SHAPE, params.schedule.seed));
-    let trainee = Dl2Trainee::new(&workloads, Some(&lessons), params, SHAPE, Device::Cpu)?;
+    let trainee = Dl2Trainee::new(&workloads, ("drf", &*drf), Some(&lessons), params, SHAPE, Device::Cpu)?;
     checkpoint = pool.install(|| {
         let mut checkpoint = checkpoint;
         loop {
-            let mut session = Session::new(&trainee, ("drf", &*drf), checkpoint, &stop)?;
+            let mut session = Session::new(&trainee, checkpoint, &stop)?;
             while session.end().is_none() {
                 session.step()?;
                 if interrupted {
@@ -269,7 +269,7 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
     let done = train(&Dl2Params { schedule, reuse: 4.0, ..base }, 2, false)?;
     let loss = |i: usize| done.rows[i].update.loss;
     assert!(loss(15) < 0.7 * loss(1), "{} after {}", loss(15), loss(1));
-    let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.ratio).expect("completed");
+    let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared).expect("completed");
     assert!(greedy(15) < greedy(0), "{} after {}", greedy(15), greedy(0));
     assert!(done.rows[15].explained > 0.2, "{}", done.rows[15].explained);
     Ok(())
@@ -290,7 +290,8 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
         decisions.push(d)
     })?;
     let count = decisions.len();
-    let episode = crate::lessons::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
+    let episode =
+        sched_distill_toolkit::practice::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
     let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };
     let driver = Driver::Replayed { trace: &mut Replay::new(&episode) };
     let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, driver, id, &Dl2Params::default())?;

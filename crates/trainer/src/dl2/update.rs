@@ -9,12 +9,12 @@ use super::{
 use crate::{
     Weights,
     adam::{Adam, clip},
-    update::{Sums, UpdateStats, shuffle, total},
+    update::{Algorithm, Sums, UpdateStats, regret, shuffle, sum, total},
 };
 use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
 use sched_distill_training::network::Dl2Shape;
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, TchError, Tensor};
 
 /// Decisions whose gradient is computed at once.
 const SHARD: usize = 512;
@@ -118,17 +118,9 @@ pub(super) fn objective(
 ) -> Result<(Tensor, Tensor), TchError> {
     let [log_prob, entropy] = network.answers(inputs)?;
     let values = network.values(inputs)?;
-    let sum = |t: &Tensor| -> Result<f64, TchError> { f64::try_from(t.f_sum(Kind::Double)?) };
     let loss = match goal {
         Goal::Imitate => log_prob.f_neg()?,
-        Goal::Reinforce { .. } => {
-            let change = log_prob.f_sub(&inputs.old)?;
-            let ratio = change.f_exp()?;
-            sums.kl += sum(&ratio.f_sub_scalar(1.0)?.f_sub(&change)?)?;
-            let near = ratio.f_clamp(1.0 - clip, 1.0 + clip)?;
-            sums.clipped += sum(&ratio.f_ne_tensor(&near)?)?;
-            ratio.f_mul(&inputs.advantage)?.f_minimum(&near.f_mul(&inputs.advantage)?)?.f_neg()?
-        }
+        Goal::Reinforce { .. } => regret(Algorithm::Ppo, clip, (&log_prob, &inputs.old, &inputs.advantage), sums)?,
     };
     sums.loss += sum(&loss)?;
     sums.entropy += sum(&entropy)?;

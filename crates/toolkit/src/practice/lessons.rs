@@ -1,14 +1,39 @@
 //! Where a warm start learns from: a policy that is asked, or a trace of what one did.
 
-use super::TrainError;
+use crate::{
+    recorder::{RecordError, policy_source, workload_source},
+    trace::{Source, Trace, TraceError},
+};
 use sched_distill_core::{
     policy::{Policy, PolicyError},
     scenario::Questions,
     simulation::{Simulated, Simulation},
     spec::Spec,
 };
-use sched_distill_toolkit::{recorder::workload_source, trace::Trace};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Why a trace cannot be learned from.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LessonsError {
+    /// It cannot be read.
+    #[error("the trace to learn from cannot be used")]
+    Trace(#[from] TraceError),
+    /// A file that it names cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// It does not fit.
+    #[error("{}: {reason}", path.display())]
+    Unfit {
+        /// The trace.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
 
 /// A teacher.
 pub enum Lessons<S: Simulated> {
@@ -20,17 +45,40 @@ pub enum Lessons<S: Simulated> {
     Trace(RecordedLessons<S>),
 }
 
+impl<S: Simulated> Lessons<S> {
+    /// What it is, with the hashes of its files; `id` is the policy's spec, or the folder of the trace.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
+    pub fn source(&self, id: &str) -> Result<Source, RecordError> {
+        match self {
+            Self::Policy(policy) => policy_source(id, &**policy),
+            Self::Trace(recorded) => {
+                Ok(Source { id: id.to_owned(), files: [("manifest.json".to_owned(), recorded.hash.clone())].into() })
+            }
+        }
+    }
+}
+
 /// The decisions of a trace.
 pub struct RecordedLessons<S: Simulated> {
-    pub(super) workload: Box<S::Workload>,
-    pub(super) episodes: Vec<RecordedEpisode<S>>,
+    /// The trace's hash.
+    pub hash: String,
+    /// The workload that they were made on.
+    pub workload: Box<S::Workload>,
+    /// Its episodes.
+    pub episodes: Vec<RecordedEpisode<S>>,
 }
 
 /// One episode of a trace.
-pub(super) struct RecordedEpisode<S: Simulated> {
-    pub(super) episode: u32,
-    pub(super) seed: u64,
-    pub(super) decisions: Arc<[S::Decision]>,
+pub struct RecordedEpisode<S: Simulated> {
+    /// Its number.
+    pub episode: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// What was decided.
+    pub decisions: Arc<[S::Decision]>,
 }
 
 impl<S: Simulated> RecordedLessons<S> {
@@ -39,12 +87,12 @@ impl<S: Simulated> RecordedLessons<S> {
     /// # Errors
     ///
     /// A trace that cannot be read, whose workload is not there or has changed, or that lacks decisions.
-    pub fn open(dir: &Path) -> Result<Self, TrainError> {
-        let fail = |reason: String| TrainError::Lessons { path: dir.to_owned(), reason };
+    pub fn open(dir: &Path) -> Result<Self, LessonsError> {
+        let fail = |reason: String| LessonsError::Unfit { path: dir.to_owned(), reason };
         let trace = Trace::open(dir)?;
         let found = &trace.manifest.feature_set.scenario;
         if found != S::INFO.name {
-            return Err(fail(format!("a trace of the scenario {found}, this network is for {}", S::INFO.name)));
+            return Err(fail(format!("a trace of the scenario {found}, the network is for {}", S::INFO.name)));
         }
         let recorded = &trace.manifest.workload;
         let spec: Spec = recorded.id.parse().map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
@@ -83,7 +131,7 @@ impl<S: Simulated> RecordedLessons<S> {
         }
         match episodes.is_empty() {
             true => Err(fail("it has no episodes".to_owned())),
-            false => Ok(Self { workload, episodes }),
+            false => Ok(Self { hash: trace.hash, workload, episodes }),
         }
     }
 }
@@ -117,13 +165,15 @@ fn decisions<S: Simulated>(
 }
 
 /// Does again what was recorded.
-pub(super) struct Replay<S: Simulated> {
+pub struct Replay<S: Simulated> {
     decisions: Arc<[S::Decision]>,
     next: usize,
 }
 
 impl<S: Simulated> Replay<S> {
-    pub(super) fn new(episode: &RecordedEpisode<S>) -> Self {
+    /// A policy for that episode alone.
+    #[must_use]
+    pub fn new(episode: &RecordedEpisode<S>) -> Self {
         Self { decisions: Arc::clone(&episode.decisions), next: 0 }
     }
 }

@@ -1,0 +1,216 @@
+//! The checkpoint of a scorer: which tensors there are, and what its header says.
+
+use super::super::{NeuralError, Tensors, dense::Layer};
+use crate::level::{FeatureSet, LevelSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Texts in the header of the file.
+const FORMAT: &str = "scorer";
+const SCENARIO: &str = "scenario";
+const FEATURE_SET: &str = "feature_set";
+const HASH: &str = "feature_set_hash";
+const WIDTH: &str = "width";
+const DEPTH: &str = "depth";
+/// Version of the file.
+const VERSION: &str = "1";
+
+/// How large the network is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScorerShape {
+    /// Neurons of each layer, a multiple of 16.
+    pub width: usize,
+    /// Layers that embed a candidate; two more score it.
+    pub depth: usize,
+}
+
+impl Default for ScorerShape {
+    fn default() -> Self {
+        Self { width: 32, depth: 2 }
+    }
+}
+
+impl ScorerShape {
+    /// Neurons that there may be.
+    pub const MAX_WIDTH: usize = 1024;
+    /// Layers that there may be.
+    pub const MAX_DEPTH: usize = 8;
+
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    ///
+    /// What is out of range, and what is allowed.
+    pub fn check(self) -> Result<(), String> {
+        let Self { width, depth } = self;
+        if width == 0 || !width.is_multiple_of(16) || width > Self::MAX_WIDTH {
+            return Err(format!("width {width}: neurons come in multiples of 16, up to {}", Self::MAX_WIDTH));
+        }
+        if !(1..=Self::MAX_DEPTH).contains(&depth) {
+            return Err(format!("depth {depth}: there may be 1 to {} layers", Self::MAX_DEPTH));
+        }
+        Ok(())
+    }
+
+    /// How many numbers tell a level what was taken above it: none at the first.
+    #[must_use]
+    pub fn context(self, level: usize) -> usize {
+        if level == 0 { 0 } else { 2 * self.width }
+    }
+
+    /// Names and shapes of all tensors, in order: pairs of mean and scale, or of weight and bias. By level the means and
+    /// scales, the layers that embed and the two that score; at last the three that value a state.
+    #[must_use]
+    pub fn tensors(self, set: &FeatureSet) -> Vec<(String, Vec<usize>)> {
+        let mut all = Vec::new();
+        let mut layer = |name: String, outputs: usize, inputs: usize| {
+            all.push((format!("{name}.weight"), vec![outputs, inputs]));
+            all.push((format!("{name}.bias"), vec![outputs]));
+        };
+        for (i, LevelSpec { name, features, .. }) in set.levels.iter().enumerate() {
+            for n in 0..self.depth {
+                let inputs = if n == 0 { features.len() + self.context(i) } else { self.width };
+                layer(format!("{name}.embed.{n}"), self.width, inputs);
+            }
+            layer(format!("{name}.score.0"), self.width, 2 * self.width);
+            layer(format!("{name}.score.1"), 1, self.width);
+        }
+        let features = set.levels.first().map_or(0, |level| level.features.len());
+        layer("value.0".to_owned(), self.width, features);
+        layer("value.1".to_owned(), self.width, self.width);
+        layer("value.2".to_owned(), 1, self.width);
+        let norms = set.levels.iter().flat_map(|LevelSpec { name, features, .. }| {
+            ["mean", "scale"].map(|what| (format!("{name}.{what}"), vec![features.len()]))
+        });
+        norms.chain(all).collect()
+    }
+
+    /// The texts of the header.
+    #[must_use]
+    pub fn texts(self, set: &FeatureSet) -> BTreeMap<String, String> {
+        // Plain data always has a text.
+        let described = serde_json::to_string(set).unwrap_or_default();
+        [
+            (FORMAT, VERSION.to_owned()),
+            (SCENARIO, set.scenario.clone()),
+            (FEATURE_SET, described),
+            (HASH, set.hash()),
+            (WIDTH, self.width.to_string()),
+            (DEPTH, self.depth.to_string()),
+        ]
+        .map(|(name, text)| (name.to_owned(), text))
+        .into()
+    }
+}
+
+/// A network that is ready to be evaluated.
+#[derive(Clone, Debug)]
+pub struct ScorerWeights {
+    set: FeatureSet,
+    shape: ScorerShape,
+    pub(super) levels: Vec<Level>,
+}
+
+/// The head of a level.
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    pub(super) mean: Vec<f32>,
+    pub(super) scale: Vec<f32>,
+    pub(super) embed: Vec<Layer>,
+    pub(super) score: Layer,
+    /// Weights of the last layer in groups of eight, and its bias.
+    pub(super) last: Vec<[f32; 8]>,
+    pub(super) bias: f32,
+}
+
+impl ScorerWeights {
+    /// Whether a checkpoint says that it is one of a scorer.
+    #[must_use]
+    pub fn is_one(tensors: &Tensors) -> bool {
+        tensors.text(FORMAT).is_some()
+    }
+
+    /// The network of a checkpoint; `origin` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// A checkpoint of something else or of another version, a header that is damaged, tensors that do not fit it, or scales
+    /// that are not above 0.
+    pub fn from_tensors(tensors: &Tensors, origin: &str) -> Result<Self, NeuralError> {
+        let fail = |reason: String| NeuralError::Format { origin: origin.to_owned(), reason };
+        let text = |name: &str| {
+            let missing = || fail(format!("not a checkpoint of `distill train scorer`: its header has no `{name}`"));
+            tensors.text(name).ok_or_else(missing)
+        };
+        let version = text(FORMAT)?;
+        if version != VERSION {
+            return Err(fail(format!("a scorer of version {version}; this program reads {VERSION}")));
+        }
+        let set: FeatureSet = serde_json::from_str(text(FEATURE_SET)?)
+            .map_err(|e| fail(format!("the feature set in its header is damaged: {e}")))?;
+        if !set.has_hash(text(HASH)?) || set.scenario != text(SCENARIO)? {
+            return Err(fail("the feature set in its header is not the one that it names".to_owned()));
+        }
+        let number = |name: &str| -> Result<usize, NeuralError> {
+            let text = text(name)?;
+            text.parse().map_err(|_| fail(format!("`{name}` in its header is `{text}`, expected a whole number")))
+        };
+        let shape = ScorerShape { width: number(WIDTH)?, depth: number(DEPTH)? };
+        shape.check().map_err(fail)?;
+        tensors.expect(&shape.tensors(&set), origin)?;
+        let data = |name: String| tensors.get(&name).map_or(&[][..], |t| &t.data);
+        let layer = |name: String| Layer::new(data(format!("{name}.weight")), data(format!("{name}.bias")));
+        let mut levels = Vec::new();
+        for LevelSpec { name, .. } in &set.levels {
+            let scale = data(format!("{name}.scale"));
+            if let Some(place) = scale.iter().position(|&scale| scale <= 0.0) {
+                return Err(fail(format!(
+                    "`{name}.scale` holds {} at index {place}, expected more than 0",
+                    scale[place]
+                )));
+            }
+            levels.push(Level {
+                mean: data(format!("{name}.mean")).to_vec(),
+                scale: scale.to_vec(),
+                embed: (0..shape.depth).map(|n| layer(format!("{name}.embed.{n}"))).collect(),
+                score: layer(format!("{name}.score.0")),
+                last: data(format!("{name}.score.1.weight")).as_chunks().0.to_vec(),
+                bias: data(format!("{name}.score.1.bias"))[0],
+            });
+        }
+        Ok(Self { set, shape, levels })
+    }
+
+    /// The features that it reads.
+    #[must_use]
+    pub fn feature_set(&self) -> &FeatureSet {
+        &self.set
+    }
+
+    /// How large it is.
+    #[must_use]
+    pub fn shape(&self) -> ScorerShape {
+        self.shape
+    }
+
+    /// How many numbers it has, those that value states not counted.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        let all = self.shape.tensors(&self.set);
+        let own = all.iter().filter(|(name, _)| !name.starts_with("value."));
+        own.map(|(_, shape)| shape.iter().product::<usize>()).sum()
+    }
+
+    /// What the network is given of a level's rows: `out` gets as many numbers as `rows` has.
+    pub fn standardise(&self, level: usize, rows: &[f32], out: &mut Vec<f32>) {
+        let Level { mean, scale, .. } = &self.levels[level];
+        out.clear();
+        for row in rows.chunks_exact(mean.len()) {
+            out.extend(row.iter().zip(mean).zip(scale).map(|((&x, mean), scale)| {
+                let z = (super::squash(x) - mean) / scale;
+                z.clamp(-super::evaluate::REACH, super::evaluate::REACH)
+            }));
+        }
+    }
+}
