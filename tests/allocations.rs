@@ -1,5 +1,7 @@
 //! Nothing is allocated per event or per decision once buffers have grown.
 
+#[path = "support/random_scorer.rs"]
+mod random_scorer;
 #[path = "support/random_tree.rs"]
 mod random_tree;
 
@@ -12,6 +14,7 @@ use sched_distill::{
         Additive, CompiledTree, Factor, LEAF, LevelModels, Model, NamedModel, Pairwise, Provenance, Regime,
         ScoreCandidates, Shape, Structure, Student, Term, Tree,
     },
+    network::scorer::{ScorerPolicy, ScorerWeights},
     policy::{Policy, StudentPolicy},
     registry::Registered as _,
     scenario::Questions,
@@ -22,6 +25,7 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The system's allocator, with a count per thread.
@@ -294,6 +298,19 @@ fn a_student_of_training_jobs_allocates_nothing() {
         let student = student(sched_distill::training::feature::feature_set(), [-1.0, 1.0, 1.0], kind);
         let policy = StudentPolicy::<Training>::new(&student, Path::new("student.json"), None).unwrap();
         check_training("student", Box::new(policy));
+    }
+}
+
+#[test]
+fn a_scorer_allocates_nothing() {
+    fn policy<S: Simulated>(sample: bool) -> Box<dyn Policy<S>> {
+        let tensors = random_scorer::random_scorer((S::INFO.feature_set)(), 1);
+        let weights = ScorerWeights::from_tensors(&tensors, "random").unwrap();
+        Box::new(ScorerPolicy::<S>::new(Arc::new(weights), sample))
+    }
+    for sample in [false, true] {
+        check("scorer", policy(sample));
+        check_in("scorer", policy::<Training>(sample), "builtin,nodes=24,jobs=60,max=6");
     }
 }
 

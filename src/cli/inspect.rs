@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     model::Pick,
+    network::{Tensors, scorer::ScorerWeights},
     pipeline::quoted,
     serve::PRESENT_SCHEDULER,
     trace::{self, Manifest, Unfinished},
@@ -16,9 +17,12 @@ use crate::{
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
-/// Describe a trace or a student and check that it is sound
+/// Describe a trace, a student or a scorer and check that it is sound
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
@@ -27,7 +31,7 @@ A trace that another program wrote (docs/trace-format.md):\n  distill inspect --
 Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
-    /// Trace directory or student file
+    /// Trace directory, student file, or checkpoint of a scorer
     #[arg(help_heading = "Input")]
     path: PathBuf,
     /// Fill in row counts and hashes of a trace that another program wrote
@@ -55,6 +59,7 @@ pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> R
     }
     match args.path.is_dir() {
         true => inspect_trace(&args.path, common, output),
+        false if is_checkpoint(&args.path) => inspect_scorer(&args.path, common, output),
         false => inspect_student(&args.path, common, output),
     }
 }
@@ -151,6 +156,47 @@ fn command(dir: &Path, plan: &Manifest) -> String {
     ]
     .map(|(option, value)| format!(" {option} {}", quoted(value)));
     format!("distill record{}", words.concat())
+}
+
+/// Whether a file is one of tensors rather than a student's.
+fn is_checkpoint(path: &Path) -> bool {
+    let mut start = [0; 9];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    // The length of a header of safetensors, of which no text begins so.
+    read.is_ok() && start[7] == 0 && start[8] == b'{'
+}
+
+fn inspect_scorer(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let tensors = Tensors::load(path)?;
+    let weights = ScorerWeights::from_tensors(&tensors, &path.display().to_string())?;
+    let (set, shape) = (weights.feature_set(), weights.shape());
+    common.allow(path, set)?;
+    let here = common.known_scenario(set).map(|scenario| (scenario.info().feature_set)());
+    let difference = here.and_then(|here| set.difference(here));
+    output.text(format!("scorer of `{}`", set.scenario))?;
+    output.text(format!("  sha256     {}", tensors.sha256()))?;
+    output.text(format!(
+        "  size       {} neurons, {} layers: {} numbers",
+        shape.width,
+        shape.depth,
+        weights.numbers()
+    ))?;
+    output.text(format!("  features   {}\n", set.hash()))?;
+    let mut table = Table::new(&["level", "question", "features"]);
+    for level in &set.levels {
+        table.row([level.name.clone(), level.question.clone(), level.features.len().to_string()]);
+    }
+    output.text(table)?;
+    output.json(
+        "scorer",
+        &json!({"scenario": set.scenario, "sha256": tensors.sha256(), "features": set.hash(), "shape": shape,
+            "numbers": weights.numbers(), "schedules_here": here.is_some() && difference.is_none()}),
+    )?;
+    if let Some(difference) = difference {
+        bail!("{}: it reads other features than this program extracts: {difference}", path.display());
+    }
+    output.text("\nsound")?;
+    Ok(Verdict::Done)
 }
 
 fn inspect_student(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {

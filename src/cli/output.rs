@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Version of the JSON lines (`docs/json-output.md`).
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 /// A text as a terminal may show it: what would move the cursor, change colours or the direction of writing is written
 /// out. Names come from files that anybody may have made.

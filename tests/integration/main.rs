@@ -67,6 +67,9 @@ mod mutants;
 #[path = "../support/mutate.rs"]
 mod mutate;
 mod new_scenario;
+#[cfg(feature = "cli")]
+#[path = "../support/random_scorer.rs"]
+mod random_scorer;
 #[path = "../support/random_student.rs"]
 mod random_student;
 #[path = "../support/random_tree.rs"]
@@ -75,6 +78,8 @@ mod random_tree;
 mod replay;
 #[cfg(feature = "report")]
 mod report;
+#[cfg(feature = "cli")]
+mod scorer;
 #[cfg(feature = "toolkit")]
 mod serve;
 #[cfg(feature = "toolkit")]

@@ -4,11 +4,13 @@
 use crate::{
     cli::{TINY, command, done, record, text},
     mutate::each_mutant,
+    random_scorer::random_scorer,
 };
 use flate2::{Compression, write::GzEncoder};
 use sched_distill::{
     dag::Dag,
     model::{Guard, Rule, Student},
+    network::scorer::ScorerPolicy,
     registry::Registered as _,
     report,
     trace::{self, Trace},
@@ -58,13 +60,15 @@ fn a_file(name: &str) -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn weights() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    let seeds = contents(&[data.join("decima-builtin.safetensors"), data.join("dl2-builtin.safetensors")]);
+    let mut seeds = contents(&[data.join("decima-builtin.safetensors"), data.join("dl2-builtin.safetensors")]);
+    seeds.push(random_scorer(sched_distill::dag::feature::feature_set(), 1).to_safetensors().unwrap());
     let (_dir, path) = a_file("weights.safetensors");
     let count = each_mutant(&seeds, |which, bytes| {
         fs::write(&path, bytes).unwrap();
         match which {
             0 => drop(sched_distill::dag::network::DecimaPolicy::load(&path, false)),
-            _ => drop(sched_distill::training::network::Dl2Policy::load(&path, None, false)),
+            1 => drop(sched_distill::training::network::Dl2Policy::load(&path, None, false)),
+            _ => drop(ScorerPolicy::<Dag>::load(&path, false)),
         }
     });
     println!("{count} mutants");

@@ -5,7 +5,9 @@
 #[allow(dead_code)]
 mod example;
 
-use example::{MACHINE, Machine, View};
+pub(crate) use example::{MACHINE, Machine};
+
+use example::View;
 use sched_distill::{
     augment::AugmentParams,
     contract::{Contract, Dtype, Input, Inputs, Output, Scores, Size, SizeInfo, Tables, Tabular, Values, column},

@@ -161,3 +161,56 @@ fn whoever_never_strands_the_cluster_by_a_decision_never_stalls() -> Result<(), 
     }
     Ok(())
 }
+
+/// Whatever a policy does that avoids stranding decisions, a job is started in every slot in which one can be.
+#[test]
+fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(), Box<dyn Error>> {
+    use sched_distill::{
+        scenario::{Questions, Scenario},
+        simulation::{Simulated, Simulation},
+        training::{Decision, Training, workload::TrainingWorkload},
+    };
+    let (mut avoided, mut slots) = (0, 0);
+    for (spec, episodes) in [
+        ("builtin,nodes=1,jobs=6,max=3", 0..40),
+        ("builtin,nodes=2,jobs=10,max=16", 0..20),
+        ("builtin,nodes=4,jobs=8,max=2,speed=analytic", 0..20),
+    ] {
+        let workload = TrainingWorkload::open(&spec.parse()?)?;
+        for episode in episodes {
+            let mut stream = Stream::new(episode, "random decisions");
+            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            let mut questions = <Training as Scenario>::Questions::default();
+            let mut trained = false;
+            while let Some(seen) = sim.view() {
+                questions.update(&seen);
+                // A random path of candidates that do not strand; closing is as likely as going on.
+                let (mut path, mut rows) = (Vec::new(), Vec::new());
+                loop {
+                    rows.clear();
+                    let n = questions.rows(&seen, &path, false, &mut rows);
+                    if n == 0 {
+                        break;
+                    }
+                    let strands = |candidate: usize| questions.strands(&seen, &[&path[..], &[candidate]].concat());
+                    let kept: Vec<usize> = (0..n).filter(|&candidate| !strands(candidate)).collect();
+                    assert!(!kept.is_empty(), "there is always another");
+                    avoided += n - kept.len();
+                    path.push(kept[stream.below(kept.len())]);
+                }
+                let decision = questions.decision(&seen, &path);
+                assert!(!seen.strands(decision));
+                let trains = |&job: &u32| seen.job(job).workers() > 0 && seen.job(job).servers() > 0;
+                trained |= seen.live_jobs().iter().any(trains);
+                if decision == Decision::Close {
+                    assert!(trained, "{spec}, episode {episode}: nothing trains in slot {}", seen.slot());
+                    (trained, slots) = (false, slots + 1);
+                }
+                sim.step(decision)?;
+            }
+            assert!(sim.outcome().is_some_and(|outcome| !outcome.stalled()), "{spec}, episode {episode}");
+        }
+    }
+    assert!(avoided > 1000 && slots > 1000, "{avoided} {slots}");
+    Ok(())
+}

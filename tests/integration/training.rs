@@ -105,7 +105,11 @@ fn checkpoints_heuristics_and_traces_are_beginnings() {
     done(dir, &["explain", "student.json", "n-test", "--run", "run"]);
     assert!(kept().contains("\"gradients\""), "what was measured once stays");
     record(dir, "heuristic", "4", "test");
-    refused(dir, &["explain", "student.json", "heuristic", "--gradients", "20"], &["gradients of decima only"]);
+    refused(
+        dir,
+        &["explain", "student.json", "heuristic", "--gradients", "20"],
+        &["gradients of decima and of scorer:FILE only"],
+    );
 
     let lines = done(dir, &[&["--json"], &SHORT[..], &["-o", "json"]].concat());
     let kinds: Vec<serde_json::Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -156,7 +160,7 @@ fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
     };
     let train = |more: &[&str]| train_for("2", more);
     let said = train(&["-o", "whole", "-j", "1"]);
-    assert!(said.contains("2 iterations") && said.contains("÷ drf's"), "{said}");
+    assert!(said.contains("2 iterations") && said.contains("mean JCT ÷ drf on 2 validation episodes"), "{said}");
     // Stopped by the clock before the first iteration, then gone on with: the same bytes, for another number of threads.
     train(&["-o", "parts", "-j", "2", "--time-limit", "0s"]);
     train(&["-o", "parts", "-j", "2"]);
@@ -183,7 +187,7 @@ fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
     train(&["-o", "tuned", "--init", "traced/best.safetensors", "--reference", "optimus"]);
     // A trace of a slot-by-slot cluster is none of jobs of stages.
     let other = [&SHORT[..], &["-o", "x", "--warm-start", "trace"]].concat();
-    refused(dir, &other, &["trace", "of the scenario training", "this network is for dag"]);
+    refused(dir, &other, &["trace", "of the scenario training", "the network is for dag"]);
 
     let refuse = |more: &[&str], words: &[&str]| refused(dir, &[&SHORT_DL2[..], &["-o", "x"], more].concat(), words);
     refuse(&["--scenario", "dag"], &["--scenario dag", "dl2 is of the scenario `training`"]);
@@ -193,4 +197,134 @@ fn dl2_learns_from_nothing_from_a_heuristic_and_from_a_trace() {
     refuse(&["--discount", "1.5"], &["discount must be within 0 to 1, got 1.5"]);
     refuse(&["--init", "tuned/state.safetensors"], &["tuned/state.safetensors", "policy.job.weight", "missing"]);
     refuse(&["--init", "whole/best.safetensors", "--hidden", "32"], &["has shape [16, 13], expected [32, 13]"]);
+}
+
+/// Options of a training of a scorer that takes seconds.
+const SHORT_SCORER: [&str; 12] = [
+    "--iterations",
+    "3",
+    "--sequences",
+    "2",
+    "--rollouts",
+    "2",
+    "--survey",
+    "2",
+    "--validate-every",
+    "2",
+    "--validation-episodes",
+    "2",
+];
+
+#[test]
+fn a_scorer_learns_in_any_scenario_and_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    for (scenario, workloads, teacher) in [
+        ("dag", [TINY, "builtin,jobs=5,executors=3"], "srpt-fair"),
+        ("training", [SHORT_DL2[3], "builtin,nodes=4,jobs=6,max=3"], "optimus"),
+    ] {
+        let at = |name: &str| format!("{scenario}-{name}");
+        let train = |more: &[&str]| {
+            let of = ["train", "scorer", "--scenario", scenario, "-w", workloads[0], "-w", workloads[1]];
+            done(dir, &[&of[..], &SHORT_SCORER, more].concat())
+        };
+        let said = train(&["-o", &at("whole"), "-j", "1"]);
+        assert!(said.contains("3 iterations") && said.contains("on 2 validation episodes of each workload"), "{said}");
+        // Stopped by the clock before the first iteration, then gone on with: the same bytes, for another number of threads.
+        train(&["-o", &at("parts"), "-j", "2", "--time-limit", "0s"]);
+        train(&["-o", &at("parts"), "-j", "3"]);
+        assert_eq!(timeless(&dir.join(at("whole"))), timeless(&dir.join(at("parts"))));
+        let file = format!("{}/best.safetensors", at("whole"));
+        let policies = [format!("scorer:{file}"), format!("scorer:{file},mode=sample")];
+        let with: Vec<&str> = policies.iter().flat_map(|policy| ["-p", policy]).collect();
+        let schedule = [&["simulate", "--scenario", scenario, "-w", workloads[0], "-n", "2"][..], &with].concat();
+        assert!(done(dir, &schedule).contains("best.safetensors,mode=sample"));
+
+        // From a heuristic, from a trace, from a checkpoint.
+        let warm = ["--warm-start", teacher, "--warm-start-iterations", "2"];
+        let said = train(&[&["-o", &at("warm"), "--width", "16", "--depth", "1"][..], &warm].concat());
+        assert!(said.contains("5 iterations"), "{said}");
+        let recorded =
+            ["record", "--scenario", scenario, "-p", teacher, "-w", workloads[0], "-n", "2", "--split", "train"];
+        done(dir, &[&recorded[..], &["-o", &at("trace")]].concat());
+        let trace = at("trace");
+        train(&[
+            "-o",
+            &at("traced"),
+            "--warm-start",
+            &trace,
+            "--warm-start-iterations",
+            "1",
+            "--algorithm",
+            "reinforce",
+        ]);
+        train(&["-o", &at("tuned"), "--init", &file, "--returns", "average", "--reference", teacher]);
+        let refuse = |more: &[&str], words: &[&str]| {
+            let of = ["train", "scorer", "--scenario", scenario, "-w", workloads[0], "-o", "x"];
+            refused(dir, &[&of[..], &SHORT_SCORER, more].concat(), words);
+        };
+        refuse(&["--init", &file, "--width", "48"], &["has shape", "expected [48,"]);
+        refuse(&["--width", "20"], &["width and depth must be a multiple of 16"]);
+        refuse(&["--rollouts", "1"], &["rollouts must be at least 2"]);
+        refuse(&["--warm-start", "clever"], &["unknown policy `clever`"]);
+        let other = if scenario == "dag" { "optimus" } else { "srpt-fair" };
+        refuse(&["--warm-start", other], &["unknown policy"]);
+    }
+    let crossed = ["train", "scorer", "--scenario", "dag", "-w", TINY, "-o", "x", "--warm-start", "training-trace"];
+    refused(dir, &crossed, &["of the scenario training", "the network is for dag"]);
+    refused(
+        dir,
+        &["train", "scorer", "-w", TINY, "-o", "x", "--init", "training-whole/best.safetensors"],
+        &["training-whole/best.safetensors", "missing"],
+    );
+    // What it goes by, from the trace alone.
+    for (name, split) in [("n-train", "train"), ("n-test", "test")] {
+        let record = ["record", "-p", "scorer:dag-whole/last.safetensors", "-w", TINY, "-n", "4", "--split", split];
+        done(dir, &[&record[..], &["-o", name]].concat());
+    }
+    done(dir, &["fit", "n-train", "-o", "student.json"]);
+    let said = done(dir, &["explain", "student.json", "n-test", "--gradients", "20", "--run", "run"]);
+    assert!(said.contains("beside a decision in which every feature is at its mean"), "{said}");
+    assert!(said.contains("the chosen candidate") && said.contains("levels above"), "{said}");
+    fs::copy(dir.join("dag-parts/best.safetensors"), dir.join("dag-whole/last.safetensors")).unwrap();
+    if fs::read(dir.join("dag-whole/last.safetensors")).unwrap()
+        != fs::read(dir.join("dag-parts/last.safetensors")).unwrap()
+    {
+        refused(
+            dir,
+            &["explain", "student.json", "n-test", "--gradients", "20"],
+            &["another network", "record it again"],
+        );
+    }
+}
+
+/// The scenario of `docs/new-scenario.md`, of which the trainer knows nothing, is learned from nothing by what it says of costs.
+#[test]
+fn a_scenario_of_ones_own_is_learned() -> Result<(), Box<dyn std::error::Error>> {
+    use crate::new_scenario::MACHINE;
+    use sched_distill::{
+        pipeline::{AnyScenario as _, PracticeParams},
+        trainer::{
+            Checkpoint, Device, Schedule, Session,
+            scorer::{ScorerParams, ScorerTrainee, random},
+        },
+    };
+    let practice = PracticeParams { workloads: vec!["builtin".into()], reference: Some("moore".into()), teacher: None };
+    let ground = MACHINE.practice(&practice)?;
+    let schedule =
+        Schedule { iterations: 40, anneal: 40, validate_every: 40, validation: 20, ..ScorerParams::default().schedule };
+    let params = ScorerParams { schedule, ..ScorerParams::default() };
+    let survey = ground.survey(0, params.survey)?;
+    let trainee = ScorerTrainee::new(&*ground, &survey, &params, Device::Cpu)?;
+    let begin = random(ground.feature_set(), params.shape, 0, &survey);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let mut session = Session::new(&trainee, Checkpoint::new(begin), &stop)?;
+    while session.end().is_none() {
+        session.step()?;
+    }
+    let greedy = |row: usize| session.checkpoint().rows[row].validation.and_then(|v| v.greedy.compared);
+    // Of the share on time, beside the best rule that the scenario has: more is better.
+    let (first, last) = (greedy(0).ok_or("all ended")?, greedy(40).ok_or("all ended")?);
+    assert!(first < -0.2 && last > 0.0, "{first} {last}");
+    Ok(())
 }

@@ -99,6 +99,10 @@ impl Scenario for Training {
         }
     }
 
+    fn strands(seen: &View<'_>, decision: Decision) -> bool {
+        seen.strands(decision)
+    }
+
     fn distributions(seen: &View<'_>, _: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
         let live = seen.live_jobs();
         let actions = 3 * live.len() + 1;
@@ -207,6 +211,19 @@ impl Questions<Training> for Extractor {
                 }
             }
             _ => Decision::Close,
+        }
+    }
+
+    /// To close, jobs none of whose tasks leaves one to be started, and such tasks.
+    fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
+        let candidates = self.snapshot().candidates();
+        let strands = |job, task| seen.strands(Decision::Add { job, task, node: None });
+        match *path {
+            [0] => candidates.is_empty() && seen.strands(Decision::Close),
+            [_] => seen.strands(Decision::Close),
+            [_, job] => candidates[job].tasks().all(|task| strands(candidates[job].job, task)),
+            [_, job, task] => candidates[job].tasks().nth(task).is_some_and(|task| strands(candidates[job].job, task)),
+            _ => false,
         }
     }
 

@@ -5,7 +5,10 @@ use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     dag::Dag,
     practice::AnyGround as _,
-    trainer::decima::{DecimaParams, DecimaTrainee, layout, random},
+    trainer::{
+        Schedule,
+        decima::{DecimaParams, DecimaTrainee, layout, random},
+    },
 };
 use anyhow::Result;
 use clap::Args;
@@ -83,7 +86,7 @@ impl DecimaArgs {
 
     fn params(&self, seed: u64) -> DecimaParams {
         DecimaParams {
-            schedule: self.run.schedule(seed),
+            schedule: self.run.schedule(seed, Schedule { imitation: 30, ..Schedule::default() }),
             algorithm: self.algorithm.into(),
             sequences: self.sequences,
             rollouts: self.rollouts,

@@ -4,7 +4,10 @@ use super::{RunArgs, ramp, train};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     practice::AnyGround as _,
-    trainer::dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
+    trainer::{
+        Schedule,
+        dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
+    },
     training::{
         Training,
         network::{Dl2Form, Dl2Shape},
@@ -103,7 +106,7 @@ impl Dl2Args {
 
     fn params(&self, seed: u64) -> Dl2Params {
         Dl2Params {
-            schedule: self.run.schedule(seed),
+            schedule: self.run.schedule(seed, Schedule { imitation: 30, ..Schedule::default() }),
             traces: self.traces,
             reward: match self.reward {
                 RewardArg::Time => Reward::Time,

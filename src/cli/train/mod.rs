@@ -69,12 +69,12 @@ struct RunArgs {
     /// Policy or trace to learn from first
     #[arg(long, value_name = "POLICY|TRACE", help_heading = "Input")]
     warm_start: Option<String>,
-    /// Iterations of learning from it
+    /// Iterations of learning from it [default: 30; of a scorer 5]
     #[arg(
-        long, default_value_t = 30, value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
-        requires = "warm_start", help_heading = "Input", hide_short_help = true
+        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "warm_start",
+        help_heading = "Input", hide_short_help = true
     )]
-    warm_start_iterations: u32,
+    warm_start_iterations: Option<u32>,
     /// Step of Adam while learning from it
     #[arg(
         long,
@@ -85,9 +85,9 @@ struct RunArgs {
         hide_short_help = true
     )]
     warm_start_rate: f64,
-    /// Iterations of reinforcement learning; 0 for a warm start alone
-    #[arg(long, default_value_t = Schedule::default().iterations, value_name = "N", help_heading = "Extent")]
-    iterations: u32,
+    /// Iterations of reinforcement learning; 0 for a warm start alone [default: 1000; of a scorer 300]
+    #[arg(long, value_name = "N", help_heading = "Extent")]
+    iterations: Option<u32>,
     /// End after so much time, e.g. 90s, 10m, 2h
     ///
     /// Over all runs of the command; results then depend on the machine's speed.
@@ -211,11 +211,14 @@ impl RunArgs {
         Inputs::default().workloads(&self.workload).files(&self.init).policies(policies)
     }
 
-    fn schedule(&self, seed: u64) -> Schedule {
+    /// The schedule, with so many iterations where the user names none.
+    fn schedule(&self, seed: u64, usual: Schedule) -> Schedule {
+        let iterations = self.iterations.unwrap_or(usual.iterations);
+        let imitation = self.warm_start_iterations.unwrap_or(usual.imitation);
         Schedule {
-            imitation: if self.warm_start.is_some() { self.warm_start_iterations } else { 0 },
-            iterations: self.iterations,
-            anneal: self.anneal.unwrap_or(self.iterations.max(1)),
+            imitation: if self.warm_start.is_some() { imitation } else { 0 },
+            iterations,
+            anneal: self.anneal.unwrap_or(iterations.max(1)),
             validate_every: self.validate_every,
             validation: self.validation_episodes,
             judge: match self.judge {

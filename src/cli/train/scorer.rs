@@ -5,7 +5,7 @@ use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     network::scorer::ScorerShape,
     trainer::{
-        Algorithm,
+        Algorithm, Schedule,
         scorer::{ScorerParams, ScorerTrainee, layout, random},
     },
 };
@@ -91,7 +91,7 @@ impl ScorerArgs {
 
     fn params(&self, seed: u64) -> ScorerParams {
         ScorerParams {
-            schedule: self.run.schedule(seed),
+            schedule: self.run.schedule(seed, Schedule { imitation: 5, ..ScorerParams::default().schedule }),
             shape: ScorerShape { width: self.width, depth: self.depth },
             survey: self.survey,
             algorithm: Algorithm::from(self.algorithm),

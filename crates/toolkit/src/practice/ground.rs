@@ -182,7 +182,8 @@ impl<S: Simulated> AnyGround for Ground<S> {
         let (name, reference) = &self.reference;
         let validator = Validator::<S>::new(&self.workloads.1, (name, &**reference), episodes, stop)?;
         Ok(Box::new(move |weights, sample| {
-            let network = ScorerPolicy::<S>::new(Arc::clone(weights), sample).may_strand();
+            // As it will schedule: what strands the cluster is not done.
+            let network = ScorerPolicy::<S>::new(Arc::clone(weights), sample);
             Ok(validator.judge(&network, stop)?)
         }))
     }

@@ -49,7 +49,7 @@ pub struct ScorerParams {
 impl Default for ScorerParams {
     fn default() -> Self {
         Self {
-            schedule: Schedule { iterations: 400, anneal: 400, ..Schedule::default() },
+            schedule: Schedule { iterations: 300, anneal: 300, ..Schedule::default() },
             shape: ScorerShape::default(),
             survey: 8,
             algorithm: Algorithm::Ppo,

@@ -283,8 +283,10 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
         let done = train(&*ground, &ScorerParams { schedule, epochs: 4, ..base }, 2, false)?;
         let loss = |i: usize| done.rows[i].update.loss;
         assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));
-        let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared).expect("completed");
-        assert!(greedy(12) < greedy(0), "{} after {}", greedy(12), greedy(0));
+        let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared);
+        // Untrained it may strand the cluster, which is no figure at all.
+        let (first, last) = (greedy(0).unwrap_or(f64::INFINITY), greedy(12).expect("completed"));
+        assert!(last < first, "{last} after {first}");
     }
     Ok(())
 }

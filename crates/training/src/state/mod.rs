@@ -4,6 +4,7 @@ mod build;
 mod change;
 mod json;
 mod nodes;
+mod strand;
 mod view;
 
 pub use build::StateError;
