@@ -279,7 +279,10 @@ fn networks_of_others_serve_for_it() -> Outcome {
     assert!(trace.rows_of("job") > 100);
     // Who declares no tables has no such policies, but can be checked all the same.
     let refused = MACHINE.check_policy(&params(&policy), CALLER).unwrap_err().to_string();
-    assert!(refused.contains("unknown policy `script`") && refused.contains("fifo, edf, moore, student"), "{refused}");
+    assert!(
+        refused.contains("unknown policy `script`") && refused.contains("fifo, edf, moore, scorer, student"),
+        "{refused}"
+    );
     for own in ["moore", "moore,temperature=0.2"] {
         let found = MACHINE.check_policy(&params(own), CALLER)?.found;
         assert!(found.passed(), "{own}: {found:?}");

@@ -9,7 +9,7 @@ use sched_distill::{
     dag::{self, Dag},
     level::log_sum_exp,
     network::scorer::{Scorer, ScorerPolicy, ScorerWeights},
-    pipeline::{AnyScenario, Caller, CheckParams},
+    pipeline::{Caller, CheckParams},
     policy::Policy,
     registry,
     scenario::{Answer, ChoiceRows, Questions, Scenario},
@@ -56,10 +56,10 @@ fn it_keeps_the_contract_in_every_scenario() -> Outcome {
                 episodes: 1,
                 decisions: 150,
             };
-            let found = scenario.check_policy(&params, CALLER)?.conformance;
+            let found = scenario.check_policy(&params, CALLER)?.found;
             let failed: Vec<_> = found.checks.iter().filter(|check| check.failed > 0).collect();
             assert!(failed.is_empty(), "{name}, {mode}: {failed:?}");
-            assert!(found.decisions > 100 && found.checks[2].tested > 0, "{name}: probabilities are named");
+            assert!(found.decisions > 50 && found.checks[4].tested > 0, "{name}: probabilities are named");
         }
     }
     Ok(())
@@ -97,12 +97,12 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
             scorer.take(path.len(), chosen);
             path.push(chosen);
         }
-        assert!(
-            path.len() > 1 || S::INFO.name == "machine" || S::gives_nothing(decision) || path == [1] || path == [0]
-        );
+        let whole = [("dag", 3), ("training", 3), ("machine", 1)].contains(&(S::INFO.name, path.len()));
+        // A slot is closed at the first level.
+        assert!(whole || (S::INFO.name == "training" && path.len() == 1), "{path:?}");
         sim.step(decision).map_err(|e| e.to_string())?;
     }
-    assert!(compared > 500, "{compared}");
+    assert!(compared > 200, "{compared}");
     Ok(())
 }
 
@@ -119,7 +119,7 @@ fn it_strands_no_cluster() -> Outcome {
     let mut would = 0;
     for seed in 0..6 {
         let weights = Arc::new(ScorerWeights::from_tensors(&random_scorer(dag::feature::feature_set(), seed), "r")?);
-        let workload = dag::workload::open(&"builtin,jobs=4,executors=3,rate=1e-6".parse()?)?;
+        let workload = dag::workload::open(&"builtin,edge=chains,jobs=4,executors=8".parse()?)?;
         for (mut policy, is_kept) in [
             (ScorerPolicy::<Dag>::new(Arc::clone(&weights), true), true),
             (ScorerPolicy::<Dag>::new(weights, true).may_strand(), false),
@@ -159,7 +159,7 @@ fn it_is_a_teacher_as_any_other() -> Outcome {
     let with = [&["-t", teacher.as_str(), "-n", "4"][..], &common].concat();
     let said = done(dir, &[&["evaluate", "student.json", "test"][..], &with].concat());
     assert!(said.contains("scorer"), "{said}");
-    done(dir, &[&["attack", "-p", &teacher, "-n", "2", "--jobs", "6"][..], &common].concat());
+    done(dir, &[&["attack", "-p", &teacher, "-n", "2", "--targets", "3", "-o", "attacks"][..], &common].concat());
     let loops = ["--iterations", "1", "--episodes", "2", "--validation-episodes", "1", "-o", "loop"];
     done(dir, &[&["loop", "dagger", "-t", &teacher][..], &common, &loops].concat());
     let said = done(dir, &["inspect", &file]);

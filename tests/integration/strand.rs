@@ -167,7 +167,7 @@ fn whoever_never_strands_the_cluster_by_a_decision_never_stalls() -> Result<(), 
 fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(), Box<dyn Error>> {
     use sched_distill::{
         scenario::{Questions, Scenario},
-        simulation::{Simulated, Simulation},
+        simulation::Simulated,
         training::{Decision, Training, workload::TrainingWorkload},
     };
     let (mut avoided, mut slots) = (0, 0);
@@ -212,5 +212,68 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
         }
     }
     assert!(avoided > 1000 && slots > 1000, "{avoided} {slots}");
+    Ok(())
+}
+
+/// The rule is what it says, decision by decision: what would come of it is tried out.
+#[test]
+fn what_strands_training_jobs_is_what_leaves_none_to_be_started() -> Result<(), Box<dyn Error>> {
+    use sched_distill::{
+        simulation::Simulated,
+        training::{Decision, Task, Training, View, workload::TrainingWorkload},
+    };
+    let trains = |seen: &View<'_>| {
+        seen.live_jobs().iter().any(|&job| seen.job(job).workers() > 0 && seen.job(job).servers() > 0)
+    };
+    let could_start = |seen: &View<'_>| {
+        seen.live_jobs().iter().any(|&id| {
+            let job = seen.job(id);
+            let lacks = match (job.workers(), job.servers()) {
+                (0, 0) => Task::Both,
+                (0, _) => Task::Worker,
+                (_, 0) => Task::Server,
+                _ => return false,
+            };
+            job.can_take(lacks) && seen.fits(id, lacks)
+        })
+    };
+    let (mut stranding, mut asked) = (0, 0);
+    for spec in ["builtin,nodes=1,jobs=6", "builtin,nodes=2,jobs=8", "builtin,nodes=3,jobs=10"] {
+        let workload = TrainingWorkload::open(&spec.parse()?)?;
+        for episode in 0..60 {
+            let mut stream = Stream::new(episode, "walk");
+            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            for _ in 0..150 {
+                let Some(seen) = sim.view() else { break };
+                let (slot, before) = (seen.slot(), !trains(&seen) && could_start(&seen));
+                let mut adds = Vec::new();
+                for &job in seen.live_jobs() {
+                    for task in Task::ALL {
+                        let decision = Decision::Add { job, task, node: None };
+                        if sim.check(decision).is_ok() {
+                            let mut then = sim.clone();
+                            then.step(decision)?;
+                            // The slot goes on until it is closed.
+                            let after = then.view().filter(|after| after.slot() == slot);
+                            let expected = before && after.is_none_or(|after| !trains(&after) && !could_start(&after));
+                            assert_eq!(seen.strands(decision), expected, "{spec}, {episode}: {decision:?}");
+                            (stranding, asked) = (stranding + u32::from(expected), asked + 1);
+                            adds.push((decision, task));
+                        }
+                    }
+                }
+                assert_eq!(seen.strands(Decision::Close), before);
+                // Mostly single tasks of one sort, so that nodes fill up without a job that trains.
+                let sort = if episode % 2 == 0 { Task::Server } else { Task::Worker };
+                adds.retain(|(_, task)| *task == sort || stream.uniform() < 0.02);
+                let decision = match adds.is_empty() {
+                    true => Decision::Close,
+                    false => adds[stream.below(adds.len())].0,
+                };
+                sim.step(decision)?;
+            }
+        }
+    }
+    assert!(stranding > 100 && asked > 20_000, "{stranding} of {asked}");
     Ok(())
 }

@@ -275,7 +275,7 @@ fn a_scorer_learns_in_any_scenario_and_goes_on_where_it_stopped() {
     refused(
         dir,
         &["train", "scorer", "-w", TINY, "-o", "x", "--init", "training-whole/best.safetensors"],
-        &["training-whole/best.safetensors", "missing"],
+        &["training-whole/best.safetensors", "scenario `training` against `dag`"],
     );
     // What it goes by, from the trace alone.
     for (name, split) in [("n-train", "train"), ("n-test", "test")] {
@@ -286,16 +286,15 @@ fn a_scorer_learns_in_any_scenario_and_goes_on_where_it_stopped() {
     let said = done(dir, &["explain", "student.json", "n-test", "--gradients", "20", "--run", "run"]);
     assert!(said.contains("beside a decision in which every feature is at its mean"), "{said}");
     assert!(said.contains("the chosen candidate") && said.contains("levels above"), "{said}");
-    fs::copy(dir.join("dag-parts/best.safetensors"), dir.join("dag-whole/last.safetensors")).unwrap();
-    if fs::read(dir.join("dag-whole/last.safetensors")).unwrap()
-        != fs::read(dir.join("dag-parts/last.safetensors")).unwrap()
-    {
-        refused(
-            dir,
-            &["explain", "student.json", "n-test", "--gradients", "20"],
-            &["another network", "record it again"],
-        );
-    }
+    fs::copy(dir.join("dag-tuned/last.safetensors"), dir.join("dag-whole/last.safetensors")).unwrap();
+    refused(dir, &["explain", "student.json", "n-test", "--gradients", "20"], &["another network", "record it again"]);
+    // Another version of the features is no beginning.
+    let mut set = sched_distill::dag::feature::feature_set().clone();
+    set.levels[0].features[1].version += 1;
+    let older = crate::random_scorer::random_scorer(&set, 1).to_safetensors().unwrap();
+    fs::write(dir.join("older.safetensors"), older).unwrap();
+    let begin = ["train", "scorer", "-w", TINY, "-o", "x", "--width", "16", "--init", "older.safetensors"];
+    refused(dir, &begin, &["older.safetensors", "trained on another feature set", "`is_source` is v2"]);
 }
 
 /// The scenario of `docs/new-scenario.md`, of which the trainer knows nothing, is learned from nothing by what it says of costs.
@@ -311,20 +310,25 @@ fn a_scenario_of_ones_own_is_learned() -> Result<(), Box<dyn std::error::Error>>
     };
     let practice = PracticeParams { workloads: vec!["builtin".into()], reference: Some("moore".into()), teacher: None };
     let ground = MACHINE.practice(&practice)?;
-    let schedule =
-        Schedule { iterations: 40, anneal: 40, validate_every: 40, validation: 20, ..ScorerParams::default().schedule };
+    let schedule = Schedule {
+        iterations: 100,
+        anneal: 100,
+        validate_every: 100,
+        validation: 50,
+        ..ScorerParams::default().schedule
+    };
     let params = ScorerParams { schedule, ..ScorerParams::default() };
-    let survey = ground.survey(0, params.survey)?;
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let survey = ground.survey(0, params.survey, &stop)?;
     let trainee = ScorerTrainee::new(&*ground, &survey, &params, Device::Cpu)?;
     let begin = random(ground.feature_set(), params.shape, 0, &survey);
-    let stop = std::sync::atomic::AtomicBool::new(false);
     let mut session = Session::new(&trainee, Checkpoint::new(begin), &stop)?;
     while session.end().is_none() {
         session.step()?;
     }
     let greedy = |row: usize| session.checkpoint().rows[row].validation.and_then(|v| v.greedy.compared);
     // Of the share on time, beside the best rule that the scenario has: more is better.
-    let (first, last) = (greedy(0).ok_or("all ended")?, greedy(40).ok_or("all ended")?);
-    assert!(first < -0.2 && last > 0.0, "{first} {last}");
+    let (first, last) = (greedy(0).ok_or("all ended")?, greedy(100).ok_or("all ended")?);
+    assert!(first < -0.1 && last > 0.0, "{first} {last}");
     Ok(())
 }

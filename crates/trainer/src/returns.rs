@@ -29,7 +29,8 @@ pub enum Returns {
 
 impl Returns {
     /// Discount and decay of the trace, per unit of time.
-    pub(super) fn rates(self) -> (f64, f64) {
+    #[must_use]
+    pub fn rates(self) -> (f64, f64) {
         match self {
             Self::Discounted { rate, trace } => (rate, trace),
             Self::Average { trace } => (0.0, trace),

@@ -90,10 +90,18 @@ impl ParamError {
         }
     }
 
-    /// Refuses rollouts that have no other of their job sequence to be compared with.
-    pub(super) fn rollouts(n: u32) -> Result<(), Self> {
-        let allowed = "at least 2, as they are each other's baseline";
-        if n < 2 { Err(Self { name: "rollouts", found: n.to_string(), allowed }) } else { Ok(()) }
+    /// Refuses rollouts that have no other of their job sequence to be compared with, and more than anybody waits for.
+    pub(super) fn rollouts(sequences: u32, each: u32) -> Result<(), Self> {
+        Self::positive("sequences", sequences)?;
+        if each < 2 {
+            let allowed = "at least 2, as they are each other's baseline";
+            return Err(Self { name: "rollouts", found: each.to_string(), allowed });
+        }
+        let all = u64::from(sequences) * u64::from(each);
+        match all <= 1_000_000 {
+            true => Ok(()),
+            false => Err(Self { name: "sequences × rollouts", found: all.to_string(), allowed: "at most 1000000" }),
+        }
     }
 
     /// Refuses what is below `least` or not finite.

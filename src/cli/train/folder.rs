@@ -8,7 +8,7 @@ use crate::{
     figure::Figure,
     report::{CurvePoint, LearningCurve, learning_curve},
     trace::difference,
-    trainer::{Checkpoint, Layout, ModeResult, Phase, Weights, metrics},
+    trainer::{Checkpoint, Layout, Phase, Weights, metrics},
 };
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -87,12 +87,11 @@ fn curve(args: &RunArgs, (reference, figure): (&str, &Figure), checkpoint: &Chec
             imitation_s = seconds;
         }
         if let Some(v) = &row.validation {
-            let of = |mode: &ModeResult| mode.compared.filter(|_| mode.stalled == 0);
             points.push(CurvePoint {
                 iteration: row.iteration,
                 seconds,
-                greedy: of(&v.greedy),
-                sampled: of(&v.sampled),
+                greedy: v.greedy.sound(),
+                sampled: v.sampled.sound(),
             });
         }
     }

@@ -85,7 +85,7 @@ struct RunArgs {
         hide_short_help = true
     )]
     warm_start_rate: f64,
-    /// Iterations of reinforcement learning; 0 for a warm start alone [default: 1000; of a scorer 300]
+    /// Iterations of reinforcement learning; 0 for a warm start alone [default: 1000; of a scorer 200]
     #[arg(long, value_name = "N", help_heading = "Extent")]
     iterations: Option<u32>,
     /// End after so much time, e.g. 90s, 10m, 2h
@@ -272,6 +272,14 @@ pub(super) fn run(args: &TrainArgs, common: &Common, output: &mut Output) -> Res
     }
 }
 
+/// An interruption as the program tells it.
+fn stopped(error: TrainError) -> anyhow::Error {
+    match error {
+        TrainError::Interrupted => Interrupted.into(),
+        other => other.into(),
+    }
+}
+
 /// Trains from the given weights, or from where the folder's training stands.
 fn train<L: Trainee>(
     trainee: &L,
@@ -289,10 +297,6 @@ fn train<L: Trainee>(
     let bar =
         TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output.notes());
     let name = (reference, trainee.objective());
-    let stopped = |e: TrainError| match e {
-        TrainError::Interrupted => anyhow::Error::from(Interrupted),
-        other => other.into(),
-    };
     let mut session = Session::new(trainee, checkpoint, &STOP).map_err(stopped)?;
     let mut saved = Instant::now();
     let end = loop {
@@ -353,7 +357,8 @@ fn summary(
                 let figure = match (mode.compared, figure.compared) {
                     (Some(ratio), Compared::Ratio) => format!("{ratio:.3}"),
                     (Some(difference), Compared::Difference) => format!("{difference:+.3}"),
-                    (None, _) => return "stalled".to_owned(),
+                    (None, _) if mode.stalled > 0 => return "stalled".to_owned(),
+                    (None, _) => return "not comparable".to_owned(),
                 };
                 let counted = |n: u64, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
                 figure + &counted(u64::from(mode.stalled), "stalled") + &counted(mode.rejected, "rejected")

@@ -1,11 +1,14 @@
 //! `distill train scorer`.
 
-use super::{AlgorithmArg, ReturnsArg, RunArgs, ramp, train};
+use super::{AlgorithmArg, ReturnsArg, RunArgs, ramp, stopped, train};
 use crate::{
-    cli::{Common, Verdict, inputs::Inputs, output::Output},
-    network::scorer::ScorerShape,
+    cli::{Common, STOP, Verdict, inputs::Inputs, output::Output},
+    network::{
+        Tensors,
+        scorer::{ScorerShape, ScorerWeights},
+    },
     trainer::{
-        Algorithm, Schedule,
+        Algorithm, Ramp, Schedule,
         scorer::{ScorerParams, ScorerTrainee, layout, random},
     },
 };
@@ -52,19 +55,19 @@ pub(super) struct ScorerArgs {
     #[arg(long, value_enum, default_value_t = ReturnsArg::Discounted, help_heading = "Method", hide_short_help = true)]
     returns: ReturnsArg,
     /// Discount of future costs per mean stay of a job
-    #[arg(long, default_value_t = 0.2, value_name = "X", help_heading = "Method", hide_short_help = true)]
+    #[arg(long, default_value_t = ScorerParams::default().returns.rates().0, value_name = "X", help_heading = "Method", hide_short_help = true)]
     discount: f64,
     /// Decay per mean stay of the blame for later surprises; 0 blames a decision for all of them
-    #[arg(long, default_value_t = 1.0, value_name = "X", help_heading = "Method", hide_short_help = true)]
+    #[arg(long, default_value_t = ScorerParams::default().returns.rates().1, value_name = "X", help_heading = "Method", hide_short_help = true)]
     trace_decay: f64,
     /// What is left of the blame for later surprises with each decision in between
     #[arg(long, default_value_t = ScorerParams::default().blame, value_name = "X", help_heading = "Method", hide_short_help = true)]
     blame: f64,
     /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(ScorerParams::default().learning_rate), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     learning_rate: Vec<f64>,
     /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.0], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(ScorerParams::default().entropy), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     entropy: Vec<f64>,
     /// Passes over the rollouts of an iteration
     #[arg(long, default_value_t = ScorerParams::default().epochs, value_name = "N", help_heading = "Method", hide_short_help = true)]
@@ -81,6 +84,11 @@ pub(super) struct ScorerArgs {
     /// Longest gradient
     #[arg(long, default_value_t = ScorerParams::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
     max_gradient: f64,
+}
+
+/// First and last value of what changes over a training, as an option has them.
+fn ends(ramp: Ramp) -> [f64; 2] {
+    [ramp.from, ramp.to]
 }
 
 impl ScorerArgs {
@@ -116,11 +124,16 @@ pub(super) fn run(args: &ScorerArgs, common: &Common, output: &mut Output) -> Re
     let params = args.params(common.seed);
     params.check()?;
     let ground = scenario.practice(&args.run.practice())?;
-    let survey = ground.survey(common.seed, params.survey)?;
+    let survey = ground.survey(common.seed, params.survey, &STOP).map_err(|e| stopped(e.into()))?;
     let (set, shape) = (ground.feature_set(), params.shape);
+    if let Some(path) = &args.run.init {
+        let origin = path.display().to_string();
+        ScorerWeights::from_tensors(&Tensors::load(path)?, &origin)?.check(set, &origin)?;
+    }
     let begin = args.run.init(layout(set, shape), || random(set, shape, common.seed, &survey))?;
     let mut plan = args.run.plan("scorer", ground.sources()?, &begin);
     plan["scenario"] = json!(scenario.info().name);
+    plan["features"] = json!(set.hash());
     plan["params"] = json!(params);
     let trainee = ScorerTrainee::new(&*ground, &survey, &params, args.run.device)?;
     train(&trainee, (plan, begin), (&args.run, ground.reference()), output)

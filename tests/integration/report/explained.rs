@@ -130,6 +130,7 @@ fn gradients() -> TeacherGradients {
     TeacherGradients {
         decisions: 300,
         steps: 64,
+        baseline: sched_distill::explainer::empty_observation(),
         gap: 0.008,
         questions: vec![question("which stage?"), question("how many executors?")],
     }

@@ -19,7 +19,7 @@ pub struct TeacherGradients {
     pub questions: Vec<QuestionGradients>,
 }
 
-/// What Decima is compared with, of which files did not speak when there was nothing else.
+/// What is meant where a file does not say it, which was so when there was nothing else.
 #[must_use]
 pub fn empty_observation() -> String {
     "an observation in which every number is 0 and no stage waits for another".to_owned()

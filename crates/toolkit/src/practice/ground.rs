@@ -1,7 +1,9 @@
 //! A scenario as a scorer sees it that is trained: tables, costs and figures, whatever its types.
 
 use super::{
-    Clock, Driver, Lessons, LessonsError, ModeResult, Practice, Replay, Survey, Validator, play, survey::survey,
+    Clock, Lessons, LessonsError, ModeResult, Practice, Replay, Survey, Validator,
+    play::{Driver, play},
+    survey::survey,
 };
 use crate::{
     recorder::{EpisodeError, Episodes, RecordError, RolloutError, policy_source, workload_source},
@@ -40,7 +42,9 @@ pub struct Turn {
     /// What is to be learned: what the network does itself, or what the teacher of the lessons does; in the second case, whether it also
     /// schedules.
     pub taught: Option<bool>,
-    /// Number of the episode: workloads, and episodes of a trace, come in turn.
+    /// Where it comes from: workloads come in turn, by this number.
+    pub workload: u32,
+    /// Number of the episode; those of a trace come in turn.
     pub episode: u32,
     /// Its seed; a trace has its own.
     pub seed: u64,
@@ -77,8 +81,8 @@ pub trait AnyGround: Sync {
     ///
     /// # Errors
     ///
-    /// A failing episode.
-    fn survey(&self, seed: u64, episodes: u32) -> Result<Survey, PracticeError>;
+    /// A failing episode, or an interruption.
+    fn survey(&self, seed: u64, episodes: u32, stop: &AtomicBool) -> Result<Survey, PracticeError>;
 
     /// Plays an episode with these weights.
     ///
@@ -150,17 +154,17 @@ impl<S: Simulated> AnyGround for Ground<S> {
         })
     }
 
-    fn survey(&self, seed: u64, episodes: u32) -> Result<Survey, PracticeError> {
+    fn survey(&self, seed: u64, episodes: u32, stop: &AtomicBool) -> Result<Survey, PracticeError> {
         let policy = match &self.lessons {
             Some((_, Lessons::Policy(teacher))) => &**teacher,
             _ => &*self.reference.1,
         };
-        Ok(survey::<S>(&self.workloads.1, policy, (seed, episodes))?)
+        survey::<S>(&self.workloads.1, policy, (seed, episodes), stop)
     }
 
     fn play(&self, weights: &Arc<ScorerWeights>, turn: Turn, clock: Clock) -> Result<Practice, PracticeError> {
         let mut network = ScorerPolicy::<S>::new(Arc::clone(weights), true).may_strand();
-        let workload = &self.workloads.1[turn.episode as usize % self.workloads.1.len()];
+        let workload = &self.workloads.1[turn.workload as usize % self.workloads.1.len()];
         let id = (turn.episode, turn.seed, turn.draws);
         Ok(match (turn.taught, &self.lessons) {
             (Some(schedules), Some((_, Lessons::Policy(teacher)))) => {

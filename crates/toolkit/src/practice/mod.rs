@@ -14,6 +14,6 @@ mod validation;
 pub use ground::{AnyGround, Examiner, Ground, GroundSources, PracticeError, Turn};
 pub use lessons::{Lessons, LessonsError, RecordedEpisode, RecordedLessons, Replay};
 pub use moment::{Clock, Moment};
-pub use play::{Driver, Practice, PracticeLevel, PracticeStep, play};
+pub use play::{Practice, PracticeLevel, PracticeStep};
 pub use survey::{LevelNorm, Survey};
 pub use validation::{Judge, ModeResult, Validation, Validator};

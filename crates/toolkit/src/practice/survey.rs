@@ -1,7 +1,8 @@
 //! What there is to be seen in a scenario's episodes, before a network has learned anything: how large features are, and how long
 //! things take.
 
-use crate::recorder::{EpisodeCause, EpisodeError};
+use super::PracticeError;
+use crate::recorder::{EpisodeCause, EpisodeError, RolloutError};
 use rayon::prelude::*;
 use sched_distill_core::{
     network::scorer::squash,
@@ -10,6 +11,7 @@ use sched_distill_core::{
     scenario::{ChoiceRows, Questions},
     simulation::{JobEnd, Simulated, Simulation},
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Means and scales by level, and units of time and cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,7 @@ pub struct LevelNorm {
 struct Seen {
     /// By level: rows, sums and sums of squares.
     levels: Vec<(f64, Vec<[f64; 2]>)>,
+    episodes: f64,
     jobs: f64,
     stays_ms: f64,
     cost: f64,
@@ -63,6 +66,7 @@ impl Seen {
             *count += more;
             sums.iter_mut().zip(others).for_each(|(a, b)| *a = [a[0] + b[0], a[1] + b[1]]);
         }
+        self.episodes += other.episodes;
         self.jobs += other.jobs;
         self.stays_ms += other.stays_ms;
         self.cost += other.cost;
@@ -87,12 +91,16 @@ pub(super) fn survey<S: Simulated>(
     workloads: &[Box<S::Workload>],
     policy: &dyn Policy<S>,
     (seed, episodes): (u64, u32),
-) -> Result<Survey, EpisodeError> {
+    stop: &AtomicBool,
+) -> Result<Survey, PracticeError> {
     let widths = || (S::INFO.feature_set)().levels.iter().map(|level| level.features.len());
     let all: Vec<(usize, u32)> = (0..workloads.len()).flat_map(|w| (0..episodes).map(move |e| (w, e))).collect();
-    let found: Vec<Result<Seen, EpisodeError>> = all
+    let found: Vec<Result<Seen, PracticeError>> = all
         .into_par_iter()
         .map(|(w, episode)| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(RolloutError::Interrupted.into());
+            }
             let mut seen = Seen::new(widths());
             look::<S>(
                 &workloads[w],
@@ -107,8 +115,9 @@ pub(super) fn survey<S: Simulated>(
     for seen in found {
         sums.add(&seen?);
     }
-    // Where no job ever ends, time is counted by what comes to each.
-    let stay_ms = if sums.stays_ms > 0.0 { sums.stays_ms / sums.jobs.max(1.0) } else { sums.time_ms };
+    // Where no job ever ends, time is counted in episodes.
+    let stay_ms =
+        if sums.stays_ms > 0.0 { sums.stays_ms / sums.jobs.max(1.0) } else { sums.time_ms / sums.episodes.max(1.0) };
     let stay_ms = stay_ms.max(1.0);
     let cost = stay_ms * sums.cost / sums.time_ms.max(1.0);
     let cost = if cost.is_finite() && cost > 0.0 { cost } else { 1.0 };
@@ -146,6 +155,7 @@ fn look<S: Simulated>(
             out.stays_ms += ms - arrival_ms;
         }
     }
+    out.episodes += 1.0;
     out.cost += sim.cost(0.0, outcome.final_time_ms);
     out.time_ms += outcome.final_time_ms;
     Ok(())

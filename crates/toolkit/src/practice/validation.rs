@@ -33,6 +33,14 @@ pub struct ModeResult {
     pub rejected: u64,
 }
 
+impl ModeResult {
+    /// The comparison, if no cluster was stranded.
+    #[must_use]
+    pub fn sound(&self) -> Option<f64> {
+        self.compared.filter(|_| self.stalled == 0)
+    }
+}
+
 /// Both modes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
@@ -47,11 +55,10 @@ impl Validation {
     /// counts.
     #[must_use]
     pub fn score(&self, judge: Judge, figure: &Figure) -> Option<f64> {
-        let of = |mode: &ModeResult| mode.compared.filter(|_| mode.stalled == 0);
         match judge {
-            Judge::Greedy => of(&self.greedy),
-            Judge::Sampled => of(&self.sampled),
-            Judge::Both => mean(figure, &[of(&self.greedy)?, of(&self.sampled)?]),
+            Judge::Greedy => self.greedy.sound(),
+            Judge::Sampled => self.sampled.sound(),
+            Judge::Both => mean(figure, &[self.greedy.sound()?, self.sampled.sound()?]),
         }
     }
 }
@@ -85,11 +92,19 @@ impl<'a, S: Simulated> Validator<'a, S> {
         episodes: Episodes,
         stop: &AtomicBool,
     ) -> Result<Self, RolloutError> {
-        let run = |workload: &Box<S::Workload>| -> Result<Vec<Option<f64>>, RolloutError> {
+        let run = |(w, workload): (usize, &Box<S::Workload>)| -> Result<Vec<Option<f64>>, RolloutError> {
             let runs = rollouts::<S>(workload, name, reference, episodes, &(), stop)?;
-            Ok(runs.iter().map(|run| run.outcome.objective()).collect())
+            let values: Vec<Option<f64>> = runs.iter().map(|run| run.outcome.objective()).collect();
+            match values.iter().any(Option::is_some) {
+                true => Ok(values),
+                false => Err(RolloutError::NoReference {
+                    policy: name.to_owned(),
+                    workload: 1 + w,
+                    episodes: episodes.count,
+                }),
+            }
         };
-        let reference = workloads.iter().map(run).collect::<Result<_, _>>()?;
+        let reference = workloads.iter().enumerate().map(run).collect::<Result<_, _>>()?;
         Ok(Self { workloads, episodes, reference })
     }
 
@@ -106,11 +121,13 @@ impl<'a, S: Simulated> Validator<'a, S> {
             let pairs = runs.iter().zip(reference);
             let compared: Vec<f64> =
                 pairs.filter_map(|(run, r)| figure.pair(run.outcome.objective()?, (*r)?)).collect();
-            by_workload.extend(mean(figure, &compared));
+            by_workload.push(mean(figure, &compared));
             stalled += runs.iter().filter(|run| run.outcome.stalled()).count() as u32;
             rejected += runs.iter().map(|run| turned_away(&run.outcome)).sum::<u64>();
         }
-        Ok(ModeResult { compared: mean(figure, &by_workload), stalled, rejected })
+        // A workload of which it completes nothing counts too: there is no figure then.
+        let all: Option<Vec<f64>> = by_workload.into_iter().collect();
+        Ok(ModeResult { compared: all.and_then(|all| mean(figure, &all)), stalled, rejected })
     }
 }
 

@@ -29,6 +29,19 @@ pub enum RolloutError {
         #[source]
         source: EpisodeError,
     },
+    /// There is nothing to compare with.
+    #[error(
+        "{policy} completes none of {episodes} validation episodes of workload number {workload}, so there is nothing to compare \
+         with; name another policy (--reference)"
+    )]
+    NoReference {
+        /// The policy.
+        policy: String,
+        /// The workload, counted from 1.
+        workload: usize,
+        /// How many episodes it was tried on.
+        episodes: u32,
+    },
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,

@@ -103,7 +103,7 @@ impl<'a> DecimaTrainee<'a> {
     ) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
         let (sequences, each) = (self.params.sequences, self.params.rollouts);
         let weights = network(weights)?;
-        let workload = |sequence: u32| self.workload((iteration - 1) * sequences + sequence);
+        let workload = |sequence: u32| self.workload((iteration - 1).wrapping_mul(sequences).wrapping_add(sequence));
         let described =
             parallel(sequences, stop, |s| self.described(workload(s), &weights, self.id(iteration, s, 0), stop))?;
         let rollouts = parallel(sequences * each, stop, |i| {
@@ -136,7 +136,9 @@ impl<'a> DecimaTrainee<'a> {
                     let mut teacher = teacher.fresh();
                     // At first the network would only show states that nobody gets into.
                     let schedules = i % 2 == 0 || iteration == 1;
-                    let (workload, id) = (self.workload((iteration - 1) * count + i), self.id(iteration, i, i));
+                    // Workloads change with every other rollout, as who schedules changes from one to the next.
+                    let number = (iteration - 1).wrapping_mul(count.div_ceil(2)).wrapping_add(i / 2);
+                    let (workload, id) = (self.workload(number), self.id(iteration, i, i));
                     let jobs = workload.jobs(id.seed);
                     let driver = match schedules {
                         true => Driver::Teacher { teacher: &mut *teacher, shown: shown(workload, id)? },

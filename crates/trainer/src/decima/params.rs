@@ -70,10 +70,10 @@ impl DecimaParams {
     /// The first number out of range.
     pub fn check(&self) -> Result<(), ParamError> {
         self.schedule.check()?;
-        for (name, n) in [("sequences", self.sequences), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
+        for (name, n) in [("epochs", self.epochs), ("minibatches", self.minibatches)] {
             ParamError::positive(name, n)?;
         }
-        ParamError::rollouts(self.rollouts)?;
+        ParamError::rollouts(self.sequences, self.rollouts)?;
         let (rate, trace) = self.returns.rates();
         for (name, v) in [
             ("discount", rate),

@@ -113,7 +113,10 @@ impl<'a> Dl2Trainee<'a> {
         let rollouts = parallel(count, stop, |i| {
             let mut network = network.copy();
             let episode = (iteration - 1).wrapping_mul(count).wrapping_add(i);
-            let workload = &self.workloads[episode as usize % self.workloads.len()];
+            // In a warm start workloads change with every other rollout, as who schedules changes from one to the next.
+            let (all, which) = if lessons.is_some() { (count.div_ceil(2), i / 2) } else { (count, i) };
+            let number = (iteration - 1).wrapping_mul(all).wrapping_add(which);
+            let workload = &self.workloads[number as usize % self.workloads.len()];
             let id = RolloutId::new(params.schedule.seed, episode, iteration, i);
             let rollout = match lessons {
                 None => play(workload, &mut network, Driver::Own { exploration }, id, params),

@@ -101,13 +101,17 @@ impl<'a> ScorerTrainee<'a> {
         let weights = network(weights)?;
         let imitates = phase == Phase::Imitation;
         parallel(count, stop, |i| {
-            // As many numbers for an iteration as it may have sequences, whether it imitates or not.
+            // As many numbers for an iteration as it may have sequences, whether it imitates or not. Who schedules in a warm start
+            // changes from one to the next, so that workloads change with every other.
             let sequence = if imitates { i } else { i / each };
+            let (workloads, which) =
+                if imitates { (count.div_ceil(2), i / 2) } else { (self.params.sequences, sequence) };
+            let workload = (iteration - 1).wrapping_mul(workloads).wrapping_add(which);
             let episode = (iteration - 1).wrapping_mul(count).wrapping_add(sequence);
             let id = RolloutId::new(self.params.schedule.seed, episode, iteration, i);
             // At first the network would only show states that nobody gets into.
             let taught = imitates.then_some(i % 2 == 0 || iteration == 1);
-            let turn = Turn { taught, episode, seed: id.seed, draws: id.draws };
+            let turn = Turn { taught, workload, episode, seed: id.seed, draws: id.draws };
             Ok(self.ground.play(&weights, turn, self.clock)?)
         })
     }

@@ -49,7 +49,7 @@ pub struct ScorerParams {
 impl Default for ScorerParams {
     fn default() -> Self {
         Self {
-            schedule: Schedule { iterations: 300, anneal: 300, ..Schedule::default() },
+            schedule: Schedule { iterations: 200, anneal: 200, ..Schedule::default() },
             shape: ScorerShape::default(),
             survey: 8,
             algorithm: Algorithm::Ppo,
@@ -57,7 +57,7 @@ impl Default for ScorerParams {
             rollouts: 4,
             returns: Returns::Discounted { rate: 0.2, trace: 1.0 },
             blame: 1.0,
-            learning_rate: Ramp { from: 1e-3, to: 1e-4 },
+            learning_rate: Ramp { from: 3e-3, to: 1e-4 },
             entropy: Ramp { from: 0.01, to: 0.0 },
             epochs: 3,
             minibatches: 4,
@@ -84,15 +84,10 @@ impl ScorerParams {
                 allowed: "a multiple of 16 up to 1024, and 1 to 8",
             });
         }
-        for (name, n) in [
-            ("survey", self.survey),
-            ("sequences", self.sequences),
-            ("epochs", self.epochs),
-            ("minibatches", self.minibatches),
-        ] {
+        for (name, n) in [("survey", self.survey), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
             ParamError::positive(name, n)?;
         }
-        ParamError::rollouts(self.rollouts)?;
+        ParamError::rollouts(self.sequences, self.rollouts)?;
         let (rate, trace) = self.returns.rates();
         for (name, v) in [
             ("discount", rate),
@@ -126,6 +121,8 @@ mod tests {
         };
         assert_eq!(error(&|p| p.survey = 0), "survey must be at least 1, got 0");
         assert_eq!(error(&|p| p.rollouts = 1), "rollouts must be at least 2, as they are each other's baseline, got 1");
+        let many = error(&|p| (p.sequences, p.rollouts) = (65_536, 65_536));
+        assert_eq!(many, "sequences × rollouts must be at most 1000000, got 4294967296");
         assert_eq!(error(&|p| p.blame = 1.5), "blame must be within 0 to 1, got 1.5");
         assert_eq!(
             error(&|p| p.shape.width = 20),

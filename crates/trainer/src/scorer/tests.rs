@@ -75,7 +75,7 @@ fn small(seed: u64) -> ScorerParams {
 
 /// Weights with biases, so that every number matters.
 fn weights(ground: &dyn AnyGround, params: &ScorerParams) -> Result<Weights, Box<dyn std::error::Error>> {
-    let survey = ground.survey(1, 2)?;
+    let survey = ground.survey(1, 2, &AtomicBool::new(false))?;
     let set = ground.feature_set();
     let mut weights = random(set, params.shape, params.schedule.seed, &survey);
     let norms: usize = 2 * set.levels.iter().map(|level| level.features.len()).sum::<usize>();
@@ -91,7 +91,13 @@ fn clock(discount: f64) -> Clock {
 /// Episodes of a network's own.
 fn own(ground: &dyn AnyGround, weights: &Weights, count: u32) -> Result<Vec<Practice>, Box<dyn std::error::Error>> {
     let network = network(weights)?;
-    let turn = |episode: u32| Turn { taught: None, episode, seed: u64::from(episode) + 7, draws: u64::from(episode) };
+    let turn = |episode: u32| Turn {
+        taught: None,
+        workload: episode,
+        episode,
+        seed: u64::from(episode) + 7,
+        draws: u64::from(episode),
+    };
     Ok((0..count).map(|e| ground.play(&network, turn(e), clock(0.2))).collect::<Result<_, _>>()?)
 }
 
@@ -170,7 +176,8 @@ fn gradients_are_those_of_differences() -> Outcome {
 fn costs_add_up_to_the_objective() -> Outcome {
     for ground in grounds()? {
         let network = network(&weights(&*ground, &small(1))?)?;
-        let turn = Turn { taught: Some(true), episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 1 };
+        let turn =
+            Turn { taught: Some(true), workload: 0, episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 1 };
         let of = |discount| ground.play(&network, turn, clock(discount));
         let (plain, discounted) = (of(0.0)?, of(0.5)?);
         let outcome = plain.outcome.as_ref().ok_or("it has ended")?;
@@ -234,7 +241,7 @@ fn train(
     let stop = AtomicBool::new(false);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let mut checkpoint = pool.install(|| {
-        let survey = ground.survey(params.schedule.seed, params.survey)?;
+        let survey = ground.survey(params.schedule.seed, params.survey, &stop)?;
         let set = ground.feature_set();
         let trainee = ScorerTrainee::new(ground, &survey, params, Device::Cpu)?;
         let mut checkpoint = Checkpoint::new(random(set, params.shape, params.schedule.seed, &survey));
@@ -284,7 +291,7 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
         let loss = |i: usize| done.rows[i].update.loss;
         assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));
         let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared);
-        // Untrained it may strand the cluster, which is no figure at all.
+        // Without a figure it would be as bad as can be.
         let (first, last) = (greedy(0).unwrap_or(f64::INFINITY), greedy(12).expect("completed"));
         assert!(last < first, "{last} after {first}");
     }
@@ -314,7 +321,7 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let [of_trace, of_policy] = [trace, policy_id].map(|teacher| ground(&DAG, &[workload_id], Some(teacher)));
     let (of_trace, of_policy) = (of_trace?, of_policy?);
     let network = network(&weights(&*of_trace, &small(1))?)?;
-    let turn = Turn { taught: Some(true), episode: 1, seed: episode_seed(1, Split::Train, 1), draws: 5 };
+    let turn = Turn { taught: Some(true), workload: 0, episode: 1, seed: episode_seed(1, Split::Train, 1), draws: 5 };
     let (a, b) = (of_trace.play(&network, turn, clock(0.1))?, of_policy.play(&network, turn, clock(0.1))?);
     assert_eq!((&a.levels, &a.steps, &a.outcome), (&b.levels, &b.steps, &b.outcome));
     let sources = of_trace.sources()?.teacher.ok_or("a trace is a source")?;

@@ -1,6 +1,7 @@
 //! Decisions after which a slot may pass in which no job trains, although one could have been started.
 
 use super::{JobView, Task, View, view::Decision};
+use std::cmp::Reverse;
 
 /// What a job lacks to train.
 fn lacks(workers: u32, servers: u32) -> Option<Task> {
@@ -60,7 +61,8 @@ impl View<'_> {
             let [cpu, gpu] = self.node_free(node);
             if node == place { [cpu - asked[0], gpu - asked[1]] } else { [cpu, gpu] }
         };
-        let head = (0..self.cluster().nodes).map(free).max_by_key(|[cpu, gpu]| cpu + gpu);
+        // The lowest of equals, which the first minimum is.
+        let head = (0..self.cluster().nodes).map(free).min_by_key(|[cpu, gpu]| Reverse(cpu + gpu));
         let Some([cpu, gpu]) = head else { return true };
         !jobs().any(|job| {
             let mut has = [job.workers(), job.servers()];

@@ -6,22 +6,6 @@ use super::{
 };
 use std::sync::Arc;
 
-/// How many scales from the mean a feature counts at most: what a network has never seen is to look like the most extreme that it
-/// has.
-pub(super) const REACH: f32 = 8.0;
-
-/// Times and amounts of work differ by orders of magnitude: `sign(x) ln(1 + |x|)`.
-///
-/// ```
-/// # use sched_distill_core::network::scorer::squash;
-/// assert_eq!((squash(0.0), squash(-3.0)), (0.0, -squash(3.0)));
-/// ```
-#[inline]
-#[must_use]
-pub fn squash(x: f32) -> f32 {
-    (1.0 + x.abs()).ln().copysign(x)
-}
-
 /// Evaluates a network. It keeps buffers, so that nothing is allocated per question.
 #[derive(Clone, Debug)]
 pub struct Scorer {

@@ -22,6 +22,6 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{Scorer, squash};
+pub use evaluate::Scorer;
 pub use policy::{SCORER, ScorerPolicy, open_scorer};
-pub use weights::{ScorerShape, ScorerWeights};
+pub use weights::{ScorerShape, ScorerWeights, squash};

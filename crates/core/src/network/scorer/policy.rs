@@ -1,9 +1,6 @@
 //! The network as the scheduler of any scenario.
 
-use super::{
-    super::{NeuralError, Tensors},
-    Scorer, ScorerWeights,
-};
+use super::{super::Tensors, Scorer, ScorerWeights};
 use crate::{
     level::log_sum_exp,
     policy::{
@@ -74,21 +71,7 @@ impl<S: Scenario> ScorerPolicy<S> {
     pub fn load(path: &Path, sample: bool) -> Result<Self, PolicyError> {
         let tensors = Tensors::load(path)?;
         let weights = ScorerWeights::from_tensors(&tensors, &path.display().to_string())?;
-        let (here, found) = ((S::INFO.feature_set)(), weights.feature_set());
-        if let Some(difference) = found.difference(here) {
-            return Err(NeuralError::Format {
-                origin: path.display().to_string(),
-                reason: format!(
-                    "it was trained on another feature set (hash {}) than this build extracts for `{}` (hash {}): \
-                     {difference}; train it again with `distill train scorer --scenario {}`",
-                    found.hash(),
-                    here.scenario,
-                    here.hash(),
-                    here.scenario
-                ),
-            }
-            .into());
-        }
+        weights.check((S::INFO.feature_set)(), &path.display().to_string())?;
         Ok(Self { path: Some(path.to_owned()), ..Self::new(Arc::new(weights), sample) })
     }
 
@@ -120,10 +103,15 @@ impl<S: Scenario> ScorerPolicy<S> {
     }
 
     /// One for another thread.
-    #[must_use]
-    pub fn copy(&self) -> Self {
+    fn copy(&self) -> Self {
         let fresh = Self::new(Arc::clone(self.scorer.weights()), !self.picker.is_greedy());
         Self { path: self.path.clone(), may_strand: self.may_strand, ..fresh }
+    }
+
+    /// Its weights.
+    #[must_use]
+    pub fn weights(&self) -> &Arc<ScorerWeights> {
+        self.scorer.weights()
     }
 
     /// Decides without saying how probable other decisions were.
@@ -144,7 +132,7 @@ impl<S: Scenario> ScorerPolicy<S> {
         }
     }
 
-    /// Candidates taken at the question that was answered last, level by level.
+    /// Candidates taken at the question that was last given to [`ScorerPolicy::act`] or [`ScorerPolicy::follow`], level by level.
     #[must_use]
     pub fn taken(&self) -> &[usize] {
         &self.taken
@@ -166,13 +154,13 @@ impl<S: Scenario> ScorerPolicy<S> {
         Ok(found)
     }
 
-    /// What the network was given at a level of the question that was answered last, shape `(candidates, features)`.
+    /// What the network was given at a level of that question, shape `(candidates, features)`.
     #[must_use]
     pub fn given_at(&self, level: usize) -> &[f32] {
         self.scorer.given(level)
     }
 
-    /// How probable the candidates taken at the question that was answered last were together, as the network has it.
+    /// How probable the candidates taken there were together, as the network has it.
     #[must_use]
     pub fn log_prob(&self) -> f64 {
         self.taken.iter().zip(&self.log_prob).map(|(&taken, log_prob)| log_prob[taken]).sum()

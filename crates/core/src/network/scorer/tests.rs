@@ -131,7 +131,6 @@ fn what_a_network_has_never_seen_is_kept_within_reach() -> Result<(), NeuralErro
 fn a_file_that_is_none_is_refused_with_a_reason() -> Result<(), NeuralError> {
     let good = tensors(1);
     let back = Tensors::from_bytes(&good.to_safetensors()?, "file")?;
-    assert!(ScorerWeights::is_one(&back));
     let weights = ScorerWeights::from_tensors(&back, "file")?;
     assert_eq!((weights.feature_set(), weights.shape()), (&set(), SHAPE));
     // job: 5·2, 16·5+16, 16·16+16, 16·32+16, 16+1; amount: 3·2, 16·(3+32)+16, the rest alike.
@@ -151,6 +150,14 @@ fn a_file_that_is_none_is_refused_with_a_reason() -> Result<(), NeuralError> {
     assert!(reason(&set_text("scorer", "9")).contains("a scorer of version 9; this program reads 1"));
     assert!(reason(&set_text("feature_set", "{")).contains("the feature set in its header is damaged"));
     assert!(reason(&set_text("feature_set_hash", "00")).contains("is not the one that it names"));
+    assert!(
+        reason(&|_, t| {
+            let mut empty = set();
+            empty.levels[0].features.clear();
+            t.extend(SHAPE.texts(&empty));
+        })
+        .contains("or one without features")
+    );
     assert!(reason(&set_text("width", "17")).contains("neurons come in multiples of 16"));
     assert!(reason(&set_text("depth", "0")).contains("1 to 8 layers"));
     assert!(reason(&set_text("depth", "many")).contains("expected a whole number"));

@@ -15,6 +15,22 @@ const DEPTH: &str = "depth";
 /// Version of the file.
 const VERSION: &str = "1";
 
+/// How many scales from the mean a feature counts at most: what a network has never seen is to look like the most extreme that it
+/// has.
+const REACH: f32 = 8.0;
+
+/// Times and amounts of work differ by orders of magnitude: `sign(x) ln(1 + |x|)`.
+///
+/// ```
+/// # use sched_distill_core::network::scorer::squash;
+/// assert_eq!((squash(0.0), squash(-3.0)), (0.0, -squash(3.0)));
+/// ```
+#[inline]
+#[must_use]
+pub fn squash(x: f32) -> f32 {
+    (1.0 + x.abs()).ln().copysign(x)
+}
+
 /// How large the network is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,12 +141,6 @@ pub(super) struct Level {
 }
 
 impl ScorerWeights {
-    /// Whether a checkpoint says that it is one of a scorer.
-    #[must_use]
-    pub fn is_one(tensors: &Tensors) -> bool {
-        tensors.text(FORMAT).is_some()
-    }
-
     /// The network of a checkpoint; `origin` names it in errors.
     ///
     /// # Errors
@@ -151,6 +161,9 @@ impl ScorerWeights {
             .map_err(|e| fail(format!("the feature set in its header is damaged: {e}")))?;
         if !set.has_hash(text(HASH)?) || set.scenario != text(SCENARIO)? {
             return Err(fail("the feature set in its header is not the one that it names".to_owned()));
+        }
+        if set.levels.is_empty() || set.levels.iter().any(|level| level.features.is_empty()) {
+            return Err(fail("the feature set in its header has no level, or one without features".to_owned()));
         }
         let number = |name: &str| -> Result<usize, NeuralError> {
             let text = text(name)?;
@@ -182,6 +195,24 @@ impl ScorerWeights {
         Ok(Self { set, shape, levels })
     }
 
+    /// Refuses to read other features than those of a program that runs it; `origin` names the file.
+    ///
+    /// # Errors
+    ///
+    /// The first difference, and what to do.
+    pub fn check(&self, here: &FeatureSet, origin: &str) -> Result<(), NeuralError> {
+        let Some(difference) = self.set.difference(here) else { return Ok(()) };
+        let reason = format!(
+            "it was trained on another feature set (hash {}) than this build extracts for `{}` (hash {}): {difference}; train it \
+             again with `distill train scorer --scenario {}`",
+            self.set.hash(),
+            here.scenario,
+            here.hash(),
+            here.scenario
+        );
+        Err(NeuralError::Format { origin: origin.to_owned(), reason })
+    }
+
     /// The features that it reads.
     #[must_use]
     pub fn feature_set(&self) -> &FeatureSet {
@@ -208,8 +239,8 @@ impl ScorerWeights {
         out.clear();
         for row in rows.chunks_exact(mean.len()) {
             out.extend(row.iter().zip(mean).zip(scale).map(|((&x, mean), scale)| {
-                let z = (super::squash(x) - mean) / scale;
-                z.clamp(-super::evaluate::REACH, super::evaluate::REACH)
+                let z = (squash(x) - mean) / scale;
+                z.clamp(-REACH, REACH)
             }));
         }
     }
