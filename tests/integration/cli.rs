@@ -457,7 +457,7 @@ fn json_output_is_json_lines_and_nothing_else() {
         assert!(!lines.is_empty());
         for line in lines.lines() {
             let object: Value = serde_json::from_str(line).unwrap();
-            assert!(object["type"].is_string() && object["schema_version"] == 2, "{line}");
+            assert!(object["type"].is_string() && object["schema_version"] == 3, "{line}");
         }
     };
     check(&["--json", "list", "features"]);

@@ -31,7 +31,7 @@ pub enum PipelineError {
     Trace(#[from] TraceError),
     /// A trace cannot be learned from by imitation.
     #[error(transparent)]
-    Lessons(#[from] LessonsError),
+    Lessons(Box<LessonsError>),
     /// A parameter that no fit can have.
     #[error(transparent)]
     Params(FitError),
@@ -277,6 +277,12 @@ pub enum PipelineError {
     /// What was asked for names something that there is not, or is not of the form it must have; in words.
     #[error("{0}")]
     Refused(String),
+}
+
+impl From<LessonsError> for PipelineError {
+    fn from(error: LessonsError) -> Self {
+        Self::Lessons(Box::new(error))
+    }
 }
 
 impl From<RecordError> for PipelineError {

@@ -92,7 +92,7 @@ impl<'a, S: Simulated> Validator<'a, S> {
         episodes: Episodes,
         stop: &AtomicBool,
     ) -> Result<Self, RolloutError> {
-        let run = |(w, workload): (usize, &Box<S::Workload>)| -> Result<Vec<Option<f64>>, RolloutError> {
+        let run = |(w, workload): (usize, &S::Workload)| -> Result<Vec<Option<f64>>, RolloutError> {
             let runs = rollouts::<S>(workload, name, reference, episodes, &(), stop)?;
             let values: Vec<Option<f64>> = runs.iter().map(|run| run.outcome.objective()).collect();
             match values.iter().any(Option::is_some) {
@@ -104,7 +104,7 @@ impl<'a, S: Simulated> Validator<'a, S> {
                 }),
             }
         };
-        let reference = workloads.iter().enumerate().map(run).collect::<Result<_, _>>()?;
+        let reference = workloads.iter().map(|workload| &**workload).enumerate().map(run).collect::<Result<_, _>>()?;
         Ok(Self { workloads, episodes, reference })
     }
 

@@ -136,7 +136,8 @@ fn a_file_that_is_none_is_refused_with_a_reason() -> Result<(), NeuralError> {
     // job: 5·2, 16·5+16, 16·16+16, 16·32+16, 16+1; amount: 3·2, 16·(3+32)+16, the rest alike.
     assert_eq!(weights.numbers(), (10 + 96) + (6 + 576) + 2 * (272 + 528 + 17));
     let entries = || good.iter().map(|(name, t)| (name.to_owned(), t.clone())).collect::<BTreeMap<_, _>>();
-    let reason = |change: &dyn Fn(&mut BTreeMap<String, Tensor>, &mut BTreeMap<String, String>)| {
+    type Change<'a> = &'a dyn Fn(&mut BTreeMap<String, Tensor>, &mut BTreeMap<String, String>);
+    let reason = |change: Change<'_>| {
         let (mut entries, mut texts) = (entries(), SHAPE.texts(&set()));
         change(&mut entries, &mut texts);
         ScorerWeights::from_tensors(&Tensors::new(entries, texts), "file").unwrap_err().to_string()
