@@ -174,7 +174,7 @@ mod tests {
         };
         let tensors = Tensors::new(shape.tensors(set).into_iter().map(tensor).collect(), shape.texts(set));
         let weights = ScorerWeights::from_tensors(&tensors, "uniform").expect("its own tensors");
-        ScorerPolicy::new(Arc::new(weights), true)
+        ScorerPolicy::new(Arc::new(weights), true).may_strand()
     }
 
     fn clock(discount: f64) -> Clock {

@@ -136,35 +136,36 @@ fn a_file_that_is_none_is_refused_with_a_reason() -> Result<(), NeuralError> {
     // job: 5·2, 16·5+16, 16·16+16, 16·32+16, 16+1; amount: 3·2, 16·(3+32)+16, the rest alike.
     assert_eq!(weights.numbers(), (10 + 96) + (6 + 576) + 2 * (272 + 528 + 17));
     let entries = || good.iter().map(|(name, t)| (name.to_owned(), t.clone())).collect::<BTreeMap<_, _>>();
-    type Change<'a> = &'a dyn Fn(&mut BTreeMap<String, Tensor>, &mut BTreeMap<String, String>);
+    type Change<'a> = &'a dyn Fn(&mut BTreeMap<String, Tensor>, &mut serde_json::Value);
     let reason = |change: Change<'_>| {
-        let (mut entries, mut texts) = (entries(), SHAPE.texts(&set()));
-        change(&mut entries, &mut texts);
+        let mut entries = entries();
+        let mut header: serde_json::Value = serde_json::from_str(&SHAPE.texts(&set())["scorer"]).unwrap();
+        change(&mut entries, &mut header);
+        let texts = [("scorer".to_owned(), header.to_string())].into();
         ScorerWeights::from_tensors(&Tensors::new(entries, texts), "file").unwrap_err().to_string()
     };
-    assert!(reason(&|_, t| t.clear()).contains("not a checkpoint of `distill train scorer`"));
-    let set_text = |name: &'static str, text: &'static str| {
-        move |_: &mut _, t: &mut BTreeMap<String, String>| {
-            t.insert(name.to_owned(), text.to_owned());
-        }
-    };
-    assert!(reason(&set_text("scorer", "9")).contains("a scorer of version 9; this program reads 1"));
-    assert!(reason(&set_text("feature_set", "{")).contains("the feature set in its header is damaged"));
-    assert!(reason(&set_text("feature_set_hash", "00")).contains("is not the one that it names"));
+    let silent = ScorerWeights::from_tensors(&Tensors::new(entries(), BTreeMap::new()), "file").unwrap_err();
+    assert!(silent.to_string().contains("not a checkpoint of `distill train scorer`"));
+    assert!(reason(&|_, h| h["version"] = 9.into()).contains("a scorer of version 9; this program reads 1"));
+    assert!(reason(&|_, h| h["feature_set"] = "{".into()).contains("its header is damaged"));
+    assert!(reason(&|_, h| h["feature_set_hash"] = "00".into()).contains("is not the one that it names"));
+    assert!(reason(&|_, h| h["more"] = 1.into()).contains("unknown field `more`"));
     assert!(
-        reason(&|_, t| {
+        reason(&|_, h| {
             let mut empty = set();
             empty.levels[0].features.clear();
-            t.extend(SHAPE.texts(&empty));
+            *h = serde_json::from_str(&SHAPE.texts(&empty)["scorer"]).unwrap();
         })
         .contains("or one without features")
     );
-    assert!(reason(&set_text("width", "17")).contains("neurons come in multiples of 16"));
-    assert!(reason(&set_text("depth", "0")).contains("1 to 8 layers"));
-    assert!(reason(&set_text("depth", "many")).contains("expected a whole number"));
-    assert!(reason(&set_text("depth", "3")).contains("`job.embed.2.weight` of shape [16, 16] is missing"));
+    assert!(reason(&|_, h| h["width"] = 17.into()).contains("neurons come in multiples of 16"));
+    assert!(reason(&|_, h| h["depth"] = 0.into()).contains("1 to 8 layers"));
+    assert!(reason(&|_, h| h["depth"] = "many".into()).contains("its header is damaged"));
+    assert!(reason(&|_, h| h["depth"] = 3.into()).contains("`job.embed.2.weight` of shape [16, 16] is missing"));
     assert!(reason(&|e, _| drop(e.remove("amount.mean"))).contains("`amount.mean`"));
     assert!(reason(&|e, _| e.get_mut("job.scale").unwrap().data[2] = 0.0).contains("`job.scale` holds 0 at index 2"));
     assert!(reason(&|e, _| e.get_mut("job.mean").unwrap().data[0] = f32::NAN).contains("weights must be finite"));
+    // The same network has the same bytes.
+    assert_eq!(good.to_safetensors()?, tensors(1).to_safetensors()?);
     Ok(())
 }

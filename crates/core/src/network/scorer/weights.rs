@@ -5,15 +5,22 @@ use crate::level::{FeatureSet, LevelSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Texts in the header of the file.
-const FORMAT: &str = "scorer";
-const SCENARIO: &str = "scenario";
-const FEATURE_SET: &str = "feature_set";
-const HASH: &str = "feature_set_hash";
-const WIDTH: &str = "width";
-const DEPTH: &str = "depth";
+/// The text in the header of the file: all that is said in one, since several would be written in no order.
+const HEADER: &str = "scorer";
 /// Version of the file.
-const VERSION: &str = "1";
+const VERSION: u32 = 1;
+
+/// What the header says.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    version: u32,
+    scenario: String,
+    feature_set: FeatureSet,
+    feature_set_hash: String,
+    width: usize,
+    depth: usize,
+}
 
 /// How many scales from the mean a feature counts at most: what a network has never seen is to look like the most extreme that it
 /// has.
@@ -105,18 +112,16 @@ impl ScorerShape {
     /// The texts of the header.
     #[must_use]
     pub fn texts(self, set: &FeatureSet) -> BTreeMap<String, String> {
+        let header = Header {
+            version: VERSION,
+            scenario: set.scenario.clone(),
+            feature_set: set.clone(),
+            feature_set_hash: set.hash(),
+            width: self.width,
+            depth: self.depth,
+        };
         // Plain data always has a text.
-        let described = serde_json::to_string(set).unwrap_or_default();
-        [
-            (FORMAT, VERSION.to_owned()),
-            (SCENARIO, set.scenario.clone()),
-            (FEATURE_SET, described),
-            (HASH, set.hash()),
-            (WIDTH, self.width.to_string()),
-            (DEPTH, self.depth.to_string()),
-        ]
-        .map(|(name, text)| (name.to_owned(), text))
-        .into()
+        [(HEADER.to_owned(), serde_json::to_string(&header).unwrap_or_default())].into()
     }
 }
 
@@ -149,27 +154,23 @@ impl ScorerWeights {
     /// that are not above 0.
     pub fn from_tensors(tensors: &Tensors, origin: &str) -> Result<Self, NeuralError> {
         let fail = |reason: String| NeuralError::Format { origin: origin.to_owned(), reason };
-        let text = |name: &str| {
-            let missing = || fail(format!("not a checkpoint of `distill train scorer`: its header has no `{name}`"));
-            tensors.text(name).ok_or_else(missing)
-        };
-        let version = text(FORMAT)?;
-        if version != VERSION {
+        let missing = || fail("not a checkpoint of `distill train scorer`: its header does not name one".to_owned());
+        let text = tensors.text(HEADER).ok_or_else(missing)?;
+        let damaged = |e: serde_json::Error| fail(format!("its header is damaged: {e}"));
+        let header: serde_json::Value = serde_json::from_str(text).map_err(damaged)?;
+        let version = &header["version"];
+        if *version != VERSION {
             return Err(fail(format!("a scorer of version {version}; this program reads {VERSION}")));
         }
-        let set: FeatureSet = serde_json::from_str(text(FEATURE_SET)?)
-            .map_err(|e| fail(format!("the feature set in its header is damaged: {e}")))?;
-        if !set.has_hash(text(HASH)?) || set.scenario != text(SCENARIO)? {
+        let Header { scenario, feature_set: set, feature_set_hash, width, depth, .. } =
+            serde_json::from_value(header).map_err(damaged)?;
+        if !set.has_hash(&feature_set_hash) || set.scenario != scenario {
             return Err(fail("the feature set in its header is not the one that it names".to_owned()));
         }
         if set.levels.is_empty() || set.levels.iter().any(|level| level.features.is_empty()) {
             return Err(fail("the feature set in its header has no level, or one without features".to_owned()));
         }
-        let number = |name: &str| -> Result<usize, NeuralError> {
-            let text = text(name)?;
-            text.parse().map_err(|_| fail(format!("`{name}` in its header is `{text}`, expected a whole number")))
-        };
-        let shape = ScorerShape { width: number(WIDTH)?, depth: number(DEPTH)? };
+        let shape = ScorerShape { width, depth };
         shape.check().map_err(fail)?;
         tensors.expect(&shape.tensors(&set), origin)?;
         let data = |name: String| tensors.get(&name).map_or(&[][..], |t| &t.data);
