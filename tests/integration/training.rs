@@ -265,7 +265,7 @@ fn a_scorer_learns_in_any_scenario_and_goes_on_where_it_stopped() {
         };
         refuse(&["--init", &file, "--width", "48"], &["has shape", "expected [48,"]);
         refuse(&["--width", "20"], &["width and depth must be a multiple of 16"]);
-        refuse(&["--rollouts", "1"], &["rollouts must be at least 2"]);
+        refuse(&["--minibatches", "0"], &["minibatches must be at least 1"]);
         refuse(&["--warm-start", "clever"], &["unknown policy `clever`"]);
         let other = if scenario == "dag" { "optimus" } else { "srpt-fair" };
         refuse(&["--warm-start", other], &["unknown policy"]);
