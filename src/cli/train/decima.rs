@@ -1,6 +1,6 @@
 //! `distill train decima`.
 
-use super::{AlgorithmArg, ReturnsArg, RunArgs, ramp, train};
+use super::{AlgorithmArg, ReturnsArg, RunArgs, ends, ramp, train};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     dag::Dag,
@@ -44,16 +44,16 @@ pub(super) struct DecimaArgs {
     #[arg(long, value_enum, default_value_t = ReturnsArg::Discounted, help_heading = "Method", hide_short_help = true)]
     returns: ReturnsArg,
     /// Discount of future costs per second
-    #[arg(long, default_value_t = 0.001, value_name = "X", help_heading = "Method", hide_short_help = true)]
+    #[arg(long, default_value_t = DecimaParams::default().returns.rates().0, value_name = "X", help_heading = "Method", hide_short_help = true)]
     discount: f64,
     /// Decay per second of the blame for later surprises; 0 blames a decision for all of them
-    #[arg(long, default_value_t = 0.005, value_name = "X", help_heading = "Method", hide_short_help = true)]
+    #[arg(long, default_value_t = DecimaParams::default().returns.rates().1, value_name = "X", help_heading = "Method", hide_short_help = true)]
     trace_decay: f64,
     /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(DecimaParams::default().learning_rate), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     learning_rate: Vec<f64>,
     /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.0], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(DecimaParams::default().entropy), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     entropy: Vec<f64>,
     /// Passes over the rollouts of an iteration
     #[arg(long, default_value_t = DecimaParams::default().epochs, value_name = "N", help_heading = "Method", hide_short_help = true)]

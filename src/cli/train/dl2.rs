@@ -1,6 +1,6 @@
 //! `distill train dl2`.
 
-use super::{RunArgs, ramp, train};
+use super::{RunArgs, ends, ramp, train};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     practice::AnyGround as _,
@@ -57,13 +57,13 @@ pub(super) struct Dl2Args {
     #[arg(long, default_value_t = Dl2Params::default().trace_decay, value_name = "X", help_heading = "Method", hide_short_help = true)]
     trace_decay: f64,
     /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [1e-3, 1e-4], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().learning_rate), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     learning_rate: Vec<f64>,
     /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.01, 0.001], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().entropy), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     entropy: Vec<f64>,
     /// Share of slots with job-aware exploration at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = [0.1, 0.0], value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().exploration), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     exploration: Vec<f64>,
     /// Decisions per step
     #[arg(long, default_value_t = Dl2Params::default().batch, value_name = "N", help_heading = "Method", hide_short_help = true)]

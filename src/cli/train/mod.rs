@@ -188,6 +188,11 @@ fn parse_device(text: &str) -> Result<Device, String> {
     }
 }
 
+/// The first and last value, as an option has them, where the user gives none.
+fn ends(ramp: Ramp) -> [f64; 2] {
+    [ramp.from, ramp.to]
+}
+
 /// First and last value of what changes over a training.
 fn ramp(values: &[f64]) -> Ramp {
     Ramp { from: values[0], to: values[values.len() - 1] }

@@ -1,6 +1,6 @@
 //! `distill train scorer`.
 
-use super::{AlgorithmArg, ReturnsArg, RunArgs, ramp, stopped, train};
+use super::{AlgorithmArg, ReturnsArg, RunArgs, ends, ramp, stopped, train};
 use crate::{
     cli::{Common, STOP, Verdict, inputs::Inputs, output::Output},
     network::{
@@ -8,7 +8,7 @@ use crate::{
         scorer::{ScorerShape, ScorerWeights},
     },
     trainer::{
-        Algorithm, Ramp, Schedule,
+        Algorithm, Schedule,
         scorer::{ScorerParams, ScorerTrainee, layout, random},
     },
 };
@@ -84,11 +84,6 @@ pub(super) struct ScorerArgs {
     /// Longest gradient
     #[arg(long, default_value_t = ScorerParams::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
     max_gradient: f64,
-}
-
-/// First and last value of what changes over a training, as an option has them.
-fn ends(ramp: Ramp) -> [f64; 2] {
-    [ramp.from, ramp.to]
 }
 
 impl ScorerArgs {

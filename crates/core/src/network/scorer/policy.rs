@@ -120,16 +120,7 @@ impl<S: Scenario> ScorerPolicy<S> {
     ///
     /// [`PolicyError::NotFinite`].
     pub fn act(&mut self, seen: &S::View<'_>) -> Result<S::Decision, PolicyError> {
-        self.questions.update(seen);
-        self.wary = false;
-        let decision = self.choose(seen, None)?;
-        match self.may_strand || !S::strands(seen, decision) {
-            true => Ok(decision),
-            false => {
-                self.wary = true;
-                self.choose(seen, None)
-            }
-        }
+        self.answer(seen, None)
     }
 
     /// Candidates taken at the question that was last given to [`ScorerPolicy::act`] or [`ScorerPolicy::follow`], level by level.
@@ -203,6 +194,25 @@ impl<S: Scenario> ScorerPolicy<S> {
         (0..n).filter(|&candidate| strands(candidate)).for_each(|c| log_prob[c] = f64::NEG_INFINITY);
         let total = log_sum_exp(log_prob);
         log_prob.iter_mut().for_each(|p| *p -= total);
+    }
+
+    /// Asks all levels, and again without what strands where that is what they say.
+    fn answer(
+        &mut self,
+        seen: &S::View<'_>,
+        mut out: Option<&mut S::Probabilities>,
+    ) -> Result<S::Decision, PolicyError> {
+        self.questions.update(seen);
+        self.wary = false;
+        let decision = self.choose(seen, out.as_deref_mut())?;
+        if self.may_strand || !S::strands(seen, decision) {
+            return Ok(decision);
+        }
+        self.wary = true;
+        if let Some(out) = out.as_deref_mut() {
+            S::clear(out);
+        }
+        self.choose(seen, out)
     }
 
     /// Takes a candidate of every level; probabilities of conditional levels are told on the way.
@@ -286,14 +296,7 @@ impl<S: Scenario> Policy<S> for ScorerPolicy<S> {
     }
 
     fn decide(&mut self, seen: &S::View<'_>, out: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
-        self.questions.update(seen);
-        self.wary = false;
-        let mut decision = self.choose(seen, Some(out))?;
-        if !self.may_strand && S::strands(seen, decision) {
-            self.wary = true;
-            S::clear(out);
-            decision = self.choose(seen, Some(out))?;
-        }
+        let decision = self.answer(seen, Some(out))?;
         self.tell_all(seen, out)?;
         Ok(decision)
     }
