@@ -96,6 +96,7 @@ pub use sched_distill_core::{
     contract, feature, figure, file, level, model, policy, rng, scenario, simulation, spec, workload,
 };
 pub use sched_distill_dag as dag;
+pub use sched_distill_deadlines as deadlines;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]

@@ -5,6 +5,7 @@
 
 use crate::{
     dag::{self, Dag},
+    deadlines::{self, Deadlines},
     foreign,
     pipeline::{Attack, Entry, Registry},
     policy::{Policy, PolicyError},
@@ -31,10 +32,19 @@ pub static TRAINING: Entry<Training> = Entry {
     attack: Some(Attack::new()),
 };
 
+/// Elastic training jobs with deadlines.
+pub static DEADLINES: Entry<Deadlines> = Entry {
+    teacher: deadlines::policies::TEACHER,
+    baselines: deadlines::policies::BASELINES,
+    policies: || deadlines::policies::POLICIES.to_vec(),
+    open: deadlines::policies::open,
+    attack: Some(Attack::new()),
+};
+
 /// All scenarios there are.
 #[must_use]
 pub fn all() -> Registry {
-    Registry::new(&[&DAG, &TRAINING])
+    Registry::new(&[&DAG, &TRAINING, &DEADLINES])
 }
 
 /// A scenario that is registered here, by its type.
@@ -55,6 +65,12 @@ pub trait Registered: Simulated {
 impl Registered for Dag {
     fn entry() -> &'static Entry<Self> {
         &DAG
+    }
+}
+
+impl Registered for Deadlines {
+    fn entry() -> &'static Entry<Self> {
+        &DEADLINES
     }
 }
 

@@ -1,0 +1,214 @@
+//! Guards, orders, borders, terms and heuristics of the `deadlines` scenario by name.
+
+use sched_distill_core::{
+    model::Shape::{Linear, Log},
+    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule},
+};
+
+pub(super) const CATALOGUE: Catalogue =
+    Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
+
+const GUARDS: [GuardTemplate; 16] = [
+    GuardTemplate {
+        name: "hopeless-last",
+        text: "job: hopeless last",
+        values: &[],
+        meaning: "jobs that cannot be on time wait for the others",
+    },
+    GuardTemplate {
+        name: "hopeless-first",
+        text: "job: hopeless first",
+        values: &[],
+        meaning: "jobs that cannot be on time are dealt with first",
+    },
+    GuardTemplate {
+        name: "no-fit-last",
+        text: "job: is_none <= 0 and fits <= 0 and hopeless <= 0 last",
+        values: &[],
+        meaning: "jobs for which there is too little room wait for the others",
+    },
+    GuardTemplate {
+        name: "unlikely",
+        text: "job: is_none <= 0 and chance <= {} last",
+        values: &[0.05, 0.1, 0.25, 0.5, 0.75],
+        meaning: "jobs that are on time with no more than this probability wait for the others",
+    },
+    GuardTemplate {
+        name: "urgent",
+        text: "job: slack <= {} and hopeless <= 0 and is_none <= 0 first",
+        values: &[6e4, 1.2e5, 3e5, 6e5],
+        meaning: "jobs with no more time to spare than this come first",
+    },
+    GuardTemplate {
+        name: "short",
+        text: "job: core_time_ratio <= {} and is_none <= 0 first",
+        values: &[1.0, 1.5, 2.0, 4.0],
+        meaning: "jobs with about the least core time come first",
+    },
+    GuardTemplate {
+        name: "large",
+        text: "job: core_time_rank > {} last",
+        values: &[2.0, 4.0, 8.0, 16.0],
+        meaning: "jobs with more core time than so many others wait for them",
+    },
+    GuardTemplate {
+        name: "starvation",
+        text: "job: age > {} first",
+        values: &[3.6e6, 7.2e6, 1.44e7],
+        meaning: "jobs that have waited longer than this come first",
+    },
+    GuardTemplate {
+        name: "give-up",
+        text: "class: hopeless > 0 and is_best_effort > 0 first",
+        values: &[],
+        meaning: "the deadline of a job that cannot be on time is given up",
+    },
+    GuardTemplate {
+        name: "hold-on",
+        text: "class: hopeless <= 0 and is_best_effort > 0 never",
+        values: &[],
+        meaning: "the deadline of a job that can be on time is not given up",
+    },
+    GuardTemplate {
+        name: "elastic",
+        text: "class: is_as_submitted > 0 last",
+        values: &[],
+        meaning: "jobs begin at sizes of their own",
+    },
+    GuardTemplate {
+        name: "enough",
+        text: "amount: hopeless <= 0 and running <= 0 and suffices <= 0 last",
+        values: &[],
+        meaning: "a job begins at a size that suffices",
+    },
+    GuardTemplate {
+        name: "not-beyond",
+        text: "amount: beyond_sufficient > {} last",
+        values: &[0.0, 1.0, 2.0, 4.0],
+        meaning: "no more cores beyond what suffices than these",
+    },
+    GuardTemplate {
+        name: "keep",
+        text: "amount: running > 0 and slack_kept > {} and is_kept > 0 first",
+        values: &[0.0, 6e4, 3e5],
+        meaning: "a running job with more time to spare than this keeps its size",
+    },
+    GuardTemplate {
+        name: "settle",
+        text: "amount: running > 0 and unchanged <= {} and is_kept > 0 first",
+        values: &[6e4, 1.2e5, 3e5],
+        meaning: "a running job keeps its size for so long",
+    },
+    GuardTemplate {
+        name: "no-use",
+        text: "amount: running > 0 and hopeless > 0 and change > 0 last",
+        values: &[],
+        meaning: "a running job that cannot be on time does not grow",
+    },
+];
+
+const ORDERS: [(&str, &str, bool); 10] = [
+    ("job", "due", false),
+    ("job", "slack", false),
+    ("job", "core_time_rank", false),
+    ("job", "core_time", false),
+    ("job", "arrival_order", false),
+    ("job", "chance", true),
+    ("amount", "suffices", true),
+    ("amount", "is_kept", true),
+    ("amount", "cores", false),
+    ("amount", "chance", true),
+];
+
+const BORDERS: [(&str, &str, &[f32]); 4] = [
+    ("job", "waiting", &[5.0, 10.0, 20.0]),
+    ("job", "free_cores", &[4.0, 8.0, 16.0]),
+    ("amount", "waiting", &[1.0, 5.0, 10.0]),
+    ("amount", "free_cores", &[4.0, 8.0, 16.0]),
+];
+
+const TERMS: [TermTemplate; 22] = [
+    ("job", &[("due", Log)]),
+    ("job", &[("core_time", Log)]),
+    ("job", &[("slack", Linear)]),
+    ("job", &[("is_none", Linear)]),
+    ("job", &[("hopeless", Linear)]),
+    ("job", &[("fits", Linear)]),
+    ("job", &[("chance", Linear)]),
+    ("job", &[("sufficient", Linear)]),
+    ("job", &[("slack_now", Linear)]),
+    ("job", &[("is_none", Linear), ("free_cores", Log)]),
+    ("class", &[("is_best_effort", Linear), ("hopeless", Linear)]),
+    ("class", &[("is_as_submitted", Linear)]),
+    ("class", &[("is_best_effort", Linear)]),
+    ("amount", &[("is_kept", Linear)]),
+    ("amount", &[("suffices", Linear)]),
+    ("amount", &[("chance", Linear)]),
+    ("amount", &[("cores", Log)]),
+    ("amount", &[("slack_share", Linear)]),
+    ("amount", &[("beyond_sufficient", Linear)]),
+    ("amount", &[("core_time", Log)]),
+    ("amount", &[("cores", Log), ("waiting", Log)]),
+    ("amount", &[("cores", Log), ("running", Linear)]),
+];
+
+const RULES: [RuleTemplate; 22] = [
+    rule("earliest-deadline", "job: smallest is_none, smallest due", "the earliest deadline first"),
+    rule("least-slack", "job: smallest is_none, smallest slack", "the least time to spare first"),
+    rule("first-come", "job: smallest is_none, smallest arrival_order", "in order of arrival"),
+    rule("least-core-time", "job: smallest is_none, smallest core_time", "the least core time first"),
+    rule(
+        "earliest-that-fits",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest due",
+        "late jobs are dealt with, then the earliest deadline first of those that fit at a size that suffices",
+    ),
+    rule(
+        "least-slack-that-fits",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest slack",
+        "late jobs are dealt with, then the least time to spare first of those that fit at a size that suffices",
+    ),
+    rule(
+        "least-core-time-that-fits",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest core_time",
+        "late jobs are dealt with, then the least core time first of those that fit at a size that suffices",
+    ),
+    rule(
+        "earliest-request-that-fits",
+        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest due",
+        "the earliest deadline first of those whose request fits",
+    ),
+    rule(
+        "first-request-that-fits",
+        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest arrival_order",
+        "in order of arrival, of those whose request fits",
+    ),
+    rule("largest-chance", "job: smallest is_none, largest chance", "the largest chance to be on time first"),
+    rule("never-start", "job: largest is_none", "no job is started"),
+    rule(
+        "test",
+        "class: hopeless > 0 and is_best_effort > 0 first, largest is_elastic",
+        "jobs get a size of their own, the deadlines of late ones are given up",
+    ),
+    rule("always-elastic", "class: largest is_elastic", "jobs get a size of their own"),
+    rule("as-submitted", "class: largest is_as_submitted", "jobs begin as they were submitted"),
+    rule("smallest-sufficient", "amount: largest suffices, smallest cores", "the smallest size that suffices"),
+    rule(
+        "keep-or-sufficient",
+        "amount: is_kept > 0 and slack_kept >= 0 first, largest suffices, smallest cores",
+        "running jobs keep a size that keeps their deadline; otherwise the smallest that suffices",
+    ),
+    rule(
+        "keep-shrink-or-sufficient",
+        "amount: is_kept > 0 and slack_kept >= 0 and spare_checks <= 1 first, largest suffices, smallest cores",
+        "running jobs keep their size while they are neither late nor have had time to spare for two checks; otherwise the smallest that suffices",
+    ),
+    rule("keep", "amount: largest is_kept, largest suffices, smallest cores", "running jobs keep their size"),
+    rule("one-core", "amount: smallest cores", "one core each"),
+    rule("all-cores", "amount: largest cores", "as many cores as there are"),
+    rule("surest", "amount: largest chance, smallest cores", "the size with the largest chance to be on time"),
+    rule(
+        "least-waste",
+        "amount: largest suffices, smallest core_time",
+        "of the sizes that suffice the one with least core time",
+    ),
+];

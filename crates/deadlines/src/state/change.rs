@@ -1,0 +1,79 @@
+//! What has changed in a cluster since it was told, as JSON.
+
+use super::{
+    ClusterState, StateError,
+    json::{RawAsk, RawHeld, RawJob},
+};
+use serde::Deserialize;
+
+/// Changes of a [`ClusterState`]: what is left out stays as it is. `docs/deadlines.md` has the words to each field.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    time_ms: Option<f64>,
+    #[serde(default)]
+    gone: Vec<u32>,
+    #[serde(default)]
+    jobs: Vec<JobChange>,
+    #[serde(default)]
+    arrived: Vec<RawJob>,
+    ask: Option<RawAsk>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobChange {
+    id: u32,
+    done: Option<f64>,
+    measured: Option<Measured>,
+    running: Option<RawHeld>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Measured {
+    iterations: f64,
+    mean_ms: f64,
+}
+
+impl ClusterState {
+    /// Takes in what has changed: jobs that have gone, progress and measurements, jobs that have arrived, the time. With `ask`
+    /// questions are opened; without it and without other changes, those that are open go on.
+    ///
+    /// # Errors
+    ///
+    /// What [`ClusterState::add_job`] and its kin refuse. The state is then of no use any more.
+    pub fn change(&mut self, change: Change) -> Result<(), StateError> {
+        for job in change.gone {
+            self.remove_job(job)?;
+        }
+        for job in change.jobs {
+            if let Some(done) = job.done {
+                self.set_done(job.id, done)?;
+            }
+            if let Some(Measured { iterations, mean_ms }) = job.measured {
+                self.measure(job.id, iterations, mean_ms)?;
+            }
+            if let Some(held) = job.running {
+                self.close();
+                self.read_held(job.id, held)?;
+            }
+        }
+        for job in &change.arrived {
+            self.read_job(job)?;
+        }
+        if let Some(time_ms) = change.time_ms {
+            self.ask(time_ms)?;
+            self.close();
+        }
+        match &change.ask {
+            Some(ask) => {
+                if ask.check {
+                    self.check_running();
+                }
+                self.read_ask(ask)
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The cluster state as JSON.
+
+use super::{Class, ClusterState, Held, NewJob, Stage, StateError, View};
+use crate::{Cluster, Estimate, Model};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// What a file or a message holds; `docs/deadlines.md` has the words to each field.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    cluster: RawCluster,
+    time_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<RawAsk>,
+    jobs: Vec<RawJob>,
+    #[serde(default)]
+    jobs_gone: u32,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAsk {
+    /// Running jobs to ask about, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) running: Vec<u32>,
+    /// Whether it is a check that asks about them.
+    #[serde(default)]
+    pub(super) check: bool,
+    /// Whether waiting jobs may begin then.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub(super) start: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCluster {
+    nodes: u32,
+    node_cores: u32,
+    check_ms: f64,
+    restart_ms: f64,
+    window: u32,
+    noise: f64,
+    #[serde(default)]
+    may_refuse: bool,
+    models: Vec<RawModel>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModel {
+    name: String,
+    earlier: Estimate,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cores_used: Vec<u32>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJob {
+    pub(super) id: u32,
+    model: String,
+    arrival_ms: f64,
+    deadline_ms: f64,
+    iterations: f64,
+    requested: u32,
+    threads: u32,
+    largest: u32,
+    #[serde(default)]
+    best_effort: bool,
+    #[serde(default)]
+    done: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    estimate: Option<Estimate>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    running: Option<RawHeld>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHeld {
+    node: u32,
+    cores: u32,
+    #[serde(default)]
+    elastic: bool,
+    #[serde(default)]
+    from_ms: f64,
+    #[serde(default)]
+    since_ms: f64,
+    #[serde(default)]
+    spare_checks: u32,
+}
+
+impl RawCluster {
+    fn new(cluster: &Cluster) -> Self {
+        let model =
+            |m: &Model| RawModel { name: m.name.to_string(), earlier: m.earlier, cores_used: m.cores_used.clone() };
+        Self {
+            nodes: cluster.nodes,
+            node_cores: cluster.node_cores,
+            check_ms: cluster.check_ms,
+            restart_ms: cluster.restart_ms,
+            window: cluster.window,
+            noise: cluster.noise,
+            may_refuse: cluster.may_refuse,
+            models: cluster.models.iter().map(model).collect(),
+        }
+    }
+
+    fn read(self) -> Cluster {
+        let model = |m: RawModel| Model { name: m.name.into(), earlier: m.earlier, cores_used: m.cores_used };
+        Cluster {
+            nodes: self.nodes,
+            node_cores: self.node_cores,
+            check_ms: self.check_ms,
+            restart_ms: self.restart_ms,
+            window: self.window,
+            noise: self.noise,
+            may_refuse: self.may_refuse,
+            models: self.models.into_iter().map(model).collect(),
+        }
+    }
+}
+
+impl RawState {
+    fn new(state: &ClusterState) -> Self {
+        let job = |job: &super::Job| {
+            let running = match job.stage {
+                Stage::Waiting => None,
+                Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, .. }) => {
+                    Some(RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks })
+                }
+                Stage::Gone => return None,
+            };
+            Some(RawJob {
+                id: job.id,
+                model: state.cluster.models[job.model as usize].name.to_string(),
+                arrival_ms: job.arrival_ms,
+                deadline_ms: job.deadline_ms,
+                iterations: job.iterations,
+                requested: job.requested,
+                threads: job.threads,
+                largest: job.largest,
+                best_effort: job.class == Class::BestEffort,
+                done: job.done_at(state.time_ms),
+                estimate: Some(job.estimate),
+                running,
+            })
+        };
+        let jobs: Vec<RawJob> = state.jobs[..state.arrived as usize].iter().filter_map(job).collect();
+        let ask = RawAsk {
+            running: state.to_ask.iter().rev().copied().collect(),
+            check: state.is_check,
+            start: state.starts,
+        };
+        Self {
+            cluster: RawCluster::new(&state.cluster),
+            time_ms: state.time_ms,
+            ask: state.view().map(|_| ask),
+            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            jobs,
+        }
+    }
+}
+
+impl TryFrom<RawState> for ClusterState {
+    type Error = StateError;
+
+    fn try_from(raw: RawState) -> Result<Self, StateError> {
+        let mut state = Self::new(raw.cluster.read())?;
+        raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
+        state.gone = raw.jobs_gone;
+        state.ask(raw.time_ms)?;
+        state.close();
+        if let Some(ask) = &raw.ask {
+            state.read_ask(ask)?;
+        }
+        Ok(state)
+    }
+}
+
+impl ClusterState {
+    pub(super) fn read_job(&mut self, raw: &RawJob) -> Result<(), StateError> {
+        let field = |name: &str| format!("job {}, `{name}`", raw.id);
+        let new = NewJob {
+            arrival_ms: raw.arrival_ms,
+            deadline_ms: raw.deadline_ms,
+            iterations: raw.iterations,
+            requested: raw.requested,
+            threads: raw.threads,
+            largest: raw.largest,
+        };
+        self.add_job(raw.id, &raw.model, new)?;
+        self.set_done(raw.id, raw.done)?;
+        if let Some(estimate) = raw.estimate {
+            let numbers = estimate.mean.iter().chain(&estimate.covariance);
+            if !numbers.into_iter().all(|x| x.abs() <= 1e30) {
+                return Err(StateError::new(field("estimate"), "must be numbers up to 1e30"));
+            }
+            let index = self.known(raw.id)?;
+            self.jobs[index].estimate = estimate;
+        }
+        if raw.best_effort {
+            self.give_up(raw.id);
+        }
+        raw.running.map_or(Ok(()), |held| self.read_held(raw.id, held))
+    }
+
+    /// Puts a waiting job onto the cores that it is said to hold, or a running one onto others.
+    pub(super) fn read_held(&mut self, job: u32, raw: RawHeld) -> Result<(), StateError> {
+        let RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks } = raw;
+        let field = |name: &str| format!("job {job}, `running.{name}`");
+        let index = self.known(job)?;
+        for (name, value) in [("from_ms", from_ms), ("since_ms", since_ms)] {
+            if !(0.0..=1e15).contains(&value) {
+                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
+            }
+        }
+        if let Stage::Running(held) = self.jobs[index].stage {
+            self.give_back(&held);
+        } else {
+            self.waiting.retain(|&other| other != job);
+            self.best_effort.retain(|&other| other != job);
+            let place = self.running.partition_point(|&other| other < job);
+            self.running.insert(place, job);
+        }
+        let Some(&free) = self.node_free.get(node as usize) else {
+            return Err(StateError::new(field("node"), format!("{node}: there are nodes 0..{}", self.cluster.nodes)));
+        };
+        if !(1..=free).contains(&cores) {
+            return Err(StateError::new(
+                field("cores"),
+                format!("must be in 1..={free}, what is free on node {node}, got {cores}"),
+            ));
+        }
+        self.take(node, cores);
+        self.jobs[index].stage =
+            Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, pace: 0.0 });
+        Ok(())
+    }
+
+    pub(super) fn read_ask(&mut self, ask: &RawAsk) -> Result<(), StateError> {
+        for (i, job) in ask.running.iter().enumerate() {
+            if self.running.binary_search(job).is_err() || ask.running[..i].contains(job) {
+                let problem = format!("job {job} does not run, or stands there twice");
+                return Err(StateError::new("ask.running", problem));
+            }
+        }
+        self.open(ask.running.iter().copied());
+        (self.is_check, self.starts) = (ask.check, ask.start);
+        Ok(())
+    }
+}
+
+impl View<'_> {
+    /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer.
+    #[must_use]
+    pub fn to_state(&self) -> ClusterState {
+        ClusterState::try_from(RawState::new(self.state)).expect("what lends a view keeps the rules of a state")
+    }
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self.state).serialize(serializer)
+    }
+}
+
+impl Serialize for ClusterState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,191 @@
+//! A fixed list of jobs and their cluster from a JSON file; `docs/deadlines.md` describes the format.
+
+use super::{DeadlineJob, DeadlineWorkload, Source};
+use crate::{
+    Cluster, Law, Model,
+    prediction::{Estimate, Measurement},
+};
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, read_text},
+};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    nodes: u32,
+    node_cores: u32,
+    check_ms: f64,
+    restart_ms: f64,
+    #[serde(default = "window")]
+    window: u32,
+    #[serde(default)]
+    noise: f64,
+    #[serde(default)]
+    may_refuse: bool,
+    models: Vec<RawModel>,
+    jobs: Vec<RawJob>,
+}
+
+fn window() -> u32 {
+    20
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModel {
+    name: String,
+    /// What is known of it: earlier jobs' measurements, or what they come to.
+    #[serde(default)]
+    earlier_jobs: Vec<Vec<Measurement>>,
+    earlier: Option<Estimate>,
+    #[serde(default)]
+    cores_used: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    model: String,
+    arrival_ms: f64,
+    deadline_ms: f64,
+    declared_deadline_ms: Option<f64>,
+    iterations: f64,
+    declared_iterations: Option<f64>,
+    requested: u32,
+    threads: u32,
+    largest: u32,
+    law: Law,
+    #[serde(default = "one")]
+    bias: f64,
+}
+
+/// Opens `json:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
+    let path = spec.require_file("a workload as described in docs/deadlines.md")?;
+    spec.args().finish()?;
+    load(path)
+}
+
+fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
+    let text = read_text(path)?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    if text.trim().is_empty() {
+        return Err(format("the file is empty; expected a workload (docs/deadlines.md)".to_owned()));
+    }
+    let raw: RawWorkload =
+        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/deadlines.md): {e}")))?;
+    let model = |m: RawModel| {
+        let earlier = m.earlier.unwrap_or_else(|| Estimate::from_jobs(&m.earlier_jobs, raw.noise));
+        Model { name: m.name.into(), earlier, cores_used: m.cores_used }
+    };
+    let cluster = Cluster {
+        nodes: raw.nodes,
+        node_cores: raw.node_cores,
+        check_ms: raw.check_ms,
+        restart_ms: raw.restart_ms,
+        window: raw.window,
+        noise: raw.noise,
+        may_refuse: raw.may_refuse,
+        models: raw.models.into_iter().map(model).collect(),
+    };
+    cluster.check().map_err(format)?;
+    if raw.jobs.is_empty() {
+        return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
+    }
+    let mut jobs: Vec<DeadlineJob> = Vec::with_capacity(raw.jobs.len());
+    for (position, job) in raw.jobs.iter().enumerate() {
+        let earliest = jobs.last().map_or(0.0, |before| before.arrival_ms);
+        let job = read_job(job, &cluster, earliest).map_err(|problem| WorkloadError::Job {
+            path: path.to_owned(),
+            job: position,
+            stage: None,
+            problem,
+        })?;
+        jobs.push(job);
+    }
+    Ok(DeadlineWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+}
+
+fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJob, String> {
+    let Some(model) = cluster.models.iter().position(|m| m.name == raw.model) else {
+        let known: Vec<&str> = cluster.models.iter().map(|m| &*m.name).collect();
+        return Err(format!("unknown model `{}`; there are {}", raw.model, known.join(", ")));
+    };
+    raw.law.check()?;
+    if raw.arrival_ms < earliest {
+        return Err(format!("arrival_ms {} is before the job above it, {earliest}", raw.arrival_ms));
+    }
+    if !(1e-3..=1e3).contains(&raw.bias) {
+        return Err(format!("bias must be in 1e-3..=1e3, got {}", raw.bias));
+    }
+    let job = DeadlineJob {
+        model: model as u16,
+        arrival_ms: raw.arrival_ms,
+        deadline_ms: raw.deadline_ms,
+        declared_deadline_ms: raw.declared_deadline_ms.unwrap_or(raw.deadline_ms),
+        iterations: raw.iterations,
+        declared_iterations: raw.declared_iterations.unwrap_or(raw.iterations),
+        requested: raw.requested,
+        threads: raw.threads,
+        largest: raw.largest,
+        law: raw.law,
+        bias: raw.bias,
+    };
+    let real = crate::state::NewJob { deadline_ms: raw.deadline_ms, iterations: raw.iterations, ..job.declared() };
+    for said in [job.declared(), real] {
+        said.check(cluster.node_cores).map_err(|(field, problem)| format!("{field} {problem}"))?;
+    }
+    Ok(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = r#"{"model": "m", "arrival_ms": 5, "deadline_ms": 9e4, "iterations": 30, "requested": 4, "threads": 2, "largest": 8,
+        "law": {"serial_ms": 10, "parallel_ms": 900}}"#;
+
+    fn read(jobs: &str) -> Result<DeadlineWorkload, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("jobs.json");
+        let text = format!(
+            r#"{{"nodes": 1, "node_cores": 8, "check_ms": 6e4, "restart_ms": 1e4, "models": [{{"name": "m", "earlier_jobs": [[[1, 950], [4, 240]]]}}], "jobs": [{jobs}]}}"#
+        );
+        std::fs::write(&path, text).unwrap();
+        load(&path).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_declared() {
+        let workload = read(JOB).unwrap();
+        let [job] = workload.jobs(1)[..] else { panic!("one job") };
+        assert_eq!((job.declared_deadline_ms, job.declared_iterations, job.bias), (9e4, 30.0, 1.0));
+        assert!((workload.cluster().models[0].earlier.time_ms(4) / 240.0 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn mistakes_name_the_job() {
+        for (from, to, expected) in [
+            ("\"m\"", "\"n\"", "job 0: unknown model `n`; there are m"),
+            ("\"iterations\": 30", "\"iterations\": 0", "job 0: iterations must be a positive number"),
+            ("\"requested\": 4", "\"requested\": 9", "job 0: requested must be a whole number in 1..=8, got 9"),
+            ("\"serial_ms\": 10", "\"serial_ms\": -1", "job 0: times of an iteration must be numbers"),
+            ("\"largest\"", "\"colour\"", "unknown field `colour`"),
+        ] {
+            let message = read(&JOB.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert!(read("").unwrap_err().contains("`jobs` is empty"));
+        let later = JOB.replace("\"arrival_ms\": 5", "\"arrival_ms\": 6");
+        assert!(
+            read(&format!("{later}, {JOB}")).unwrap_err().contains("job 1: arrival_ms 5 is before the job above it, 6")
+        );
+    }
+}

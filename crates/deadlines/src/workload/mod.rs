@@ -1,0 +1,136 @@
+//! What arrives: training jobs with deadlines, on nodes of cores.
+//!
+//! ```
+//! use sched_distill_core::spec::Spec;
+//! use sched_distill_deadlines::workload::DeadlineWorkload;
+//! let workload = DeadlineWorkload::open(&"builtin,nodes=2,jobs=10".parse::<Spec>()?)?;
+//! assert_eq!(workload.cluster().cores(), 64);
+//! let jobs = workload.jobs(7);
+//! assert!(jobs.len() == 10 && jobs.iter().all(|job| job.deadline_ms > job.arrival_ms));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arrivals;
+mod battery;
+mod builtin;
+mod edge;
+mod json;
+mod models;
+mod philly;
+mod table;
+
+pub use arrivals::{Arrivals, Intensity};
+pub(crate) use battery::battery;
+pub use builtin::Generator;
+pub use edge::{EDGE_CASES, EdgeCase};
+pub use models::{MODELS, ModelFacts};
+pub use philly::History;
+
+use crate::{Cluster, Law};
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// All workloads of jobs with deadlines there are.
+pub const DEADLINE_WORKLOADS: [WorkloadInfo; 3] = [
+    WorkloadInfo {
+        name: "builtin",
+        edge_cases: true,
+        usage: "builtin[,nodes=1][,node-cores=32][,jobs=60][,arrivals=bursts|poisson|FILE.csv][,burst=30][,gap=7200][,load=1.3][,work=4800][,work-spread=0.8][,check=60][,restart=10][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1][,edge=NAME]",
+        meaning: "generated training jobs of eight models whose users give deadlines, in bursts or at a steady rate",
+    },
+    WorkloadInfo {
+        name: "philly",
+        edge_cases: false,
+        usage: "philly:FILE.csv[,vc=NAME][,nodes=4][,node-cores=32][,jobs=60][,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
+        meaning: "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with deadlines by the rule of the generator",
+    },
+    WorkloadInfo {
+        name: "json",
+        edge_cases: false,
+        usage: "json:FILE",
+        meaning: "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
+    },
+];
+
+/// A training job with a deadline. Its number is its place in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeadlineJob {
+    /// Place of its model in [`Cluster::models`].
+    pub model: u16,
+    /// When it arrives, ms.
+    pub arrival_ms: f64,
+    /// When its user needs it, ms.
+    pub deadline_ms: f64,
+    /// When its user says so.
+    pub declared_deadline_ms: f64,
+    /// Iterations that it takes.
+    pub iterations: f64,
+    /// Iterations that its user declares.
+    pub declared_iterations: f64,
+    /// Cores that its user requests.
+    pub requested: u32,
+    /// Cores that its program uses as submitted.
+    pub threads: u32,
+    /// Most cores that it can use.
+    pub largest: u32,
+    /// How long an iteration takes.
+    pub law: Law,
+    /// What measured times are multiplied by, besides their noise.
+    pub bias: f64,
+}
+
+/// A source of episodes: the cluster, and the jobs by seed.
+#[derive(Clone, Debug)]
+pub struct DeadlineWorkload {
+    cluster: Arc<Cluster>,
+    source: Source,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Generated(Generator),
+    Recorded(History),
+    Fixed(Vec<DeadlineJob>),
+}
+
+impl DeadlineWorkload {
+    /// Opens the workload that a spec names, one of [`DEADLINE_WORKLOADS`].
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
+        match spec.name.as_str() {
+            "builtin" => builtin::open(spec),
+            "philly" => philly::open(spec),
+            "json" => json::open(spec),
+            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "philly", "json"]).into()),
+        }
+    }
+
+    /// The cluster; the same in every episode.
+    #[must_use]
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// The jobs of the episode with this seed, in order of arrival.
+    #[must_use]
+    pub fn jobs(&self, seed: u64) -> Vec<DeadlineJob> {
+        match &self.source {
+            Source::Generated(generator) => generator.jobs(&self.cluster, seed),
+            Source::Recorded(history) => history.jobs(seed),
+            Source::Fixed(jobs) => jobs.clone(),
+        }
+    }
+
+    /// Files that define the workload, so that a trace can record their hashes.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+}

@@ -1,0 +1,80 @@
+//! Tables of numbers as comma-separated text.
+
+use sched_distill_core::workload::{WorkloadError, read_text};
+use std::{ops::RangeInclusive, path::Path};
+
+/// A table with a header.
+pub(super) struct Table {
+    names: Vec<String>,
+    /// Line numbers and cells.
+    rows: Vec<(usize, Vec<String>)>,
+}
+
+impl Table {
+    /// Reads a file.
+    pub(super) fn load(path: &Path) -> Result<Self, WorkloadError> {
+        Self::parse(&read_text(path)?).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let (_, header) = lines.next().ok_or("the file is empty; expected a CSV file with a header")?;
+        let rows: Vec<_> = lines.map(|(number, line)| (number, cells(line))).collect();
+        match rows.is_empty() {
+            true => Err("has no rows below its header; at least one is needed".to_owned()),
+            false => Ok(Self { names: cells(header), rows }),
+        }
+    }
+
+    /// The cells of a column with their lines.
+    fn column<'a>(&'a self, name: &'a str) -> Result<impl Iterator<Item = (usize, usize, &'a str)>, String> {
+        let place = self
+            .names
+            .iter()
+            .position(|n| n == name)
+            .ok_or_else(|| format!("line 1 names no column `{name}`; it names {}", self.names.join(", ")))?;
+        let cell = move |(number, row): &'a (usize, Vec<String>)| {
+            (*number, place + 1, row.get(place).map_or("", String::as_str))
+        };
+        Ok(self.rows.iter().map(cell))
+    }
+
+    /// A column of numbers.
+    pub(super) fn numbers(&self, name: &str, allowed: RangeInclusive<f64>) -> Result<Vec<f64>, String> {
+        let number = |(line, place, cell): (usize, usize, &str)| {
+            cell.parse::<f64>().ok().filter(|x| allowed.contains(x)).ok_or_else(|| {
+                let (least, most) = (allowed.start(), allowed.end());
+                format!("line {line}, column {place} (`{name}`): expected a number in {least}..={most}, got `{cell}`")
+            })
+        };
+        self.column(name)?.map(number).collect()
+    }
+
+    /// A column of texts.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+        Ok(self.column(name)?.map(|(_, _, cell)| cell.to_owned()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_name_line_and_column() {
+        let read = |text: &str| Table::parse(text)?.numbers("x", 0.0..=10.0);
+        assert_eq!(read("a,x\n1, 5\n\n2,7.5\n"), Ok(vec![5.0, 7.5]));
+        for (text, expected) in [
+            ("", "the file is empty"),
+            ("a,x\n", "has no rows"),
+            ("a,b\n1,2\n", "line 1 names no column `x`; it names a, b"),
+            ("a,x\n1,5\n2\n", "line 3, column 2 (`x`): expected a number in 0..=10, got ``"),
+            ("x\n\nNaN\n", "line 3, column 1 (`x`): expected a number in 0..=10, got `NaN`"),
+            ("x\n11\n", "got `11`"),
+        ] {
+            let message = read(text).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}
