@@ -8,6 +8,7 @@ mod random_tree;
 use sched_distill::{
     contract::{Inputs, Scores},
     dag::Dag,
+    deadlines::Deadlines,
     foreign::{ForeignError, ForeignPolicy, Network},
     level::{FeatureSet, LevelSpec},
     model::{
@@ -147,6 +148,17 @@ fn heuristics_allocate_nothing() {
 fn schedulers_of_training_jobs_allocate_nothing() {
     for name in ["drf", "fifo", "srtf", "srtf-time", "tetris", "optimus", "dl2", "dl2,mode=sample"] {
         check_training(name, Training::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+fn check_deadlines(name: &str, policy: Box<dyn Policy<Deadlines>>) {
+    check_in(name, policy, "builtin,nodes=2,node-cores=16,jobs=90");
+}
+
+#[test]
+fn schedulers_of_jobs_with_deadlines_allocate_nothing() {
+    for name in ["fifo", "edf", "least-slack", "edf-test", "qos", "qos,order=work", "hpa", "vpa"] {
+        check_deadlines(name, Deadlines::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -302,6 +314,16 @@ fn a_student_of_training_jobs_allocates_nothing() {
 }
 
 #[test]
+fn a_student_of_jobs_with_deadlines_allocates_nothing() {
+    for kind in 0..3 {
+        // The first columns tell starting none, a size of one's own, and numbers of cores.
+        let student = student(sched_distill::deadlines::feature::feature_set(), [-1.0, 1.0, 1.0], kind);
+        let policy = StudentPolicy::<Deadlines>::new(&student, Path::new("student.json"), None).unwrap();
+        check_deadlines("student", Box::new(policy));
+    }
+}
+
+#[test]
 fn a_scorer_allocates_nothing() {
     fn policy<S: Simulated>(sample: bool) -> Box<dyn Policy<S>> {
         let tensors = random_scorer::random_scorer((S::INFO.feature_set)(), 1);
@@ -311,6 +333,7 @@ fn a_scorer_allocates_nothing() {
     for sample in [false, true] {
         check("scorer", policy(sample));
         check_in("scorer", policy::<Training>(sample), "builtin,nodes=24,jobs=60,max=6");
+        check_deadlines("scorer", policy(sample));
     }
 }
 

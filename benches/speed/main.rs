@@ -4,6 +4,7 @@
 //! the pretrained Decima network are read from `../shared`; what needs them is skipped, with a word, where they are missing.
 //! `docs/performance.md` has the figures and how to time the Python reference beside them.
 
+mod deadlines;
 mod features;
 mod learner;
 mod queue;
@@ -52,6 +53,7 @@ criterion_main!(
     queue::group,
     simulator::group,
     training::group,
+    deadlines::group,
     teacher::group,
     features::group,
     recording::group,

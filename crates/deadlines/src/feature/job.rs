@@ -23,7 +23,7 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("time", "ms", "Predicted time at that size.").declared().ranked(),
     Base::absolute("shortest_time", "ms", "Predicted time at its largest size.").declared().ranked(),
     Base::share("chance", "Probability to be on time if it begins now at that size, or on the free cores if these are fewer.").declared(),
-    Base::share("uncertainty", "Uncertainty of its predicted time, as a share of it."),
+    Base::share("uncertainty", "Uncertainty of its predicted time, as a share of it.").declared(),
     Base::count("requested", "cores", "Cores that it requests.").declared().ranked(),
     Base::flag("request_fits", "Whether they could be had now.").declared(),
     Base::count("threads", "cores", "Cores that its program uses as submitted.").declared().ranked(),

@@ -18,8 +18,6 @@
 mod hpa;
 mod qos;
 mod queue;
-#[cfg(test)]
-mod tests;
 mod vpa;
 
 pub use hpa::Hpa;

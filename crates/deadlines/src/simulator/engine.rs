@@ -96,7 +96,7 @@ impl Simulator {
         } else if self.next_check == 0 {
             self.next_check = (self.state.time_ms / check_ms).floor() as u64 + 1;
         }
-        let next_check_ms = is_busy.then(|| self.next_check as f64 * check_ms);
+        let next_check_ms = is_busy.then_some(self.next_check as f64 * check_ms);
         let arrival_ms = self.runs.get(self.state.arrived as usize).map(|run| run.job.arrival_ms);
         let own_ms = self.queue.next_time();
         let next_ms = [arrival_ms, next_check_ms, own_ms].into_iter().flatten().reduce(f64::min);

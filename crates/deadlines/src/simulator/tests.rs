@@ -4,12 +4,11 @@ use super::{Change, Simulator};
 use crate::{
     Deadlines,
     feature::Extractor,
-    policies,
-    state::{Decision, DecisionError, Question},
+    heuristic::{EdfTest, Hpa, Order, Qos, Queue, Vpa},
+    state::{Decision, DecisionError, Question, View},
     workload::DeadlineWorkload,
 };
 use sched_distill_core::{
-    policy::Policy as _,
     rng::Stream,
     scenario::Questions as _,
     simulation::{JobEnd, Outcome, Simulated as _, Simulation as _},
@@ -27,13 +26,34 @@ fn start(spec: &str, seed: u64) -> Simulator {
     sim
 }
 
-fn run(mut sim: Simulator, policy: &str) -> Simulator {
-    let mut policy = policies::open(&policy.parse().unwrap()).unwrap();
+type Decide = Box<dyn FnMut(&View<'_>) -> Decision>;
+
+/// All heuristics by name.
+fn heuristics() -> [(&'static str, Decide); 8] {
+    let mut hpa = Hpa::default();
+    let work = Qos { order: Order::Work, refuse: true, ..Qos::default() };
+    [
+        ("fifo", Box::new(|seen: &View<'_>| Queue::Fifo.decide(seen))),
+        ("edf", Box::new(|seen: &View<'_>| Queue::Edf.decide(seen))),
+        ("least-slack", Box::new(|seen: &View<'_>| Queue::LeastSlack.decide(seen))),
+        ("edf-test", Box::new(|seen: &View<'_>| EdfTest::default().decide(seen))),
+        ("qos", Box::new(|seen: &View<'_>| Qos::default().decide(seen))),
+        ("least work, refusing", Box::new(move |seen: &View<'_>| work.decide(seen))),
+        ("hpa", Box::new(move |seen: &View<'_>| hpa.decide(seen))),
+        ("vpa", Box::new(|seen: &View<'_>| Vpa.decide(seen))),
+    ]
+}
+
+fn run(mut sim: Simulator, mut decide: impl FnMut(&View<'_>) -> Decision) -> Simulator {
     while let Some(seen) = sim.view() {
-        let decision = policy.decide(&seen, &mut Default::default()).unwrap();
+        let decision = decide(&seen);
         sim.step(decision).unwrap();
     }
     sim
+}
+
+fn qos(seen: &View<'_>) -> Decision {
+    Qos::default().decide(seen)
 }
 
 /// A random path of candidates as a decision, wishes to wait only now and then.
@@ -137,10 +157,10 @@ fn cores(stage: crate::state::Stage) -> u32 {
 
 #[test]
 fn costs_add_up_to_the_objective() {
-    for policy in ["fifo", "edf", "least-slack", "edf-test", "qos", "qos,order=work,refuse=1", "hpa", "vpa"] {
+    for (policy, mut decide) in heuristics() {
         for spec in SPECS {
             let jobs = open(spec).jobs(3).len() as f64;
-            let sim = run(start(spec, 3), policy);
+            let sim = run(start(spec, 3), &mut decide);
             let outcome = sim.outcome().unwrap();
             let missed = jobs * (1.0 - figure(&outcome, "on_time"));
             let steps: Vec<f64> = (0..400).map(|i| f64::from(i) * 1e6).collect();
@@ -153,17 +173,16 @@ fn costs_add_up_to_the_objective() {
 
 #[test]
 fn the_same_seed_is_the_same_episode_and_all_meet_the_same_luck() {
-    let changes = |policy: &str, seed: u64| run(start("builtin,jobs=20", seed), policy).changes().to_vec();
-    assert_eq!(changes("qos", 5), changes("qos", 5));
-    assert_ne!(changes("qos", 5), changes("qos", 6));
+    let changes = |seed: u64| run(start("builtin,jobs=20", seed), qos).changes().to_vec();
+    assert_eq!(changes(5), changes(5));
+    assert_ne!(changes(5), changes(6));
     // A copy goes on as the original.
     let mut sim = start("builtin,jobs=20", 5);
     for _ in 0..50 {
-        let decision =
-            policies::open(&"qos".parse().unwrap()).unwrap().decide(&sim.view().unwrap(), &mut Default::default());
-        sim.step(decision.unwrap()).unwrap();
+        let decision = qos(&sim.view().unwrap());
+        sim.step(decision).unwrap();
     }
-    assert_eq!(run(sim.clone(), "qos").changes(), run(sim, "qos").changes());
+    assert_eq!(run(sim.clone(), qos).changes(), run(sim, qos).changes());
 }
 
 #[test]
@@ -189,7 +208,7 @@ fn illegal_decisions_say_why_and_change_nothing() {
     }
     let message = sim.step(Decision::Wait).unwrap_err().to_string();
     assert!(message.contains("the question is how many cores running job"), "{message}");
-    let ended = run(sim, "fifo");
+    let ended = run(sim, |seen| Queue::Fifo.decide(seen));
     assert_eq!(ended.check(Decision::Wait), Err(DecisionError::Ended));
 }
 
@@ -199,8 +218,7 @@ fn predictions_are_close_after_a_window() {
     let (mut errors, mut others) = (Vec::new(), Vec::new());
     for seed in 0..40 {
         let mut sim = start("builtin,jobs=20", seed);
-        let mut policy = policies::open(&"qos".parse().unwrap()).unwrap();
-        let mut seen_before = vec![false; 20];
+        let mut seen_before = [false; 20];
         while let Some(seen) = sim.view() {
             if let Question::Running(job) = seen.question()
                 && !std::mem::replace(&mut seen_before[job as usize], true)
@@ -210,7 +228,7 @@ fn predictions_are_close_after_a_window() {
                 errors.push(error(seen.job(job).used()));
                 others.extend((1..=16).map(error));
             }
-            let decision = policy.decide(&seen, &mut Default::default()).unwrap();
+            let decision = qos(&seen);
             sim.step(decision).unwrap();
         }
     }
@@ -236,7 +254,5 @@ fn a_policy_that_waits_for_ever_strands_the_cluster() {
 fn the_scenario_runs_through_its_traits() {
     let workload = Deadlines::open_workload(&"builtin,jobs=3".parse().unwrap()).unwrap();
     let sim = Deadlines::start(&workload, Deadlines::jobs(&workload, 1), 1);
-    let mut fifo = policies::open(&"fifo".parse().unwrap()).unwrap();
-    assert!(fifo.decide(&sim.view().unwrap(), &mut Default::default()).is_ok());
     assert_eq!((sim.lanes(), sim.arrivals_ms().len()), (32, 3));
 }

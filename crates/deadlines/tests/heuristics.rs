@@ -1,9 +1,7 @@
 //! What each heuristic is known for.
 
-use crate::{
-    Cluster, ClusterState, Decision, Estimate, Law, Model, NewJob, policies,
-    simulator::Simulator,
-    state::{Question, View},
+use sched_distill_deadlines::{
+    Cluster, ClusterState, Decision, Estimate, Law, Model, NewJob, Question, View, policies, simulator::Simulator,
     workload::DeadlineWorkload,
 };
 
