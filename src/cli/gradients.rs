@@ -10,6 +10,7 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     use super::{Interrupted, STOP};
     use crate::{
         dag::{Dag, network::builtin},
+        deadlines::policies::BUILT_IN,
         network::{Tensors, scorer::SCORER},
         practice::RecordedLessons,
         spec::Spec,
@@ -30,7 +31,11 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    let tensors = spec.file.as_ref().map_or_else(builtin, Tensors::load)?;
+    let tensors = match &spec.file {
+        Some(file) => Tensors::load(file)?,
+        None if spec.name == SCORER.name => Tensors::from_bytes(BUILT_IN, &labeller.id)?,
+        None => builtin()?,
+    };
     if labeller.files.values().ne([tensors.sha256()]) {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }

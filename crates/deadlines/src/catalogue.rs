@@ -108,15 +108,15 @@ const GUARDS: [GuardTemplate; 16] = [
 ];
 
 const ORDERS: [(&str, &str, bool); 10] = [
-    ("job", "due", false),
-    ("job", "slack", false),
+    ("job", "due_rank", false),
+    ("job", "slack_rank", false),
     ("job", "core_time_rank", false),
     ("job", "core_time", false),
-    ("job", "arrival_order", false),
+    ("job", "age_rank", true),
     ("job", "chance", true),
     ("amount", "suffices", true),
     ("amount", "is_kept", true),
-    ("amount", "cores", false),
+    ("amount", "cores_rank", false),
     ("amount", "chance", true),
 ];
 
@@ -152,63 +152,85 @@ const TERMS: [TermTemplate; 22] = [
     ("amount", &[("cores", Log), ("running", Linear)]),
 ];
 
-const RULES: [RuleTemplate; 22] = [
-    rule("earliest-deadline", "job: smallest is_none, smallest due", "the earliest deadline first"),
-    rule("least-slack", "job: smallest is_none, smallest slack", "the least time to spare first"),
-    rule("first-come", "job: smallest is_none, smallest arrival_order", "in order of arrival"),
-    rule("least-core-time", "job: smallest is_none, smallest core_time", "the least core time first"),
+const RULES: [RuleTemplate; 24] = [
+    rule("earliest-deadline", "job: smallest is_none, smallest due_rank", "the earliest deadline first"),
+    rule("least-slack", "job: smallest is_none, smallest slack_rank", "the least time to spare first"),
+    rule("first-come", "job: smallest is_none, largest age_rank", "in order of arrival"),
+    rule("least-core-time", "job: smallest is_none, smallest core_time_rank", "the least core time first"),
     rule(
         "earliest-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest due",
-        "late jobs are dealt with, then the earliest deadline first of those that fit at a size that suffices",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest due_rank",
+        "hopeless jobs are dealt with, then the earliest deadline first of those for which there is room",
     ),
     rule(
         "least-slack-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest slack",
-        "late jobs are dealt with, then the least time to spare first of those that fit at a size that suffices",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest slack_rank",
+        "hopeless jobs are dealt with, then the least time to spare first of those for which there is room",
     ),
     rule(
         "least-core-time-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest core_time",
-        "late jobs are dealt with, then the least core time first of those that fit at a size that suffices",
+        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest core_time_rank",
+        "hopeless jobs are dealt with, then the least core time first of those for which there is room",
+    ),
+    rule(
+        "earliest-hopeful-that-fits",
+        "job: hopeless > 0 never, is_none <= 0 and fits <= 0 never, smallest is_none, smallest due_rank",
+        "the earliest deadline first of the jobs that can be on time and for which there is room",
     ),
     rule(
         "earliest-request-that-fits",
-        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest due",
+        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest due_rank",
         "the earliest deadline first of those whose request fits",
     ),
     rule(
         "first-request-that-fits",
-        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest arrival_order",
+        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, largest age_rank",
         "in order of arrival, of those whose request fits",
     ),
-    rule("largest-chance", "job: smallest is_none, largest chance", "the largest chance to be on time first"),
     rule("never-start", "job: largest is_none", "no job is started"),
     rule(
         "test",
         "class: hopeless > 0 and is_best_effort > 0 first, largest is_elastic",
-        "jobs get a size of their own, the deadlines of late ones are given up",
+        "jobs get a size of their own, the deadlines of hopeless ones are given up",
     ),
     rule("always-elastic", "class: largest is_elastic", "jobs get a size of their own"),
     rule("as-submitted", "class: largest is_as_submitted", "jobs begin as they were submitted"),
-    rule("smallest-sufficient", "amount: largest suffices, smallest cores", "the smallest size that suffices"),
+    rule("just-enough", "amount: largest is_sufficient", "the smallest size that suffices"),
     rule(
-        "keep-or-sufficient",
-        "amount: is_kept > 0 and slack_kept >= 0 first, largest suffices, smallest cores",
+        "keep-or-enough",
+        "amount: is_kept > 0 first, largest is_sufficient",
+        "the smallest size that suffices; running jobs keep their size",
+    ),
+    rule(
+        "keep-unless-late",
+        "amount: is_kept > 0 and slack_kept >= 0 first, largest is_sufficient",
         "running jobs keep a size that keeps their deadline; otherwise the smallest that suffices",
     ),
     rule(
-        "keep-shrink-or-sufficient",
-        "amount: is_kept > 0 and slack_kept >= 0 and spare_checks <= 1 first, largest suffices, smallest cores",
+        "autoscale",
+        "amount: is_kept > 0 and slack_kept >= 0 and spare_checks <= 1 first, largest is_sufficient",
         "running jobs keep their size while they are neither late nor have had time to spare for two checks; otherwise the smallest that suffices",
     ),
-    rule("keep", "amount: largest is_kept, largest suffices, smallest cores", "running jobs keep their size"),
-    rule("one-core", "amount: smallest cores", "one core each"),
-    rule("all-cores", "amount: largest cores", "as many cores as there are"),
-    rule("surest", "amount: largest chance, smallest cores", "the size with the largest chance to be on time"),
+    rule(
+        "keep-or-all",
+        "amount: is_kept > 0 first, largest cores_rank",
+        "as many cores as there are; running jobs keep their size",
+    ),
+    rule(
+        "all-and-yield",
+        "amount: running > 0 and missing > 0 and is_sufficient > 0 and begin_then > 0 first, is_kept > 0 first, largest cores_rank",
+        "as many cores as there are; running jobs shrink to what suffices where that lets another job begin, and otherwise keep their size",
+    ),
+    rule("one-core", "amount: smallest cores_rank", "one core each"),
+    rule("all-cores", "amount: largest cores_rank", "as many cores as there are"),
+    rule(
+        "surest",
+        "amount: largest suffices, smallest cores_rank",
+        "the smallest size that is predicted to be on time",
+    ),
     rule(
         "least-waste",
-        "amount: largest suffices, smallest core_time",
+        "amount: largest suffices, smallest core_time_rank",
         "of the sizes that suffice the one with least core time",
     ),
 ];

@@ -6,17 +6,21 @@ use crate::{
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER, open_scorer};
+use sched_distill_core::network::scorer::{SCORER, open_scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::Spec,
 };
 
 /// The policy to explain where the user names none.
-pub const TEACHER: &str = "qos";
+pub const TEACHER: &str = "scorer";
+
+/// The network that comes with the program (`data/README.md` tells how it was trained): a checkpoint of `distill train scorer`.
+#[cfg(feature = "network")]
+pub static BUILT_IN: &[u8] = include_bytes!("../../../data/deadlines-builtin.safetensors");
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
-pub const BASELINES: &[&str] = &["fifo", "edf-test", "edf", "hpa"];
+pub const BASELINES: &[&str] = &["qos", "edf-test", "fifo", "hpa"];
 
 /// All policies there are.
 pub const POLICIES: &[PolicyInfo] = &[
@@ -34,7 +38,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     ),
     heuristic(
         "qos",
-        "qos[,order=deadline|slack|work][,autoscale=on|off][,refuse=0|1]",
+        "qos[,order=deadline|slack|work][,size=fewest|widest][,autoscale=on|off][,refuse=0|1]",
         "earliest deadline first, each job with the fewest cores that suffice; late jobs grow, those with time to spare shrink, hopeless ones are given up",
     ),
     heuristic(
@@ -44,7 +48,11 @@ pub const POLICIES: &[PolicyInfo] = &[
     ),
     heuristic("vpa", "vpa", "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler"),
     #[cfg(feature = "network")]
-    SCORER,
+    PolicyInfo {
+        usage: "scorer[:FILE][,mode=greedy|sample]",
+        meaning: "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
+        ..SCORER
+    },
     STUDENT,
 ];
 
@@ -74,13 +82,14 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Deadlines>>, PolicyError> {
                 "work" => Order::Work,
                 _ => Order::Deadline,
             },
+            widest: args.word("size", &["fewest", "widest"])? == "widest",
             autoscale: args.word("autoscale", &["on", "off"])? == "on",
             refuse: args.word("refuse", &["0", "1"])? == "1",
         }),
         "hpa" => Box::new(Hpa::default()),
         "vpa" => Box::new(Vpa),
         #[cfg(feature = "network")]
-        "scorer" => return open_scorer(spec),
+        "scorer" => return open_scorer_or(spec, BUILT_IN),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

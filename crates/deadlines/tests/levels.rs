@@ -186,9 +186,9 @@ fn what_is_told_level_by_level_is_what_was_said() {
         extractor.choice(seen, &[], &answer, false, &mut rows);
         let jobs = within(&rows);
         extractor.tell(seen, &[], 0.0, &jobs, &mut told);
-        for job in 0..extractor.snapshot().candidates().len() {
+        for (job, &above) in jobs.iter().enumerate().take(extractor.snapshot().candidates().len()) {
             extractor.choice(seen, &[job], &answer, false, &mut rows);
-            extractor.tell(seen, &[job], jobs[job], &within(&rows), &mut told);
+            extractor.tell(seen, &[job], above, &within(&rows), &mut told);
         }
         assert_eq!((told.begin.len(), told.amount.len()), (p.begin.len(), p.amount.len()));
         for (a, b) in told.begin.iter().chain(&told.amount).zip(p.begin.iter().chain(&p.amount)) {

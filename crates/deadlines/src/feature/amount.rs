@@ -11,19 +11,22 @@ use sched_distill_core::feature::{Base, Ratio};
 const MOST_SHARE: f64 = 100.0;
 
 pub(super) const BASE: &[Base] = &[
-    Base::count("cores", "cores", "Cores that it gets."),
+    Base::count("cores", "cores", "Cores that it gets.").ranked(),
     Base::flag("is_kept", "Whether it keeps the cores that it has."),
     Base::count("change", "cores", "Cores that it gets more than it has; negative if fewer.").decided(),
     Base::count("beyond_sufficient", "cores", "Cores beyond the smallest size that suffices; negative if too few.")
         .declared(),
+    Base::flag("is_sufficient", "Whether it is the smallest size that suffices, or the largest where none does.").declared(),
     Base::flag("suffices", "Whether it is predicted to be on time, 8 % kept in reserve.").declared(),
     Base::absolute("slack", "ms", "Predicted time to spare.").declared(),
     Base::absolute("slack_share", "1", "Predicted time to spare, as a share of the time still needed.").declared(),
     Base::share("chance", "Probability to be on time.").declared(),
     Base::absolute("time", "ms", "Predicted time until it is complete.").declared().with_ratio(Ratio::Time),
-    Base::absolute("core_time", "ms", "Predicted core time until it is complete.").declared().with_ratio(Ratio::Time),
+    Base::absolute("core_time", "ms", "Predicted core time until it is complete.").declared().ranked().with_ratio(Ratio::Time),
     Base::count("unused", "cores", "Cores that its program would leave idle.").declared(),
     Base::count("free_then", "cores", "Free cores of the cluster then.").decided(),
+    Base::count("begin_then", "jobs", "Waiting jobs that are not hopeless, any one of which could then begin at a size that suffices.")
+        .declared(),
     Base::flag("running", "Whether it runs already."),
     Base::flag("best_effort", "Whether its deadline is given up.").decided(),
     Base::flag("as_submitted", "Whether it would begin, or runs, as it was submitted."),
@@ -32,6 +35,7 @@ pub(super) const BASE: &[Base] = &[
     Base::count("held", "cores", "Cores that it has.").decided(),
     Base::absolute("slack_kept", "ms", "Predicted time to spare with the cores that it has, or requests if it waits.")
         .declared(),
+    Base::absolute("slack_kept_share", "1", "That time to spare, as a share of the time still needed.").declared(),
     Base::count("spare_checks", "1", "Checks in a row that found it with more than 15 % of time to spare.").declared(),
     Base::absolute("unchanged", "ms", "Time since it got the cores that it has.").decided(),
     Base::absolute("time_left", "ms", "Predicted time that it still needs at its sufficient size.").declared(),
@@ -46,6 +50,8 @@ pub(super) const BASE: &[Base] = &[
         "Predicted core time of waiting jobs that are not hopeless ÷ cores of the cluster.",
     )
     .declared(),
+    Base::absolute("urgent", "ms", "How long the waiting jobs that are not hopeless can all still wait, each at its largest size; 1e9 ms without any.")
+        .declared(),
     Base::count("free_cores", "cores", "Free cores on the node that has most.").decided(),
 ];
 
@@ -59,6 +65,7 @@ impl Extractor {
         let (due, remaining, elastic) = (job.due_ms(), job.remaining(), how == How::Elastic);
         let as_submitted = if s.is_running { !job.is_elastic() } else { !elastic };
         let (held, slack_kept) = (job.cores(), job.slack_ms());
+        let kept_ms = job.work_ms(if s.is_running { job.used() } else { job.threads().min(job.requested()) }).max(1.0);
         self.amount.clear();
         for cores in 1..=most {
             let used = job.used_with(cores, elastic);
@@ -69,6 +76,7 @@ impl Extractor {
                 flag(cores == held),
                 f64::from(cores) - f64::from(held),
                 f64::from(cores) - f64::from(candidate.size),
+                flag(cores == candidate.size),
                 flag(pause + (1.0 + RESERVE) * work <= due),
                 slack,
                 (slack / work.max(1.0)).clamp(-MOST_SHARE, MOST_SHARE),
@@ -77,6 +85,7 @@ impl Extractor {
                 f64::from(cores) * (pause + work),
                 f64::from(cores - used),
                 f64::from(seen.free() + held) - f64::from(cores),
+                s.begin(job.room_then(cores)) as f64,
                 flag(s.is_running),
                 flag(job.class() == Class::BestEffort),
                 flag(as_submitted),
@@ -84,6 +93,7 @@ impl Extractor {
                 f64::from(candidate.size),
                 f64::from(held),
                 slack_kept,
+                (slack_kept / kept_ms).clamp(-MOST_SHARE, MOST_SHARE),
                 f64::from(job.spare_checks()),
                 job.unchanged_ms(),
                 job.work_ms(candidate.size),
@@ -91,6 +101,7 @@ impl Extractor {
                 f64::from(s.fitting),
                 f64::from(s.missing),
                 s.backlog_ms,
+                s.urgent_ms,
                 f64::from(seen.room()),
             ]);
         }

@@ -27,7 +27,7 @@ pub(super) const BASE: &[Base] = &[
     Base::count("requested", "cores", "Cores that it requests.").declared().ranked(),
     Base::flag("request_fits", "Whether they could be had now.").declared(),
     Base::count("threads", "cores", "Cores that its program uses as submitted.").declared().ranked(),
-    Base::absolute("age", "ms", "Time since it arrived."),
+    Base::absolute("age", "ms", "Time since it arrived.").ranked(),
     Base::count("arrival_order", "1", "Place among the waiting jobs by arrival, 0 is the oldest."),
     Base::count("waiting", "jobs", "Jobs that wait and whose deadline is not given up."),
     Base::count("hopeless_jobs", "jobs", "Those of them that are predicted to be late whatever they get.").declared(),
@@ -57,18 +57,13 @@ impl Extractor {
             f64::from(seen.free()) / f64::from(seen.cluster().cores()),
         ];
         self.job.clear();
-        let mut push = |own: [f64; 18]| {
-            let mut row = [0.0; 25];
-            row[..18].copy_from_slice(&own);
-            row[18..].copy_from_slice(&shared);
-            self.job.push(row);
-        };
         for (place, candidate) in s.candidates().iter().enumerate() {
             let job = seen.job(candidate.job);
             let now = candidate.size.min(job.room()).max(1);
             let time = job.work_ms(candidate.size);
             let each = job.estimate();
-            push([
+            let [waiting, hopeless, fitting, backlog, running, room, free] = shared;
+            self.job.push([
                 0.0,
                 job.due_ms(),
                 job.best_slack_ms(),
@@ -87,14 +82,22 @@ impl Extractor {
                 f64::from(job.threads()),
                 seen.time_ms() - job.arrival_ms(),
                 place as f64,
+                waiting,
+                hopeless,
+                fitting,
+                backlog,
+                running,
+                room,
+                free,
             ]);
         }
-        if !s.is_running {
-            let mut none = [0.0; 18];
-            none[0] = 1.0;
-            push(none);
-        }
         self.job.write(out);
+        if !s.is_running {
+            // What all candidates share comes last.
+            self.job.write_flag_row(out);
+            let end = out.len();
+            out[end - shared.len()..].iter_mut().zip(shared).for_each(|(to, x)| *to = x as f32);
+        }
         s.candidates().len() + usize::from(!s.is_running)
     }
 }

@@ -5,6 +5,9 @@ use crate::{
     state::{JobView, Question, View},
 };
 
+/// Longest time that jobs are said to be able to wait, ms.
+const LONGEST_MS: f64 = 1e9;
+
 /// How a job is taken on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
@@ -91,6 +94,10 @@ pub struct Snapshot {
     pub(super) backlog_ms: f64,
     /// Cores that are missing to begin the waiting job that needs fewest, of those that are not hopeless; 0 if one fits.
     pub(super) missing: u32,
+    /// Sizes of the waiting jobs that are not hopeless.
+    sizes: Vec<u32>,
+    /// How long the first of these could still wait at its best, ms; [`LONGEST_MS`] without any.
+    pub(super) urgent_ms: f64,
 }
 
 impl Snapshot {
@@ -100,18 +107,28 @@ impl Snapshot {
         &self.candidates
     }
 
+    /// Waiting jobs that are not hopeless and whose size fits so many cores.
+    pub(super) fn begin(&self, cores: u32) -> usize {
+        self.sizes.iter().filter(|&&size| size <= cores).count()
+    }
+
     pub(super) fn update(&mut self, seen: &View<'_>) {
         self.candidates.clear();
+        self.sizes.clear();
         (self.hopeless, self.fitting, self.backlog_ms) = (0, 0, 0.0);
+        self.urgent_ms = LONGEST_MS;
         let (mut least, room) = (u32::MAX, seen.room());
         for &id in seen.waiting() {
-            let candidate = Candidate::new(seen, &seen.job(id));
+            let job = seen.job(id);
+            let candidate = Candidate::new(seen, &job);
             if candidate.hopeless {
                 self.hopeless += 1;
             } else {
                 self.fitting += u32::from(candidate.size <= room);
                 self.backlog_ms += candidate.core_ms;
                 least = least.min(candidate.size);
+                self.sizes.push(candidate.size);
+                self.urgent_ms = self.urgent_ms.min(job.best_slack_ms());
             }
             self.candidates.push(candidate);
         }

@@ -31,6 +31,8 @@ pub enum Order {
 pub struct Qos {
     /// In which order jobs begin. Default: by deadline.
     pub order: Order,
+    /// Whether jobs begin on as many cores as are free, rather than on as few as suffice. Default: no.
+    pub widest: bool,
     /// Whether running jobs are given other sizes. Default: yes.
     pub autoscale: bool,
     /// Whether jobs that cannot be on time are refused, where that is allowed, rather than given up. Default: no.
@@ -39,7 +41,7 @@ pub struct Qos {
 
 impl Default for Qos {
     fn default() -> Self {
-        Self { order: Order::default(), autoscale: true, refuse: false }
+        Self { order: Order::default(), widest: false, autoscale: true, refuse: false }
     }
 }
 
@@ -72,7 +74,11 @@ impl Qos {
             })
         };
         match least(seen, key) {
-            Some(job) => Decision::Start { job, cores: size(&seen.job(job)), elastic: true },
+            Some(job) => {
+                let view = seen.job(job);
+                let cores = if self.widest { view.most_now(true) } else { size(&view) };
+                Decision::Start { job, cores, elastic: true }
+            }
             None => Decision::Wait,
         }
     }

@@ -161,6 +161,12 @@ impl<'a> JobView<'a> {
         self.held().map_or(0, |held| held.spare_checks)
     }
 
+    /// Free cores of the node that would have most if it were given so many cores now.
+    #[must_use]
+    pub fn room_then(&self, cores: u32) -> u32 {
+        self.state.most_free_with(self.held(), cores)
+    }
+
     /// Most cores that it could be given now, whatever it can use.
     #[must_use]
     pub fn room(&self) -> u32 {

@@ -194,6 +194,18 @@ impl ClusterState {
         fits.min_by_key(|(free, _)| **free).map(|(_, node)| node)
     }
 
+    /// Free cores of the node that has most, if a job were given so many cores; `held` is what it has.
+    pub(crate) fn most_free_with(&self, held: Option<&Held>, cores: u32) -> u32 {
+        let kept = held.map_or(0, |held| held.cores);
+        let own = held.map(|held| held.node).filter(|&node| self.node_free[node as usize] + kept >= cores);
+        let to = own.or_else(|| self.node_for(cores));
+        let free = |(node, free): (u32, &u32)| {
+            let given_back = if held.is_some_and(|held| held.node == node) { kept } else { 0 };
+            (free + given_back).saturating_sub(if to == Some(node) { cores } else { 0 })
+        };
+        (0..).zip(&self.node_free).map(free).max().unwrap_or(0)
+    }
+
     /// Most cores that a running job could hold.
     pub(crate) fn room_of(&self, held: &Held) -> u32 {
         self.most_free.max(self.node_free[held.node as usize] + held.cores)

@@ -23,6 +23,9 @@ pub const SCORER: PolicyInfo = PolicyInfo {
     meaning: "a network over the features of the scenario, trained by `distill train scorer` (docs/scorer.md)",
 };
 
+/// What the weights that come with the program are called.
+const BUILT_IN: &str = "built in";
+
 /// Opens a scorer.
 ///
 /// # Errors
@@ -36,6 +39,21 @@ pub fn open_scorer<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, Polic
     Ok(Box::new(ScorerPolicy::load(path, sample)?))
 }
 
+/// As [`open_scorer`]; without a file it is the network that comes with the program, `built_in`, the bytes of such a checkpoint.
+///
+/// # Errors
+///
+/// As for [`open_scorer`].
+pub fn open_scorer_or<S: Scenario>(spec: &Spec, built_in: &'static [u8]) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    if spec.file.is_some() {
+        return open_scorer(spec);
+    }
+    let mut args = spec.args();
+    let sample = args.word("mode", &["greedy", "sample"])? == "sample";
+    args.finish()?;
+    Ok(Box::new(ScorerPolicy::built_in(built_in, sample)?))
+}
+
 /// The network asked level by level, the best candidate or one drawn by its probability.
 ///
 /// A decision that would strand the cluster ([`Scenario::strands`]) is not taken: all levels are asked again, candidates that lead
@@ -44,6 +62,8 @@ pub struct ScorerPolicy<S: Scenario> {
     scorer: Scorer,
     /// `None` for weights in memory.
     path: Option<PathBuf>,
+    /// SHA-256 of weights that come with the program.
+    built_in: Option<String>,
     picker: Picker,
     /// See [`ScorerPolicy::may_strand`].
     may_strand: bool,
@@ -75,6 +95,19 @@ impl<S: Scenario> ScorerPolicy<S> {
         Ok(Self { path: Some(path.to_owned()), ..Self::new(Arc::new(weights), sample) })
     }
 
+    /// The checkpoint that comes with the program.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are no scorer, or one of other features than this build extracts.
+    pub fn built_in(bytes: &'static [u8], sample: bool) -> Result<Self, PolicyError> {
+        let tensors = Tensors::from_bytes(bytes, BUILT_IN)?;
+        let weights = ScorerWeights::from_tensors(&tensors, BUILT_IN)?;
+        weights.check((S::INFO.feature_set)(), BUILT_IN)?;
+        let hash = tensors.sha256().to_owned();
+        Ok(Self { built_in: Some(hash), ..Self::new(Arc::new(weights), sample) })
+    }
+
     /// A scheduler with weights in memory, of the scenario's feature set.
     #[must_use]
     pub fn new(weights: Arc<ScorerWeights>, sample: bool) -> Self {
@@ -82,6 +115,7 @@ impl<S: Scenario> ScorerPolicy<S> {
         Self {
             scorer: Scorer::new(weights),
             path: None,
+            built_in: None,
             picker: Picker::new(sample, "scorer"),
             may_strand: false,
             questions: S::Questions::default(),
@@ -105,7 +139,7 @@ impl<S: Scenario> ScorerPolicy<S> {
     /// One for another thread.
     fn copy(&self) -> Self {
         let fresh = Self::new(Arc::clone(self.scorer.weights()), !self.picker.is_greedy());
-        Self { path: self.path.clone(), may_strand: self.may_strand, ..fresh }
+        Self { path: self.path.clone(), built_in: self.built_in.clone(), may_strand: self.may_strand, ..fresh }
     }
 
     /// Its weights.
@@ -321,5 +355,9 @@ impl<S: Scenario> Policy<S> for ScorerPolicy<S> {
 
     fn files(&self) -> Vec<PathBuf> {
         self.path.iter().cloned().collect()
+    }
+
+    fn fingerprint(&self) -> Option<(String, String)> {
+        self.built_in.clone().map(|hash| ("built-in weights".to_owned(), hash))
     }
 }
