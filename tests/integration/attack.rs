@@ -2,7 +2,7 @@
 
 use crate::{cli, common::files};
 use serde_json::Value;
-use std::{error::Error, fs, path::Path};
+use std::{collections::BTreeSet, error::Error, fs, path::Path};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -192,6 +192,21 @@ fn jobs_of_training_clusters_declare_other_epochs() -> Outcome {
         assert!(attempt["edits"][0]["was"].is_number() && attempt["edits"][0]["factor"].is_number(), "{attempt}");
     }
     assert_eq!(figures(dir.path())?.len(), 4);
+    Ok(())
+}
+
+#[test]
+fn jobs_with_deadlines_declare_others_and_other_iterations() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().to_str().ok_or("a name")?;
+    let workload = "builtin,jobs=15,arrivals=poisson";
+    let args =
+        ["attack", "--scenario", "deadlines", "-p", "scorer", "-w", workload, "-n", "2", "--targets", "3", "-o", out];
+    let done = distill(&args);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let found = attempts(dir.path())?;
+    let sorts: BTreeSet<&str> = found.iter().filter_map(|attempt| attempt["edits"][0]["edit"].as_str()).collect();
+    assert_eq!(sorts, BTreeSet::from(["deadline", "iterations"]));
     Ok(())
 }
 

@@ -13,6 +13,8 @@ mod changes;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
+mod cli_deadlines;
+#[cfg(feature = "cli")]
 mod cli_edit;
 #[cfg(feature = "cli")]
 mod cli_files;

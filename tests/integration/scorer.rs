@@ -7,6 +7,7 @@ use crate::{
 };
 use sched_distill::{
     dag::{self, Dag},
+    deadlines::Deadlines,
     level::log_sum_exp,
     network::scorer::{Scorer, ScorerPolicy, ScorerWeights},
     pipeline::{Caller, CheckParams},
@@ -44,6 +45,7 @@ fn it_keeps_the_contract_in_every_scenario() -> Outcome {
     for (name, file) in [
         ("dag", write::<Dag>(dir.path(), 1)?),
         ("training", write::<Training>(dir.path(), 1)?),
+        ("deadlines", write::<Deadlines>(dir.path(), 1)?),
         ("machine", write::<Machine>(dir.path(), 1)?),
     ] {
         let scenario = registry.find(name).ok_or("it is registered")?;
@@ -97,9 +99,14 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
             scorer.take(path.len(), chosen);
             path.push(chosen);
         }
-        let whole = [("dag", 3), ("training", 3), ("machine", 1)].contains(&(S::INFO.name, path.len()));
-        // A slot is closed at the first level.
-        assert!(whole || (S::INFO.name == "training" && path.len() == 1), "{path:?}");
+        // A slot is closed, and nothing is started, at the first level; a deadline is given up at the second.
+        let lengths: &[usize] = match S::INFO.name {
+            "dag" => &[3],
+            "training" => &[1, 3],
+            "deadlines" => &[1, 2, 3],
+            _ => &[1],
+        };
+        assert!(lengths.contains(&path.len()), "{path:?}");
         sim.step(decision).map_err(|e| e.to_string())?;
     }
     assert!(compared > 200, "{compared}");
@@ -110,6 +117,7 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
 fn recordings_have_what_the_network_says() -> Outcome {
     levels_are_the_networks::<Dag>("builtin,jobs=20,executors=8")?;
     levels_are_the_networks::<Training>("builtin,nodes=6,jobs=12,max=4")?;
+    levels_are_the_networks::<Deadlines>("builtin,jobs=15")?;
     levels_are_the_networks::<Machine>("builtin")
 }
 

@@ -107,6 +107,42 @@ fn other_workloads_stand_beside_the_runs_own() -> Outcome {
     Ok(())
 }
 
+/// Workloads that differ in one number make a curve over it, in order of the number, whatever others there are.
+#[test]
+fn workloads_that_differ_in_a_number_make_a_curve() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        evaluation.other_workloads = vec![
+            closed_loop("builtin,rate=3e-5,jobs=50", 90_000.0, 0),
+            closed_loop("builtin,jobs=50,rate=1e-5", 71_460.0, 0),
+            closed_loop("builtin,jobs=50,rate=2e-5,edge=wide", 90_000.0, 0),
+            closed_loop("builtin,jobs=50,rate=2e-5", 80_000.0, 3),
+        ];
+    })?;
+    let (html, numbers) = report(dir.path(), "curve-1")?;
+    assert_eq!(numbers["parameter"], "rate");
+    let values = |points: &Value| -> Vec<f64> {
+        points.as_array().into_iter().flatten().filter_map(|point| point["value"].as_f64()).collect()
+    };
+    assert_eq!(values(&numbers["workloads"]), [1e-5, 2e-5, 3e-5]);
+    let policies = numbers["policies"].as_array().ok_or("a list")?;
+    let of = |name: &str| policies.iter().find(|p| p["policy"].as_str().is_some_and(|p| p.starts_with(name)));
+    let student = of("student").ok_or("the student has a line")?;
+    let first = student["points"][0]["figure"]["value"].as_f64().ok_or("a figure")?;
+    assert!((first - 71_460.0).abs() < 1e-6, "{first}");
+    assert_eq!(values(&student["points"]), [1e-5, 3e-5], "where it stalled it has no figure");
+    assert_eq!(values(&of("decima").ok_or("so has the teacher")?["points"]).len(), 3);
+    assert!(html.contains("differ in this number only"));
+    // Two make no curve.
+    write_run(dir.path(), |_, _, evaluation| {
+        evaluation.other_workloads =
+            ["1e-5", "2e-5"].map(|rate| closed_loop(&format!("builtin,rate={rate}"), 9e4, 0)).to_vec();
+    })?;
+    let summary = write_report(dir.path(), &dir.path().join("report"))?;
+    assert!(!summary.charts.iter().any(|path| path.to_string_lossy().contains("curve-")));
+    Ok(())
+}
+
 #[test]
 fn what_was_not_run_is_said_with_the_command_that_runs_it() -> Outcome {
     let dir = tempfile::tempdir()?;

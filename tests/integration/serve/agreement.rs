@@ -5,6 +5,7 @@ use crate::changes::change;
 use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
+    deadlines::Deadlines,
     model::Structure,
     recorder::{EpisodeId, run_episode},
     registry::Registered,
@@ -108,6 +109,16 @@ fn lines_of_training_are_answered_as_in_process() {
         "optimus",
         "job: stay > 3 first",
         &["drf", "dl2,mode=sample"],
+    );
+}
+
+#[test]
+fn lines_of_deadlines_are_answered_as_in_process() {
+    in_all_ways::<Deadlines>(
+        "builtin,jobs=8,node-cores=16",
+        "qos",
+        "job: hopeless first",
+        &["edf-test", "scorer,mode=sample"],
     );
 }
 

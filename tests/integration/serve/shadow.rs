@@ -4,6 +4,7 @@ use super::{by_student, guarded, said};
 use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::{Dag, Decision},
+    deadlines::Deadlines,
     model::{Structure, Student},
     recorder::{EpisodeId, policy_source, run_episode},
     registry::Registered,
@@ -86,6 +87,11 @@ fn a_log_of_dag_is_a_trace() {
 #[test]
 fn a_log_of_training_is_a_trace() {
     a_log_is_a_trace::<Training>("builtin,nodes=4,jobs=5,max=3", "optimus", "drf", "job: stay > 3 first");
+}
+
+#[test]
+fn a_log_of_deadlines_is_a_trace() {
+    a_log_is_a_trace::<Deadlines>("builtin,jobs=8,node-cores=16", "scorer", "edf-test", "job: hopeless first");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! other episodes give the same ones, and were all of them learned from enough?
 
 mod closed_loop;
+mod curve;
 mod distribution;
 pub(super) mod gantt;
 mod paired;
@@ -27,6 +28,8 @@ pub(super) struct Section {
     utilisation: Option<Chart>,
     by_job: Option<Chart>,
     workloads: Option<workloads::Section>,
+    /// The objective over a number of workloads that differ in it alone.
+    curves: Vec<Chart>,
     stability: stability::Section,
     pub(super) support: support::Section,
 }
@@ -47,6 +50,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         utilisation: timeline::utilisation(&run.schedules)?,
         by_job: timeline::by_job(&run.schedules)?,
         workloads: workloads::section(own, &run.evaluation.other_workloads)?,
+        curves: curve::charts(&own.into_iter().chain(&run.evaluation.other_workloads).collect::<Vec<_>>())?,
         stability: stability::section(run)?,
         support: support::section(run)?,
     })
@@ -63,6 +67,6 @@ impl Section {
         let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
         let seen = [self.paired.and_then(|s| s.chart), self.schedules, self.by_job, self.utilisation];
         let elsewhere = [self.workloads.map(|s| s.chart), self.stability.into_chart()];
-        compared.into_iter().chain(seen).chain(elsewhere).flatten()
+        compared.into_iter().chain(seen).chain(elsewhere).flatten().chain(self.curves)
     }
 }

@@ -23,6 +23,11 @@ pub(super) struct List {
 }
 
 impl List {
+    /// Whether there may be no candidates.
+    pub(super) fn may_be_empty(&self) -> bool {
+        self.candidates.contains(&0)
+    }
+
     /// Whether it is a distribution over as many candidates as there are.
     pub(super) fn check(&self) -> Result<(), String> {
         let (found, allowed) = (self.log_prob.len(), &self.candidates);

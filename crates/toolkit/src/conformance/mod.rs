@@ -332,6 +332,8 @@ fn given<S: Simulated>(
                 }
             }
             (true, true) => {}
+            // Another decision may have nothing to be probable about.
+            (true, false) if theirs.may_be_empty() => {}
             (true, false) => return Err(format!("{of}: no probabilities, but `decide` named some")),
             // A policy that names none in `decide` decides deterministically; there is nothing to compare then.
             (false, false) if other == *decision && differs => {
