@@ -69,7 +69,9 @@ impl History {
 pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let path = spec.require_file("recorded jobs with the columns submit_s, duration_s, num_gpus, vc")?.to_owned();
     let mut args = spec.args();
-    let (cluster, errors) = builtin::cluster(&mut args, 4, [600.0, 30.0])?;
+    let (mut cluster, errors) = builtin::cluster(&mut args, 4, [600.0, 30.0])?;
+    // Recorded jobs use as many cores as they request, whatever their model is taken to be.
+    cluster.models.iter_mut().for_each(|model| model.cores_used.clear());
     let jobs = args.count("jobs", 60, 1..=1_000_000)?;
     let wanted = args.text("vc");
     args.finish()?;
