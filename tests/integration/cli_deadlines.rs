@@ -32,7 +32,7 @@ fn against_first(found: &Value, policy: &str, figure: &str) -> [f64; 3] {
 fn own(found: &Value, policy: &str, figure: &str) -> f64 {
     let policies = found["policies"].as_array().unwrap();
     let of = policies.iter().find(|p| p["policy"] == policy).unwrap_or_else(|| panic!("{policy}: {found}"));
-    of["figures"][figure].as_f64().unwrap_or_else(|| panic!("{figure}: {of}"))
+    of["figures"][figure]["value"].as_f64().unwrap_or_else(|| panic!("{figure} of {policy}"))
 }
 
 /// What the abstract of the paper says, in its two settings; 20 episodes each.

@@ -8,7 +8,7 @@
 use crate::workload;
 use crate::{
     catalogue,
-    feature::{Extractor, How, NO_JOB, feature_set, words},
+    feature::{Candidate, Extractor, How, NO_JOB, feature_set, words},
     state::{Change, ClusterState, Decision, Question, View},
 };
 use sched_distill_core::{
@@ -326,7 +326,7 @@ impl Questions<Deadlines> for Extractor {
                     out.entity.push(candidate.job);
                     let own = |p: &Probabilities| match running {
                         true => 0.0,
-                        false => Given::ALL.within(of_job(&p.begin, place).ln(), 1),
+                        false => Given::ALL.within(of_job(&p.begin, place, candidate).ln(), 1),
                     };
                     out.log_prob.push(if p.begin.is_empty() { f32::NAN } else { own(p) });
                     if decision.job() == Some(candidate.job) {
@@ -344,7 +344,7 @@ impl Questions<Deadlines> for Extractor {
             }
             [job] if job < candidates.len() => {
                 let candidate = &candidates[job];
-                let within = (!p.begin.is_empty() && !running).then(|| of_job(&p.begin, job));
+                let within = (!p.begin.is_empty() && !running).then(|| of_job(&p.begin, job, candidate));
                 let ways = candidate.ways().count();
                 for (place, how) in candidate.ways().enumerate() {
                     out.entity.extend([candidate.job, how as u32]);
@@ -382,7 +382,7 @@ impl Questions<Deadlines> for Extractor {
     }
 }
 
-/// That a waiting job is taken on, in whatever way.
-fn of_job(begin: &[f64], job: usize) -> Given {
-    Given::any(begin[WAYS * job..WAYS * (job + 1)].iter().copied())
+/// That a waiting job is taken on, in one of the ways that there are.
+fn of_job(begin: &[f64], place: usize, candidate: &Candidate) -> Given {
+    Given::any(candidate.ways().map(|how| begin[WAYS * place + how as usize]))
 }

@@ -167,6 +167,14 @@ fn what_a_sure_policy_does_is_the_target_of_every_level() {
             }
             assert_eq!(extractor.decision(seen, &path), decision);
         }
+        // Of jobs that it is sure not to take it still says something that is a distribution.
+        let answer = Answer { decision, probabilities: &sure };
+        let mut rows = ChoiceRows::default();
+        for job in 0..extractor.snapshot().candidates().len() {
+            extractor.choice(seen, &[job], &answer, false, &mut rows);
+            let sum: f64 = rows.log_prob.iter().map(|&p| f64::from(p).exp()).sum();
+            assert!((sum - 1.0).abs() < 1e-5, "job {job}: {sum}");
+        }
     });
 }
 
