@@ -8,6 +8,8 @@ choices with two or more candidates, each with its weight, those of weight below
     distill record -p $T -w $W -n 80 --split test -o test
     scripts/ceiling.py train test
 
+Levels and kinds of another scenario are named, each fitted and judged on its own: `--of job/start --of amount/resize`.
+
 Target: ln(p / best p) of each candidate, not below -6. The job level is fitted on free choices alone.
 
 With --amount also the cross-entropy of amounts, for a trace of a teacher that draws them: of one distribution over shares of the
@@ -29,7 +31,7 @@ LOG_FLOOR = -6.0
 class Choices:
     """Choices of one level with two or more candidates."""
 
-    def __init__(self, trace, level, only_free):
+    def __init__(self, trace, level, only_free, kind="free"):
         manifest = json.load(open(f"{trace}/manifest.json", encoding="utf-8"))
         spec = next(l for l in manifest["feature_set"]["levels"] if l["name"] == level)
         self.names = [f["name"] for f in spec["features"]]
@@ -37,7 +39,7 @@ class Choices:
         for file in sorted(glob.glob(f"{trace}/{level}/*.parquet")) or [f"{trace}/{level}.parquet"]:
             table = parquet.read_table(file)
             choice, weight = table["choice"].to_numpy(), table["weight"].to_numpy()
-            free = np.array(table["kind"].to_pylist()) == "free"
+            free = np.array(table["kind"].to_pylist()) == kind
             sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, choice[1:] != choice[:-1]]), len(choice)])
             keep = (np.repeat(sizes, sizes) > 1) & (weight >= LEAST_WEIGHT) & (free | (not only_free))
             x = np.stack([table[name].to_numpy()[keep].astype(np.float32) for name in self.names], 1)
@@ -140,6 +142,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train")
     parser.add_argument("test")
+    parser.add_argument("--of", action="append", metavar="LEVEL/KIND", help="which choices, repeatable; those of `dag` if left out")
     parser.add_argument("--trees", type=int, default=300)
     parser.add_argument("--choices", type=int, default=100_000, help="training choices of each kind at most")
     parser.add_argument("--threads", type=int, default=2)
@@ -150,11 +153,12 @@ def main():
     if args.amount:
         return amounts(args)
     rows = []
-    for level in ("job", "stage"):
-        train = Choices(args.train, level, level == "job").thin(args.choices, args.seed)
-        test = Choices(args.test, level, level == "job")
+    for level, one in [of.split("/") for of in args.of or ()] or [("job", None), ("stage", None)]:
+        alone = one is not None or level == "job"
+        train = Choices(args.train, level, alone, one or "free").thin(args.choices, args.seed)
+        test = Choices(args.test, level, alone, one or "free")
         boosted = boost(train, args).predict(test.x, num_threads=args.threads)
-        kinds = [("free", lambda c: c.free)] + ([] if level == "job" else [("affinity", lambda c: ~c.free)])
+        kinds = [(one or "free", lambda c: c.free)] + ([] if alone else [("affinity", lambda c: ~c.free)])
         for kind, where in kinds:
             part = train.select(where(train))
             everywhere = np.ones(len(part.weight), bool)

@@ -106,7 +106,7 @@ fn a_rule_is_recorded_distilled_and_reported() {
     done(dir, &guard);
     let rules = done(dir, &["identify", "run/traces/train"]);
     assert!(rules.contains("earliest-that-fits") && rules.contains("autoscale"), "{rules}");
-    for to in ["rules", "c", "rust", "dot", "json"] {
+    for to in ["rules", "c", "rust", "json"] {
         done(dir, &["export", "run/student.json", "--to", to]);
     }
     refused(dir, &["identify", test, "--scenario", "dag"], &["--scenario dag", "is of the scenario `deadlines`"]);
