@@ -152,7 +152,7 @@ fn schedulers_of_training_jobs_allocate_nothing() {
 }
 
 fn check_deadlines(name: &str, policy: Box<dyn Policy<Deadlines>>) {
-    check_in(name, policy, "builtin,nodes=2,node-cores=16,jobs=90");
+    check_in(name, policy, "builtin,nodes=2,node-cores=16,jobs=150");
 }
 
 #[test]

@@ -41,6 +41,7 @@ impl Law {
     }
 
     /// Whether it is a law: no part negative or no number, and times that are positive.
+    #[cfg(feature = "simulate")]
     pub(crate) fn check(&self) -> Result<(), String> {
         let parts = [self.serial_ms, self.parallel_ms, self.overhead_ms];
         match parts.iter().all(|part| (0.0..=1e12).contains(part)) && self.time_ms(1) > 0.0 {

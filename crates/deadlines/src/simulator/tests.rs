@@ -233,6 +233,7 @@ fn predictions_are_close_after_a_window() {
         }
     }
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    println!("mean error at the size of the job {:.4}, over all sizes {:.4}", mean(&errors), mean(&others));
     assert!(errors.len() > 600, "{}", errors.len());
     assert!(mean(&errors) < 0.05 && mean(&others) < 0.05, "{} {}", mean(&errors), mean(&others));
     // A belief of the model alone is no closer than the jobs spread.

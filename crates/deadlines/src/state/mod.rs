@@ -78,6 +78,7 @@ impl Job {
     }
 
     /// Whether so many cores would be another number than it holds.
+    #[cfg(feature = "simulate")]
     pub(crate) fn is_resized(&self, cores: u32) -> bool {
         matches!(self.stage, Stage::Running(held) if held.cores != cores)
     }
