@@ -261,7 +261,7 @@ class Episode:
             asked = [job for job in asked if job.resumes_at <= now - self.workload["check_ms"]]
         for job in asked:
             cores = resize(self.policy, self, job, at_check)
-            assert cores == job.held or 1 <= cores <= min(job.largest, self.room(job)), "not an answer"
+            assert cores == job.held or 1 <= cores <= min(max(job.largest, job.held), self.room(job)), "not an answer"
             if cores != job.held:
                 self.place(job, cores, True)
         while self.waiting(given_up=False) and self.most_free() > 0:

@@ -2,7 +2,8 @@
 
 use sched_distill_core::scenario::Questions as _;
 use sched_distill_deadlines::{
-    Change, ClusterState, View, feature::Extractor, policies, simulator::Simulator, workload::DeadlineWorkload,
+    Change, ClusterState, Decision, View, feature::Extractor, policies, simulator::Simulator,
+    workload::DeadlineWorkload,
 };
 use serde_json::{Value, json};
 
@@ -99,6 +100,41 @@ fn changes_are_taken_in() {
         (after.view().unwrap().waiting(), after.view().unwrap().best_effort(), after.free()),
         (&[8][..], &[9][..], 8)
     );
+}
+
+#[test]
+fn what_a_client_is_told_of_is_carried_out() {
+    let read = |value: Value| serde_json::from_value::<ClusterState>(value).unwrap();
+    let change =
+        |state: &mut ClusterState, value: Value| state.change(serde_json::from_value::<Change>(value).unwrap());
+    // A best-effort job begins by itself when nothing is asked, as in the simulator.
+    let mut value = small();
+    value["jobs"][0]["running"]["cores"] = json!(8);
+    value["jobs"][1]["best_effort"] = json!(true);
+    let mut state = read(value);
+    change(&mut state, json!({"time_ms": 9000, "gone": [3], "ask": {}})).unwrap();
+    assert_eq!((state.view().is_none(), state.free()), (true, 6));
+    // A refused job is not known any more.
+    let mut value = small();
+    value["cluster"]["may_refuse"] = json!(true);
+    let mut state = read(value);
+    state.answer(Decision::Refuse { job: 8 }).unwrap();
+    assert!(
+        change(&mut state, json!({"jobs": [{"id": 8, "done": 3}]})).unwrap_err().to_string().contains("is unknown")
+    );
+    // Cores change hands, in whatever order that is told.
+    let mut value = small();
+    value["jobs"][1]["running"] = json!({"node": 0, "cores": 4});
+    let mut state = read(value);
+    let held = |id: u32, cores: u32| json!({"id": id, "running": {"node": 0, "cores": cores}});
+    change(&mut state, json!({"jobs": [held(3, 6), held(8, 2)], "ask": {"running": [3, 8]}})).unwrap();
+    let seen = state.view().unwrap();
+    assert_eq!((seen.job(3).cores(), seen.job(8).cores(), seen.free()), (6, 2, 0));
+    // Nobody comes from the future.
+    let mut late = small()["jobs"][1].clone();
+    (late["id"], late["arrival_ms"]) = (json!(9), json!(70_000));
+    let message = change(&mut state, json!({"arrived": [late], "ask": {}})).unwrap_err().to_string();
+    assert!(message.contains("5000 is before the arrival of job 9"), "{message}");
 }
 
 #[test]

@@ -170,6 +170,8 @@ impl Simulator {
             }
             self.account(index);
             self.state.end(index);
+            // It may have been measured first at this moment.
+            self.measured.retain(|&measured| measured != job);
             self.state.jobs[index].done = self.runs[index].job.iterations;
             self.runs[index].completed_ms = time_ms;
             if let Some(changes) = &mut self.changes {

@@ -52,6 +52,10 @@ impl NewJob {
         };
         time("arrival_ms", self.arrival_ms)?;
         time("deadline_ms", self.deadline_ms)?;
+        if self.deadline_ms <= self.arrival_ms {
+            let problem = format!("must be after the arrival, {}, got {}", self.arrival_ms, self.deadline_ms);
+            return Err(("deadline_ms", problem));
+        }
         if !ITERATIONS.contains(&self.iterations) || self.iterations == 0.0 {
             return Err(("iterations", format!("must be a positive number up to 1e12, got {}", self.iterations)));
         }
@@ -157,13 +161,11 @@ impl ClusterState {
         let index = self.known(job)?;
         self.close();
         self.end(index);
-        self.jobs.remove(index);
-        self.arrived -= 1;
-        self.gone = self.gone.saturating_add(1);
+        self.forget(index);
         Ok(())
     }
 
-    fn set_time(&mut self, time_ms: f64) -> Result<(), StateError> {
+    pub(super) fn set_time(&mut self, time_ms: f64) -> Result<(), StateError> {
         if !TIMES.contains(&time_ms) || time_ms < self.time_ms {
             let problem = format!("must be a number up to 1e15, not before {}, got {time_ms}", self.time_ms);
             return Err(StateError::new("time_ms", problem));
@@ -184,6 +186,7 @@ impl ClusterState {
     pub fn ask(&mut self, time_ms: f64) -> Result<Option<View<'_>>, StateError> {
         self.set_time(time_ms)?;
         self.open(std::iter::empty());
+        self.begin_best_effort();
         Ok(self.view())
     }
 
@@ -197,6 +200,7 @@ impl ClusterState {
         self.set_time(time_ms)?;
         self.check_running();
         self.open_check();
+        self.begin_best_effort();
         Ok(self.view())
     }
 
@@ -209,12 +213,29 @@ impl ClusterState {
     pub fn answer(&mut self, decision: Decision) -> Result<Option<View<'_>>, DecisionError> {
         self.view().ok_or(DecisionError::Ended)?.check(decision)?;
         self.apply(decision);
-        if self.view().is_none() {
-            while let Some((index, cores)) = self.next_best_effort() {
-                self.begin(index, cores, false);
-            }
+        if let Decision::Refuse { job } = decision
+            && let Some(index) = self.index(job)
+        {
+            self.forget(index);
         }
+        self.begin_best_effort();
         Ok(self.view())
+    }
+
+    /// Lets best-effort jobs begin where nothing is asked.
+    pub(super) fn begin_best_effort(&mut self) {
+        while self.view().is_none()
+            && let Some((index, cores)) = self.next_best_effort()
+        {
+            self.begin(index, cores, false);
+        }
+    }
+
+    /// Leaves out a job that has gone.
+    fn forget(&mut self, index: usize) {
+        self.jobs.remove(index);
+        self.arrived -= 1;
+        self.gone = self.gone.saturating_add(1);
     }
 
     pub(super) fn close(&mut self) {

@@ -47,6 +47,11 @@ impl ClusterState {
         for job in change.gone {
             self.remove_job(job)?;
         }
+        // All that is given up first, so that cores may change hands.
+        for job in change.jobs.iter().filter(|job| job.running.is_some()) {
+            self.close();
+            self.release(job.id)?;
+        }
         for job in change.jobs {
             if let Some(done) = job.done {
                 self.set_done(job.id, done)?;
@@ -55,23 +60,24 @@ impl ClusterState {
                 self.measure(job.id, iterations, mean_ms)?;
             }
             if let Some(held) = job.running {
-                self.close();
                 self.read_held(job.id, held)?;
             }
         }
         for job in &change.arrived {
             self.read_job(job)?;
         }
-        if let Some(time_ms) = change.time_ms {
-            self.ask(time_ms)?;
+        if change.time_ms.is_some() || !change.arrived.is_empty() {
             self.close();
+            self.set_time(change.time_ms.unwrap_or(self.time_ms))?;
         }
         match &change.ask {
             Some(ask) => {
                 if ask.check {
                     self.check_running();
                 }
-                self.read_ask(ask)
+                self.read_ask(ask)?;
+                self.begin_best_effort();
+                Ok(())
             }
             None => Ok(()),
         }

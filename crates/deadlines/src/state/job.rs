@@ -140,7 +140,7 @@ impl<'a> JobView<'a> {
     /// Time since it got the cores that it holds; 0 if it waits.
     #[must_use]
     pub fn unchanged_ms(&self) -> f64 {
-        self.held().map_or(0.0, |held| self.state.time_ms - held.since_ms)
+        self.held().map_or(0.0, |held| (self.state.time_ms - held.since_ms).max(0.0))
     }
 
     /// How long it would stand still if it were resized.

@@ -178,8 +178,7 @@ impl TryFrom<RawState> for ClusterState {
         let mut state = Self::new(raw.cluster.read())?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
         state.gone = raw.jobs_gone;
-        state.ask(raw.time_ms)?;
-        state.close();
+        state.set_time(raw.time_ms)?;
         if let Some(ask) = &raw.ask {
             state.read_ask(ask)?;
         }
@@ -214,7 +213,18 @@ impl ClusterState {
         raw.running.map_or(Ok(()), |held| self.read_held(raw.id, held))
     }
 
-    /// Puts a waiting job onto the cores that it is said to hold, or a running one onto others.
+    /// Takes a running job off its cores, which it is about to be given others for.
+    pub(super) fn release(&mut self, job: u32) -> Result<(), StateError> {
+        let index = self.known(job)?;
+        if let Stage::Running(held) = self.jobs[index].stage {
+            self.give_back(&held);
+            self.running.retain(|&other| other != job);
+            self.jobs[index].stage = Stage::Waiting;
+        }
+        Ok(())
+    }
+
+    /// Puts a job that does not run onto the cores that it is said to hold.
     pub(super) fn read_held(&mut self, job: u32, raw: RawHeld) -> Result<(), StateError> {
         let RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks } = raw;
         let field = |name: &str| format!("job {job}, `running.{name}`");
@@ -224,14 +234,10 @@ impl ClusterState {
                 return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
             }
         }
-        if let Stage::Running(held) = self.jobs[index].stage {
-            self.give_back(&held);
-        } else {
-            self.waiting.retain(|&other| other != job);
-            self.best_effort.retain(|&other| other != job);
-            let place = self.running.partition_point(|&other| other < job);
-            self.running.insert(place, job);
-        }
+        self.waiting.retain(|&other| other != job);
+        self.best_effort.retain(|&other| other != job);
+        let place = self.running.partition_point(|&other| other < job);
+        self.running.insert(place, job);
         let Some(&free) = self.node_free.get(node as usize) else {
             return Err(StateError::new(field("node"), format!("{node}: there are nodes 0..{}", self.cluster.nodes)));
         };
@@ -264,7 +270,19 @@ impl View<'_> {
     /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer.
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
-        ClusterState::try_from(RawState::new(self.state)).expect("what lends a view keeps the rules of a state")
+        let mut state = self.state.clone();
+        let (now, arrived) = (state.time_ms, state.arrived);
+        state.jobs.truncate(arrived as usize);
+        state.jobs.retain(|job| job.stage != Stage::Gone);
+        for job in &mut state.jobs {
+            job.done = job.done_at(now);
+            if let Stage::Running(held) = &mut job.stage {
+                held.pace = 0.0;
+            }
+        }
+        state.arrived = state.jobs.len() as u32;
+        state.gone = state.gone.saturating_add(arrived - state.arrived);
+        state
     }
 }
 

@@ -341,7 +341,7 @@ impl ClusterState {
             let Some(index) = self.index(self.running[place]) else { continue };
             let to_spare = JobView { state: self, job: &self.jobs[index] }.is_ahead();
             if let Stage::Running(held) = &mut self.jobs[index].stage {
-                held.spare_checks = if to_spare { held.spare_checks + 1 } else { 0 };
+                held.spare_checks = if to_spare { held.spare_checks.saturating_add(1) } else { 0 };
             }
         }
     }

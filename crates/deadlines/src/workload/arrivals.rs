@@ -82,9 +82,14 @@ impl Intensity {
     fn times_ms(&self, mean_ms: f64, jobs: u32, stream: &mut Stream) -> Vec<f64> {
         let first = stream.below(self.weights.len());
         let (mut step, mut into) = (0_usize, 0.0);
+        // The mean weight is 1: a turn of the series takes as long as it is.
+        let turn_ms = STEP_MS * self.weights.len() as f64;
         let mut next = || {
             // Time runs as fast as the step is busy.
             let mut left = stream.exponential(mean_ms);
+            let turns = (left / turn_ms).floor();
+            step += turns as usize * self.weights.len();
+            left -= turns * turn_ms;
             loop {
                 let weight = self.weights[(first + step) % self.weights.len()];
                 let rest = (STEP_MS - into) * weight;

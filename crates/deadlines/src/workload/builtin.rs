@@ -142,6 +142,10 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let (cluster, errors) = cluster(&mut args, 1, [60.0, 10.0])?;
     let jobs = args.count("jobs", 60, 1..=1_000_000)?;
     let work = [1e3 * args.number("work", 4800.0, 1.0..=1e9)?, args.number("work-spread", 0.8, 0.0..=3.0)?];
+    if mean_work_ms(work) / cluster.check_ms > 1e7 {
+        let allowed = "such that a job takes at most 1e7 times as long on one core, in the mean";
+        return Err(args.conflict("check", &(cluster.check_ms / 1e3).to_string(), allowed).into());
+    }
     let arrivals = arrivals(&mut args, &cluster, work, &mut files)?;
     let edge = edge::named(&mut args)?;
     args.finish()?;
@@ -232,6 +236,7 @@ mod tests {
             ("builtin,arrivals=never", "arrivals must be one of bursts, poisson, or a FILE.csv"),
             ("builtin,load=2", "load must be left out with arrivals=bursts"),
             ("builtin,arrivals=poisson,gap=5", "gap must be left out with arrivals=poisson"),
+            ("builtin,work=1e9,check=1", "check must be such that a job takes at most 1e7 times"),
             ("builtin,inflated=2", "inflated must be a number in 0..=1"),
             ("builtin,edge=none", "edge must be one of"),
             ("builtin,colour=1", "unknown parameter `colour`"),

@@ -3,6 +3,7 @@
 use super::{DeadlineJob, DeadlineWorkload, Source};
 use crate::{
     Cluster, Law, Model,
+    cluster::MOST_CORES,
     prediction::{Estimate, Measurement},
 };
 use sched_distill_core::{
@@ -81,6 +82,9 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     }
     let raw: RawWorkload =
         serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/deadlines.md): {e}")))?;
+    for model in &raw.models {
+        check_earlier(model).map_err(|problem| format(format!("model `{}`: {problem}", model.name)))?;
+    }
     let model = |m: RawModel| {
         let earlier = m.earlier.unwrap_or_else(|| Estimate::from_jobs(&m.earlier_jobs, raw.noise));
         Model { name: m.name.into(), earlier, cores_used: m.cores_used }
@@ -96,6 +100,9 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
         models: raw.models.into_iter().map(model).collect(),
     };
     cluster.check().map_err(format)?;
+    if raw.jobs.len() > MOST_JOBS {
+        return Err(format(format!("has {} jobs; at most {MOST_JOBS} are allowed", raw.jobs.len())));
+    }
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
@@ -113,6 +120,26 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     Ok(DeadlineWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
 }
 
+/// Most jobs of a list.
+const MOST_JOBS: usize = 1_000_000;
+
+/// Most checks that a job may take alone on one core: an episode is to come to its end.
+const MOST_CHECKS: f64 = 1e8;
+
+fn check_earlier(model: &RawModel) -> Result<(), String> {
+    if model.earlier.is_some() && !model.earlier_jobs.is_empty() {
+        return Err("has both `earlier` and `earlier_jobs`; one of them says what is known".to_owned());
+    }
+    let wrong =
+        |(cores, time_ms): &&Measurement| !((1..=MOST_CORES).contains(cores) && *time_ms > 0.0 && *time_ms <= 1e12);
+    match model.earlier_jobs.iter().flatten().find(wrong) {
+        Some((cores, time_ms)) => Err(format!(
+            "`earlier_jobs` has {time_ms} ms on {cores} cores; times are positive numbers up to 1e12, cores whole numbers in 1..={MOST_CORES}"
+        )),
+        None => Ok(()),
+    }
+}
+
 fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJob, String> {
     let Some(model) = cluster.models.iter().position(|m| m.name == raw.model) else {
         let known: Vec<&str> = cluster.models.iter().map(|m| &*m.name).collect();
@@ -124,6 +151,12 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
     }
     if !(1e-3..=1e3).contains(&raw.bias) {
         return Err(format!("bias must be in 1e-3..=1e3, got {}", raw.bias));
+    }
+    let checks = raw.iterations * raw.law.time_ms(1) / cluster.check_ms;
+    if checks > MOST_CHECKS {
+        return Err(format!(
+            "takes {checks:.0} times the time between two checks on one core; at most 1e8 are allowed"
+        ));
     }
     let job = DeadlineJob {
         model: model as u16,
@@ -178,6 +211,8 @@ mod tests {
             ("\"requested\": 4", "\"requested\": 9", "job 0: requested must be a whole number in 1..=8, got 9"),
             ("\"serial_ms\": 10", "\"serial_ms\": -1", "job 0: times of an iteration must be numbers"),
             ("\"largest\"", "\"colour\"", "unknown field `colour`"),
+            ("9e4", "4", "job 0: deadline_ms must be after the arrival, 5, got 4"),
+            ("\"iterations\": 30", "\"iterations\": 1e12", "times the time between two checks"),
         ] {
             let message = read(&JOB.replace(from, to)).unwrap_err();
             assert!(message.contains(expected), "{message}");

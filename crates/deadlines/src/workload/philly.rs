@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// A job as it was recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Record {
+    /// Its row in the file, from 0.
+    row: u64,
     submit_ms: f64,
     duration_ms: f64,
     cores: u32,
@@ -39,9 +41,9 @@ impl History {
         let first = Stream::new(seed, "recorded jobs").below(self.records.len() - jobs + 1);
         let rows = &self.records[first..first + jobs];
         let start_ms = rows.first().map_or(0.0, |row| row.submit_ms);
-        let job = |(place, row): (usize, &Record)| {
+        let job = |row: &Record| {
             // What a record lacks belongs to it: two episodes with the same row agree.
-            let mut stream = Stream::new(hash(&[(first + place) as u64]), "recorded job");
+            let mut stream = Stream::new(hash(&[row.row]), "recorded job");
             let drawn = self.errors.draw(&mut stream);
             let threads = row.cores;
             let iterations = (row.duration_ms / drawn.law.time_ms(threads)).round().max(1.0);
@@ -61,7 +63,7 @@ impl History {
                 bias: drawn.bias,
             }
         };
-        rows.iter().enumerate().map(job).collect()
+        rows.iter().map(job).collect()
     }
 }
 
@@ -90,11 +92,15 @@ fn records(table: &Table, wanted: Option<&str>, node_cores: u32) -> Result<Vec<R
     let sizes = table
         .numbers("num_gpus", 1.0..=f64::from(node_cores))
         .map_err(|problem| format!("{problem}; a job runs on one node, which has {node_cores} cores (node-cores=N)"))?;
+    if let Some((row, size)) = sizes.iter().enumerate().find(|(_, size)| size.fract() != 0.0) {
+        return Err(format!("row {row} below the header, `num_gpus`: must be a whole number, got {size}"));
+    }
     let clusters = if wanted.is_some() { table.texts("vc")? } else { Vec::new() };
     let rows = submitted.into_iter().zip(durations).zip(sizes).enumerate();
     let mut records: Vec<Record> = rows
         .filter(|(row, _)| wanted.is_none_or(|wanted| clusters[*row] == wanted))
-        .map(|(_, ((submit_s, duration_s), size))| Record {
+        .map(|(row, ((submit_s, duration_s), size))| Record {
+            row: row as u64,
             submit_ms: 1e3 * submit_s,
             // Jobs that ended at once are taken to have run for a second.
             duration_ms: 1e3 * duration_s.max(1.0),

@@ -6,7 +6,10 @@ use crate::{
     svg::{self, BLUE, Chart, Colour, GREEN, ORANGE, PURPLE, Pictures},
     words::number,
 };
-use sched_distill_core::{figure::Figure, spec::Spec};
+use sched_distill_core::{
+    figure::Figure,
+    spec::{Spec, brief},
+};
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde_json::json;
 
@@ -41,7 +44,9 @@ struct Line<'a> {
 ///
 /// [`ReportError::Chart`] if a chart cannot be drawn.
 pub(super) fn charts(results: &[&ClosedLoop]) -> Result<Vec<Chart>, ReportError> {
-    sweeps(results).iter().enumerate().map(|(place, sweep)| chart(place, sweep)).collect()
+    let all = sweeps(results);
+    let drawn = all.iter().filter(|sweep| !sweep.lines().is_empty());
+    drawn.enumerate().map(|(place, sweep)| chart(place, sweep)).collect()
 }
 
 fn sweeps<'a>(results: &[&'a ClosedLoop]) -> Vec<Sweep<'a>> {
@@ -122,7 +127,8 @@ fn chart(place: usize, sweep: &Sweep<'_>) -> Result<Chart, ReportError> {
         )
     };
     let keys: Vec<Key<'_>> = plot.series.iter().map(Key::Series).collect();
-    let title = format!("The {} over {}", goal.label, sweep.key);
+    let rest = brief(&sweep.rest.to_string());
+    let title = format!("The {} over {} ({rest})", goal.label, sweep.key);
     let write = goal::amount(goal);
     let said = |line: &Line<'_>| {
         let ends =
@@ -134,7 +140,7 @@ fn chart(place: usize, sweep: &Sweep<'_>) -> Result<Chart, ReportError> {
     let name = format!("curve-{}", place + 1);
     let pictures = Pictures::new(&name, WIDTH, &title, &description, |width| alone(&plot, &keys, width, 240.0));
     let data = json!({
-        "parameter": sweep.key, "figure": goal.name,
+        "parameter": sweep.key, "workload": rest, "figure": goal.name,
         "workloads": sweep.points.iter().map(|(value, result)| json!({"value": value, "workload": result.workload})).collect::<Vec<_>>(),
         "policies": lines.iter().map(|line| json!({
             "policy": line.policy,
