@@ -5,6 +5,7 @@ use crate::mutate::each_mutant;
 use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
+    deadlines::Deadlines,
     model::Structure,
     policy::Policy,
     recorder::{EpisodeId, run_episode},
@@ -78,6 +79,13 @@ fn damaged_lines_do_no_harm_in_training() {
     let workload = Training::open_workload(&"builtin,nodes=4,jobs=5,max=3".parse().unwrap()).unwrap();
     let student = guarded::<Training>(&*workload, "optimus", "job: stay > 3 first", Structure::Hierarchical);
     survives(by_student::<Training>(&student), &lines::<Training>(&*workload, "drf"));
+}
+
+#[test]
+fn damaged_lines_do_no_harm_in_deadlines() {
+    let workload = Deadlines::open_workload(&"builtin,jobs=5,node-cores=8".parse().unwrap()).unwrap();
+    let student = guarded::<Deadlines>(&*workload, "qos", "job: hopeless first", Structure::Hierarchical);
+    survives(by_student::<Deadlines>(&student), &lines::<Deadlines>(&*workload, "edf-test"));
 }
 
 #[test]
