@@ -130,6 +130,10 @@ fn what_a_client_is_told_of_is_carried_out() {
     change(&mut state, json!({"jobs": [held(3, 6), held(8, 2)], "ask": {"running": [3, 8]}})).unwrap();
     let seen = state.view().unwrap();
     assert_eq!((seen.job(3).cores(), seen.job(8).cores(), seen.free()), (6, 2, 0));
+    // Who is named twice holds what is said last.
+    change(&mut state, json!({"jobs": [held(3, 2), held(3, 5)], "ask": {"running": [3, 8]}})).unwrap();
+    let seen = state.view().unwrap();
+    assert_eq!((seen.running(), seen.job(3).cores(), seen.free()), (&[3, 8][..], 5, 1));
     // Nobody comes from the future.
     let mut late = small()["jobs"][1].clone();
     (late["id"], late["arrival_ms"]) = (json!(9), json!(70_000));

@@ -1,7 +1,7 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
 use crate::{
-    heuristic::RESERVE,
+    heuristic,
     state::{JobView, Question, View},
 };
 
@@ -67,7 +67,7 @@ impl Candidate {
     }
 
     fn new(seen: &View<'_>, job: &JobView<'_>) -> Self {
-        let size = job.sufficient(RESERVE).unwrap_or_else(|| job.most());
+        let size = heuristic::size(job);
         let waits = !job.is_running();
         Self {
             job: job.id(),

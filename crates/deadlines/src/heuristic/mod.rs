@@ -21,6 +21,7 @@ mod queue;
 mod vpa;
 
 pub use hpa::Hpa;
+pub(crate) use qos::size;
 pub use qos::{Order, Qos, RESERVE};
 pub use queue::{EdfTest, Queue};
 pub use vpa::Vpa;

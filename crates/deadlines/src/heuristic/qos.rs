@@ -46,7 +46,7 @@ impl Default for Qos {
 }
 
 /// The smallest size that suffices with the reserve; the largest if none does.
-fn size(job: &JobView<'_>) -> u32 {
+pub(crate) fn size(job: &JobView<'_>) -> u32 {
     job.sufficient(RESERVE).unwrap_or_else(|| job.most())
 }
 

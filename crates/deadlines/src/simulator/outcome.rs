@@ -18,7 +18,7 @@ impl JobRun {
 impl Simulator {
     /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
     ///
-    /// Events are arrivals, starts of measurements and checks, measurements, ends, and deadlines of waiting jobs.
+    /// Events are arrivals, checks, measurements, ends, and deadlines of waiting jobs.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         if !self.ended {

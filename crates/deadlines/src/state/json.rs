@@ -224,7 +224,7 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Puts a job that does not run onto the cores that it is said to hold.
+    /// Puts a job onto the cores that it is said to hold, off those that it has.
     pub(super) fn read_held(&mut self, job: u32, raw: RawHeld) -> Result<(), StateError> {
         let RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks } = raw;
         let field = |name: &str| format!("job {job}, `running.{name}`");
@@ -234,6 +234,8 @@ impl ClusterState {
                 return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
             }
         }
+        // Who is named twice holds what is said last.
+        self.release(job)?;
         self.waiting.retain(|&other| other != job);
         self.best_effort.retain(|&other| other != job);
         let place = self.running.partition_point(|&other| other < job);

@@ -8,7 +8,7 @@ use crate::{
         pick::{Picker, log_softmax},
     },
     scenario::{ChoiceRows, Questions, Scenario},
-    spec::Spec,
+    spec::{Spec, SpecError},
 };
 use std::{
     path::{Path, PathBuf},
@@ -33,10 +33,15 @@ const BUILT_IN: &str = "built in";
 /// A file that is no scorer for this scenario, or an unknown parameter.
 pub fn open_scorer<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> {
     let path = spec.require_file("a checkpoint written by `distill train scorer`")?;
+    Ok(Box::new(ScorerPolicy::load(path, draws(spec)?)?))
+}
+
+/// Whether a spec asks for decisions to be drawn; it has no other parameter.
+fn draws(spec: &Spec) -> Result<bool, SpecError> {
     let mut args = spec.args();
     let sample = args.word("mode", &["greedy", "sample"])? == "sample";
     args.finish()?;
-    Ok(Box::new(ScorerPolicy::load(path, sample)?))
+    Ok(sample)
 }
 
 /// As [`open_scorer`]; without a file it is the network that comes with the program, `built_in`, the bytes of such a checkpoint.
@@ -45,13 +50,10 @@ pub fn open_scorer<S: Scenario>(spec: &Spec) -> Result<Box<dyn Policy<S>>, Polic
 ///
 /// As for [`open_scorer`].
 pub fn open_scorer_or<S: Scenario>(spec: &Spec, built_in: &'static [u8]) -> Result<Box<dyn Policy<S>>, PolicyError> {
-    if spec.file.is_some() {
-        return open_scorer(spec);
+    match spec.file {
+        Some(_) => open_scorer(spec),
+        None => Ok(Box::new(ScorerPolicy::built_in(built_in, draws(spec)?)?)),
     }
-    let mut args = spec.args();
-    let sample = args.word("mode", &["greedy", "sample"])? == "sample";
-    args.finish()?;
-    Ok(Box::new(ScorerPolicy::built_in(built_in, sample)?))
 }
 
 /// The network asked level by level, the best candidate or one drawn by its probability.
