@@ -166,13 +166,15 @@ fn arrivals(
     let mean_ms = mean_work_ms(work) / f64::from(cluster.cores()) / load.unwrap_or(1.3);
     let kind = args.text("arrivals").unwrap_or_else(|| "bursts".to_owned());
     let is_bursts = kind == "bursts";
-    let none = |key: &str, given: bool| match given {
-        true => Err(args.conflict(key, "a number", &format!("left out with arrivals={kind}"))),
-        false => Ok(()),
+    let none = |key: &str, has_it: bool, given: Option<f64>| match given {
+        Some(given) if !has_it => {
+            Err(args.conflict(key, &given.to_string(), &format!("left out with arrivals={kind}")))
+        }
+        _ => Ok(()),
     };
-    none("load", is_bursts && load.is_some())?;
-    none("burst", !is_bursts && size.is_some())?;
-    none("gap", !is_bursts && gap_s.is_some())?;
+    none("load", !is_bursts, load)?;
+    none("burst", is_bursts, size.map(f64::from))?;
+    none("gap", is_bursts, gap_s)?;
     Ok(match kind.as_str() {
         "bursts" => Arrivals::Bursts { size: size.unwrap_or(30), gap_ms: 1e3 * gap_s.unwrap_or(7200.0) },
         "poisson" => Arrivals::Poisson(mean_ms),
@@ -234,7 +236,7 @@ mod tests {
             ("builtin:x", "takes no file"),
             ("builtin,nodes=0", "nodes must be a whole number in 1..=10000"),
             ("builtin,arrivals=never", "arrivals must be one of bursts, poisson, or a FILE.csv"),
-            ("builtin,load=2", "load must be left out with arrivals=bursts"),
+            ("builtin,load=2", "load must be left out with arrivals=bursts, got `2`"),
             ("builtin,arrivals=poisson,gap=5", "gap must be left out with arrivals=poisson"),
             ("builtin,work=1e9,check=1", "check must be such that a job takes at most 1e7 times"),
             ("builtin,inflated=2", "inflated must be a number in 0..=1"),
