@@ -97,6 +97,7 @@ pub use sched_distill_core::{
 };
 pub use sched_distill_dag as dag;
 pub use sched_distill_deadlines as deadlines;
+pub use sched_distill_preemption as preemption;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;
 #[cfg(feature = "report")]

@@ -9,6 +9,7 @@ use crate::{
     foreign,
     pipeline::{Attack, Entry, Registry},
     policy::{Policy, PolicyError},
+    preemption::{self, Preemption},
     simulation::Simulated,
     spec::Spec,
     training::{self, Training},
@@ -41,10 +42,19 @@ pub static DEADLINES: Entry<Deadlines> = Entry {
     attack: Some(Attack::new()),
 };
 
+/// Training jobs on GPUs that are suspended and resumed at a price.
+pub static PREEMPTION: Entry<Preemption> = Entry {
+    teacher: preemption::policies::TEACHER,
+    baselines: preemption::policies::BASELINES,
+    policies: || preemption::policies::POLICIES.to_vec(),
+    open: preemption::policies::open,
+    attack: Some(Attack::new()),
+};
+
 /// All scenarios there are.
 #[must_use]
 pub fn all() -> Registry {
-    Registry::new(&[&DAG, &TRAINING, &DEADLINES])
+    Registry::new(&[&DAG, &TRAINING, &DEADLINES, &PREEMPTION])
 }
 
 /// A scenario that is registered here, by its type.
@@ -71,6 +81,12 @@ impl Registered for Dag {
 impl Registered for Deadlines {
     fn entry() -> &'static Entry<Self> {
         &DEADLINES
+    }
+}
+
+impl Registered for Preemption {
+    fn entry() -> &'static Entry<Self> {
+        &PREEMPTION
     }
 }
 

@@ -49,6 +49,14 @@ pub fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
+/// A standard normal draw of a key (Box and Muller, one of the pair).
+#[must_use]
+pub fn normal(words: &[u64]) -> f64 {
+    let (first, longer) = (hash(words), words.iter().fold(start(words.len() + 1), |state, &word| extend(state, word)));
+    let radius = (-2.0 * (1.0 - unit(first)).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit(extend(longer, 1))).cos()
+}
+
 /// Maps 64 bits to a uniform integer in `0..n` (0 for `n = 0`).
 #[inline]
 #[must_use]

@@ -2,9 +2,13 @@
 
 mod error;
 #[cfg(feature = "simulate")]
+mod table;
+#[cfg(feature = "simulate")]
 mod text;
 
 pub use error::WorkloadError;
+#[cfg(feature = "simulate")]
+pub use table::Table;
 #[cfg(feature = "simulate")]
 pub use text::read_text;
 

@@ -2,7 +2,7 @@
 
 use super::{Change, state::Simulator};
 use crate::state::{Decision, DecisionError, Stage};
-use sched_distill_core::rng::{hash, unit};
+use sched_distill_core::rng::normal;
 
 impl Simulator {
     /// Answers the open question.
@@ -200,11 +200,4 @@ impl Simulator {
         run.measurements += 1;
         run.window_from += iterations;
     }
-}
-
-/// A standard normal draw of a key (Box and Muller).
-fn normal(key: &[u64; 3]) -> f64 {
-    let (first, second) = (hash(key), hash(&[key[0], key[1], key[2], 1]));
-    let radius = (-2.0 * (1.0 - unit(first)).ln()).sqrt();
-    radius * (std::f64::consts::TAU * unit(second)).cos()
 }

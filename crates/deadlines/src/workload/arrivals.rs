@@ -1,6 +1,6 @@
 //! When jobs arrive.
 
-use super::table::Table;
+use sched_distill_core::workload::Table;
 use sched_distill_core::{rng::Stream, workload::WorkloadError};
 use std::{path::Path, sync::Arc};
 

@@ -17,7 +17,6 @@ mod edge;
 mod json;
 mod models;
 mod philly;
-mod table;
 
 pub use arrivals::{Arrivals, Intensity};
 pub(crate) use battery::battery;

@@ -5,12 +5,11 @@ use super::{
     DeadlineJob, DeadlineWorkload, MODELS, Source,
     builtin::{self, Errors},
     models,
-    table::Table,
 };
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::Spec,
-    workload::WorkloadError,
+    workload::{Table, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -90,11 +89,8 @@ fn records(table: &Table, wanted: Option<&str>, node_cores: u32) -> Result<Vec<R
     let submitted = table.numbers("submit_s", 0.0..=1e12)?;
     let durations = table.numbers("duration_s", 0.0..=1e9)?;
     let sizes = table
-        .numbers("num_gpus", 1.0..=f64::from(node_cores))
+        .counts("num_gpus", 1..=node_cores)
         .map_err(|problem| format!("{problem}; a job runs on one node, which has {node_cores} cores (node-cores=N)"))?;
-    if let Some((row, size)) = sizes.iter().enumerate().find(|(_, size)| size.fract() != 0.0) {
-        return Err(format!("row {row} below the header, `num_gpus`: must be a whole number, got {size}"));
-    }
     let clusters = if wanted.is_some() { table.texts("vc")? } else { Vec::new() };
     let rows = submitted.into_iter().zip(durations).zip(sizes).enumerate();
     let mut records: Vec<Record> = rows
@@ -104,7 +100,7 @@ fn records(table: &Table, wanted: Option<&str>, node_cores: u32) -> Result<Vec<R
             submit_ms: 1e3 * submit_s,
             // Jobs that ended at once are taken to have run for a second.
             duration_ms: 1e3 * duration_s.max(1.0),
-            cores: size as u32,
+            cores: size,
         })
         .collect();
     if records.is_empty() {

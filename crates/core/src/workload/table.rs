@@ -1,10 +1,11 @@
 //! Tables of numbers as comma-separated text.
 
-use sched_distill_core::workload::{WorkloadError, read_text};
+use super::{WorkloadError, read_text};
 use std::{ops::RangeInclusive, path::Path};
 
 /// A table with a header.
-pub(super) struct Table {
+#[derive(Clone, Debug)]
+pub struct Table {
     names: Vec<String>,
     /// Line numbers and cells.
     rows: Vec<(usize, Vec<String>)>,
@@ -12,11 +13,15 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads a file.
-    pub(super) fn load(path: &Path) -> Result<Self, WorkloadError> {
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or has no rows.
+    pub fn load(path: &Path) -> Result<Self, WorkloadError> {
         Self::parse(&read_text(path)?).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, String> {
         let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         let (_, header) = lines.next().ok_or("the file is empty; expected a CSV file with a header")?;
@@ -41,7 +46,11 @@ impl Table {
     }
 
     /// A column of numbers.
-    pub(super) fn numbers(&self, name: &str, allowed: RangeInclusive<f64>) -> Result<Vec<f64>, String> {
+    ///
+    /// # Errors
+    ///
+    /// There is no such column, or a cell is no number that is allowed: which one.
+    pub fn numbers(&self, name: &str, allowed: RangeInclusive<f64>) -> Result<Vec<f64>, String> {
         let number = |(line, place, cell): (usize, usize, &str)| {
             cell.parse::<f64>().ok().filter(|x| allowed.contains(x)).ok_or_else(|| {
                 let (least, most) = (allowed.start(), allowed.end());
@@ -51,8 +60,26 @@ impl Table {
         self.column(name)?.map(number).collect()
     }
 
+    /// A column of whole numbers.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Table::numbers`].
+    pub fn counts(&self, name: &str, allowed: RangeInclusive<u32>) -> Result<Vec<u32>, String> {
+        let all = self.numbers(name, f64::from(*allowed.start())..=f64::from(*allowed.end()))?;
+        match all.iter().zip(&self.rows).find(|(number, _)| number.fract() != 0.0) {
+            Some((number, (line, _))) => Err(format!("line {line}, `{name}`: must be a whole number, got `{number}`")),
+            // They lie between two whole numbers of this type.
+            None => Ok(all.into_iter().map(|number| number as u32).collect()),
+        }
+    }
+
     /// A column of texts.
-    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+    ///
+    /// # Errors
+    ///
+    /// There is no such column.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, String> {
         Ok(self.column(name)?.map(|(_, _, cell)| cell.to_owned()).collect())
     }
 }

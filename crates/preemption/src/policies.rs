@@ -1,0 +1,161 @@
+//! Policies of the `preemption` scenario by name.
+
+use crate::{
+    Preemption, Probabilities,
+    heuristic::{By, Division, LAS_LIMIT, Order, PickyMan, Queue, Rule, Tiresias},
+    state::{Decision, View},
+};
+#[cfg(feature = "network")]
+use sched_distill_core::network::scorer::{SCORER, open_scorer};
+use sched_distill_core::{
+    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    spec::{Args, Spec, SpecError},
+};
+
+/// The policy to explain where the user names none.
+pub const TEACHER: &str = "pickyman";
+
+/// Heuristics to compare it with; the first is the one that all others are measured against.
+pub const BASELINES: &[&str] = &["srtf", "las", "fifo", "lucid-like"];
+
+/// All policies there are.
+pub const POLICIES: &[PolicyInfo] = &[
+    heuristic("fifo", "fifo", "jobs in order of arrival; nobody begins before who arrived first"),
+    heuristic("sjf", "sjf", "the least predicted time first, passing over jobs that do not fit; nobody is suspended"),
+    heuristic(
+        "srtf",
+        "srtf[,times=predicted|true]",
+        "the least time left first, by suspending who has more left, whatever that costs; with times=true clairvoyant",
+    ),
+    heuristic(
+        "las",
+        "las[,limit=18000]",
+        "Tiresias' two queues: jobs that have had less GPU time than the limit (GPU·s) first, by suspending others",
+    ),
+    heuristic("gittins", "gittins", "the largest Gittins index over the GPU times of earlier jobs first, by suspending others"),
+    heuristic(
+        "pickyman",
+        "pickyman[,by=time|gpu-time][,lend=on|off][,protect=on|off]",
+        "the least time left first; whom to suspend is found by what suspending and resuming costs, and only where it pays",
+    ),
+    heuristic(
+        "lucid-like",
+        "lucid-like",
+        "the least GPU time first, as a small tree learned from earlier jobs predicts it; nobody is suspended",
+    ),
+    heuristic(
+        "tiresias",
+        "tiresias[,rule=fifo|fjf|sjf|shortest|shortest-gpu|dlas|dlas-gpu][,limits=3250/7200][,promote=0][,tick=0]",
+        "the rules of Tiresias' simulator event by event, for workloads with free=1",
+    ),
+    #[cfg(feature = "network")]
+    SCORER,
+    STUDENT,
+];
+
+const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static str) -> PolicyInfo {
+    PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
+}
+
+/// Opens the policy that a spec names.
+///
+/// # Errors
+///
+/// An unknown name or parameter, or a file that cannot be used.
+pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Preemption>>, PolicyError> {
+    let takes_file = matches!(spec.name.as_str(), "scorer" | "student");
+    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
+        spec.refuse_file()?;
+    }
+    let mut args = spec.args();
+    let policy: Box<dyn Policy<Preemption>> = match spec.name.as_str() {
+        "fifo" => Box::new(Queue::Fifo),
+        "sjf" => Box::new(Queue::Sjf),
+        "lucid-like" => Box::new(Queue::LucidLike),
+        "srtf" => Box::new(match args.word("times", &["predicted", "true"])? {
+            "true" => Order::SrtfTrue,
+            _ => Order::Srtf,
+        }),
+        "las" => Box::new(Order::Las(1e3 * args.number("limit", LAS_LIMIT / 1e3, 0.0..=1e12)?)),
+        "gittins" => Box::new(Order::Gittins),
+        "pickyman" => Box::new(Picky(
+            PickyMan {
+                by: if args.word("by", &["time", "gpu-time"])? == "gpu-time" { By::GpuTime } else { By::Time },
+                lend: args.word("lend", &["on", "off"])? == "on",
+                protect: args.word("protect", &["on", "off"])? == "on",
+            },
+            Division::default(),
+        )),
+        "tiresias" => Box::new(tiresias(&mut args)?),
+        #[cfg(feature = "network")]
+        "scorer" => return open_scorer(spec),
+        "student" => return open_student(spec),
+        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
+    };
+    args.finish()?;
+    Ok(policy)
+}
+
+fn tiresias(args: &mut Args<'_>) -> Result<Tiresias, SpecError> {
+    let name = args.word("rule", &Rule::ALL.map(|(name, _)| name))?;
+    let rule = Rule::ALL.iter().find(|(known, _)| *known == name).map_or(Rule::Fifo, |(_, rule)| *rule);
+    let text = args.text("limits").unwrap_or_else(|| "3250/7200".to_owned());
+    let limits: Option<Vec<f64>> = text.split('/').map(|x| x.parse().ok().filter(|x| *x > 0.0)).collect();
+    let Some(limits) = limits.filter(|limits| limits.is_sorted() && limits.len() <= 16) else {
+        return Err(args.conflict("limits", &text, "ascending positive numbers with / between them, such as 3250/7200"));
+    };
+    let promote = args.number("promote", 0.0, 0.0..=1e9)?;
+    Ok(Tiresias::new(rule, limits, promote, args.number("tick", 0.0, 0.0..=1e9)?))
+}
+
+/// A heuristic as a policy that needs the question alone.
+macro_rules! stateless {
+    ($($heuristic:ty),*) => {
+        $(impl Policy<Preemption> for $heuristic {
+            fn fresh(&self) -> Box<dyn Policy<Preemption>> {
+                Box::new(*self)
+            }
+
+            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+                Ok((*self).decide(seen))
+            }
+
+            fn forgets(&self) -> bool {
+                true
+            }
+        })*
+    };
+}
+
+stateless!(Queue, Order);
+
+/// PickyMan with room for its division.
+struct Picky(PickyMan, Division);
+
+impl Policy<Preemption> for Picky {
+    fn fresh(&self) -> Box<dyn Policy<Preemption>> {
+        Box::new(Self(self.0, Division::default()))
+    }
+
+    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+        Ok(self.0.decide_with(seen, &mut self.1))
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+}
+
+impl Policy<Preemption> for Tiresias {
+    fn fresh(&self) -> Box<dyn Policy<Preemption>> {
+        Box::new(self.anew())
+    }
+
+    fn reset(&mut self, _: u64) {
+        *self = self.anew();
+    }
+
+    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+        Ok(self.decide(seen))
+    }
+}

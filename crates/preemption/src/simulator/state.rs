@@ -1,0 +1,157 @@
+//! The simulator's state, and the interface to whoever decides.
+
+use super::{
+    record::{Change, Timeline},
+    storage::Storage,
+};
+use crate::{
+    Cluster, Decision, DecisionError,
+    state::{ClusterState, Job, View},
+    workload::PreemptionJob,
+};
+use sched_distill_core::{rng::hash, simulation::EventQueue};
+use std::sync::Arc;
+
+/// What draws of starts are keyed by, besides the episode.
+const LUCK: u64 = 0x5354_4152_5453;
+
+/// What a job that holds GPUs is doing next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its container starts.
+    Container,
+    /// Data come.
+    Transfer,
+    /// It warms up.
+    Warm,
+    /// It computes, or does not hold GPUs.
+    Other,
+}
+
+/// What nobody but the simulator knows of a job.
+#[derive(Clone, Debug)]
+pub(super) struct JobRun {
+    pub(super) job: PreemptionJob,
+    pub(super) phase: Phase,
+    /// Times what its container and its warm-up take typically they take now.
+    pub(super) slow: f64,
+    /// When it was complete; NaN before.
+    pub(super) completed_ms: f64,
+    /// Whether it last lost its GPUs by being suspended.
+    pub(super) is_resumed: bool,
+    /// GPU time lost to preemption, ms.
+    pub(super) lost_ms: f64,
+    /// Times in which it computed.
+    pub(super) computed: Vec<(f64, f64)>,
+}
+
+/// One episode.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    pub(super) state: ClusterState,
+    pub(super) runs: Vec<JobRun>,
+    /// The next event of each job that holds GPUs and waits for no transfer.
+    pub(super) queue: EventQueue,
+    pub(super) storage: Storage,
+    /// The next event of each node, and how often its failures were drawn.
+    pub(super) node_events: EventQueue,
+    pub(super) failures_of: Vec<u64>,
+    /// Whether the present moment is a check.
+    pub(super) was_check: bool,
+    pub(super) ended: bool,
+    pub(super) complete: u32,
+    pub(super) seed: u64,
+    pub(super) luck: u64,
+    pub(super) failure_luck: u64,
+    pub(super) events: u64,
+    pub(super) decisions: u64,
+    /// Kept to be used again.
+    pub(super) hit: Vec<u32>,
+    pub(super) timeline: Option<Timeline>,
+    pub(super) changes: Option<Vec<Change>>,
+}
+
+impl PreemptionJob {
+    /// The job as schedulers know it, and what it really takes.
+    fn state(&self, id: u32, cluster: &Cluster) -> Job {
+        let job = Job::new(id, self.model, &self.declared(), cluster, self.counter_ms, self.bias);
+        Job { truth: [self.epochs, self.epoch_ms], ..job }
+    }
+}
+
+impl Simulator {
+    /// An episode before its first question: jobs in order of arrival on a cluster, with the luck of a seed.
+    #[must_use]
+    pub fn new(cluster: Arc<Cluster>, jobs: Vec<PreemptionJob>, seed: u64) -> Self {
+        let known = (0..).zip(&jobs).map(|(id, job)| job.state(id, &cluster)).collect();
+        let run = |job: PreemptionJob| JobRun {
+            job,
+            phase: Phase::Other,
+            slow: 1.0,
+            completed_ms: f64::NAN,
+            is_resumed: false,
+            lost_ms: 0.0,
+            computed: Vec::new(),
+        };
+        let count = jobs.len() as u32;
+        let mut sim = Self {
+            queue: EventQueue::new(count),
+            storage: Storage::new(count),
+            node_events: EventQueue::new(cluster.nodes),
+            failures_of: vec![0; cluster.nodes as usize],
+            runs: jobs.into_iter().map(run).collect(),
+            state: ClusterState::of(cluster, known),
+            was_check: false,
+            ended: false,
+            complete: 0,
+            seed,
+            luck: hash(&[seed, LUCK]),
+            failure_luck: 0,
+            events: 0,
+            decisions: 0,
+            hit: Vec::new(),
+            timeline: None,
+            changes: None,
+        };
+        sim.schedule_failures();
+        sim.pass();
+        sim
+    }
+
+    /// The same moment with a job that has not arrived declared as in `jobs`.
+    pub(crate) fn described(&self, jobs: &[PreemptionJob], job: u32) -> Self {
+        debug_assert!(job >= self.state.arrived, "job {job} is there already");
+        let mut episode = self.clone();
+        let new = &jobs[job as usize];
+        episode.state.jobs[job as usize] = new.state(job, &self.state.cluster);
+        episode.runs[job as usize].job = *new;
+        episode
+    }
+
+    /// The open question, or `None` once the episode has ended: when all jobs are complete, or when nothing need happen any more.
+    #[must_use]
+    pub fn view(&self) -> Option<View<'_>> {
+        if self.ended { None } else { self.state.view() }
+    }
+
+    /// Checks a decision without carrying it out.
+    ///
+    /// # Errors
+    ///
+    /// What [`Simulator::step`] would refuse.
+    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    }
+
+    /// When a job was completed, ms; `None` as long as it is not.
+    #[must_use]
+    pub fn completed_ms(&self, job: u32) -> Option<f64> {
+        self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
+    }
+
+    /// What a job really takes: for tests of predictions.
+    #[must_use]
+    pub fn truth(&self, job: u32) -> Option<&PreemptionJob> {
+        self.runs.get(job as usize).map(|run| &run.job)
+    }
+}

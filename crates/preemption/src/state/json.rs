@@ -1,0 +1,427 @@
+//! The cluster state as JSON.
+
+use super::{Claim, ClusterState, NewJob, Stage, StateError, View, insert, remove};
+use crate::{Cluster, EarlierJob, History, Model, Placement, Profile};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// What a file or a message holds; `docs/preemption.md` has the words to each field.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    cluster: RawCluster,
+    time_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<RawAsk>,
+    jobs: Vec<RawJob>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<RawClaim>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    down: Vec<u32>,
+    /// By node, the least recently used first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cached: Vec<Vec<u32>>,
+    #[serde(default)]
+    transfers: u32,
+    #[serde(default)]
+    jobs_gone: u32,
+}
+
+/// Open questions.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAsk {
+    /// The claim that is being made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<RawClaim>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    served: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    passed: Vec<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaim {
+    job: u32,
+    condemned: Vec<u32>,
+}
+
+/// A cluster, in states and in workloads.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCluster {
+    nodes: u32,
+    node_gpus: u32,
+    storage_gbps: f64,
+    link_gbps: f64,
+    cache_gb: f64,
+    #[serde(default)]
+    spread_slowdown: f64,
+    check_ms: f64,
+    observe: u32,
+    #[serde(default)]
+    start_noise: f64,
+    #[serde(default)]
+    placement: Placement,
+    #[serde(default)]
+    free: bool,
+    #[serde(default)]
+    mtbf_ms: Option<f64>,
+    #[serde(default = "ten_minutes")]
+    repair_ms: f64,
+    #[serde(default)]
+    earlier: Vec<EarlierJob>,
+    models: Vec<RawModel>,
+}
+
+fn ten_minutes() -> f64 {
+    6e5
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModel {
+    name: String,
+    container_ms: f64,
+    warm_ms: f64,
+    #[serde(default)]
+    profiles: Vec<Profile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJob {
+    id: u32,
+    model: String,
+    arrival_ms: f64,
+    gpus: u32,
+    samples: f64,
+    batch: u32,
+    epochs: f64,
+    data_gb: f64,
+    checkpoint_gb: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epoch_ms: Option<f64>,
+    #[serde(default)]
+    done: f64,
+    #[serde(default)]
+    computed_ms: f64,
+    #[serde(default)]
+    held_ms: f64,
+    #[serde(default)]
+    preemptions: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on: Option<RawOn>,
+}
+
+/// Where a job is that holds GPUs.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOn {
+    stage: RawStage,
+    nodes: Vec<(u32, u32)>,
+    since_ms: f64,
+    held_since_ms: f64,
+    #[serde(default)]
+    began_ms: f64,
+    #[serde(default)]
+    resumed_at: f64,
+    #[serde(default)]
+    condemned: bool,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawStage {
+    Loading,
+    Computing,
+    Saving,
+}
+
+impl RawCluster {
+    fn new(cluster: &Cluster) -> Self {
+        let model = |m: &Model| RawModel {
+            name: m.name.to_string(),
+            container_ms: m.container_ms,
+            warm_ms: m.warm_ms,
+            profiles: m.profiles.clone(),
+        };
+        Self {
+            nodes: cluster.nodes,
+            node_gpus: cluster.node_gpus,
+            storage_gbps: cluster.storage_gbps,
+            link_gbps: cluster.link_gbps,
+            cache_gb: cluster.cache_gb,
+            spread_slowdown: cluster.spread_slowdown,
+            check_ms: cluster.check_ms,
+            observe: cluster.observe,
+            start_noise: cluster.start_noise,
+            placement: cluster.placement,
+            free: cluster.free,
+            mtbf_ms: cluster.mtbf_ms,
+            repair_ms: cluster.repair_ms,
+            earlier: cluster.earlier.jobs().to_vec(),
+            models: cluster.models.iter().map(model).collect(),
+        }
+    }
+
+    /// The cluster, not checked but for what predictions are made of.
+    pub(crate) fn read(self) -> Cluster {
+        let model = |m: RawModel| Model::new(m.name, [m.container_ms, m.warm_ms], m.profiles);
+        Cluster {
+            nodes: self.nodes,
+            node_gpus: self.node_gpus,
+            storage_gbps: self.storage_gbps,
+            link_gbps: self.link_gbps,
+            cache_gb: self.cache_gb,
+            spread_slowdown: self.spread_slowdown,
+            check_ms: self.check_ms,
+            observe: self.observe,
+            start_noise: self.start_noise,
+            placement: self.placement,
+            free: self.free,
+            mtbf_ms: self.mtbf_ms,
+            repair_ms: self.repair_ms,
+            earlier: History::new(self.earlier),
+            models: self.models.into_iter().map(model).collect(),
+        }
+    }
+}
+
+impl RawClaim {
+    fn new(claim: &Claim) -> Self {
+        Self { job: claim.job, condemned: claim.condemned.clone() }
+    }
+}
+
+impl RawState {
+    fn new(state: &ClusterState) -> Self {
+        let now = state.time_ms;
+        let job = |job: &super::Job| {
+            let stage = match job.stage {
+                Stage::Gone => return None,
+                Stage::Waiting | Stage::Served => None,
+                Stage::Loading => Some(RawStage::Loading),
+                Stage::Computing => Some(RawStage::Computing),
+                Stage::Saving => Some(RawStage::Saving),
+            };
+            let on = stage.map(|stage| RawOn {
+                stage,
+                nodes: job.nodes.clone(),
+                since_ms: job.since_ms,
+                held_since_ms: job.held_since_ms,
+                began_ms: job.epoch_began_ms(now),
+                resumed_at: job.resumed_at,
+                condemned: job.condemned,
+            });
+            let whole = job.whole_at(now);
+            Some(RawJob {
+                id: job.id,
+                model: state.cluster.models[job.model as usize].name.to_string(),
+                arrival_ms: job.arrival_ms,
+                gpus: job.gpus,
+                samples: job.samples,
+                batch: job.batch,
+                epochs: job.declared,
+                data_gb: job.data_gb,
+                checkpoint_gb: job.checkpoint_gb,
+                epoch_ms: Some(job.epoch_ms[usize::from(whole >= f64::from(state.cluster.observe))]),
+                done: whole,
+                computed_ms: job.computed_ms,
+                held_ms: job.held_ms,
+                preemptions: job.preemptions,
+                on,
+            })
+        };
+        let jobs: Vec<RawJob> = state.jobs[..state.arrived as usize].iter().filter_map(job).collect();
+        let ask = RawAsk {
+            claim: state.forming.as_ref().map(RawClaim::new),
+            served: state.served.clone(),
+            passed: state.passed.clone(),
+        };
+        let nodes = 0..state.node_up.len();
+        Self {
+            cluster: RawCluster::new(&state.cluster),
+            time_ms: now,
+            ask: state.view().map(|_| ask),
+            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            jobs,
+            claims: state.claims.iter().map(RawClaim::new).collect(),
+            down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
+            cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
+            transfers: state.transfers,
+        }
+    }
+}
+
+impl TryFrom<RawState> for ClusterState {
+    type Error = StateError;
+
+    fn try_from(raw: RawState) -> Result<Self, StateError> {
+        let mut state = Self::new(raw.cluster.read())?;
+        raw.down.iter().try_for_each(|&node| state.set_up(node, false))?;
+        raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
+        state.set_time(raw.time_ms)?;
+        state.read_cached(&raw.cached)?;
+        for claim in &raw.claims {
+            let claim = state.read_claim(claim)?;
+            state.claims.push(claim);
+        }
+        if let Some(ask) = &raw.ask {
+            state.read_ask(ask)?;
+        }
+        (state.transfers, state.gone) = (raw.transfers, raw.jobs_gone);
+        Ok(state)
+    }
+}
+
+impl ClusterState {
+    pub(super) fn read_job(&mut self, raw: &RawJob) -> Result<(), StateError> {
+        let field = |name: &str| format!("job {}, `{name}`", raw.id);
+        let new = NewJob {
+            arrival_ms: raw.arrival_ms,
+            gpus: raw.gpus,
+            samples: raw.samples,
+            batch: raw.batch,
+            epochs: raw.epochs,
+            data_gb: raw.data_gb,
+            checkpoint_gb: raw.checkpoint_gb,
+        };
+        self.add_job(raw.id, &raw.model, new)?;
+        self.set_done(raw.id, raw.done, 0.0)?;
+        raw.epoch_ms.map_or(Ok(()), |ms| self.set_epoch(raw.id, ms))?;
+        for (name, value) in [("computed_ms", raw.computed_ms), ("held_ms", raw.held_ms)] {
+            if !(0.0..=1e15).contains(&value) {
+                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
+            }
+        }
+        let index = self.known(raw.id)?;
+        let job = &mut self.jobs[index];
+        (job.computed_ms, job.held_ms, job.preemptions) = (raw.computed_ms, raw.held_ms, raw.preemptions);
+        let Some(on) = &raw.on else { return Ok(()) };
+        let stage = match on.stage {
+            RawStage::Loading => Stage::Loading,
+            RawStage::Computing => Stage::Computing,
+            RawStage::Saving => Stage::Saving,
+        };
+        let times = [
+            ("on.since_ms", on.since_ms),
+            ("on.held_since_ms", on.held_since_ms),
+            ("on.began_ms", on.began_ms),
+            ("on.resumed_at", on.resumed_at),
+        ];
+        for (name, value) in times {
+            if !(0.0..=1e15).contains(&value) {
+                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
+            }
+        }
+        let condemned = match stage {
+            Stage::Loading if on.condemned => {
+                return Err(StateError::new(field("on.condemned"), "a job that loads cannot be condemned"));
+            }
+            Stage::Saving => true,
+            _ => on.condemned,
+        };
+        self.put(index, &on.nodes, stage, condemned)?;
+        let job = &mut self.jobs[index];
+        (job.since_ms, job.held_since_ms, job.began_ms) = (on.since_ms, on.held_since_ms, on.began_ms);
+        job.resumed_at = on.resumed_at;
+        Ok(())
+    }
+
+    fn read_cached(&mut self, cached: &[Vec<u32>]) -> Result<(), StateError> {
+        if cached.len() > self.node_up.len() {
+            let problem = format!("{} lists for {} nodes", cached.len(), self.node_up.len());
+            return Err(StateError::new("cached", problem));
+        }
+        for (node, jobs) in (0..).zip(cached) {
+            for &job in jobs {
+                let index = self.known(job)?;
+                self.hold(node, index);
+            }
+        }
+        Ok(())
+    }
+
+    /// A claim of a waiting job, which is then not asked about.
+    fn read_claim(&mut self, raw: &RawClaim) -> Result<Claim, StateError> {
+        let field = format!("claim of job {}", raw.job);
+        let index = self.known(raw.job)?;
+        if self.jobs[index].stage != Stage::Waiting || self.waiting.binary_search(&raw.job).is_err() {
+            return Err(StateError::new(field, "the job does not wait, or has a claim already"));
+        }
+        for (i, &job) in raw.condemned.iter().enumerate() {
+            let taken = self.claims.iter().any(|claim| claim.condemned.contains(&job));
+            if !self.jobs[self.known(job)?].condemned || taken || raw.condemned[..i].contains(&job) {
+                let problem = format!("job {job} is not condemned, or stands there twice");
+                return Err(StateError::new(field, problem));
+            }
+        }
+        remove(&mut self.waiting, raw.job);
+        Ok(Claim { job: raw.job, condemned: raw.condemned.clone() })
+    }
+
+    fn read_ask(&mut self, ask: &RawAsk) -> Result<(), StateError> {
+        for &job in &ask.served {
+            let index = self.known(job)?;
+            if self.waiting.binary_search(&job).is_err() || self.jobs[index].gpus > self.free {
+                return Err(StateError::new("ask.served", format!("job {job} does not wait, or does not fit")));
+            }
+            remove(&mut self.waiting, job);
+            self.serve(index);
+        }
+        for &job in &ask.passed {
+            self.known(job)?;
+            insert(&mut self.passed, job);
+        }
+        self.open = true;
+        if let Some(claim) = &ask.claim {
+            self.forming = Some(self.read_claim(claim)?);
+            let need = self.need();
+            if need == 0 || need > self.condemnable {
+                let problem = "needs no more GPUs, or more than can be had; it is no question who is condemned";
+                return Err(StateError::new(format!("claim of job {}", claim.job), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl View<'_> {
+    /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer. It does not know how long
+    /// jobs really take.
+    #[must_use]
+    pub fn to_state(&self) -> ClusterState {
+        let mut state = self.state.clone();
+        let (now, arrived) = (state.time_ms, state.arrived);
+        let observe = f64::from(state.cluster.observe);
+        state.jobs.truncate(arrived as usize);
+        state.jobs.retain(|job| job.stage != Stage::Gone);
+        for job in &mut state.jobs {
+            let (whole, began_ms) = (job.whole_at(now), job.epoch_began_ms(now));
+            job.epoch_ms = [job.epoch_ms[usize::from(whole >= observe)]; 2];
+            (job.done, job.began_ms, job.pace, job.truth) = (whole, began_ms, 0.0, [f64::NAN; 2]);
+        }
+        state.arrived = state.jobs.len() as u32;
+        state.gone = state.gone.saturating_add(arrived - state.arrived);
+        state
+    }
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self.state).serialize(serializer)
+    }
+}
+
+impl Serialize for ClusterState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}

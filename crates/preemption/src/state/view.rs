@@ -1,0 +1,163 @@
+//! What a scheduler may know of the cluster at a question. Nothing here tells the future, nor how long epochs really take, but for
+//! [`JobView::true_left_ms`], which says so.
+//!
+//! A [`View`] is lent by the simulator, and by a [`ClusterState`] that anyone can make: features, heuristics, networks and students
+//! read it alone.
+
+use super::{ClusterState, Decision, JobView};
+use crate::Cluster;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which waiting job is served next, if any.
+    Serve,
+    /// Which job is condemned for this waiting one, if any.
+    Condemn(u32),
+}
+
+/// The cluster at an open question. Borrows from who lends it; copying it is free.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub(crate) state: &'a ClusterState,
+}
+
+impl<'a> View<'a> {
+    /// The time, ms.
+    #[must_use]
+    pub fn time_ms(&self) -> f64 {
+        self.state.time_ms
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &'a Cluster {
+        &self.state.cluster
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn question(&self) -> Question {
+        self.state.forming.as_ref().map_or(Question::Serve, |claim| Question::Condemn(claim.job))
+    }
+
+    /// Number of jobs that have arrived so far.
+    #[must_use]
+    pub fn arrived(&self) -> u32 {
+        self.state.arrived.saturating_add(self.state.gone)
+    }
+
+    /// Numbers of the jobs that wait without a claim, ascending, those included that were passed over at this moment.
+    #[must_use]
+    pub fn waiting(&self) -> &'a [u32] {
+        &self.state.waiting
+    }
+
+    /// Whether a job was passed over at this moment.
+    #[must_use]
+    pub fn is_passed(&self, job: u32) -> bool {
+        self.state.passed.binary_search(&job).is_ok()
+    }
+
+    /// Numbers of the jobs that hold GPUs, ascending.
+    #[must_use]
+    pub fn busy(&self) -> &'a [u32] {
+        &self.state.busy
+    }
+
+    /// Jobs with a claim in the order of their claims, the one in question last.
+    pub fn claimed(&self) -> impl Iterator<Item = u32> + 'a {
+        self.state.claims.iter().chain(&self.state.forming).map(|claim| claim.job)
+    }
+
+    /// An arrived job.
+    ///
+    /// # Panics
+    ///
+    /// If no job of this number has arrived.
+    #[must_use]
+    pub fn job(&self, job: u32) -> JobView<'a> {
+        match self.state.index(job) {
+            Some(index) => JobView { state: self.state, job: &self.state.jobs[index] },
+            None => panic!("job {job} has not arrived"),
+        }
+    }
+
+    /// All jobs that are there, by number.
+    pub fn jobs(&self) -> impl Iterator<Item = JobView<'a>> + use<'a> {
+        let state = self.state;
+        let arrived = &state.jobs[..state.arrived as usize];
+        arrived.iter().map(move |job| JobView { state, job }).filter(|job| !job.is_gone())
+    }
+
+    /// Free GPUs, less those that jobs served at this moment will take; what claims reserve is among them.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.state.free
+    }
+
+    /// Free GPUs that no claim reserves.
+    #[must_use]
+    pub fn unreserved(&self) -> u32 {
+        self.state.unreserved()
+    }
+
+    /// GPUs that the job in question still needs; 0 if none is.
+    #[must_use]
+    pub fn need(&self) -> u32 {
+        self.state.need()
+    }
+
+    /// GPUs of all jobs that can be condemned.
+    #[must_use]
+    pub fn condemnable(&self) -> u32 {
+        self.state.condemnable
+    }
+
+    /// Transfers from and to the storage under way.
+    #[must_use]
+    pub fn transfers(&self) -> u32 {
+        self.state.transfers
+    }
+
+    /// GB/ms that one more transfer would get.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.state.cluster.rate(self.state.transfers + 1)
+    }
+
+    /// Whether a job can be the answer: served if that is asked, condemned if that is.
+    #[must_use]
+    pub fn is_candidate(&self, job: u32) -> bool {
+        match self.question() {
+            Question::Serve => {
+                let most = self.free().max(self.unreserved() + self.condemnable());
+                self.waiting().binary_search(&job).is_ok() && self.job(job).gpus() <= most && !self.is_passed(job)
+            }
+            Question::Condemn(_) => {
+                self.busy().binary_search(&job).is_ok() && self.job(job).can_be_condemned()
+            }
+        }
+    }
+
+    /// The jobs that can be the answer, ascending.
+    pub fn candidates(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let (seen, question) = (*self, self.question());
+        let most = self.free().max(self.unreserved() + self.condemnable());
+        let all = if question == Question::Serve { self.waiting() } else { self.busy() };
+        all.iter().copied().filter(move |&job| match question {
+            Question::Serve => seen.job(job).gpus() <= most && !seen.is_passed(job),
+            Question::Condemn(_) => seen.job(job).can_be_condemned(),
+        })
+    }
+
+    /// Whether nothing need happen any more after a legal decision: to serve no one where no job holds GPUs or is about to, and no
+    /// node is being repaired.
+    #[must_use]
+    pub fn strands(&self, decision: Decision) -> bool {
+        let state = self.state;
+        let nothing_goes_on = state.busy.is_empty() && state.served.is_empty() && state.claims.is_empty();
+        let candidates = state.forming.is_none() && self.candidates().next().is_some();
+        decision == Decision::Wait && nothing_goes_on && candidates && !state.node_up.contains(&false)
+    }
+}

@@ -1,0 +1,152 @@
+//! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
+
+use super::{PreemptionJob, PreemptionWorkload, Source};
+use crate::{Cluster, NewJob, state::RawCluster};
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, read_text},
+};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    cluster: RawCluster,
+    jobs: Vec<RawJob>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawJob {
+    model: String,
+    arrival_ms: f64,
+    gpus: u32,
+    samples: f64,
+    batch: u32,
+    epochs: f64,
+    declared_epochs: Option<f64>,
+    epoch_ms: f64,
+    counter_ms: Option<f64>,
+    #[serde(default = "one")]
+    bias: f64,
+    data_gb: f64,
+    checkpoint_gb: f64,
+}
+
+/// Opens `json:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
+    let path = spec.require_file("a workload as described in docs/preemption.md")?;
+    spec.args().finish()?;
+    load(path)
+}
+
+fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
+    let text = read_text(path)?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    if text.trim().is_empty() {
+        return Err(format("the file is empty; expected a workload (docs/preemption.md)".to_owned()));
+    }
+    let raw: RawWorkload =
+        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/preemption.md): {e}")))?;
+    let cluster = raw.cluster.read();
+    cluster.check().map_err(|problem| format(format!("cluster: {problem}")))?;
+    if raw.jobs.is_empty() || raw.jobs.len() > 1 << 20 {
+        return Err(format(format!("`jobs` has {} jobs; 1 to 1048576 are possible", raw.jobs.len())));
+    }
+    let mut jobs: Vec<PreemptionJob> = Vec::with_capacity(raw.jobs.len());
+    for (number, raw) in raw.jobs.iter().enumerate() {
+        let job = read(raw, &cluster).map_err(|problem| format(format!("job {number}: {problem}")))?;
+        if let Some(last) = jobs.last().filter(|last| last.arrival_ms > job.arrival_ms) {
+            let problem = format!("arrival_ms {} is before the job above it, {}", job.arrival_ms, last.arrival_ms);
+            return Err(format(format!("job {number}: {problem}")));
+        }
+        jobs.push(job);
+    }
+    Ok(PreemptionWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+}
+
+fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
+    let Some(model) = cluster.models.iter().position(|model| model.name == raw.model) else {
+        let known: Vec<&str> = cluster.models.iter().take(8).map(|model| &*model.name).collect();
+        return Err(format!("unknown model `{}`; there are {}", raw.model, known.join(", ")));
+    };
+    let positive = [("epoch_ms", raw.epoch_ms), ("counter_ms", raw.counter_ms.unwrap_or(1.0)), ("bias", raw.bias)];
+    for (name, value) in positive {
+        if !(value > 0.0 && value <= 1e12) {
+            return Err(format!("{name} must be a positive number up to 1e12, got {value}"));
+        }
+    }
+    let job = PreemptionJob {
+        // There are at most 1000 models.
+        model: model as u16,
+        arrival_ms: raw.arrival_ms,
+        gpus: raw.gpus,
+        samples: raw.samples,
+        batch: raw.batch,
+        epochs: raw.epochs,
+        declared_epochs: raw.declared_epochs.unwrap_or(raw.epochs),
+        epoch_ms: raw.epoch_ms,
+        counter_ms: raw.counter_ms,
+        bias: raw.bias,
+        data_gb: raw.data_gb,
+        checkpoint_gb: raw.checkpoint_gb,
+    };
+    let real = NewJob { epochs: raw.epochs, ..job.declared() };
+    for said in [job.declared(), real] {
+        said.check(cluster).map_err(|(field, problem)| format!("{field} {problem}"))?;
+    }
+    if raw.epochs.fract() != 0.0 {
+        return Err(format!("epochs must be a whole number, got {}", raw.epochs));
+    }
+    Ok(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = r#"{"model": "m", "arrival_ms": 5, "gpus": 2, "samples": 4e4, "batch": 64, "epochs": 7, "epoch_ms": 5e4,
+        "data_gb": 20, "checkpoint_gb": 7}"#;
+
+    fn read(jobs: &str) -> Result<PreemptionWorkload, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("jobs.json");
+        let text = format!(
+            r#"{{"cluster": {{"nodes": 1, "node_gpus": 8, "storage_gbps": 2, "link_gbps": 1, "cache_gb": 100, "check_ms": 6e4, "observe": 2,
+            "models": [{{"name": "m", "container_ms": 9000, "warm_ms": 3000}}]}}, "jobs": [{jobs}]}}"#
+        );
+        std::fs::write(&path, text).unwrap();
+        load(&path).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_declared() {
+        let [job] = read(JOB).unwrap().jobs(1)[..] else { panic!("one job") };
+        assert_eq!((job.declared_epochs, job.counter_ms, job.bias), (7.0, None, 1.0));
+    }
+
+    #[test]
+    fn mistakes_name_the_job() {
+        for (from, to, expected) in [
+            ("\"m\"", "\"n\"", "job 0: unknown model `n`; there are m"),
+            ("\"epochs\": 7", "\"epochs\": 0", "job 0: epochs must be a positive number up to 1e9, got 0"),
+            ("\"gpus\": 2", "\"gpus\": 9", "job 0: gpus must be a whole number in 1..=8, the GPUs of the cluster, got 9"),
+            ("5e4", "-1", "job 0: epoch_ms must be a positive number"),
+            ("\"batch\"", "\"colour\"", "unknown field `colour`"),
+            ("\"data_gb\": 20", "\"data_gb\": -1", "job 0: data_gb must be a number in 0..=1e15"),
+        ] {
+            let message = read(&JOB.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert!(read("").unwrap_err().contains("`jobs` has 0 jobs"));
+        let later = JOB.replace("\"arrival_ms\": 5", "\"arrival_ms\": 6");
+        assert!(
+            read(&format!("{later}, {JOB}")).unwrap_err().contains("job 1: arrival_ms 5 is before the job above it, 6")
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! What arrives: training jobs on GPUs.
+//!
+//! ```
+//! use sched_distill_core::spec::Spec;
+//! use sched_distill_preemption::workload::PreemptionWorkload;
+//! let workload = PreemptionWorkload::open(&"builtin,nodes=2,jobs=10".parse::<Spec>()?)?;
+//! assert_eq!(workload.cluster().gpus(), 8);
+//! let jobs = workload.jobs(7);
+//! assert!(jobs.len() == 10 && jobs.iter().all(|job| job.gpus <= 8));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod battery;
+mod builtin;
+mod edge;
+mod json;
+mod models;
+mod philly;
+
+pub(crate) use battery::battery;
+pub use builtin::{Errors, Generator};
+pub use edge::{EDGE_CASES, EdgeCase};
+pub use models::{MODELS, ModelFacts};
+pub use philly::Records;
+
+use crate::{Cluster, NewJob};
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// All workloads of jobs on GPUs there are.
+pub const PREEMPTION_WORKLOADS: [WorkloadInfo; 3] = [
+    WorkloadInfo {
+        name: "builtin",
+        edge_cases: true,
+        usage: "builtin[,nodes=8][,node-gpus=4][,jobs=150][,arrivals=poisson|batch][,load=1.1][,duration=1500][,duration-spread=1.4][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0][,edge=NAME]",
+        meaning: "generated training jobs of six models on 1 to 16 GPUs, at a steady rate or all at once",
+    },
+    WorkloadInfo {
+        name: "philly",
+        edge_cases: false,
+        usage: "philly:FILE.csv[,vc=NAME][,nodes=8][,node-gpus=8][,jobs=150][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
+        meaning: "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with models, epochs and data by a stated rule",
+    },
+    WorkloadInfo {
+        name: "json",
+        edge_cases: false,
+        usage: "json:FILE",
+        meaning: "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
+    },
+];
+
+/// A training job. Its number is its place in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PreemptionJob {
+    /// Place of its model in [`Cluster::models`].
+    pub model: u16,
+    /// When it arrives, ms.
+    pub arrival_ms: f64,
+    /// GPUs that it runs on.
+    pub gpus: u32,
+    /// Samples per epoch.
+    pub samples: f64,
+    /// Samples per step and GPU.
+    pub batch: u32,
+    /// Epochs that it takes.
+    pub epochs: f64,
+    /// Epochs that its user declares.
+    pub declared_epochs: f64,
+    /// Time of an epoch on as few nodes as it can be on, ms.
+    pub epoch_ms: f64,
+    /// What its counter will say of that, if anything, ms.
+    pub counter_ms: Option<f64>,
+    /// What predictions are multiplied by.
+    pub bias: f64,
+    /// Data that it loads, GB.
+    pub data_gb: f64,
+    /// Size of its checkpoint, GB.
+    pub checkpoint_gb: f64,
+}
+
+impl PreemptionJob {
+    /// What its user declares, and what is known of its data.
+    pub(crate) fn declared(&self) -> NewJob {
+        NewJob {
+            arrival_ms: self.arrival_ms,
+            gpus: self.gpus,
+            samples: self.samples,
+            batch: self.batch,
+            epochs: self.declared_epochs,
+            data_gb: self.data_gb,
+            checkpoint_gb: self.checkpoint_gb,
+        }
+    }
+}
+
+/// A source of episodes: the cluster, and the jobs by seed.
+#[derive(Clone, Debug)]
+pub struct PreemptionWorkload {
+    cluster: Arc<Cluster>,
+    source: Source,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Generated(Generator),
+    Recorded(Records),
+    Fixed(Vec<PreemptionJob>),
+}
+
+impl PreemptionWorkload {
+    /// Opens the workload that a spec names, one of [`PREEMPTION_WORKLOADS`].
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
+        match spec.name.as_str() {
+            "builtin" => builtin::open(spec),
+            "philly" => philly::open(spec),
+            "json" => json::open(spec),
+            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "philly", "json"]).into()),
+        }
+    }
+
+    /// The cluster; the same in every episode.
+    #[must_use]
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// The jobs of the episode with this seed, in order of arrival.
+    #[must_use]
+    pub fn jobs(&self, seed: u64) -> Vec<PreemptionJob> {
+        match &self.source {
+            Source::Generated(generator) => generator.jobs(&self.cluster, seed),
+            Source::Recorded(records) => records.jobs(&self.cluster, seed),
+            Source::Fixed(jobs) => jobs.clone(),
+        }
+    }
+
+    /// Files that define the workload, so that a trace can record their hashes.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+}
