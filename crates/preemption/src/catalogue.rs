@@ -111,7 +111,7 @@ const ORDERS: [(&str, &str, bool); 13] = [
     ("job", "fits", true),
     ("victim", "left_rank", true),
     ("victim", "gpu_left_rank", true),
-    ("victim", "price_per_gpu_rank", false),
+    ("victim", "price_share_rank", false),
     ("victim", "to_epoch_end_rank", false),
     ("victim", "gain", true),
     ("victim", "in_division", true),
@@ -124,13 +124,14 @@ const BORDERS: [(&str, &str, &[f32]); 4] = [
     ("victim", "need", &[1.0, 2.0, 4.0]),
 ];
 
-const TERMS: [TermTemplate; 26] = [
+const TERMS: [TermTemplate; 27] = [
     ("job", &[("time", Log)]),
     ("job", &[("gpu_time", Log)]),
     ("job", &[("is_none", Linear)]),
     ("job", &[("fits", Linear)]),
     ("job", &[("pays", Linear)]),
-    ("job", &[("price", Log)]),
+    ("job", &[("gain", Linear)]),
+    ("job", &[("otherwise", Log)]),
     ("job", &[("ready", Log)]),
     ("job", &[("gpus", Log)]),
     ("job", &[("waited", Log)]),
@@ -144,7 +145,7 @@ const TERMS: [TermTemplate; 26] = [
     ("victim", &[("left", Log)]),
     ("victim", &[("gpu_left", Log)]),
     ("victim", &[("gain", Linear)]),
-    ("victim", &[("price_per_gpu", Log)]),
+    ("victim", &[("price_share", Log)]),
     ("victim", &[("to_epoch_end", Log)]),
     ("victim", &[("beyond_need", Linear)]),
     ("victim", &[("gpus", Log)]),
@@ -213,12 +214,12 @@ const RULES: [RuleTemplate; 19] = [
     ),
     rule(
         "suspend-the-cheapest",
-        "victim: is_none <= 0 and pays <= 0 never, smallest is_none, smallest price_per_gpu_rank",
-        "the job is suspended that costs least per GPU, of those whose suspension pays",
+        "victim: is_none <= 0 and pays <= 0 never, smallest is_none, smallest price_share_rank",
+        "the job is suspended that costs the smallest share of its time, of those whose suspension pays",
     ),
     rule(
         "ordered-division",
-        "victim: is_none <= 0 and in_division <= 0 never, smallest is_none, smallest price_per_gpu_rank",
+        "victim: is_none <= 0 and in_division <= 0 never, smallest is_none, smallest price_share_rank",
         "the cheapest job of the ordered division is suspended",
     ),
     rule(

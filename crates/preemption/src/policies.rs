@@ -2,7 +2,7 @@
 
 use crate::{
     Preemption, Probabilities,
-    heuristic::{By, Division, LAS_LIMIT, Order, PickyMan, Queue, Rule, Tiresias},
+    heuristic::{Division, LAS_LIMIT, Order, PickyMan, Queue, Rule, Tiresias},
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
@@ -35,7 +35,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     heuristic("gittins", "gittins", "the largest Gittins index over the GPU times of earlier jobs first, by suspending others"),
     heuristic(
         "pickyman",
-        "pickyman[,by=time|gpu-time][,lend=on|off][,protect=on|off]",
+        "pickyman[,lend=on|off][,protect=on|off]",
         "the least time left first; whom to suspend is found by what suspending and resuming costs, and only where it pays",
     ),
     heuristic(
@@ -80,7 +80,6 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Preemption>>, PolicyError> {
         "gittins" => Box::new(Order::Gittins),
         "pickyman" => Box::new(Picky(
             PickyMan {
-                by: if args.word("by", &["time", "gpu-time"])? == "gpu-time" { By::GpuTime } else { By::Time },
                 lend: args.word("lend", &["on", "off"])? == "on",
                 protect: args.word("protect", &["on", "off"])? == "on",
             },

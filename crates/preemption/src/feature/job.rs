@@ -25,9 +25,15 @@ pub(super) const BASE: &[Base] = &[
     Base::flag("is_back", "Whether it would then be complete before the first claim has all it needs, as is predicted.").declared(),
     Base::count("need", "GPUs", "GPUs that it needs beyond the unreserved ones.").ranked(),
     Base::flag("is_longer_covered", "Whether jobs with more time left have the GPUs that it needs.").declared(),
-    Base::flag("pays", "Whether suspending jobs for it pays: PickyMan's division.").declared(),
-    Base::absolute("price", "ms", "GPU time that this costs; 0 if it does not pay or is not needed.").declared().ranked(),
-    Base::absolute("ready", "ms", "Predicted time until they have given their GPUs back; 0 likewise.").declared().ranked(),
+    Base::flag("divides", "Whether there are longer jobs that could be suspended for it: PickyMan's division.").declared(),
+    Base::flag("pays", "Whether that pays: it gains 1.25 times what they lose.").declared(),
+    Base::absolute("price", "ms", "GPU time that suspending and resuming them costs; 0 without a division.").declared().ranked(),
+    Base::absolute("delay", "ms", "Predicted time by which they are delayed, added up; 0 without a division.").declared().ranked(),
+    Base::absolute("ready", "ms", "Predicted time until they have given their GPUs back; 0 without a division.").declared().ranked(),
+    Base::absolute("otherwise", "ms", "Predicted time until there is room for it without suspending anyone.").declared().ranked(),
+    Base::absolute("gain", "ms", "That time, less the time until there is room by the division and less its delays; 0 without one.")
+        .declared()
+        .ranked(),
     Base::flag("is_last", "Whether it takes longer than the cluster needs for all that is there.").declared(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
     Base::count("fitting_jobs", "jobs", "Those of them for which unreserved GPUs suffice."),
@@ -39,10 +45,11 @@ pub(super) const BASE: &[Base] = &[
     Base::count("claims", "jobs", "Jobs with a claim.").decided(),
     Base::count("condemnable_gpus", "GPUs", "GPUs of the jobs that can be condemned.").decided(),
     Base::count("transfers", "1", "Transfers from and to the storage under way.").decided(),
+    Base::absolute("quiet", "1", "Time since the last arrival, in mean gaps between arrivals."),
 ];
 
 /// What all candidates share comes last.
-const SHARED: usize = 10;
+const SHARED: usize = 11;
 
 impl Extractor {
     /// Appends one row per job that is asked about, by number, and one for serving none if they wait; returns their number.
@@ -59,6 +66,7 @@ impl Extractor {
             f64::from(s.claims),
             f64::from(seen.condemnable()),
             f64::from(seen.transfers()),
+            s.quiet_gaps,
         ];
         let earlier = &seen.cluster().earlier;
         self.job.clear();
@@ -67,7 +75,7 @@ impl Extractor {
             let (gpus, left_ms, service_ms) = (f64::from(job.gpus()), job.left_ms(), job.service_ms());
             let fits = candidate.need == 0;
             let lent = !fits && job.gpus() <= seen.free();
-            let [waiting, fitting, backlog, load, computing, free, reserved, claims, condemnable, transfers] = shared;
+            let [waiting, fitting, backlog, load, computing, free, reserved, claims, condemnable, transfers, quiet] = shared;
             self.job.push([
                 0.0,
                 gpus,
@@ -87,10 +95,14 @@ impl Extractor {
                 flag(lent && job.loading_ms() + left_ms <= s.claims_ms),
                 f64::from(candidate.need),
                 flag(candidate.longer_cover),
+                flag(candidate.divides),
                 flag(candidate.pays),
                 candidate.price_ms,
+                candidate.delay_ms,
                 candidate.ready_ms,
-                flag(candidate.critical),
+                candidate.otherwise_ms,
+                if candidate.divides { candidate.otherwise_ms - candidate.ready_ms - candidate.delay_ms } else { 0.0 },
+                flag(candidate.is_last),
                 waiting,
                 fitting,
                 backlog,
@@ -101,6 +113,7 @@ impl Extractor {
                 claims,
                 condemnable,
                 transfers,
+                quiet,
             ]);
         }
         self.job.write(out);

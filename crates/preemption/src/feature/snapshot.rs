@@ -1,7 +1,7 @@
 //! One pass over the cluster at a question: what the features of all levels are made of.
 
 use crate::{
-    heuristic::{Division, claims_ready_ms, is_critical, load_ms},
+    heuristic::{Division, claims_ready_ms, is_last, load_ms},
     state::{Question, View},
 };
 
@@ -15,15 +15,19 @@ pub struct Candidate {
     pub job: u32,
     /// GPUs that it needs beyond those that no claim reserves.
     pub(super) need: u32,
-    /// Whether suspending jobs for it would pay: PickyMan's division.
+    /// Whether there is a division for it, PickyMan's, and whether that pays.
+    pub(super) divides: bool,
     pub(super) pays: bool,
-    /// GPU time that this costs, and until they have given their GPUs back, ms.
+    /// What it costs: GPU time, and by how much jobs are delayed; and until there is room for it, ms. 0 without a division.
     pub(super) price_ms: f64,
+    pub(super) delay_ms: f64,
     pub(super) ready_ms: f64,
+    /// Until there is room for it without suspending anyone, ms.
+    pub(super) otherwise_ms: f64,
     /// Whether jobs with more time left have GPUs enough.
     pub(super) longer_cover: bool,
     /// Whether it will be the last to end.
-    pub(super) critical: bool,
+    pub(super) is_last: bool,
 }
 
 /// The cluster at a question, summed up.
@@ -47,6 +51,7 @@ pub struct Snapshot {
     pub(super) claims_ms: f64,
     /// Jobs that compute.
     pub(super) computing: u32,
+    pub(super) quiet_gaps: f64,
     division: Division,
     /// Time left, and GPUs of those that have at least so much, of the jobs that can be condemned, most time first.
     longest: Vec<(f64, u32)>,
@@ -84,8 +89,9 @@ impl Snapshot {
         self.claims = seen.claimed().count() as u32;
         self.reserved = seen.free() - room;
         self.claims_ms = claims_ready_ms(seen).min(LONGEST_MS);
+        self.quiet_gaps = seen.quiet_gaps();
         self.computing = seen.busy().iter().filter(|&&id| seen.job(id).is_computing()).count() as u32;
-        self.division.prepare(seen, Some(self.load_ms));
+        self.division.prepare(seen, None);
         self.longest.clear();
         let can = seen.busy().iter().map(|&id| seen.job(id)).filter(|job| job.can_be_condemned());
         self.longest.extend(can.map(|job| (job.left_ms(), job.gpus())));
@@ -115,17 +121,21 @@ impl Snapshot {
 
     fn add(&mut self, seen: &View<'_>, id: u32, need: u32) {
         let job = seen.job(id);
-        let pays = need > 0 && self.division.find(&job, need);
+        let divides = need > 0 && self.division.find(&job, need);
+        let of = |value: f64| if divides { value } else { 0.0 };
         let place = self.longest.partition_point(|(left_ms, _)| *left_ms > job.left_ms());
         let longer = if place == 0 { 0 } else { self.longest[place - 1].1 };
         self.jobs.push(Candidate {
             job: id,
             need,
-            pays,
-            price_ms: if pays { self.division.price_ms() } else { 0.0 },
-            ready_ms: if pays { self.division.ready_ms() } else { 0.0 },
+            divides,
+            pays: divides && self.division.pays(need),
+            price_ms: of(self.division.price_ms()),
+            delay_ms: of(self.division.delay_ms()),
+            ready_ms: of(self.division.ready_ms()),
+            otherwise_ms: if need > 0 { self.division.otherwise_ms(need).min(LONGEST_MS) } else { 0.0 },
             longer_cover: longer >= need,
-            critical: is_critical(&job, self.load_ms),
+            is_last: is_last(&job, self.load_ms),
         });
     }
 }

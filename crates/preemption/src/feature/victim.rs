@@ -2,7 +2,7 @@
 
 use super::{Extractor, HOUR_MS, flag};
 use crate::{
-    heuristic::{LAS_LIMIT, is_critical},
+    heuristic::{LAS_LIMIT, is_last},
     state::View,
 };
 use sched_distill_core::feature::{Base, Ratio};
@@ -21,7 +21,9 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("save_time", "ms", "Predicted time to save it."),
     Base::absolute("load_time", "ms", "Predicted time to load it again.").ranked(),
     Base::absolute("price", "ms", "GPU time that saving and loading it costs.").ranked(),
-    Base::absolute("price_per_gpu", "ms", "Time until its epoch ends per GPU, and of saving and loading it: PickyMan's order.").ranked(),
+    Base::absolute("price_share", "1", "Time until its epoch ends per GPU, and of saving and loading it, as a share of its time left: PickyMan's order.")
+        .declared()
+        .ranked(),
     Base::absolute("gain", "ms", "Its time left after the epoch, less its loading and all that the job in question takes.").declared(),
     Base::flag("pays", "Whether that is positive.").declared(),
     Base::flag("in_division", "Whether PickyMan's division has it.").declared(),
@@ -42,10 +44,11 @@ pub(super) const BASE: &[Base] = &[
     Base::count("need", "GPUs", "GPUs that it still needs.").decided(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
     Base::absolute("load", "ms", "GPU time left of all jobs ÷ GPUs of the cluster.").declared(),
+    Base::absolute("quiet", "1", "Time since the last arrival, in mean gaps between arrivals."),
 ];
 
 /// What all candidates share comes last.
-const SHARED: usize = 6;
+const SHARED: usize = 7;
 
 impl Extractor {
     /// Appends one row per job that can be condemned, by number, and one for none; returns their number, 0 where no one is asked about.
@@ -66,6 +69,7 @@ impl Extractor {
             need,
             seen.waiting().len() as f64,
             s.load_ms,
+            s.quiet_gaps,
         ];
         self.victim.clear();
         for (place, &id) in s.victims().iter().enumerate() {
@@ -75,7 +79,7 @@ impl Extractor {
             let (service_ms, gain_ms) = (job.service_ms(), job.left_after_epoch_ms() - load_ms - takes_ms);
             let index = earlier.gittins(service_ms);
             let long = service_ms >= LAS_LIMIT;
-            let [claim_time, claim_gpus, claim_waited, need, waiting, load] = shared;
+            let [claim_time, claim_gpus, claim_waited, need, waiting, load, quiet] = shared;
             self.victim.push([
                 0.0,
                 gpus,
@@ -90,7 +94,7 @@ impl Extractor {
                 save_ms,
                 load_ms,
                 gpus * (save_ms + load_ms),
-                end_ms / gpus + save_ms + load_ms,
+                (end_ms / gpus + save_ms + load_ms) / left_ms.max(1.0),
                 gain_ms,
                 flag(gain_ms > 0.0),
                 flag(s.is_chosen(id)),
@@ -103,7 +107,7 @@ impl Extractor {
                 flag(index < claim_index),
                 job.waited_ms(),
                 place as f64,
-                flag(is_critical(&job, s.load_ms)),
+                flag(is_last(&job, s.load_ms)),
                 flag(job.is_spread()),
                 claim_time,
                 claim_gpus,
@@ -111,6 +115,7 @@ impl Extractor {
                 need,
                 waiting,
                 load,
+                quiet,
             ]);
         }
         self.victim.write(out);

@@ -21,8 +21,8 @@ mod queue;
 mod tiresias;
 
 pub use order::{LAS_LIMIT, Order};
-pub use pickyman::{By, PickyMan};
-pub(crate) use pickyman::{Division, claims_ready_ms, is_critical, load_ms};
+pub use pickyman::PickyMan;
+pub(crate) use pickyman::{Division, claims_ready_ms, is_last, load_ms};
 pub use queue::Queue;
 pub use tiresias::{Rule, Tiresias};
 
@@ -35,7 +35,7 @@ fn waiting<'a>(seen: &View<'a>) -> impl Iterator<Item = u32> + use<'a> {
 }
 
 /// The job with the least key, the first among equals; jobs without a key are passed over.
-fn least(jobs: impl Iterator<Item = u32>, key: impl Fn(u32) -> Option<f64>) -> Option<u32> {
+fn least(jobs: impl Iterator<Item = u32>, mut key: impl FnMut(u32) -> Option<f64>) -> Option<u32> {
     let mut best: Option<(f64, u32)> = None;
     for job in jobs {
         if let Some(key) = key(job)

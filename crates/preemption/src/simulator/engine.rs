@@ -173,8 +173,7 @@ impl Simulator {
         while let Some(run) = self.runs.get(self.state.arrived as usize)
             && run.job.arrival_ms <= time_ms
         {
-            self.state.waiting.push(self.state.arrived);
-            self.state.arrived += 1;
+            self.state.arrive(run.job.arrival_ms);
             self.events += 1;
         }
         self.own_events(time_ms);

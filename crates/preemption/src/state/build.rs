@@ -152,8 +152,7 @@ impl ClusterState {
         self.close();
         // There are at most 1000 models.
         self.jobs.push(Job::new(job, place as u16, &new, &self.cluster, None, 1.0));
-        self.waiting.push(job);
-        self.arrived += 1;
+        self.arrive(new.arrival_ms);
         Ok(())
     }
 

@@ -24,6 +24,9 @@ struct RawState {
     transfers: u32,
     #[serde(default)]
     jobs_gone: u32,
+    /// When the first and the last job arrived, if they are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arrivals_ms: Option<[f64; 2]>,
 }
 
 /// Open questions.
@@ -250,6 +253,7 @@ impl RawState {
             down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
             cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
             transfers: state.transfers,
+            arrivals_ms: (state.arrived + state.gone > 0).then_some(state.arrivals_ms),
         }
     }
 }
@@ -271,6 +275,13 @@ impl TryFrom<RawState> for ClusterState {
             state.read_ask(ask)?;
         }
         (state.transfers, state.gone) = (raw.transfers, raw.jobs_gone);
+        if let Some(arrivals_ms) = raw.arrivals_ms {
+            if !(0.0..=raw.time_ms).contains(&arrivals_ms[0]) || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1]) {
+                let problem = format!("must be two times in order, up to `time_ms`, got {arrivals_ms:?}");
+                return Err(StateError::new("arrivals_ms", problem));
+            }
+            state.arrivals_ms = arrivals_ms;
+        }
         Ok(state)
     }
 }

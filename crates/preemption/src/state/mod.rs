@@ -142,6 +142,8 @@ pub struct ClusterState {
     /// How many of `jobs` have arrived, and how many others have that are not kept any more.
     pub(crate) arrived: u32,
     pub(crate) gone: u32,
+    /// When the first and the last of them did.
+    pub(crate) arrivals_ms: [f64; 2],
     /// Numbers of the jobs that wait without a claim, and of those that hold GPUs, ascending.
     pub(crate) waiting: Vec<u32>,
     pub(crate) busy: Vec<u32>,
@@ -177,6 +179,7 @@ impl ClusterState {
             jobs,
             arrived: 0,
             gone: 0,
+            arrivals_ms: [0.0; 2],
             waiting: Vec::new(),
             busy: Vec::new(),
             served: Vec::new(),
@@ -224,6 +227,16 @@ impl ClusterState {
     /// Nodes, jobs and what nodes hold.
     pub(crate) fn extent(&self) -> usize {
         self.cluster.nodes as usize + self.jobs.len() + self.cluster.models.len() + self.cluster.earlier.jobs().len()
+    }
+
+    /// A job has arrived, the last in `jobs` that has.
+    pub(crate) fn arrive(&mut self, arrival_ms: f64) {
+        if self.arrived == 0 && self.gone == 0 {
+            self.arrivals_ms[0] = arrival_ms;
+        }
+        self.arrivals_ms[1] = arrival_ms;
+        self.waiting.push(self.jobs[self.arrived as usize].id);
+        self.arrived += 1;
     }
 
     /// Where an arrived job stands in `jobs`.

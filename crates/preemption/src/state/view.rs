@@ -7,6 +7,9 @@
 use super::{ClusterState, Decision, JobView};
 use crate::Cluster;
 
+/// Most gaps without an arrival that are said.
+const MOST_GAPS: f64 = 1000.0;
+
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -45,6 +48,17 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn arrived(&self) -> u32 {
         self.state.arrived.saturating_add(self.state.gone)
+    }
+
+    /// For how many mean gaps between arrivals none has come: the time since the last arrival ÷ the mean gap so far. As many as there
+    /// are if all came at once; 0 with fewer than two arrivals.
+    #[must_use]
+    pub fn quiet_gaps(&self) -> f64 {
+        let [first_ms, last_ms] = self.state.arrivals_ms;
+        match f64::from(self.arrived()) - 1.0 {
+            gaps if gaps < 1.0 => 0.0,
+            gaps => ((self.time_ms() - last_ms) * gaps / (last_ms - first_ms).max(1.0)).min(MOST_GAPS),
+        }
     }
 
     /// Numbers of the jobs that wait without a claim, ascending, those included that were passed over at this moment.

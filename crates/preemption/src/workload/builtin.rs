@@ -10,7 +10,7 @@ use crate::{
     counter::{SAMPLES, Traffic, period_ms},
 };
 use sched_distill_core::{
-    rng::Stream,
+    rng::{Stream, hash},
     spec::{Args, Spec},
     workload::WorkloadError,
 };
@@ -120,9 +120,10 @@ impl Generator {
         let gap_ms = if self.edge == Some(EdgeCase::Burst) { 0.0 } else { self.gap_ms };
         let errors = self.edge.map_or(self.errors, |edge| edge.errors(self.errors));
         let mut arrivals = Stream::new(seed, "arrivals on GPUs");
-        let mut stream = Stream::new(seed, "jobs on GPUs");
         let mut now_ms = 0.0;
         let mut one = |place: u32| {
+            // What is drawn of a job belongs to it: another one that takes more draws changes nothing.
+            let mut stream = Stream::new(hash(&[seed, place.into()]), "job on GPUs");
             let mut gpus = drawn_gpus(cluster, &mut stream);
             let mut run_ms = drawn_ms(self.duration, &mut stream);
             if let Some(edge) = self.edge {

@@ -40,8 +40,9 @@ pub const MODELS: [ModelFacts; 6] = [
 /// Batch sizes that jobs have.
 pub(super) const BATCHES: [u32; 4] = [32, 64, 128, 256];
 
-/// Profiled jobs of a model, as in the paper.
-const PROFILES: usize = 4;
+/// Profiled jobs of a model, four as in the paper: GPUs, batch, and the time of an epoch that they are made for, ms. Few and many GPUs,
+/// small and large batches, so that what is fixed, per step and per sample can be told apart.
+const PROFILES: [(u32, u32, f64); 4] = [(1, 32, 6e4), (1, 256, 6e5), (8, 32, 3e5), (8, 256, 6e4)];
 
 /// Error of a profile, as a share.
 const PROFILE_ERROR: f64 = 0.01;
@@ -51,14 +52,12 @@ const PROFILE_ERROR: f64 = 0.01;
 pub(super) fn known(spread: f64) -> Vec<Model> {
     let mut stream = Stream::new(0, "profiled jobs");
     let mut one = |facts: &ModelFacts| {
-        let mut profile = |place: usize| {
-            // On 1, 2, 4 and 8 GPUs, with other batches and sizes each.
-            let (gpus, batch) = (1 << place, BATCHES[(place + stream.below(2)) % BATCHES.len()]);
-            let samples = facts.samples(gpus, batch, 3e4 * (10f64).powf(1.5 * stream.uniform()));
+        let mut profile = |(gpus, batch, typical_ms): (u32, u32, f64)| {
+            let samples = facts.samples(gpus, batch, typical_ms);
             let error = spread * stream.normal() + PROFILE_ERROR * stream.normal();
             Profile { gpus, batch, samples, epoch_ms: facts.law.time_ms(gpus, batch, samples) * error.exp() }
         };
-        Model::new(facts.name, facts.start_ms, (0..PROFILES).map(&mut profile).collect())
+        Model::new(facts.name, facts.start_ms, PROFILES.into_iter().map(&mut profile).collect())
     };
     MODELS.iter().map(&mut one).collect()
 }
