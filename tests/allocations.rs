@@ -9,6 +9,7 @@ use sched_distill::{
     contract::{Inputs, Scores},
     dag::Dag,
     deadlines::Deadlines,
+    preemption::Preemption,
     foreign::{ForeignError, ForeignPolicy, Network},
     level::{FeatureSet, LevelSpec},
     model::{
@@ -159,6 +160,17 @@ fn check_deadlines(name: &str, policy: Box<dyn Policy<Deadlines>>) {
 fn schedulers_of_jobs_with_deadlines_allocate_nothing() {
     for name in ["fifo", "edf", "least-slack", "edf-test", "qos", "qos,order=work", "hpa", "vpa"] {
         check_deadlines(name, Deadlines::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+fn check_preemption(name: &str, policy: Box<dyn Policy<Preemption>>) {
+    check_in(name, policy, "builtin,jobs=300,nodes=4");
+}
+
+#[test]
+fn schedulers_of_jobs_that_can_be_suspended_allocate_nothing() {
+    for name in ["fifo", "sjf", "lucid-like", "srtf", "las", "gittins", "pickyman"] {
+        check_preemption(name, Preemption::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -324,6 +336,16 @@ fn a_student_of_jobs_with_deadlines_allocates_nothing() {
 }
 
 #[test]
+fn a_student_of_jobs_that_can_be_suspended_allocates_nothing() {
+    for kind in 0..3 {
+        // The first columns tell serving and suspending none.
+        let student = student(sched_distill::preemption::feature::feature_set(), [-1.0, -1.0, 1.0], kind);
+        let policy = StudentPolicy::<Preemption>::new(&student, Path::new("student.json"), None).unwrap();
+        check_preemption("student", Box::new(policy));
+    }
+}
+
+#[test]
 fn a_scorer_allocates_nothing() {
     fn policy<S: Simulated>(sample: bool) -> Box<dyn Policy<S>> {
         let tensors = random_scorer::random_scorer((S::INFO.feature_set)(), 1);
@@ -334,6 +356,7 @@ fn a_scorer_allocates_nothing() {
         check("scorer", policy(sample));
         check_in("scorer", policy::<Training>(sample), "builtin,nodes=24,jobs=60,max=6");
         check_deadlines("scorer", policy(sample));
+        check_preemption("scorer", policy(sample));
     }
 }
 

@@ -5,6 +5,7 @@
 //! `docs/performance.md` has the figures and how to time the Python reference beside them.
 
 mod deadlines;
+mod preemption;
 mod features;
 mod learner;
 mod queue;
@@ -54,6 +55,7 @@ criterion_main!(
     simulator::group,
     training::group,
     deadlines::group,
+    preemption::group,
     teacher::group,
     features::group,
     recording::group,

@@ -211,6 +211,20 @@ fn jobs_with_deadlines_declare_others_and_other_iterations() -> Outcome {
 }
 
 #[test]
+fn jobs_that_can_be_suspended_declare_other_epochs() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().to_str().ok_or("a name")?;
+    let workload = "builtin,jobs=20,nodes=4";
+    let args =
+        ["attack", "--scenario", "preemption", "-p", "pickyman", "-w", workload, "-n", "2", "--targets", "3", "-o", out];
+    let done = distill(&args);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let found = attempts(dir.path())?;
+    assert!(!found.is_empty() && found.iter().all(|attempt| attempt["edits"][0]["factor"].is_number()), "{found:?}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_line() -> Outcome {
     let dir = tempfile::tempdir()?;
     let new = dir.path().join("new");

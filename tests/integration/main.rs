@@ -14,6 +14,7 @@ mod changes;
 mod cli;
 #[cfg(feature = "cli")]
 mod cli_deadlines;
+mod cli_preemption;
 #[cfg(feature = "cli")]
 mod cli_edit;
 #[cfg(feature = "cli")]

@@ -8,6 +8,7 @@ use crate::{
 use sched_distill::{
     dag::{self, Dag},
     deadlines::Deadlines,
+    preemption::Preemption,
     level::log_sum_exp,
     network::scorer::{Scorer, ScorerPolicy, ScorerWeights},
     pipeline::{Caller, CheckParams},
@@ -46,6 +47,7 @@ fn it_keeps_the_contract_in_every_scenario() -> Outcome {
         ("dag", write::<Dag>(dir.path(), 1)?),
         ("training", write::<Training>(dir.path(), 1)?),
         ("deadlines", write::<Deadlines>(dir.path(), 1)?),
+        ("preemption", write::<Preemption>(dir.path(), 1)?),
         ("machine", write::<Machine>(dir.path(), 1)?),
     ] {
         let scenario = registry.find(name).ok_or("it is registered")?;
@@ -110,6 +112,8 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
             "dag" => &[3],
             "training" => &[1, 3],
             "deadlines" => &[1, 2, 3],
+            // Who is served, or who is condemned for whom.
+            "preemption" => &[1, 2],
             _ => &[1],
         };
         assert!(lengths.contains(&path.len()), "{path:?}");
@@ -124,6 +128,7 @@ fn recordings_have_what_the_network_says() -> Outcome {
     levels_are_the_networks::<Dag>("builtin,jobs=20,executors=8")?;
     levels_are_the_networks::<Training>("builtin,nodes=6,jobs=12,max=4")?;
     levels_are_the_networks::<Deadlines>("builtin,jobs=15")?;
+    levels_are_the_networks::<Preemption>("builtin,jobs=40,nodes=4")?;
     levels_are_the_networks::<Machine>("builtin")
 }
 

@@ -6,6 +6,7 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,
+    preemption::Preemption,
     model::Structure,
     recorder::{EpisodeId, run_episode},
     registry::Registered,
@@ -119,6 +120,16 @@ fn lines_of_deadlines_are_answered_as_in_process() {
         "qos",
         "job: hopeless first",
         &["edf-test", "scorer,mode=sample"],
+    );
+}
+
+#[test]
+fn lines_of_preemption_are_answered_as_in_process() {
+    in_all_ways::<Preemption>(
+        "builtin,jobs=10,nodes=2,load=3",
+        "pickyman",
+        "job: fits > 0 first",
+        &["srtf", "las,limit=500", "gittins"],
     );
 }
 

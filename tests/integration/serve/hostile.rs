@@ -6,6 +6,7 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,
+    preemption::Preemption,
     model::Structure,
     policy::Policy,
     recorder::{EpisodeId, run_episode},
@@ -86,6 +87,13 @@ fn damaged_lines_do_no_harm_in_deadlines() {
     let workload = Deadlines::open_workload(&"builtin,jobs=5,node-cores=8".parse().unwrap()).unwrap();
     let student = guarded::<Deadlines>(&*workload, "qos", "job: hopeless first", Structure::Hierarchical);
     survives(by_student::<Deadlines>(&student), &lines::<Deadlines>(&*workload, "edf-test"));
+}
+
+#[test]
+fn damaged_lines_do_no_harm_in_preemption() {
+    let workload = Preemption::open_workload(&"builtin,jobs=5,nodes=2,load=3,mtbf=5".parse().unwrap()).unwrap();
+    let student = guarded::<Preemption>(&*workload, "srtf", "job: fits > 0 first", Structure::Hierarchical);
+    survives(by_student::<Preemption>(&student), &lines::<Preemption>(&*workload, "srtf"));
 }
 
 #[test]

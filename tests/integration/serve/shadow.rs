@@ -5,6 +5,7 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::{Dag, Decision},
     deadlines::Deadlines,
+    preemption::Preemption,
     model::{Structure, Student},
     recorder::{EpisodeId, policy_source, run_episode},
     registry::Registered,
@@ -92,6 +93,11 @@ fn a_log_of_training_is_a_trace() {
 #[test]
 fn a_log_of_deadlines_is_a_trace() {
     a_log_is_a_trace::<Deadlines>("builtin,jobs=8,node-cores=16", "scorer", "edf-test", "job: hopeless first");
+}
+
+#[test]
+fn a_log_of_preemption_is_a_trace() {
+    a_log_is_a_trace::<Preemption>("builtin,jobs=10,nodes=2,load=3", "pickyman", "srtf", "job: fits > 0 first");
 }
 
 #[test]

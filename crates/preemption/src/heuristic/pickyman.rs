@@ -74,6 +74,7 @@ impl Division {
     pub(crate) fn prepare(&mut self, seen: &View<'_>, load_ms: Option<f64>) {
         self.offers.clear();
         self.ends.clear();
+        self.chosen.clear();
         for job in seen.busy().iter().map(|&job| seen.job(job)).filter(|job| !job.is_condemned()) {
             let left_ms = job.left_ms();
             self.ends.push((left_ms, job.gpus()));

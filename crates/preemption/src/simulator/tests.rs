@@ -1,1 +1,373 @@
+//! What must hold whatever is decided.
 
+use super::{Change, Simulator, What};
+use crate::{
+    Preemption, policies,
+    state::{Decision, DecisionError, Question, View},
+    workload::{PreemptionWorkload, battery},
+};
+use sched_distill_core::{
+    policy::Sort,
+    rng::Stream,
+    simulation::{JobEnd, Simulated as _, Simulation as _},
+};
+use std::collections::HashMap;
+
+fn open(spec: &str) -> PreemptionWorkload {
+    PreemptionWorkload::open(&spec.parse().unwrap()).unwrap()
+}
+
+fn start(workload: &PreemptionWorkload, seed: u64) -> Simulator {
+    let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
+    sim.record_changes();
+    sim.record_timeline();
+    sim
+}
+
+fn run(mut sim: Simulator, mut decide: impl FnMut(&View<'_>) -> Decision) -> Simulator {
+    while let Some(seen) = sim.view() {
+        let decision = decide(&seen);
+        sim.step(decision).unwrap();
+        assert!(sim.decisions < 100_000, "it never ends");
+    }
+    sim
+}
+
+fn named(policy: &str) -> impl FnMut(&View<'_>) -> Decision {
+    let mut policy = policies::open(&policy.parse().unwrap()).unwrap();
+    move |seen| policy.decide(seen, &mut Default::default()).unwrap()
+}
+
+/// Any candidate, or none where that strands nobody; first come, first served after so many answers, so that every episode ends.
+fn random(stream: &mut Stream, answers: u32) -> impl FnMut(&View<'_>) -> Decision {
+    let (mut fifo, mut left) = (named("fifo"), answers);
+    move |seen| {
+        let all: Vec<u32> = seen.candidates().collect();
+        left = left.saturating_sub(1);
+        match (seen.question(), all.get(stream.below(all.len() + 1))) {
+            _ if left == 0 => fifo(seen),
+            (Question::Serve, Some(&job)) => Decision::Serve { job },
+            (Question::Serve, None) if seen.strands(Decision::Wait) => Decision::Serve { job: all[0] },
+            (Question::Condemn(_), Some(&job)) => Decision::Condemn { job },
+            _ => Decision::Wait,
+        }
+    }
+}
+
+/// A job as its changes tell its life.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    /// What last happened, and when.
+    last: Option<(What, f64)>,
+    nodes: Vec<(u32, u32)>,
+    epochs: f64,
+    computed_ms: f64,
+    lost_ms: f64,
+    preemptions: u32,
+    /// Whether it waits or loads because it was suspended.
+    is_resumed: bool,
+}
+
+/// The lives of all jobs of an episode, in which no GPU is given twice and one thing follows upon another.
+fn lives(sim: &Simulator, about: &str) -> Vec<Life> {
+    use What::{Begins, Computes, Ends, Failed, Saves, Suspended};
+    let cluster = &sim.state.cluster;
+    let mut free = vec![cluster.node_gpus; cluster.nodes as usize];
+    let mut lives = vec![Life::default(); sim.runs.len()];
+    let mut now_ms = 0.0;
+    for change @ Change { time_ms, job, what, nodes } in sim.changes() {
+        let (facts, life) = (&sim.runs[*job as usize].job, &mut lives[*job as usize]);
+        assert!(*time_ms >= now_ms, "{about}: {change:?}");
+        now_ms = *time_ms;
+        let (before, since_ms) = life.last.map_or((None, facts.arrival_ms), |(what, ms)| (Some(what), ms));
+        assert!(since_ms <= now_ms, "{about}: {change:?}");
+        let follows = match (before, *what) {
+            (None | Some(Suspended | Failed), Begins) | (Some(Begins), Computes) | (Some(Computes), Ends) => true,
+            (Some(Begins | Computes | Saves), Failed) => cluster.mtbf_ms.is_some(),
+            (Some(Computes), Saves) | (Some(Saves), Suspended) => !cluster.free,
+            (Some(Begins | Computes), Suspended) => cluster.free,
+            _ => false,
+        };
+        assert!(follows, "{about}: {change:?} after {before:?}");
+        let passed_ms = now_ms - since_ms;
+        match before {
+            Some(Computes) => {
+                let spread = life.nodes.len() as u32 > cluster.fewest_nodes(facts.gpus);
+                let slow = if spread { 1.0 + cluster.spread_slowdown } else { 1.0 };
+                life.computed_ms += passed_ms;
+                life.epochs += passed_ms / (slow * facts.epoch_ms);
+                match what {
+                    Failed => life.epochs = (life.epochs + 1e-9).floor(),
+                    Saves => assert!((life.epochs - life.epochs.round()).abs() < 1e-6, "{about}: {life:?}"),
+                    _ => {}
+                }
+            }
+            Some(Begins) if life.is_resumed => life.lost_ms += f64::from(facts.gpus) * passed_ms,
+            Some(Saves) => life.lost_ms += f64::from(facts.gpus) * passed_ms,
+            _ => {}
+        }
+        match what {
+            Begins => {
+                life.nodes.clone_from(nodes);
+                assert_eq!(nodes.iter().map(|(_, gpus)| gpus).sum::<u32>(), facts.gpus, "{about}: {change:?}");
+                for &(node, gpus) in nodes {
+                    let free = &mut free[node as usize];
+                    assert!((1..=*free).contains(&gpus), "{about}: {change:?}, {free} are free");
+                    *free -= gpus;
+                }
+            }
+            Suspended | Failed | Ends => {
+                life.is_resumed = *what == Suspended;
+                life.nodes.drain(..).for_each(|(node, gpus)| free[node as usize] += gpus);
+            }
+            Computes | Saves => {}
+        }
+        life.preemptions += u32::from(*what == if cluster.free { Suspended } else { Saves });
+        life.last = Some((*what, now_ms));
+    }
+    lives
+}
+
+/// An ended episode against what its changes say.
+fn check(sim: &Simulator, about: &str) {
+    let (outcome, lives) = (sim.outcome().unwrap(), lives(sim, about));
+    assert_eq!(outcome.unfinished(), 0, "{about}");
+    let count = lives.len() as f64;
+    let (mut waits, mut last_ms) = (Vec::new(), 0.0f64);
+    for (id, (life, run)) in lives.iter().zip(&sim.runs).enumerate() {
+        let Some((What::Ends, end_ms)) = life.last else { panic!("{about}: job {id} is not complete: {life:?}") };
+        assert_eq!(outcome.jobs[id], JobEnd::Completed(end_ms), "{about}");
+        assert!((life.epochs / run.job.epochs - 1.0).abs() < 1e-6, "{about}: {life:?} of {}", run.job.epochs);
+        waits.push(end_ms - run.job.arrival_ms - life.computed_ms);
+        last_ms = last_ms.max(end_ms);
+    }
+    let mean = |of: &dyn Fn(&Life) -> f64| lives.iter().map(of).sum::<f64>() / count;
+    let all_ms: f64 = waits.iter().sum();
+    let not_more = |ms: f64| waits.iter().filter(|w| **w <= ms).count() as f64 >= 0.99 * count;
+    let p99_ms = waits.iter().copied().filter(|&ms| not_more(ms)).fold(f64::INFINITY, f64::min);
+    for (figure, expected) in [
+        ("waiting_ms", all_ms / count),
+        ("makespan_ms", last_ms - sim.runs[0].job.arrival_ms),
+        ("p99_waiting_ms", p99_ms),
+        ("lost_ms", mean(&|life| life.lost_ms)),
+        ("preemptions", mean(&|life| f64::from(life.preemptions))),
+    ] {
+        let found = outcome.figure(figure).unwrap();
+        assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{about}, {figure}: {found}, {expected}");
+    }
+    // Costs of consecutive times, long and short, add up to the objective.
+    let (mut from_ms, mut sum) = (0.0, 0.0);
+    for i in 0.. {
+        let to_ms = from_ms + [1e3, 3.3e5, 7e6][i % 3];
+        sum += sim.cost(from_ms, to_ms);
+        from_ms = to_ms;
+        if from_ms > last_ms {
+            break;
+        }
+    }
+    for found in [sum, -outcome.total_reward] {
+        assert!((found - all_ms).abs() <= 1e-6 * all_ms.max(1.0), "{about}: {found}, {all_ms}");
+    }
+    // No GPU is drawn twice: the runs of a lane do not overlap.
+    let mut runs = sim.task_runs().to_vec();
+    runs.sort_by(|a, b| (a.lane, a.start_ms, a.end_ms).partial_cmp(&(b.lane, b.start_ms, b.end_ms)).unwrap());
+    for pair in runs.windows(2) {
+        assert!(pair[0].lane != pair[1].lane || pair[0].end_ms <= pair[1].start_ms, "{about}: {pair:?}");
+    }
+}
+
+/// The books at a question.
+fn check_books(sim: &Simulator) {
+    let state = &sim.state;
+    let gpus = |jobs: &[u32]| jobs.iter().map(|&job| state.jobs[job as usize].gpus).sum::<u32>();
+    let up = state.node_up.iter().filter(|up| **up).count() as u32 * state.cluster.node_gpus;
+    assert_eq!(state.free + gpus(&state.served) + gpus(&state.busy), up);
+    assert_eq!(state.node_free.iter().sum::<u32>(), state.free + gpus(&state.served));
+    let can = |job: &&u32| state.can_be_condemned(&state.jobs[**job as usize]);
+    assert_eq!(state.condemnable, state.busy.iter().filter(can).map(|&job| gpus(&[job])).sum::<u32>());
+    assert!(state.unreserved() <= state.free);
+    let condemned = state.busy.iter().filter(|&&job| state.jobs[job as usize].condemned).count();
+    let claims = state.claims.iter().chain(&state.forming);
+    assert!(claims.map(|claim| claim.condemned.len()).sum::<usize>() <= condemned);
+}
+
+#[test]
+fn whatever_is_decided_gpus_and_epochs_are_kept() {
+    let mut stream = Stream::new(1, "decisions");
+    let mut suspended = 0;
+    let free = open("builtin,jobs=20,free=1");
+    for workload in battery().unwrap() {
+        for seed in 0..6 {
+            let mut decide = random(&mut stream, 2000);
+            let mut sim = start(&workload.workload, seed);
+            while let Some(seen) = sim.view() {
+                let decision = decide(&seen);
+                check_books(&sim);
+                assert_eq!(sim.check(decision), Ok(()));
+                sim.step(decision).unwrap();
+            }
+            check(&sim, &workload.name);
+            suspended += sim.changes().iter().filter(|change| change.what == What::Suspended).count();
+        }
+    }
+    for seed in 0..5 {
+        let sim = run(start(&free, seed), random(&mut stream, 2000));
+        check(&sim, "free preemption");
+        assert!(sim.changes().iter().all(|change| change.what != What::Saves));
+    }
+    assert!(suspended > 1000, "{suspended}");
+}
+
+#[test]
+fn every_heuristic_completes_all_jobs_and_costs_add_up() {
+    let heuristics = || policies::POLICIES.iter().filter(|policy| policy.sort == Sort::Heuristic);
+    assert!(heuristics().count() >= 8);
+    for policy in heuristics() {
+        for workload in battery().unwrap() {
+            let sim = run(start(&workload.workload, 3), named(policy.name));
+            check(&sim, &format!("{} on {}", policy.name, workload.name));
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_is_the_same_episode_and_a_copy_goes_on_as_the_original() {
+    let workload = open("builtin,jobs=30,load=2");
+    let changes = |seed: u64| run(start(&workload, seed), named("srtf")).changes().to_vec();
+    assert_eq!(changes(5), changes(5));
+    assert_ne!(changes(5), changes(6));
+    let (mut sim, mut srtf) = (start(&workload, 5), named("srtf"));
+    for _ in 0..40 {
+        let decision = srtf(&sim.view().unwrap());
+        sim.step(decision).unwrap();
+    }
+    assert_eq!(run(sim.clone(), named("srtf")).changes(), run(sim, srtf).changes());
+}
+
+#[test]
+fn illegal_decisions_say_why_and_change_nothing() {
+    let mut sim = start(&open("builtin,nodes=1,jobs=8,arrivals=batch"), 1);
+    let refused = |sim: &mut Simulator, decision: Decision, expected: &str| {
+        let before = serde_json::to_string(&sim.view().unwrap()).unwrap();
+        let message = sim.step(decision).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+        assert_eq!(serde_json::to_string(&sim.view().unwrap()).unwrap(), before);
+    };
+    refused(&mut sim, Decision::Serve { job: 9 }, "job 9 cannot be served; that can be: 0, 1, 2");
+    refused(&mut sim, Decision::Condemn { job: 0 }, "the question is which waiting job is served next");
+    let mut srtf = named("srtf");
+    let claimant = loop {
+        match (sim.view().unwrap().question(), srtf(&sim.view().unwrap())) {
+            (Question::Condemn(job), _) => break job,
+            (_, decision) => sim.step(decision).unwrap(),
+        }
+    };
+    let about = format!("the question is which job is condemned for job {claimant}");
+    refused(&mut sim, Decision::Serve { job: claimant }, &about);
+    refused(&mut sim, Decision::Condemn { job: claimant }, "cannot be condemned; that can be");
+    let ended = run(sim, named("fifo"));
+    assert_eq!(ended.check(Decision::Wait), Err(DecisionError::Ended));
+}
+
+#[test]
+fn who_waits_for_ever_strands_the_cluster() {
+    let mut sim = start(&open("builtin,jobs=5"), 1);
+    let mut strands = 0;
+    while let Some(seen) = sim.view() {
+        strands += u32::from(seen.strands(Decision::Wait));
+        sim.step(Decision::Wait).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    assert!(strands >= 1 && outcome.unfinished() == 5 && outcome.figure("waiting_ms").is_none());
+}
+
+/// Predictions and what followed, by what they are about.
+type Pairs = HashMap<&'static str, Vec<(f64, f64)>>;
+
+/// Runs an episode and notes what suspending was predicted to take when that was decided, and loading when a job was served.
+fn predictions(mut sim: Simulator, mut decide: impl FnMut(&View<'_>) -> Decision, pairs: &mut Pairs) {
+    // Of condemned jobs: when, whether the counter had told, until the epoch's end, to save, to load; when each began to save and load.
+    let mut condemned: HashMap<u32, (f64, bool, [f64; 3])> = HashMap::new();
+    let (mut served, mut saving, mut loading) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let mut saved: HashMap<u32, f64> = HashMap::new();
+    let mut known = 0;
+    loop {
+        for &Change { time_ms, job, what, .. } in &sim.changes()[known..] {
+            let mut note = |of: &'static str, said: f64, really: f64| pairs.entry(of).or_default().push((said, really));
+            match what {
+                What::Begins => drop(loading.insert(job, time_ms)),
+                What::Computes => {
+                    let loading_ms = time_ms - loading[&job];
+                    if let Some((said_ms, is_first)) = served.remove(&job) {
+                        note(if is_first { "first loading" } else { "loading again" }, said_ms, loading_ms);
+                    }
+                    if let Some(saving_ms) = saved.remove(&job) {
+                        let (_, _, [_, save_ms, load_ms]) = condemned[&job];
+                        note("loss", save_ms + load_ms, saving_ms + loading_ms);
+                    }
+                }
+                What::Saves => drop(saving.insert(job, time_ms)),
+                What::Suspended => {
+                    let (at_ms, told, [end_ms, save_ms, _]) = condemned[&job];
+                    let saving_ms = time_ms - saving[&job];
+                    note("latency", end_ms + save_ms, time_ms - at_ms);
+                    note(if told { "latency, observed" } else { "latency, not observed" }, end_ms + save_ms, time_ms - at_ms);
+                    note("saving", save_ms, saving_ms);
+                    saved.insert(job, saving_ms);
+                }
+                What::Ends | What::Failed => {}
+            }
+        }
+        known = sim.changes().len();
+        let Some(seen) = sim.view() else { return };
+        let decision = decide(&seen);
+        match decision {
+            Decision::Condemn { job } => {
+                let job = seen.job(job);
+                let said = [job.to_epoch_end_ms(), job.saving_ms(), job.loading_ms()];
+                condemned.insert(job.id(), (seen.time_ms(), job.is_observed(), said));
+            }
+            Decision::Serve { job } if seen.job(job).gpus() <= seen.free() => {
+                served.insert(job, (seen.job(job).loading_ms(), seen.job(job).preemptions() == 0));
+            }
+            _ => {}
+        }
+        sim.step(decision).unwrap();
+    }
+}
+
+/// How far predictions are off in the mean, as a share of what followed. How long starts take is noise of 6 % of a loading; where a
+/// job that is suspended will be placed, and so whether its data are there, nobody knows when it is condemned or served.
+#[test]
+fn losses_are_predicted() {
+    for policy in ["srtf", "pickyman"] {
+        let mut pairs = Pairs::new();
+        for (spec, seeds) in [("builtin,jobs=20", 60), ("builtin,jobs=150", 12)] {
+            let workload = open(spec);
+            (0..seeds).for_each(|seed| predictions(start(&workload, seed), named(policy), &mut pairs));
+        }
+        for (of, most) in [
+            ("latency", 0.1),
+            ("latency, observed", 0.05),
+            ("latency, not observed", 0.2),
+            ("saving", 0.01),
+            ("first loading", 0.07),
+            ("loading again", 0.35),
+            ("loss", 0.3),
+        ] {
+            let pairs = &pairs[of];
+            let mean = pairs.iter().map(|(said, really)| (said / really - 1.0).abs()).sum::<f64>() / pairs.len() as f64;
+            let ratio = pairs.iter().map(|(said, really)| (said - really).abs()).sum::<f64>()
+                / pairs.iter().map(|(_, really)| really).sum::<f64>();
+            println!("{policy}, {of}: {} times, off by {mean:.4}, of the sum {ratio:.4}", pairs.len());
+            assert!(pairs.len() > 20 && mean < most, "{policy}, {of}: {} times, off by {mean}", pairs.len());
+        }
+    }
+}
+
+#[test]
+fn the_scenario_runs_through_its_traits() {
+    let workload = Preemption::open_workload(&"builtin,jobs=3".parse().unwrap()).unwrap();
+    let sim = Preemption::start(&workload, Preemption::jobs(&workload, 1), 1);
+    assert_eq!((sim.lanes(), sim.arrivals_ms().len()), (32, 3));
+}

@@ -1,0 +1,143 @@
+//! The whole pipeline on a cluster of jobs that can be suspended, and what is claimed of its policies.
+
+use crate::{
+    cli::{done, refused, type_what_comes_next},
+    common::reference,
+};
+use sched_distill::model::Student;
+use serde_json::Value;
+use std::{fs, path::Path};
+
+/// A small cluster and few jobs.
+const SMALL: &str = "builtin,nodes=4,jobs=30,load=1.5";
+
+/// What `simulate` says of policies, on test episodes.
+fn simulate(dir: &Path, workload: &str, episodes: u32, policies: &[&str]) -> Value {
+    let episodes = episodes.to_string();
+    let mut args = vec!["simulate", "--scenario", "preemption", "-w", workload, "-n", &episodes, "--json"];
+    policies.iter().for_each(|policy| args.extend(["-p", policy]));
+    let lines = done(dir, &args);
+    serde_json::from_str(lines.lines().next().unwrap()).unwrap()
+}
+
+/// A figure of a policy against another one: its value and interval.
+fn against(found: &Value, policy: &str, baseline: &str, figure: &str) -> [f64; 3] {
+    let comparisons = found["comparisons"].as_array().unwrap();
+    let of = comparisons.iter().find(|c| c["policy"] == policy && c["baseline"] == baseline);
+    let figures = &of.unwrap_or_else(|| panic!("{policy}: {found}"))["figures"];
+    ["value", "low", "high"].map(|part| figures[figure][part].as_f64().unwrap())
+}
+
+/// A figure of a policy.
+fn own(found: &Value, policy: &str, figure: &str) -> f64 {
+    let policies = found["policies"].as_array().unwrap();
+    let of = policies.iter().find(|p| p["policy"] == policy).unwrap_or_else(|| panic!("{policy}: {found}"));
+    of["figures"][figure]["value"].as_f64().unwrap_or_else(|| panic!("{figure} of {policy}"))
+}
+
+/// What the abstract of the paper says, where many jobs arrive and where all arrive at once.
+#[test]
+fn published_claims_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let blind = ["fifo", "las", "gittins", "srtf", "sjf", "lucid-like"];
+    for workload in ["builtin", "builtin,load=0.9"] {
+        for baseline in blind {
+            let found = simulate(dir, workload, 60, &[baseline, "pickyman"]);
+            let [value, _, high] = against(&found, "pickyman", baseline, "waiting_ms");
+            assert!(value < 0.9 && high < 1.0, "{workload}, {baseline}: {value} up to {high}");
+        }
+        let found = simulate(dir, workload, 60, &["srtf", "pickyman"]);
+        assert!(own(&found, "pickyman", "lost_ms") <= 0.5 * own(&found, "srtf", "lost_ms"), "{workload}: {found}");
+        let [p99, ..] = against(&found, "pickyman", "srtf", "p99_waiting_ms");
+        assert!(p99 <= 1.0, "{workload}: nobody starves, {p99}");
+    }
+    for baseline in blind {
+        let found = simulate(dir, "builtin,arrivals=batch", 20, &[baseline, "pickyman"]);
+        let [waiting, _, high] = against(&found, "pickyman", baseline, "waiting_ms");
+        assert!(waiting < 1.0 && high < 1.0, "{baseline}: {waiting}");
+        let [makespan, _, high] = against(&found, "pickyman", baseline, "makespan_ms");
+        assert!(makespan < 0.95 && high < 1.0, "{baseline}: {makespan}");
+    }
+}
+
+/// Predictions that are off for good do not undo it.
+#[test]
+fn it_degrades_gracefully() {
+    let folder = tempfile::tempdir().unwrap();
+    for error in ["0.2", "0.5"] {
+        let workload = format!("builtin,prediction-error={error}");
+        for baseline in ["fifo", "las"] {
+            let found = simulate(folder.path(), &workload, 40, &[baseline, "pickyman"]);
+            let [value, _, high] = against(&found, "pickyman", baseline, "waiting_ms");
+            assert!(high < 1.0, "{workload}, {baseline}: {value} up to {high}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_is_recorded_distilled_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let said = done(dir, &["demo", "--scenario", "preemption", "-t", "srtf", "-w", SMALL, "-n", "8", "-o", "run"]);
+    type_what_comes_next(dir, &said);
+    let student = Student::load(&dir.join("run/student.json")).unwrap();
+    assert_eq!(student.feature_set.scenario, "preemption");
+    let page = fs::read_to_string(dir.join("run/report/report.html")).unwrap();
+    assert!(page.contains("mean waiting"), "the report names what it is about");
+    let test = "run/traces/test";
+    done(dir, &["evaluate", "run/student.json", test, "-t", "srtf", "-w", SMALL, "-n", "2"]);
+    done(dir, &["explain", "run/student.json", test]);
+    let guard =
+        ["patch", "run/student.json", "--guard", "victim: is_last > 0 last", "-n", "2", "--force", "-o", "patched.json"];
+    done(dir, &guard);
+    let rules = done(dir, &["identify", "run/traces/train"]);
+    assert!(rules.contains("shortest-remaining") && rules.contains("suspend-the-longest"), "{rules}");
+    for to in ["rules", "c", "rust", "json"] {
+        done(dir, &["export", "run/student.json", "--to", to]);
+    }
+    refused(dir, &["identify", test, "--scenario", "dag"], &["--scenario dag", "is of the scenario `preemption`"]);
+}
+
+#[test]
+fn a_student_learns_in_a_loop_and_is_augmented() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let scenario = ["--scenario", "preemption", "-w", SMALL];
+    let extent = ["--iterations", "2", "--episodes", "4", "--validation-episodes", "2", "-o", "loop"];
+    done(dir, &[&["loop", "dagger", "-t", "pickyman"][..], &scenario, &extent].concat());
+    let search = ["augment", "loop/student.json", "-w", SMALL, "--budget", "200", "--validation-episodes", "10"];
+    let lines = done(dir, &[&search[..], &["-n", "10", "-p", "srtf", "-o", "better", "--json"]].concat());
+    assert!(lines.contains("\"type\":\"augment\""), "{lines}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let simulate = |policy: &'static str, workload: &'static str| {
+        ["simulate", "--scenario", "preemption", "-p", policy, "-w", workload, "-n", "1"]
+    };
+    fs::write(dir.join("jobs.csv"), "submit_s,duration_s,num_gpus,vc\n5,7,99,a\n").unwrap();
+    fs::write(dir.join("jobs.json"), "{\"nodes\": 1}").unwrap();
+    for (policy, workload, says) in [
+        ("srtf,times=none", "builtin", "times must be one of predicted, true"),
+        ("tiresias,limits=9/3", "builtin,free=1", "limits must be ascending positive numbers"),
+        ("best", "builtin", "unknown policy `best`"),
+        ("fifo", "philly:jobs.csv", "line 2, column 3 (`num_gpus`): expected a number in 1..=64, got `99`"),
+        ("fifo", "json:jobs.json", "jobs.json: not a workload"),
+        ("scorer:jobs.json", "builtin", "jobs.json"),
+    ] {
+        refused(dir, &simulate(policy, workload), &[says]);
+    }
+}
+
+/// A public history of a cluster, a month of ten thousand jobs.
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn a_recorded_month_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = format!("philly:{},nodes=58,jobs=10000", reference("traces/philly-2017-oct/jobs.csv").display());
+    let found = simulate(folder.path(), &workload, 1, &["fifo", "pickyman"]);
+    assert!(own(&found, "pickyman", "waiting_ms") < own(&found, "fifo", "waiting_ms"), "{found}");
+}
