@@ -97,9 +97,9 @@ pub use sched_distill_core::{
 };
 pub use sched_distill_dag as dag;
 pub use sched_distill_deadlines as deadlines;
-pub use sched_distill_preemption as preemption;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;
+pub use sched_distill_preemption as preemption;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]

@@ -9,7 +9,6 @@ use sched_distill::{
     contract::{Inputs, Scores},
     dag::Dag,
     deadlines::Deadlines,
-    preemption::Preemption,
     foreign::{ForeignError, ForeignPolicy, Network},
     level::{FeatureSet, LevelSpec},
     model::{
@@ -18,6 +17,7 @@ use sched_distill::{
     },
     network::scorer::{ScorerPolicy, ScorerWeights},
     policy::{Policy, StudentPolicy},
+    preemption::Preemption,
     registry::Registered as _,
     scenario::Questions,
     simulation::{Simulated, Simulation},

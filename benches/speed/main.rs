@@ -5,9 +5,9 @@
 //! `docs/performance.md` has the figures and how to time the Python reference beside them.
 
 mod deadlines;
-mod preemption;
 mod features;
 mod learner;
+mod preemption;
 mod queue;
 mod recording;
 mod simulator;

@@ -215,8 +215,21 @@ fn jobs_that_can_be_suspended_declare_other_epochs() -> Outcome {
     let dir = tempfile::tempdir()?;
     let out = dir.path().to_str().ok_or("a name")?;
     let workload = "builtin,jobs=20,nodes=4";
-    let args =
-        ["attack", "--scenario", "preemption", "-p", "pickyman", "-w", workload, "-n", "2", "--targets", "3", "-o", out];
+    let args = [
+        "attack",
+        "--scenario",
+        "preemption",
+        "-p",
+        "pickyman",
+        "-w",
+        workload,
+        "-n",
+        "2",
+        "--targets",
+        "3",
+        "-o",
+        out,
+    ];
     let done = distill(&args);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let found = attempts(dir.path())?;

@@ -88,8 +88,17 @@ fn a_rule_is_recorded_distilled_and_reported() {
     let test = "run/traces/test";
     done(dir, &["evaluate", "run/student.json", test, "-t", "srtf", "-w", SMALL, "-n", "2"]);
     done(dir, &["explain", "run/student.json", test]);
-    let guard =
-        ["patch", "run/student.json", "--guard", "victim: is_last > 0 last", "-n", "2", "--force", "-o", "patched.json"];
+    let guard = [
+        "patch",
+        "run/student.json",
+        "--guard",
+        "victim: is_last > 0 last",
+        "-n",
+        "2",
+        "--force",
+        "-o",
+        "patched.json",
+    ];
     done(dir, &guard);
     let rules = done(dir, &["identify", "run/traces/train"]);
     assert!(rules.contains("shortest-remaining") && rules.contains("suspend-the-longest"), "{rules}");

@@ -14,7 +14,6 @@ mod changes;
 mod cli;
 #[cfg(feature = "cli")]
 mod cli_deadlines;
-mod cli_preemption;
 #[cfg(feature = "cli")]
 mod cli_edit;
 #[cfg(feature = "cli")]
@@ -25,6 +24,7 @@ mod cli_inputs;
 mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_output;
+mod cli_preemption;
 #[cfg(feature = "cli")]
 mod cli_report;
 #[cfg(feature = "cli")]

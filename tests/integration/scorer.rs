@@ -8,11 +8,11 @@ use crate::{
 use sched_distill::{
     dag::{self, Dag},
     deadlines::Deadlines,
-    preemption::Preemption,
     level::log_sum_exp,
     network::scorer::{Scorer, ScorerPolicy, ScorerWeights},
     pipeline::{Caller, CheckParams},
     policy::Policy,
+    preemption::Preemption,
     registry,
     scenario::{Answer, ChoiceRows, Questions, Scenario},
     simulation::{Simulated, Simulation},

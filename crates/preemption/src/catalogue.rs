@@ -8,12 +8,7 @@ use sched_distill_core::{
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
-const fn guard(
-    name: &'static str,
-    text: &'static str,
-    values: &'static [f64],
-    meaning: &'static str,
-) -> GuardTemplate {
+const fn guard(name: &'static str, text: &'static str, values: &'static [f64], meaning: &'static str) -> GuardTemplate {
     GuardTemplate { name, text, values, meaning }
 }
 
@@ -86,12 +81,7 @@ const GUARDS: [GuardTemplate; 16] = [
         &[0.0, 1.0, 2.0, 4.0],
         "jobs that were suspended more often than this are spared",
     ),
-    guard(
-        "must-pay",
-        "victim: is_none <= 0 and pays <= 0 last",
-        &[],
-        "jobs are spared whose suspension does not pay",
-    ),
+    guard("must-pay", "victim: is_none <= 0 and pays <= 0 last", &[], "jobs are spared whose suspension does not pay"),
     guard(
         "enough",
         "victim: is_none <= 0 and beyond_need < 0 last",

@@ -93,7 +93,7 @@ impl Default for Cluster {
             spread_slowdown: 0.15,
             check_ms: 3e5,
             observe: 3,
-            start_noise: 0.1,
+            start_noise: 0.05,
             placement: Placement::Packed,
             free: false,
             mtbf_ms: None,
@@ -157,10 +157,7 @@ impl Cluster {
                 ));
             }
             let is_profile = |p: &Profile| {
-                p.gpus > 0
-                    && p.batch > 0
-                    && (1e-6..=1e15).contains(&p.samples)
-                    && (1e-6..=1e15).contains(&p.epoch_ms)
+                p.gpus > 0 && p.batch > 0 && (1e-6..=1e15).contains(&p.samples) && (1e-6..=1e15).contains(&p.epoch_ms)
             };
             if let Some(wrong) = model.profiles.iter().find(|profile| !is_profile(profile)) {
                 return Err(format!("model `{}`: profiles have positive numbers, got {wrong:?}", model.name));

@@ -32,7 +32,11 @@ pub const POLICIES: &[PolicyInfo] = &[
         "las[,limit=18000]",
         "Tiresias' two queues: jobs that have had less GPU time than the limit (GPU·s) first, by suspending others",
     ),
-    heuristic("gittins", "gittins", "the largest Gittins index over the GPU times of earlier jobs first, by suspending others"),
+    heuristic(
+        "gittins",
+        "gittins",
+        "the largest Gittins index over the GPU times of earlier jobs first, by suspending others",
+    ),
     heuristic(
         "pickyman",
         "pickyman[,lend=on|off][,protect=on|off]",
@@ -101,7 +105,11 @@ fn tiresias(args: &mut Args<'_>) -> Result<Tiresias, SpecError> {
     let text = args.text("limits").unwrap_or_else(|| "3250/7200".to_owned());
     let limits: Option<Vec<f64>> = text.split('/').map(|x| x.parse().ok().filter(|x| *x > 0.0)).collect();
     let Some(limits) = limits.filter(|limits| limits.is_sorted() && limits.len() <= 16) else {
-        return Err(args.conflict("limits", &text, "ascending positive numbers with / between them, such as 3250/7200"));
+        return Err(args.conflict(
+            "limits",
+            &text,
+            "ascending positive numbers with / between them, such as 3250/7200",
+        ));
     };
     let promote = args.number("promote", 0.0, 0.0..=1e9)?;
     Ok(Tiresias::new(rule, limits, promote, args.number("tick", 0.0, 0.0..=1e9)?))

@@ -73,8 +73,11 @@ fn run(cluster: Arc<Cluster>, jobs: Vec<PreemptionJob>, policy: &mut Tiresias) -
     Ok(sim)
 }
 
+/// Nodes and GPUs on each.
+type Nodes = Vec<(u32, u32)>;
+
 /// When a job began, and lost its GPUs or ended, in whole seconds.
-fn stretches(changes: &[Change], job: u32) -> (Vec<[f64; 2]>, Vec<Vec<(u32, u32)>>) {
+fn stretches(changes: &[Change], job: u32) -> (Vec<[f64; 2]>, Vec<Nodes>) {
     let own = changes.iter().filter(|change| change.job == job);
     let (mut stretches, mut nodes) = (Vec::new(), Vec::new());
     let mut from = f64::NAN;
@@ -117,9 +120,11 @@ fn tiresias_runs_are_reproduced() -> Outcome {
             assert_eq!(found.last().map(|run| run[1]), expected["end"].as_f64(), "{name}, job {id}");
             assert_eq!(found.len() as f64 - 1.0, number(&expected["preemptions"]), "{name}, job {id}");
         }
-        let moves: Vec<(f64, u32, usize, usize)> = serde_json::from_value(expected["queue_moves"].clone()).unwrap_or_default();
+        let moves: Vec<(f64, u32, usize, usize)> =
+            serde_json::from_value(expected["queue_moves"].clone()).unwrap_or_default();
         let ids: Vec<u32> = list(&file["jobs"]).iter().map(|j| number(&j["id"]) as u32).collect();
-        let found: Vec<_> = policy.moves().iter().map(|&(at, job, from, to)| (at, ids[job as usize], from, to)).collect();
+        let found: Vec<_> =
+            policy.moves().iter().map(|&(at, job, from, to)| (at, ids[job as usize], from, to)).collect();
         assert_eq!(found, moves, "{name}");
         runs += 1;
     }
@@ -133,8 +138,7 @@ fn pollux_tiresias_is_reproduced() -> Outcome {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let expected = list(&file["tiresias"]["jobs"]);
     let expected = if expected.is_empty() { list(&file["jobs"]) } else { expected };
-    let mut jobs: Vec<(f64, usize)> =
-        list(&file["jobs"]).iter().map(|j| number(&j["submission"])).zip(0..).collect();
+    let mut jobs: Vec<(f64, usize)> = list(&file["jobs"]).iter().map(|j| number(&j["submission"])).zip(0..).collect();
     // By submission; of equals in the order of the file.
     jobs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let of = |place: usize| {
@@ -151,7 +155,7 @@ fn pollux_tiresias_is_reproduced() -> Outcome {
         let told = of(place);
         for (run, expected) in list(&told["runs"]).iter().enumerate() {
             assert_eq!(found[run], [number(&expected[0]), number(&expected[1])], "job {place}, stretch {run}");
-            let mut on: Vec<(u32, u32)> = serde_json::from_value(expected[2].clone())?;
+            let mut on: Nodes = serde_json::from_value(expected[2].clone())?;
             on.sort_unstable();
             assert_eq!(nodes[run], on, "job {place}, stretch {run}");
         }

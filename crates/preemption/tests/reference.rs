@@ -88,7 +88,11 @@ fn what_happens_is_what_happens_in_the_model() -> Result<(), Box<dyn Error>> {
             ] {
                 let found = outcome.figures.iter().find(|(f, _)| *f == figure).and_then(|(_, value)| *value);
                 let (found, expected) = (found.ok_or(figure)?, expected[in_file].as_f64().ok_or(in_file)?);
-                assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{} {name} {figure}: {found} {expected}", path.display());
+                assert!(
+                    (found - expected).abs() <= 1e-9 * expected.abs().max(1.0),
+                    "{} {name} {figure}: {found} {expected}",
+                    path.display()
+                );
             }
         }
         cases += 1;

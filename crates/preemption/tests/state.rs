@@ -34,7 +34,8 @@ fn random(seen: &View<'_>, stream: &mut Stream) -> Decision {
 
 #[test]
 fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
-    let places = ["/ask/claim", "/ask/claim/condemned/0", "/ask/served/0", "/ask/passed/0", "/claims/0", "/claims/1", "/down/0"];
+    let places =
+        ["/ask/claim", "/ask/claim/condemned/0", "/ask/served/0", "/ask/passed/0", "/claims/0", "/claims/1", "/down/0"];
     let (mut compared, mut met) = (0, [0; 7]);
     let mut stream = Stream::new(1, "answers");
     for (spec, policy) in [
@@ -85,17 +86,18 @@ fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
 /// Two nodes: a job computes on all of one, one loads on half of the other, and one waits for which there is no room.
 fn small() -> Value {
     let job = |id: u32, arrival_ms: u32, gpus: u32| {
-        json!({"id": id, "model": "m", "arrival_ms": arrival_ms, "gpus": gpus, "samples": 1000, "batch": 10, "epochs": 10,
-            "data_gb": 10, "checkpoint_gb": 5, "epoch_ms": 1000, "held_ms": 0})
+        json!({"id": id, "model": "m", "arrival_ms": arrival_ms, "gpus": gpus, "samples": 1000, "batch": 10,
+            "epochs": 10, "data_gb": 10, "checkpoint_gb": 5, "epoch_ms": 1000, "held_ms": 0})
     };
     let mut jobs = [job(3, 0, 4), job(5, 100, 2), job(8, 4000, 4)];
     jobs[0]["done"] = json!(2);
-    jobs[0]["on"] = json!({"stage": "computing", "nodes": [[0, 4]], "since_ms": 2000, "held_since_ms": 500, "began_ms": 4000});
+    jobs[0]["on"] =
+        json!({"stage": "computing", "nodes": [[0, 4]], "since_ms": 2000, "held_since_ms": 500, "began_ms": 4000});
     jobs[1]["on"] =
         json!({"stage": "loading", "nodes": [[1, 2]], "since_ms": 4500, "held_since_ms": 4500, "condemned": false});
     json!({
-        "cluster": {"nodes": 2, "node_gpus": 4, "storage_gbps": 5, "link_gbps": 1.25, "cache_gb": 100, "check_ms": 60000, "observe": 3,
-            "models": [{"name": "m", "container_ms": 1000, "warm_ms": 500}]},
+        "cluster": {"nodes": 2, "node_gpus": 4, "storage_gbps": 5, "link_gbps": 1.25, "cache_gb": 100,
+            "check_ms": 60000, "observe": 3, "models": [{"name": "m", "container_ms": 1000, "warm_ms": 500}]},
         "time_ms": 5000, "ask": {}, "jobs": jobs, "claims": [], "down": [], "cached": [[3]], "arrivals_ms": [0, 4000]
     })
 }
@@ -123,8 +125,8 @@ fn changes_are_taken_in() {
     assert!(state.view().is_none());
     change(
         &mut state,
-        json!({"time_ms": 6500, "jobs": [{"id": 5, "now": "computing"}, {"id": 3, "done": 4, "began_ms": 6200, "epoch_ms": 1100}],
-            "transfers": 4, "ask": true}),
+        json!({"time_ms": 6500, "transfers": 4, "jobs": [{"id": 5, "now": "computing"},
+            {"id": 3, "done": 4, "began_ms": 6200, "epoch_ms": 1100}], "ask": true}),
     );
     assert_eq!(books(&state), (vec![8], vec![3, 5], 2, 6));
     let view = state.view().unwrap();
@@ -192,7 +194,10 @@ fn changes_that_cannot_be_are_refused_by_name() {
         (json!({"jobs": [{"id": 5, "now": "saving"}]}), "job 5: is loading, and cannot be saving next"),
         (json!({"jobs": [{"id": 8, "now": "waiting"}]}), "job 8: holds no GPUs"),
         (json!({"jobs": [{"id": 3, "done": 2.5}]}), "job 3, `done`: must be a whole number in 0..=1e9, got 2.5"),
-        (json!({"jobs": [{"id": 3, "began_ms": 5001}]}), "job 3, `began_ms`: must be a number in 0..=5000, the time, got 5001"),
+        (
+            json!({"jobs": [{"id": 3, "began_ms": 5001}]}),
+            "job 3, `began_ms`: must be a number in 0..=5000, the time, got 5001",
+        ),
         (json!({"jobs": [{"id": 3, "epoch_ms": 0}]}), "job 3, `epoch_ms`: must be a positive number up to 1e15, got 0"),
         (json!({"down": [2]}), "down: node 2: there are nodes 0..2"),
         (json!({"up": [7]}), "up: node 7: there are nodes 0..2"),
@@ -229,7 +234,11 @@ fn what_cannot_be_is_refused_by_name() {
         ("/jobs/0/done", json!(0.5), "job 3, `done`: must be a whole number"),
         ("/jobs/0/on/since_ms", json!(-1), "job 3, `on.since_ms`: must be a number in 0..=1e15"),
         ("/jobs/0/on/stage", json!("idle"), "unknown variant `idle`"),
-        ("/jobs/0/on/nodes", json!([[0, 3]]), "job 3, `on.nodes`: must be [node, GPUs] in order of nodes, 4 GPUs in all"),
+        (
+            "/jobs/0/on/nodes",
+            json!([[0, 3]]),
+            "job 3, `on.nodes`: must be [node, GPUs] in order of nodes, 4 GPUs in all",
+        ),
         ("/jobs/0/on/nodes", json!([[2, 4]]), "job 3, `on.nodes`: 4 GPUs of node 2, of which 0 are free"),
         ("/jobs/1/on/nodes", json!([[0, 2]]), "job 5, `on.nodes`: 2 GPUs of node 0, of which 0 are free"),
         ("/jobs/1/on/condemned", json!(true), "job 5, `on.condemned`: a job that loads cannot be condemned"),

@@ -6,8 +6,8 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,
-    preemption::Preemption,
     model::Structure,
+    preemption::Preemption,
     recorder::{EpisodeId, run_episode},
     registry::Registered,
     rng::Split,

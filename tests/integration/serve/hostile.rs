@@ -6,9 +6,9 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,
-    preemption::Preemption,
     model::Structure,
     policy::Policy,
+    preemption::Preemption,
     recorder::{EpisodeId, run_episode},
     registry::Registered,
     rng::Split,

@@ -3,8 +3,8 @@
 use super::{agreement::recorded, by_student, guarded, said};
 use crate::{changes::change, json_schema::misfit};
 use sched_distill::{
-    dag::Dag, deadlines::Deadlines, model::Structure, preemption::Preemption, registry::Registered, scenario::Scenario, serve::Session,
-    simulation::Simulated, training::Training,
+    dag::Dag, deadlines::Deadlines, model::Structure, preemption::Preemption, registry::Registered, scenario::Scenario,
+    serve::Session, simulation::Simulated, training::Training,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};

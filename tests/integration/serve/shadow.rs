@@ -5,8 +5,8 @@ use sched_distill::simulation::Simulated;
 use sched_distill::{
     dag::{Dag, Decision},
     deadlines::Deadlines,
-    preemption::Preemption,
     model::{Structure, Student},
+    preemption::Preemption,
     recorder::{EpisodeId, policy_source, run_episode},
     registry::Registered,
     rng::Split,

@@ -7,11 +7,18 @@ use sched_distill_core::feature::{Base, Ratio};
 pub(super) const BASE: &[Base] = &[
     Base::flag("is_none", "Whether the candidate is to serve no job now."),
     Base::count("gpus", "GPUs", "GPUs that it runs on.").ranked(),
-    Base::absolute("time", "ms", "Predicted time of computing that is left.").declared().ranked().with_ratio(Ratio::Time),
-    Base::absolute("gpu_time", "ms", "That time × its GPUs.").declared().ranked().with_ratio(Ratio::Time),
-    Base::absolute("tree_gpu_time", "ms", "Its run time, as a small tree learned from earlier jobs has it, × its GPUs.")
+    Base::absolute("time", "ms", "Predicted time of computing that is left.")
         .declared()
-        .ranked(),
+        .ranked()
+        .with_ratio(Ratio::Time),
+    Base::absolute("gpu_time", "ms", "That time × its GPUs.").declared().ranked().with_ratio(Ratio::Time),
+    Base::absolute(
+        "tree_gpu_time",
+        "ms",
+        "Its run time, as a small tree learned from earlier jobs has it, × its GPUs.",
+    )
+    .declared()
+    .ranked(),
     Base::absolute("load_time", "ms", "Predicted time to load it.").ranked(),
     Base::absolute("waited", "ms", "Time for which it has waited so far.").ranked(),
     Base::absolute("age", "ms", "Time since it arrived.").ranked(),
@@ -20,24 +27,42 @@ pub(super) const BASE: &[Base] = &[
     Base::flag("is_long_served", "Whether that is 18 000 GPU·s or more: the second queue of Tiresias.").decided(),
     Base::absolute("gittins", "1/h", "Its Gittins index: the chance to complete per GPU hour.").decided().ranked(),
     Base::count("preemptions", "1", "How often it was suspended.").decided(),
-    Base::flag("fits", "Whether unreserved GPUs suffice."),
-    Base::flag("is_lent", "Whether it could begin at once on GPUs that claims reserve."),
-    Base::flag("is_back", "Whether it would then be complete before the first claim has all it needs, as is predicted.").declared(),
-    Base::count("need", "GPUs", "GPUs that it needs beyond the unreserved ones.").ranked(),
+    Base::flag("fits", "Whether unreserved GPUs suffice.").decided(),
+    Base::flag("is_lent", "Whether it could begin at once on GPUs that claims reserve.").decided(),
+    Base::flag(
+        "is_back",
+        "Whether it would then be complete before the first claim has all it needs, as is predicted.",
+    )
+    .declared(),
+    Base::count("need", "GPUs", "GPUs that it needs beyond the unreserved ones.").decided().ranked(),
     Base::flag("is_longer_covered", "Whether jobs with more time left have the GPUs that it needs.").declared(),
-    Base::flag("divides", "Whether there are longer jobs that could be suspended for it: PickyMan's division.").declared(),
+    Base::flag("divides", "Whether there are longer jobs that could be suspended for it: PickyMan's division.")
+        .declared(),
     Base::flag("pays", "Whether that pays: it gains 1.25 times what they lose.").declared(),
-    Base::absolute("price", "ms", "GPU time that suspending and resuming them costs; 0 without a division.").declared().ranked(),
-    Base::absolute("delay", "ms", "Predicted time by which they are delayed, added up; 0 without a division.").declared().ranked(),
-    Base::absolute("ready", "ms", "Predicted time until they have given their GPUs back; 0 without a division.").declared().ranked(),
-    Base::absolute("otherwise", "ms", "Predicted time until there is room for it without suspending anyone.").declared().ranked(),
-    Base::absolute("gain", "ms", "That time, less the time until there is room by the division and less its delays; 0 without one.")
+    Base::absolute("price", "ms", "GPU time that suspending and resuming them costs; 0 without a division.")
         .declared()
         .ranked(),
+    Base::absolute("delay", "ms", "Predicted time by which they are delayed, added up; 0 without a division.")
+        .declared()
+        .ranked(),
+    Base::absolute("ready", "ms", "Predicted time until they have given their GPUs back; 0 without a division.")
+        .declared()
+        .ranked(),
+    Base::absolute("otherwise", "ms", "Predicted time until there is room for it without suspending anyone.")
+        .declared()
+        .ranked(),
+    Base::absolute(
+        "gain",
+        "ms",
+        "That time, less the time until there is room by the division and less its delays; 0 without one.",
+    )
+    .declared()
+    .ranked(),
     Base::flag("is_last", "Whether it takes longer than the cluster needs for all that is there.").declared(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
-    Base::count("fitting_jobs", "jobs", "Those of them for which unreserved GPUs suffice."),
-    Base::absolute("backlog", "ms", "GPU time left of jobs that wait without a claim ÷ GPUs of the cluster.").declared(),
+    Base::count("fitting_jobs", "jobs", "Those of them for which unreserved GPUs suffice.").decided(),
+    Base::absolute("backlog", "ms", "GPU time left of jobs that wait without a claim ÷ GPUs of the cluster.")
+        .declared(),
     Base::absolute("load", "ms", "GPU time left of all jobs ÷ GPUs of the cluster.").declared(),
     Base::count("computing", "jobs", "Jobs that compute.").decided(),
     Base::count("free_gpus", "GPUs", "Free GPUs that no claim reserves.").decided(),
@@ -75,7 +100,8 @@ impl Extractor {
             let (gpus, left_ms, service_ms) = (f64::from(job.gpus()), job.left_ms(), job.service_ms());
             let fits = candidate.need == 0;
             let lent = !fits && job.gpus() <= seen.free();
-            let [waiting, fitting, backlog, load, computing, free, reserved, claims, condemnable, transfers, quiet] = shared;
+            let [waiting, fitting, backlog, load, computing, free, reserved, claims, condemnable, transfers, quiet] =
+                shared;
             self.job.push([
                 0.0,
                 gpus,

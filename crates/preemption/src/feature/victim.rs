@@ -54,7 +54,8 @@ impl Extractor {
     /// Appends one row per job that can be condemned, by number, and one for none; returns their number, 0 where no one is asked about.
     pub fn victim_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
-        let Some(claimant) = s.jobs().first().filter(|_| s.is_condemning).map(|candidate| seen.job(candidate.job)) else {
+        let Some(claimant) = s.jobs().first().filter(|_| s.is_condemning).map(|candidate| seen.job(candidate.job))
+        else {
             return 0;
         };
         let need = f64::from(seen.need());

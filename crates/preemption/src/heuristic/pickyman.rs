@@ -90,7 +90,7 @@ impl Division {
                     rank: (end_ms / f64::from(job.gpus()) + lost_ms) / left_ms.max(1.0),
                     worth_ms: job.left_after_epoch_ms() - loading_ms,
                     lost_ms,
-                    ready_ms: end_ms + job.saving_ms(),
+                    ready_ms: job.to_suspended_ms(),
                 });
             }
         }
@@ -170,7 +170,7 @@ impl Division {
 /// Until the first claim has all it needs, as is predicted, ms; infinite without a claim.
 pub(crate) fn claims_ready_ms(seen: &View<'_>) -> f64 {
     let Some(claim) = seen.state.claims.first() else { return f64::INFINITY };
-    let ready = claim.condemned.iter().map(|&id| seen.job(id).to_epoch_end_ms() + seen.job(id).saving_ms());
+    let ready = claim.condemned.iter().map(|&id| seen.job(id).to_suspended_ms());
     ready.fold(0.0, f64::max)
 }
 

@@ -127,7 +127,8 @@ impl Tiresias {
         let passed_s = now_s - self.time_s;
         let left = self.jobs.len();
         let last = self.jobs.last().map(|job| job.id);
-        let arrivals: Vec<u32> = seen.jobs().map(|job| job.id()).filter(|id| last.is_none_or(|last| *id > last)).collect();
+        let arrivals: Vec<u32> =
+            seen.jobs().map(|job| job.id()).filter(|id| last.is_none_or(|last| *id > last)).collect();
         let there: Vec<u32> = seen.jobs().map(|job| job.id()).collect();
         let is_there = |id: u32| there.binary_search(&id).is_ok();
         let completed = self.jobs.iter().any(|job| !is_there(job.id));

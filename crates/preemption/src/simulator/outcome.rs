@@ -71,7 +71,8 @@ impl Simulator {
                 return 0.0;
             }
             let before: f64 = run.computed.iter().map(|&(start, end)| within((from_ms, to_ms), start, end)).sum();
-            let now = if job.stage == Stage::Computing { within((from_ms, to_ms), job.since_ms, f64::INFINITY) } else { 0.0 };
+            let now =
+                if job.stage == Stage::Computing { within((from_ms, to_ms), job.since_ms, f64::INFINITY) } else { 0.0 };
             (there - before - now).max(0.0)
         };
         self.runs.iter().zip(&self.state.jobs).map(of).sum()

@@ -80,8 +80,7 @@ impl Job {
         counter_ms: Option<f64>,
         bias: f64,
     ) -> Self {
-        let profiles_ms =
-            cluster.models[model as usize].law().time_ms(new.gpus, new.batch, new.samples) * bias;
+        let profiles_ms = cluster.models[model as usize].law().time_ms(new.gpus, new.batch, new.samples) * bias;
         let told_ms = counter_ms.map_or(profiles_ms, |ms| combined(profiles_ms, ms * bias));
         Self {
             id,
@@ -342,7 +341,13 @@ impl ClusterState {
     }
 
     /// Puts a job onto GPUs that it is said to hold.
-    pub(super) fn put(&mut self, index: usize, nodes: &[(u32, u32)], stage: Stage, condemned: bool) -> Result<(), StateError> {
+    pub(super) fn put(
+        &mut self,
+        index: usize,
+        nodes: &[(u32, u32)],
+        stage: Stage,
+        condemned: bool,
+    ) -> Result<(), StateError> {
         let (id, gpus) = (self.jobs[index].id, self.jobs[index].gpus);
         let field = format!("job {id}, `on.nodes`");
         let held: u64 = nodes.iter().map(|(_, gpus)| u64::from(*gpus)).sum();

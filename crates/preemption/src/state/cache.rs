@@ -73,6 +73,7 @@ impl ClusterState {
     }
 
     /// Data that a job has to load where it is, GB.
+    #[cfg(feature = "simulate")]
     pub(crate) fn to_load_gb(&self, index: usize) -> f64 {
         let job = &self.jobs[index];
         if self.cluster.free {

@@ -83,6 +83,7 @@ impl ClusterState {
         }
         if !change.arrived.is_empty() {
             self.set_time(self.time_ms)?;
+            self.check_times()?;
         }
         if let Some(transfers) = change.transfers {
             self.close();

@@ -177,19 +177,37 @@ impl<'a> JobView<'a> {
         self.job.cached_on >= self.state.cluster.fewest_nodes(self.job.gpus)
     }
 
+    /// Share of its nodes that will lack its data, as far as can be told.
+    fn missing_share(&self) -> f64 {
+        match self.is_waiting() && self.job.cached_on > 0 && self.job.gpus <= self.state.free {
+            true => self.state.missing_share(self.job.id, self.job.gpus),
+            false => f64::from(u8::from(!self.is_cached())),
+        }
+    }
+
     /// Predicted time to write its checkpoint, ms.
     #[must_use]
     pub fn saving_ms(&self) -> f64 {
         if self.state.cluster.free { 0.0 } else { self.job.checkpoint_gb / self.rate() }
     }
 
-    /// Predicted time to load it, ms: when it begins, or again after it was suspended if it computes.
+    /// Predicted time until it has given its GPUs back, ms, if it is condemned: until its epoch's end, and until it is saved.
+    #[must_use]
+    pub fn to_suspended_ms(&self) -> f64 {
+        let saved_ms = if self.job.stage == Stage::Saving { self.state.time_ms - self.job.since_ms } else { 0.0 };
+        self.to_epoch_end_ms() + (self.saving_ms() - saved_ms).max(0.0)
+    }
+
+    /// Predicted time to load it, ms: now if it fits, as on nodes that hold its data if there are any otherwise; again after it was
+    /// suspended if it computes.
     #[must_use]
     pub fn loading_ms(&self) -> f64 {
         let model = &self.state.cluster.models[self.job.model as usize];
         let checkpoint = if self.whole() >= 1.0 || self.is_computing() { self.job.checkpoint_gb } else { 0.0 };
-        let data = if self.is_cached() { 0.0 } else { self.job.data_gb };
-        let transfer = if self.state.cluster.free { 0.0 } else { (checkpoint + data) / self.rate() };
+        let transfer = match self.state.cluster.free {
+            true => 0.0,
+            false => (checkpoint + self.job.data_gb * self.missing_share()) / self.rate(),
+        };
         model.container_ms + model.warm_ms + transfer
     }
 

@@ -253,7 +253,7 @@ impl RawState {
             down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
             cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
             transfers: state.transfers,
-            arrivals_ms: (state.arrived + state.gone > 0).then_some(state.arrivals_ms),
+            arrivals_ms: (state.arrived.saturating_add(state.gone) > 0).then_some(state.arrivals_ms),
         }
     }
 }
@@ -266,6 +266,7 @@ impl TryFrom<RawState> for ClusterState {
         raw.down.iter().try_for_each(|&node| state.set_up(node, false))?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
         state.set_time(raw.time_ms)?;
+        state.check_times()?;
         state.read_cached(&raw.cached)?;
         for claim in &raw.claims {
             let claim = state.read_claim(claim)?;
@@ -276,7 +277,9 @@ impl TryFrom<RawState> for ClusterState {
         }
         (state.transfers, state.gone) = (raw.transfers, raw.jobs_gone);
         if let Some(arrivals_ms) = raw.arrivals_ms {
-            if !(0.0..=raw.time_ms).contains(&arrivals_ms[0]) || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1]) {
+            if !(0.0..=raw.time_ms).contains(&arrivals_ms[0])
+                || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1])
+            {
                 let problem = format!("must be two times in order, up to `time_ms`, got {arrivals_ms:?}");
                 return Err(StateError::new("arrivals_ms", problem));
             }
@@ -337,6 +340,22 @@ impl ClusterState {
         let job = &mut self.jobs[index];
         (job.since_ms, job.held_since_ms, job.began_ms) = (on.since_ms, on.held_since_ms, on.began_ms);
         job.resumed_at = on.resumed_at;
+        Ok(())
+    }
+
+    /// Checks that nothing has happened to jobs after the present time.
+    pub(super) fn check_times(&self) -> Result<(), StateError> {
+        for job in self.jobs.iter().filter(|job| job.stage.holds()) {
+            let times = [("since_ms", job.since_ms), ("held_since_ms", job.held_since_ms), ("began_ms", job.began_ms)];
+            if let Some((name, late)) = times.into_iter().find(|(_, ms)| *ms > self.time_ms) {
+                let problem = format!("must be up to `time_ms`, {}, got {late}", self.time_ms);
+                return Err(StateError::new(format!("job {}, `on.{name}`", job.id), problem));
+            }
+            if job.resumed_at > job.done {
+                let problem = format!("must be up to `done`, {}, got {}", job.done, job.resumed_at);
+                return Err(StateError::new(format!("job {}, `on.resumed_at`", job.id), problem));
+            }
+        }
         Ok(())
     }
 

@@ -14,6 +14,7 @@ pub use build::{NewJob, StateError};
 pub use change::Change;
 pub use decision::{Decision, DecisionError};
 pub use job::JobView;
+#[cfg(feature = "simulate")]
 pub(crate) use json::RawCluster;
 pub use view::{Question, View};
 
@@ -213,9 +214,9 @@ impl ClusterState {
 
     fn anyone_can_be_served(&self) -> bool {
         let most = self.free.max(self.unreserved() + self.condemnable);
-        self.waiting.iter().any(|&id| {
-            self.index(id).is_some_and(|index| self.jobs[index].gpus <= most) && !self.passed.contains(&id)
-        })
+        self.waiting
+            .iter()
+            .any(|&id| self.index(id).is_some_and(|index| self.jobs[index].gpus <= most) && !self.passed.contains(&id))
     }
 
     /// Free GPUs, less those that jobs served at this moment will take.

@@ -27,27 +27,42 @@ impl ClusterState {
     }
 
     fn place(&mut self, index: usize) {
-        let (id, mut left) = (self.jobs[index].id, self.jobs[index].gpus);
+        let (id, gpus) = (self.jobs[index].id, self.jobs[index].gpus);
         let mut nodes = std::mem::take(&mut self.jobs[index].nodes);
-        let packed = self.cluster.placement == Placement::Packed;
-        let holds = |node: u32| packed && self.caches.holds(node, id);
-        let all = || (0..).zip(&self.node_free).map(|(node, free)| (node, *free));
-        let one = all().filter(|(_, free)| packed && *free >= left);
-        if let Some((node, _)) = one.min_by_key(|&(node, free)| (!holds(node), free)) {
-            nodes.push((node, left));
-            left = 0;
-        }
-        while left > 0 {
-            // Of equals the last is taken, which is the one of the lowest number.
-            let others = all().filter(|(node, _)| nodes.iter().all(|(taken, _)| taken != node));
-            let Some((node, free)) = others.max_by_key(|&(node, free)| (free, holds(node), Reverse(node))) else { break };
-            debug_assert!(free > 0, "job {id} was served though it does not fit");
-            nodes.push((node, left.min(free)));
-            left -= left.min(free);
-        }
+        self.each_node(id, gpus, |node, gpus| nodes.push((node, gpus)));
         nodes.sort_unstable();
         nodes.iter().for_each(|&(node, gpus)| self.node_free[node as usize] -= gpus);
         self.jobs[index].nodes = nodes;
+    }
+
+    /// Tells on which nodes a job would be placed now, and on how many GPUs of each.
+    fn each_node(&self, id: u32, gpus: u32, mut take: impl FnMut(u32, u32)) {
+        let packed = self.cluster.placement == Placement::Packed;
+        let holds = |node: u32| packed && self.caches.holds(node, id);
+        let all = || (0..).zip(&self.node_free).map(|(node, free)| (node, *free));
+        let one = all().filter(|(_, free)| packed && *free >= gpus);
+        if let Some((node, _)) = one.min_by_key(|&(node, free)| (!holds(node), free)) {
+            return take(node, gpus);
+        }
+        // Node after node in order of these keys.
+        let key = |(node, free): (u32, u32)| (free, holds(node), Reverse(node));
+        let (mut left, mut last) = (gpus, (u32::MAX, true, Reverse(0)));
+        while left > 0 {
+            let next = all().map(|node| (key(node), node)).filter(|(key, _)| *key < last).max_by_key(|(key, _)| *key);
+            let Some((key, (node, free))) = next.filter(|(_, (_, free))| *free > 0) else { return };
+            take(node, left.min(free));
+            (left, last) = (left.saturating_sub(free), key);
+        }
+    }
+
+    /// Share of the nodes on which a job would be placed now that do not hold its data.
+    pub(super) fn missing_share(&self, id: u32, gpus: u32) -> f64 {
+        let (mut nodes, mut missing) = (0u32, 0u32);
+        self.each_node(id, gpus, |node, _| {
+            nodes += 1;
+            missing += u32::from(!self.caches.holds(node, id));
+        });
+        f64::from(missing) / f64::from(nodes.max(1))
     }
 
     /// Gives a job's GPUs back.

@@ -148,9 +148,7 @@ impl<'a> View<'a> {
                 let most = self.free().max(self.unreserved() + self.condemnable());
                 self.waiting().binary_search(&job).is_ok() && self.job(job).gpus() <= most && !self.is_passed(job)
             }
-            Question::Condemn(_) => {
-                self.busy().binary_search(&job).is_ok() && self.job(job).can_be_condemned()
-            }
+            Question::Condemn(_) => self.busy().binary_search(&job).is_ok() && self.job(job).can_be_condemned(),
         }
     }
 

@@ -86,12 +86,8 @@ impl Errors {
         let epochs = (run_ms / epoch_ms).round().max(1.0);
         let bias = 1.0 + stream.uniform_in(-self.prediction, self.prediction);
         let half = stream.uniform() < self.understated;
-        let traffic = Traffic {
-            epoch_ms,
-            burst: stream.uniform_in(0.1, 0.4),
-            missing: stream.uniform_in(0.1, 1.0),
-            noise: 0.1,
-        };
+        let traffic =
+            Traffic { epoch_ms, burst: stream.uniform_in(0.1, 0.4), missing: stream.uniform_in(0.1, 1.0), noise: 0.1 };
         let expected_ms = cluster.models[model].law().time_ms(gpus, batch, samples);
         let interval_ms = expected_ms / SAMPLES as f64;
         let count = (f64::from(cluster.observe) * epoch_ms / interval_ms) as usize;

@@ -135,7 +135,11 @@ mod tests {
         for (from, to, expected) in [
             ("\"m\"", "\"n\"", "job 0: unknown model `n`; there are m"),
             ("\"epochs\": 7", "\"epochs\": 0", "job 0: epochs must be a positive number up to 1e9, got 0"),
-            ("\"gpus\": 2", "\"gpus\": 9", "job 0: gpus must be a whole number in 1..=8, the GPUs of the cluster, got 9"),
+            (
+                "\"gpus\": 2",
+                "\"gpus\": 9",
+                "job 0: gpus must be a whole number in 1..=8, the GPUs of the cluster, got 9",
+            ),
             ("5e4", "-1", "job 0: epoch_ms must be a positive number"),
             ("\"batch\"", "\"colour\"", "unknown field `colour`"),
             ("\"data_gb\": 20", "\"data_gb\": -1", "job 0: data_gb must be a number in 0..=1e15"),

@@ -16,13 +16,7 @@ pub struct ModelFacts {
     pub start_ms: [f64; 2],
 }
 
-const fn facts(
-    name: &'static str,
-    law: [f64; 4],
-    sample_mb: f64,
-    container_s: f64,
-    warm_s: f64,
-) -> ModelFacts {
+const fn facts(name: &'static str, law: [f64; 4], sample_mb: f64, container_s: f64, warm_s: f64) -> ModelFacts {
     ModelFacts { name, law: EpochLaw(law), sample_mb, start_ms: [1e3 * container_s, 1e3 * warm_s] }
 }
 

@@ -73,9 +73,9 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
 fn records(table: &Table, wanted: Option<&str>, most_gpus: u32) -> Result<Vec<Record>, String> {
     let submitted = table.numbers("submit_s", 0.0..=1e12)?;
     let durations = table.numbers("duration_s", 0.0..=1e9)?;
-    let sizes = table.counts("num_gpus", 1..=most_gpus).map_err(|problem| {
-        format!("{problem}; the cluster has {most_gpus} GPUs (nodes=N, node-gpus=N)")
-    })?;
+    let sizes = table
+        .counts("num_gpus", 1..=most_gpus)
+        .map_err(|problem| format!("{problem}; the cluster has {most_gpus} GPUs (nodes=N, node-gpus=N)"))?;
     let clusters = if wanted.is_some() { table.texts("vc")? } else { Vec::new() };
     let rows = submitted.into_iter().zip(durations).zip(sizes).enumerate();
     let mut records: Vec<Record> = rows
