@@ -14,12 +14,7 @@ const fn guard(name: &'static str, text: &'static str, values: &'static [f64], m
 
 const GUARDS: [GuardTemplate; 16] = [
     guard("fitting-first", "job: fits > 0 first", &[], "jobs for which there is room come first"),
-    guard(
-        "no-lending",
-        "job: is_lent > 0 last",
-        &[],
-        "GPUs that claims reserve are lent only if nothing else can be served",
-    ),
+    guard("no-lending", "job: is_lent > 0 last", &[], "GPUs that claims reserve are not lent"),
     guard(
         "lend-if-back",
         "job: is_lent > 0 and is_back <= 0 never",
@@ -42,7 +37,7 @@ const GUARDS: [GuardTemplate; 16] = [
         "large",
         "job: gpu_time_rank > {} last",
         &[2.0, 4.0, 8.0, 16.0],
-        "jobs with more GPU time left than so many others wait for them",
+        "jobs with more GPU time left than so many others are not served",
     ),
     guard(
         "starvation",
@@ -55,7 +50,7 @@ const GUARDS: [GuardTemplate; 16] = [
         "cheap",
         "job: price > {} last",
         &[3e5, 6e5, 1.2e6, 2.4e6],
-        "jobs for which more GPU time would be lost than this wait for the others",
+        "nobody is suspended for jobs for which more GPU time would be lost than this",
     ),
     guard(
         "near-end",
@@ -82,12 +77,7 @@ const GUARDS: [GuardTemplate; 16] = [
         "jobs that were suspended more often than this are spared",
     ),
     guard("must-pay", "victim: is_none <= 0 and pays <= 0 last", &[], "jobs are spared whose suspension does not pay"),
-    guard(
-        "enough",
-        "victim: is_none <= 0 and beyond_need < 0 last",
-        &[],
-        "jobs with GPUs enough are suspended before others",
-    ),
+    guard("enough", "victim: is_none <= 0 and beyond_need < 0 last", &[], "only jobs with GPUs enough are suspended"),
     guard("protect-last", "victim: is_last > 0 last", &[], "who will be the last to end is spared"),
 ];
 

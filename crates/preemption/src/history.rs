@@ -21,6 +21,7 @@ pub struct EarlierJob {
 }
 
 impl EarlierJob {
+    #[inline]
     fn known(&self) -> [f64; 3] {
         [f64::from(self.gpus), self.epochs, self.epoch_ms]
     }
@@ -102,22 +103,43 @@ impl History {
     }
 }
 
-/// Sum of squared distances from the mean of the logarithms of run times.
-fn spread(jobs: &[EarlierJob]) -> f64 {
-    let count = jobs.len() as f64;
-    let (sum, squares) = jobs.iter().map(|job| job.ran_ms.ln()).fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    squares - sum * sum / count
+/// Number, sum and sum of squares of the logarithms of run times.
+#[derive(Clone, Copy, Default)]
+struct Logs(f64, f64, f64);
+
+impl Logs {
+    fn with(self, job: &EarlierJob) -> Self {
+        let x = job.ran_ms.ln();
+        Self(self.0 + 1.0, self.1 + x, self.2 + x * x)
+    }
+
+    fn less(self, part: Self) -> Self {
+        Self(self.0 - part.0, self.1 - part.1, self.2 - part.2)
+    }
+
+    /// Sum of squared distances from their mean.
+    fn spread(self) -> f64 {
+        self.2 - self.1 * self.1 / self.0
+    }
 }
 
-/// The split of jobs that leaves least spread: how much less, what is known, threshold.
-fn best_split(jobs: &mut [EarlierJob]) -> Option<(f64, usize, f64)> {
-    let (whole, mut best) = (spread(jobs), None::<(f64, usize, f64)>);
+/// A split of jobs: how much less spread it leaves, what is known, threshold.
+type Split = (f64, usize, f64);
+
+/// The split that leaves least spread.
+fn best_split(jobs: &mut [EarlierJob]) -> Option<Split> {
+    let (whole, mut best) = (jobs.iter().fold(Logs::default(), Logs::with), None::<Split>);
     for known in 0..3 {
         jobs.sort_by(|a, b| a.known()[known].total_cmp(&b.known()[known]).then(a.ran_ms.total_cmp(&b.ran_ms)));
-        for at in LEAST_JOBS..=jobs.len().saturating_sub(LEAST_JOBS) {
+        let mut below = Logs::default();
+        for at in 1..jobs.len() {
+            below = below.with(&jobs[at - 1]);
             let (low, high) = (jobs[at - 1].known()[known], jobs[at].known()[known]);
-            let gain = whole - spread(&jobs[..at]) - spread(&jobs[at..]);
-            if low < high && best.is_none_or(|(most, ..)| gain > most) {
+            if low >= high || at < LEAST_JOBS || at + LEAST_JOBS > jobs.len() {
+                continue;
+            }
+            let gain = whole.spread() - below.spread() - whole.less(below).spread();
+            if best.is_none_or(|(most, ..)| gain > most) {
                 best = Some((gain, known, 0.5 * (low + high)));
             }
         }
@@ -137,7 +159,7 @@ fn grow(jobs: &[EarlierJob]) -> Vec<Node> {
     let mut root = jobs.to_vec();
     let mut open = vec![(best_split(&mut root), 0, root)];
     for _ in 1..LEAVES {
-        let gain = |split: &Option<(f64, usize, f64)>| split.map_or(0.0, |(gain, ..)| gain);
+        let gain = |split: &Option<Split>| split.map_or(0.0, |(gain, ..)| gain);
         let Some(place) = (0..open.len()).max_by(|&a, &b| gain(&open[a].0).total_cmp(&gain(&open[b].0))) else { break };
         let (Some((_, known, threshold)), node, jobs) = open.swap_remove(place) else { break };
         let (low, high): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.known()[known] < threshold);

@@ -36,8 +36,11 @@ pub(super) const BASE: &[Base] = &[
     .declared(),
     Base::count("need", "GPUs", "GPUs that it needs beyond the unreserved ones.").decided().ranked(),
     Base::flag("is_longer_covered", "Whether jobs with more time left have the GPUs that it needs.").declared(),
-    Base::flag("divides", "Whether there are longer jobs that could be suspended for it: PickyMan's division.")
-        .declared(),
+    Base::flag(
+        "divides",
+        "Whether there are longer jobs that could be suspended for it: PickyMan's division, nobody protected.",
+    )
+    .declared(),
     Base::flag("pays", "Whether that pays: it gains 1.25 times what they lose.").declared(),
     Base::absolute("price", "ms", "GPU time that suspending and resuming them costs; 0 without a division.")
         .declared()
@@ -58,7 +61,8 @@ pub(super) const BASE: &[Base] = &[
     )
     .declared()
     .ranked(),
-    Base::flag("is_last", "Whether it takes longer than the cluster needs for all that is there.").declared(),
+    Base::flag("is_last", "Whether it has at least as much time left as the cluster needs for all that is there.")
+        .declared(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
     Base::count("fitting_jobs", "jobs", "Those of them for which unreserved GPUs suffice.").decided(),
     Base::absolute("backlog", "ms", "GPU time left of jobs that wait without a claim ÷ GPUs of the cluster.")

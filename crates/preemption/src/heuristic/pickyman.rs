@@ -63,7 +63,7 @@ pub(crate) fn load_ms(seen: &View<'_>) -> f64 {
     left.sum::<f64>() / f64::from(seen.cluster().gpus())
 }
 
-/// Whether a job has more time left than the cluster needs for all that is there: it will be the last to end.
+/// Whether a job has at least as much time left as the cluster needs for all that is there: it will be the last to end.
 pub(crate) fn is_last(job: &JobView<'_>, load_ms: f64) -> bool {
     job.left_ms() >= load_ms
 }
@@ -167,7 +167,8 @@ impl Division {
     }
 }
 
-/// Until the first claim has all it needs, as is predicted, ms; infinite without a claim.
+/// Until the first claim has all it needs, as is predicted, ms; infinite without a claim. One that lacks GPUs though no one is condemned for
+/// it any more waits for what was lent or is being repaired: it counts as ready, so that no more is lent.
 pub(crate) fn claims_ready_ms(seen: &View<'_>) -> f64 {
     let Some(claim) = seen.state.claims.first() else { return f64::INFINITY };
     let ready = claim.condemned.iter().map(|&id| seen.job(id).to_suspended_ms());

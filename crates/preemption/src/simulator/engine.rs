@@ -46,11 +46,13 @@ impl Simulator {
 
     /// Lets jobs load that were placed, and plans anew what becomes of those that were condemned or pardoned.
     fn take_note(&mut self) {
-        while let Some(job) = self.state.touched.pop() {
+        for place in 0..self.state.touched.len() {
+            let job = self.state.touched[place];
             if self.state.jobs[job as usize].stage == Stage::Computing {
                 self.plan(job as usize);
             }
         }
+        self.state.touched.clear();
         for place in 0..self.state.begun.len() {
             let job = self.state.begun[place];
             let (index, starts) = (job as usize, u64::from(self.state.jobs[job as usize].starts));
@@ -162,7 +164,12 @@ impl Simulator {
         if arrival_ms.is_none() && nothing_goes_on && was_asked && !state.node_up.contains(&false) {
             return false;
         }
-        let check_ms = asks.then(|| ((state.time_ms / state.cluster.check_ms).floor() + 1.0) * state.cluster.check_ms);
+        let check_ms = asks.then(|| {
+            let every_ms = state.cluster.check_ms;
+            let next_ms = ((state.time_ms / every_ms).floor() + 1.0) * every_ms;
+            // Rounding may have it that the check that is now is yet to come.
+            if next_ms > state.time_ms { next_ms } else { next_ms + every_ms }
+        });
         let own_ms = self.queue.next_time().filter(|ms| ms.is_finite());
         let transfer_ms = self.storage.next_ms(&self.state.cluster);
         let node_ms = self.node_events.next_time();

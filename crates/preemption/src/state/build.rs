@@ -148,6 +148,9 @@ impl ClusterState {
                 return Err(StateError::new(field("arrival_ms"), problem));
             }
         }
+        if job == u32::MAX {
+            return Err(StateError::new(field("id"), format!("must be below {job}, which stands for no job")));
+        }
         self.close();
         // There are at most 1000 models.
         self.jobs.push(Job::new(job, place as u16, &new, &self.cluster, None, 1.0));
@@ -161,6 +164,7 @@ impl ClusterState {
     ///
     /// A job that does not load, or epochs that are no number in 0..=1e9.
     pub fn set_computing(&mut self, job: u32, done: f64) -> Result<(), StateError> {
+        self.close();
         let index = self.in_stage(job, Stage::Loading, "computing")?;
         self.set_done(job, done, self.time_ms)?;
         self.hold_data(index);
@@ -184,7 +188,8 @@ impl ClusterState {
             return Err(StateError::new(format!("job {job}, `began_ms`"), problem));
         }
         self.close();
-        (self.jobs[index].done, self.jobs[index].began_ms) = (epochs, began_ms);
+        let job = &mut self.jobs[index];
+        (job.done, job.began_ms, job.resumed_at) = (epochs, began_ms, job.resumed_at.min(epochs));
         Ok(())
     }
 
@@ -204,18 +209,18 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Says that a condemned job has ended its epoch and writes its checkpoint. Closes open questions.
+    /// Says that a condemned job has ended its epoch, so that it has done one more, and writes its checkpoint. Closes open questions.
     ///
     /// # Errors
     ///
     /// A job that was not condemned, or does not compute.
     pub fn set_saving(&mut self, job: u32) -> Result<(), StateError> {
+        self.close();
         let index = self.in_stage(job, Stage::Computing, "saving")?;
         if !self.jobs[index].condemned {
             return Err(StateError::new(format!("job {job}"), "was not condemned, and goes on computing"));
         }
         let whole = self.jobs[index].whole_at(self.time_ms) + 1.0;
-        self.close();
         self.save(index, whole);
         Ok(())
     }

@@ -177,7 +177,7 @@ impl<'a> JobView<'a> {
         self.job.cached_on >= self.state.cluster.fewest_nodes(self.job.gpus)
     }
 
-    /// Share of its nodes that will lack its data, as far as can be told.
+    /// Share of its data that it will have to load, as far as can be told.
     fn missing_share(&self) -> f64 {
         match self.is_waiting() && self.job.cached_on > 0 && self.job.gpus <= self.state.free {
             true => self.state.missing_share(self.job.id, self.job.gpus),
@@ -198,8 +198,8 @@ impl<'a> JobView<'a> {
         self.to_epoch_end_ms() + (self.saving_ms() - saved_ms).max(0.0)
     }
 
-    /// Predicted time to load it, ms: now if it fits, as on nodes that hold its data if there are any otherwise; again after it was
-    /// suspended if it computes.
+    /// Predicted time to load it, ms: where it would be placed now if it waits and fits; otherwise, and again after it was suspended if it
+    /// computes, without its data if enough nodes hold them.
     #[must_use]
     pub fn loading_ms(&self) -> f64 {
         let model = &self.state.cluster.models[self.job.model as usize];
@@ -212,7 +212,7 @@ impl<'a> JobView<'a> {
     }
 
     fn rate(&self) -> f64 {
-        self.state.cluster.rate(self.state.transfers + 1)
+        self.state.cluster.rate(self.state.transfers.saturating_add(1))
     }
 
     /// GPU time that it has had so far, ms.

@@ -268,6 +268,9 @@ impl TryFrom<RawState> for ClusterState {
         state.set_time(raw.time_ms)?;
         state.check_times()?;
         state.read_cached(&raw.cached)?;
+        if state.cluster.free && !raw.claims.is_empty() {
+            return Err(StateError::new("claims", "there are none with free preemption"));
+        }
         for claim in &raw.claims {
             let claim = state.read_claim(claim)?;
             state.claims.push(claim);
@@ -333,6 +336,10 @@ impl ClusterState {
             Stage::Loading if on.condemned => {
                 return Err(StateError::new(field("on.condemned"), "a job that loads cannot be condemned"));
             }
+            Stage::Saving | Stage::Computing if self.cluster.free && (on.condemned || stage == Stage::Saving) => {
+                let problem = "with free preemption a job that is condemned holds no GPUs";
+                return Err(StateError::new(field("on"), problem));
+            }
             Stage::Saving => true,
             _ => on.condemned,
         };
@@ -377,6 +384,9 @@ impl ClusterState {
     fn read_claim(&mut self, raw: &RawClaim) -> Result<Claim, StateError> {
         let field = format!("claim of job {}", raw.job);
         let index = self.known(raw.job)?;
+        if self.cluster.free && !raw.condemned.is_empty() {
+            return Err(StateError::new(field, "with free preemption a job that is condemned holds no GPUs"));
+        }
         if self.jobs[index].stage != Stage::Waiting || self.waiting.binary_search(&raw.job).is_err() {
             return Err(StateError::new(field, "the job does not wait, or has a claim already"));
         }
@@ -406,13 +416,22 @@ impl ClusterState {
         }
         self.open = true;
         if let Some(claim) = &ask.claim {
-            self.forming = Some(self.read_claim(claim)?);
+            let claim = self.read_claim(claim)?;
+            let computes = |job: u32| self.known(job).is_ok_and(|index| self.jobs[index].stage == Stage::Computing);
+            if !claim.condemned.iter().all(|&job| computes(job)) {
+                let problem = "those condemned at this moment compute";
+                return Err(StateError::new(format!("claim of job {}", claim.job), problem));
+            }
+            let job = claim.job;
+            self.forming = Some(claim);
             let need = self.need();
             if need == 0 || need > self.condemnable {
                 let problem = "needs no more GPUs, or more than can be had; it is no question who is condemned";
-                return Err(StateError::new(format!("claim of job {}", claim.job), problem));
+                return Err(StateError::new(format!("claim of job {job}"), problem));
             }
         }
+        self.close_if_done();
+        self.begun.clear();
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub use view::{Question, View};
 use crate::Cluster;
 use cache::Caches;
 use claim::Claim;
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,8 @@ impl Job {
     #[inline]
     pub(crate) fn epoch_began_ms(&self, time_ms: f64) -> f64 {
         match self.pace > 0.0 {
-            true => self.since_ms + (self.whole_at(time_ms) - self.done) / self.pace,
+            // Rounding puts it neither before the beginning nor after now.
+            true => (self.since_ms + (self.whole_at(time_ms) - self.done) / self.pace).clamp(0.0, time_ms),
             false => self.began_ms,
         }
     }
@@ -169,6 +170,8 @@ pub struct ClusterState {
     /// Jobs that were condemned or pardoned, and jobs that were placed, for the simulator to take note of.
     pub(crate) touched: Vec<u32>,
     pub(crate) begun: Vec<u32>,
+    /// Kept to be used again.
+    order: Vec<(Reverse<u32>, bool, u32)>,
 }
 
 impl ClusterState {
@@ -196,6 +199,7 @@ impl ClusterState {
             open: false,
             touched: Vec::new(),
             begun: Vec::new(),
+            order: Vec::new(),
             cluster,
         }
     }

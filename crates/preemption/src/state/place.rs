@@ -29,40 +29,57 @@ impl ClusterState {
     fn place(&mut self, index: usize) {
         let (id, gpus) = (self.jobs[index].id, self.jobs[index].gpus);
         let mut nodes = std::mem::take(&mut self.jobs[index].nodes);
-        self.each_node(id, gpus, |node, gpus| nodes.push((node, gpus)));
-        nodes.sort_unstable();
+        match self.one_node(id, gpus) {
+            Some(node) => nodes.push((node, gpus)),
+            None => self.many_nodes(id, gpus, &mut nodes),
+        }
         nodes.iter().for_each(|&(node, gpus)| self.node_free[node as usize] -= gpus);
         self.jobs[index].nodes = nodes;
     }
 
-    /// Tells on which nodes a job would be placed now, and on how many GPUs of each.
-    fn each_node(&self, id: u32, gpus: u32, mut take: impl FnMut(u32, u32)) {
-        let packed = self.cluster.placement == Placement::Packed;
-        let holds = |node: u32| packed && self.caches.holds(node, id);
-        let all = || (0..).zip(&self.node_free).map(|(node, free)| (node, *free));
-        let one = all().filter(|(_, free)| packed && *free >= gpus);
-        if let Some((node, _)) = one.min_by_key(|&(node, free)| (!holds(node), free)) {
-            return take(node, gpus);
+    /// The node on which a job would be placed now, if that is one.
+    pub(super) fn one_node(&self, id: u32, gpus: u32) -> Option<u32> {
+        let fits = (0..).zip(&self.node_free).filter(|(_, free)| **free >= gpus);
+        match self.cluster.placement {
+            Placement::Packed => fits.min_by_key(|&(node, free)| (!self.caches.holds(node, id), *free)),
+            Placement::MostFree => fits.max_by_key(|&(node, free)| (*free, Reverse(node))),
         }
-        // Node after node in order of these keys.
-        let key = |(node, free): (u32, u32)| (free, holds(node), Reverse(node));
-        let (mut left, mut last) = (gpus, (u32::MAX, true, Reverse(0)));
-        while left > 0 {
-            let next = all().map(|node| (key(node), node)).filter(|(key, _)| *key < last).max_by_key(|(key, _)| *key);
-            let Some((key, (node, free))) = next.filter(|(_, (_, free))| *free > 0) else { return };
-            take(node, left.min(free));
-            (left, last) = (left.saturating_sub(free), key);
-        }
+        .map(|(node, _)| node)
     }
 
-    /// Share of the nodes on which a job would be placed now that do not hold its data.
+    /// Share of the data of a job that is placed now that it has to load: all or nothing on one node; on several as many as of the nodes
+    /// with free GPUs do not hold them.
     pub(super) fn missing_share(&self, id: u32, gpus: u32) -> f64 {
+        if let Some(node) = self.one_node(id, gpus) {
+            return f64::from(u8::from(!self.caches.holds(node, id)));
+        }
         let (mut nodes, mut missing) = (0u32, 0u32);
-        self.each_node(id, gpus, |node, _| {
+        for (node, _) in (0..).zip(&self.node_free).filter(|(_, free)| **free > 0) {
             nodes += 1;
             missing += u32::from(!self.caches.holds(node, id));
-        });
+        }
         f64::from(missing) / f64::from(nodes.max(1))
+    }
+
+    /// Several nodes for a job, ascending, and GPUs of each.
+    fn many_nodes(&mut self, id: u32, gpus: u32, nodes: &mut Vec<(u32, u32)>) {
+        let packed = self.cluster.placement == Placement::Packed;
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        let free = (0..).zip(&self.node_free).filter(|(_, free)| **free > 0);
+        order.extend(free.map(|(node, &free)| (Reverse(free), !(packed && self.caches.holds(node, id)), node)));
+        order.sort_unstable();
+        let mut left = gpus;
+        for &(Reverse(free), _, node) in &order {
+            if left == 0 {
+                break;
+            }
+            nodes.push((node, left.min(free)));
+            left -= left.min(free);
+        }
+        debug_assert_eq!(left, 0, "job {id} was served though it does not fit");
+        nodes.sort_unstable();
+        self.order = order;
     }
 
     /// Gives a job's GPUs back.

@@ -137,7 +137,7 @@ impl<'a> View<'a> {
     /// GB/ms that one more transfer would get.
     #[must_use]
     pub fn rate(&self) -> f64 {
-        self.state.cluster.rate(self.state.transfers + 1)
+        self.state.cluster.rate(self.state.transfers.saturating_add(1))
     }
 
     /// Whether a job can be the answer: served if that is asked, condemned if that is.
@@ -163,13 +163,13 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether nothing need happen any more after a legal decision: to serve no one where no job holds GPUs or is about to, and no
-    /// node is being repaired.
+    /// Whether nothing need happen any more after a legal decision: to serve no one where one could be, and no job holds GPUs or is about
+    /// to.
     #[must_use]
     pub fn strands(&self, decision: Decision) -> bool {
         let state = self.state;
         let nothing_goes_on = state.busy.is_empty() && state.served.is_empty() && state.claims.is_empty();
         let candidates = state.forming.is_none() && self.candidates().next().is_some();
-        decision == Decision::Wait && nothing_goes_on && candidates && !state.node_up.contains(&false)
+        decision == Decision::Wait && nothing_goes_on && candidates
     }
 }

@@ -153,7 +153,6 @@ pub(super) fn cluster(args: &mut Args<'_>, node_gpus: u32) -> Result<(Cluster, E
         prediction: args.number("prediction-error", 0.0, 0.0..=0.9)?,
         understated: args.number("understated", 0.0, 0.0..=1.0)?,
     };
-    let mtbf_h = args.optional_number("mtbf", 0.01..=1e6)?;
     let usual = Cluster::default();
     let cluster = Cluster {
         nodes: args.count("nodes", usual.nodes, 1..=1000)?,
@@ -168,11 +167,14 @@ pub(super) fn cluster(args: &mut Args<'_>, node_gpus: u32) -> Result<(Cluster, E
             _ => Placement::Packed,
         },
         free: args.word("free", &["0", "1"])? == "1",
-        mtbf_ms: mtbf_h.map(|hours| 3.6e6 * hours),
         repair_ms: 1e3 * args.number("repair", usual.repair_ms / 1e3, 1.0..=1e8)?,
         models: models::known(SPREAD),
         ..usual
     };
+    // With more than one node down in the mean, wide jobs may never begin.
+    let least_h = f64::from(cluster.nodes) * cluster.repair_ms / 3.6e6;
+    let mtbf_ms = args.optional_number("mtbf", least_h..=1e9)?.map(|hours| 3.6e6 * hours);
+    let cluster = Cluster { mtbf_ms, ..cluster };
     Ok((cluster, errors))
 }
 
