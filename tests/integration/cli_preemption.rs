@@ -53,7 +53,7 @@ fn published_claims_hold() {
         assert!(p99 <= 1.0, "{workload}: nobody starves, {p99}");
     }
     for baseline in blind {
-        let found = simulate(dir, "builtin,arrivals=batch", 20, &[baseline, "pickyman"]);
+        let found = simulate(dir, "builtin,arrivals=batch", 60, &[baseline, "pickyman"]);
         let [waiting, _, high] = against(&found, "pickyman", baseline, "waiting_ms");
         assert!(waiting < 1.0 && high < 1.0, "{baseline}: {waiting}");
         let [makespan, _, high] = against(&found, "pickyman", baseline, "makespan_ms");
