@@ -164,7 +164,7 @@ fn schedulers_of_jobs_with_deadlines_allocate_nothing() {
 }
 
 fn check_preemption(name: &str, policy: Box<dyn Policy<Preemption>>) {
-    check_in(name, policy, "builtin,jobs=300,nodes=4");
+    check_in(name, policy, "builtin,jobs=600,nodes=4");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_scorer_allocates_nothing() {
         check("scorer", policy(sample));
         check_in("scorer", policy::<Training>(sample), "builtin,nodes=24,jobs=60,max=6");
         check_deadlines("scorer", policy(sample));
-        check_preemption("scorer", policy(sample));
+        check_in("scorer", policy::<Preemption>(sample), "builtin,jobs=120,nodes=4");
     }
 }
 

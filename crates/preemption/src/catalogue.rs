@@ -182,7 +182,7 @@ const RULES: [RuleTemplate; 19] = [
     ),
     rule(
         "least-served",
-        "job: smallest is_none, smallest is_long_served, smallest arrival_order",
+        "job: smallest is_none, smallest is_long_served, largest age_rank",
         "jobs that have had little GPU time first, in order of arrival",
     ),
     rule("likeliest-to-complete", "job: smallest is_none, largest gittins_rank", "the largest Gittins index first"),
@@ -209,7 +209,7 @@ const RULES: [RuleTemplate; 19] = [
     ),
     rule(
         "suspend-the-longest-served",
-        "victim: is_none <= 0 and is_longer_served <= 0 never, smallest is_none, largest arrival_order",
+        "victim: is_none <= 0 and is_longer_served <= 0 never, smallest is_none, largest arrival_order_rank",
         "the last to arrive is suspended of the jobs that have had much GPU time, if the one in question has not",
     ),
     rule(

@@ -35,7 +35,7 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("gittins", "1/h", "Its Gittins index: the chance to complete per GPU hour.").decided().ranked(),
     Base::flag("is_less_likely", "Whether that is below the one of the job in question.").decided(),
     Base::absolute("waited", "ms", "Time for which it has waited so far.").ranked(),
-    Base::count("arrival_order", "1", "Jobs that arrived before it and can be condemned."),
+    Base::count("arrival_order", "1", "Jobs that arrived before it and can be condemned.").ranked(),
     Base::flag("is_last", "Whether it has at least as much time left as the cluster needs for all that is there.").declared(),
     Base::flag("is_spread", "Whether it is on more nodes than necessary.").decided(),
     Base::absolute("claim_time", "ms", "Predicted time left of the job in question.").declared(),

@@ -53,7 +53,7 @@ fn job() -> LevelWords {
         ["gittins", "Gittins index", "that is less likely to complete", "that is likelier to complete"],
         ["preemptions", "times it was suspended", "that was suspended less often", "that was suspended more often"],
         ["fits", "room for it", "for which there is no room", "for which there is room"],
-        ["is_lent", "reserved GPUs", "that needs no reserved GPUs", "that takes reserved GPUs"],
+        ["is_lent", "need of reserved GPUs", "that needs no reserved GPUs", "that takes reserved GPUs"],
         [
             "is_back",
             "being back in time",

@@ -137,7 +137,10 @@ impl Simulator {
         let (job, run, now) = (&self.state.jobs[index], &mut self.runs[index], self.state.time_ms);
         let lost_ms = f64::from(job.gpus) * (now - job.since_ms);
         match job.stage {
-            Stage::Computing => run.computed.push((job.since_ms, now)),
+            Stage::Computing => {
+                run.computed_ms += now - job.since_ms;
+                self.computed.push((job.since_ms, now));
+            }
             Stage::Loading if run.is_resumed => run.lost_ms += lost_ms,
             Stage::Saving => run.lost_ms += lost_ms,
             _ => {}
@@ -219,7 +222,8 @@ impl Simulator {
         let (job, now) = (&self.state.jobs[index], self.state.time_ms);
         // Where it stops was planned with the epoch that was under way then.
         let done = (job.done + (now - job.since_ms) * job.pace).round().min(self.runs[index].job.epochs);
-        self.runs[index].computed.push((job.since_ms, now));
+        self.runs[index].computed_ms += now - job.since_ms;
+        self.computed.push((job.since_ms, now));
         if done >= self.runs[index].job.epochs {
             self.runs[index].completed_ms = now;
             self.complete += 1;

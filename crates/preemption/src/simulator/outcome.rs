@@ -15,8 +15,7 @@ fn within((from_ms, to_ms): (f64, f64), start_ms: f64, end_ms: f64) -> f64 {
 impl JobRun {
     /// Time for which it waited, once it is complete.
     fn waited_ms(&self) -> f64 {
-        let computed_ms: f64 = self.computed.iter().map(|(from, to)| to - from).sum();
-        (self.completed_ms - self.job.arrival_ms - computed_ms).max(0.0)
+        (self.completed_ms - self.job.arrival_ms - self.computed_ms).max(0.0)
     }
 }
 
@@ -64,18 +63,13 @@ impl Simulator {
     /// Time for which jobs wait between two moments, added up, ms.
     #[must_use]
     pub fn waited(&self, from_ms: f64, to_ms: f64) -> f64 {
-        let of = |(run, job): (&JobRun, &crate::state::Job)| {
-            let end_ms = if run.completed_ms.is_nan() { f64::INFINITY } else { run.completed_ms };
-            let there = within((from_ms, to_ms), run.job.arrival_ms, end_ms);
-            if there == 0.0 {
-                return 0.0;
-            }
-            let before: f64 = run.computed.iter().map(|&(start, end)| within((from_ms, to_ms), start, end)).sum();
-            let now =
-                if job.stage == Stage::Computing { within((from_ms, to_ms), job.since_ms, f64::INFINITY) } else { 0.0 };
-            (there - before - now).max(0.0)
-        };
-        self.runs.iter().zip(&self.state.jobs).map(of).sum()
+        let window = (from_ms, to_ms);
+        let end_ms = |run: &JobRun| if run.completed_ms.is_nan() { f64::INFINITY } else { run.completed_ms };
+        let there: f64 = self.runs.iter().map(|run| within(window, run.job.arrival_ms, end_ms(run))).sum();
+        let before: f64 = self.computed.iter().map(|&(start_ms, end_ms)| within(window, start_ms, end_ms)).sum();
+        let computing = self.state.jobs.iter().filter(|job| job.stage == Stage::Computing);
+        let now: f64 = computing.map(|job| within(window, job.since_ms, f64::INFINITY)).sum();
+        (there - before - now).max(0.0)
     }
 }
 

@@ -41,8 +41,8 @@ pub(super) struct JobRun {
     pub(super) is_resumed: bool,
     /// GPU time lost to preemption, ms.
     pub(super) lost_ms: f64,
-    /// Times in which it computed.
-    pub(super) computed: Vec<(f64, f64)>,
+    /// Time for which it has computed, before its present stage, ms.
+    pub(super) computed_ms: f64,
 }
 
 /// One episode.
@@ -50,6 +50,8 @@ pub(super) struct JobRun {
 pub struct Simulator {
     pub(super) state: ClusterState,
     pub(super) runs: Vec<JobRun>,
+    /// Times in which jobs computed, from when to when.
+    pub(super) computed: Vec<(f64, f64)>,
     /// The next event of each job that holds GPUs and waits for no transfer.
     pub(super) queue: EventQueue,
     pub(super) storage: Storage,
@@ -91,10 +93,11 @@ impl Simulator {
             completed_ms: f64::NAN,
             is_resumed: false,
             lost_ms: 0.0,
-            computed: Vec::new(),
+            computed_ms: 0.0,
         };
         let count = jobs.len() as u32;
         let mut sim = Self {
+            computed: Vec::with_capacity(2 * jobs.len()),
             queue: EventQueue::new(count),
             storage: Storage::new(count),
             node_events: EventQueue::new(cluster.nodes),

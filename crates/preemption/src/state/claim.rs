@@ -38,7 +38,7 @@ impl ClusterState {
         remove(&mut self.waiting, job);
         match self.jobs[index].gpus <= self.free {
             true => self.serve(index),
-            false => self.forming = Some(Claim { job, condemned: Vec::new() }),
+            false => self.forming = Some(Claim { job, condemned: self.spare.pop().unwrap_or_default() }),
         }
     }
 
@@ -70,7 +70,10 @@ impl ClusterState {
     fn make_claim(&mut self) {
         let Some(claim) = self.forming.take() else { return };
         match self.index(claim.job) {
-            Some(index) if self.cluster.free => self.serve(index),
+            Some(index) if self.cluster.free => {
+                self.serve(index);
+                self.put_by(claim);
+            }
             _ => {
                 let share = self.unreserved();
                 self.claims.push(claim);
@@ -85,6 +88,13 @@ impl ClusterState {
         claim.condemned.iter().for_each(|&job| self.pardon(job));
         insert(&mut self.waiting, claim.job);
         insert(&mut self.passed, claim.job);
+        self.put_by(claim);
+    }
+
+    /// Keeps the list of a claim that is over, to be used again.
+    fn put_by(&mut self, mut claim: Claim) {
+        claim.condemned.clear();
+        self.spare.push(claim.condemned);
     }
 
     /// Pardons a job that still computes.
@@ -127,6 +137,7 @@ impl ClusterState {
             if let Some(index) = self.index(job) {
                 self.serve(index);
             }
+            self.put_by(claim);
         }
     }
 }

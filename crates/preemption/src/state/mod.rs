@@ -170,7 +170,8 @@ pub struct ClusterState {
     /// Jobs that were condemned or pardoned, and jobs that were placed, for the simulator to take note of.
     pub(crate) touched: Vec<u32>,
     pub(crate) begun: Vec<u32>,
-    /// Kept to be used again.
+    /// Lists for claims and for placing, kept to be used again.
+    spare: Vec<Vec<u32>>,
     order: Vec<(Reverse<u32>, bool, u32)>,
 }
 
@@ -199,6 +200,8 @@ impl ClusterState {
             open: false,
             touched: Vec::new(),
             begun: Vec::new(),
+            // As many as there are claims at a time, but for the wildest schedulers.
+            spare: (0..128).map(|_| Vec::with_capacity(16)).collect(),
             order: Vec::new(),
             cluster,
         }
