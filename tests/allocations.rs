@@ -356,7 +356,7 @@ fn a_scorer_allocates_nothing() {
         check("scorer", policy(sample));
         check_in("scorer", policy::<Training>(sample), "builtin,nodes=24,jobs=60,max=6");
         check_deadlines("scorer", policy(sample));
-        check_in("scorer", policy::<Preemption>(sample), "builtin,jobs=120,nodes=4");
+        check_in("scorer", policy::<Preemption>(sample), "builtin,jobs=250,nodes=4");
     }
 }
 
