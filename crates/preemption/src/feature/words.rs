@@ -25,8 +25,8 @@ pub fn words() -> Words {
         edge_cases: pairs(&[
             ("burst", "all jobs arrive at once"),
             ("wide", "one job in ten wants all GPUs"),
-            ("giants", "one job in ten takes ten times as long"),
-            ("understated", "half of the users declare half of their epochs"),
+            ("giants", "one job in ten is a giant"),
+            ("understated", "half of the users understate"),
         ]),
         figures: pairs(&[("waiting_ms", "mean waiting of jobs")]),
     }
