@@ -70,6 +70,7 @@ mod mutants;
 #[path = "../support/mutate.rs"]
 mod mutate;
 mod new_scenario;
+mod preemption_golden;
 #[cfg(feature = "cli")]
 #[path = "../support/random_scorer.rs"]
 mod random_scorer;

@@ -1,28 +1,23 @@
 //! With preemption for free, the simulators of others: Tiresias' (NSDI 2019) and that of Pollux' artifact (OSDI 2021).
 
-use sched_distill_core::policy::Policy;
-use sched_distill_preemption::{
-    Cluster, Model, Placement, Probabilities,
-    heuristic::{Rule, Tiresias},
-    simulator::{Change, Simulator, What},
-    workload::PreemptionJob,
+use crate::common::reference;
+use sched_distill::{
+    policy::Policy,
+    preemption::{
+        Cluster, Model, Placement, Probabilities,
+        heuristic::{Rule, Tiresias},
+        simulator::{Change, Simulator, What},
+        workload::PreemptionJob,
+    },
 };
 use serde_json::Value;
-use std::{error::Error, fs, path::PathBuf, sync::Arc};
+use std::{error::Error, fs, sync::Arc};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// The file, if the folder is there; it must be where tests are all there is.
-fn golden(name: &str) -> Option<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/preemption-golden").join(name);
-    match fs::read_to_string(&path) {
-        Ok(text) => Some(serde_json::from_str(&text).expect("a golden file is JSON")),
-        Err(e) if std::env::var_os("CI").is_some() => panic!("{}: {e}", path.display()),
-        Err(_) => {
-            eprintln!("ignored: there is no {}", path.display());
-            None
-        }
-    }
+fn golden(name: &str) -> Value {
+    let text = fs::read_to_string(reference(&format!("preemption-golden/{name}"))).expect("a golden file is there");
+    serde_json::from_str(&text).expect("a golden file is JSON")
 }
 
 fn number(value: &Value) -> f64 {
@@ -97,8 +92,9 @@ fn stretches(changes: &[Change], job: u32) -> (Vec<[f64; 2]>, Vec<Nodes>) {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn tiresias_runs_are_reproduced() -> Outcome {
-    let Some(file) = golden("tiresias-60.json") else { return Ok(()) };
+    let file = golden("tiresias-60.json");
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let jobs: Vec<PreemptionJob> = list(&file["jobs"])
         .iter()
@@ -133,8 +129,9 @@ fn tiresias_runs_are_reproduced() -> Outcome {
 }
 
 #[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn pollux_tiresias_is_reproduced() -> Outcome {
-    let Some(file) = golden("pollux-tiresias.json") else { return Ok(()) };
+    let file = golden("pollux-tiresias.json");
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let expected = list(&file["tiresias"]["jobs"]);
     let expected = if expected.is_empty() { list(&file["jobs"]) } else { expected };
