@@ -121,6 +121,12 @@ impl Cluster {
         gpus.div_ceil(self.node_gpus)
     }
 
+    /// How many times as long epochs take on so many nodes as on the fewest that so many GPUs can be on.
+    #[must_use]
+    pub fn slowdown(&self, gpus: u32, nodes: usize) -> f64 {
+        if nodes > self.fewest_nodes(gpus) as usize { 1.0 + self.spread_slowdown } else { 1.0 }
+    }
+
     /// GB/ms that each of so many transfers gets.
     #[must_use]
     pub fn rate(&self, transfers: u32) -> f64 {

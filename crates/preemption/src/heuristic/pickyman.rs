@@ -59,7 +59,7 @@ pub(crate) struct Division {
 
 /// GPU time that is left of all jobs that are there, per GPU of the cluster, ms: how long it takes at least until all are complete.
 pub(crate) fn load_ms(seen: &View<'_>) -> f64 {
-    let left = seen.jobs().map(|job| f64::from(job.gpus()) * job.left_ms());
+    let left = seen.present().map(|job| f64::from(seen.job(job).gpus()) * seen.job(job).left_ms());
     left.sum::<f64>() / f64::from(seen.cluster().gpus())
 }
 

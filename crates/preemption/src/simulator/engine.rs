@@ -108,8 +108,7 @@ impl Simulator {
         if run.is_resumed {
             run.lost_ms += f64::from(job.gpus) * (now - job.since_ms);
         }
-        let spread = job.nodes.len() as u32 > self.state.cluster.fewest_nodes(job.gpus);
-        let slow = if spread { 1.0 + self.state.cluster.spread_slowdown } else { 1.0 };
+        let slow = self.state.cluster.slowdown(job.gpus, job.nodes.len());
         let pace = 1.0 / (slow * run.job.epoch_ms);
         self.state.compute(index, pace);
         self.record(index as u32, What::Computes);

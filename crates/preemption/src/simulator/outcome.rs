@@ -67,7 +67,8 @@ impl Simulator {
         let end_ms = |run: &JobRun| if run.completed_ms.is_nan() { f64::INFINITY } else { run.completed_ms };
         let there: f64 = self.runs.iter().map(|run| within(window, run.job.arrival_ms, end_ms(run))).sum();
         let before: f64 = self.computed.iter().map(|&(start_ms, end_ms)| within(window, start_ms, end_ms)).sum();
-        let computing = self.state.jobs.iter().filter(|job| job.stage == Stage::Computing);
+        let busy = self.state.busy.iter().map(|&job| &self.state.jobs[job as usize]);
+        let computing = busy.filter(|job| job.stage == Stage::Computing);
         let now: f64 = computing.map(|job| within(window, job.since_ms, f64::INFINITY)).sum();
         (there - before - now).max(0.0)
     }

@@ -116,6 +116,8 @@ impl Simulator {
             timeline: None,
             changes: None,
         };
+        // As many as there are claims at a time, but for the wildest schedulers.
+        sim.state.spare.extend((0..128).map(|_| Vec::with_capacity(16)));
         sim.schedule_failures();
         sim.pass();
         sim

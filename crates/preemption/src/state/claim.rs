@@ -50,7 +50,6 @@ impl ClusterState {
             self.jobs[index].preemptions = self.jobs[index].preemptions.saturating_add(1);
             self.release(index, Stage::Waiting, done);
             insert(&mut self.passed, job);
-            self.touched.push(job);
         } else {
             let stage = self.jobs[index].stage;
             self.enter(index, stage, true);

@@ -121,8 +121,7 @@ impl<'a> JobView<'a> {
     /// Predicted time of an epoch where it runs, or packed if it waits.
     #[must_use]
     pub fn epoch_ms(&self) -> f64 {
-        let slow = if self.is_spread() { 1.0 + self.state.cluster.spread_slowdown } else { 1.0 };
-        self.packed_epoch_ms() * slow
+        self.packed_epoch_ms() * self.state.cluster.slowdown(self.job.gpus, self.job.nodes.len())
     }
 
     /// Predicted time of an epoch on as few nodes as it can be on.

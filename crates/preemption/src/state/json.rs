@@ -444,6 +444,7 @@ impl View<'_> {
         let mut state = self.state.clone();
         let (now, arrived) = (state.time_ms, state.arrived);
         let observe = f64::from(state.cluster.observe);
+        state.spare.clear();
         state.jobs.truncate(arrived as usize);
         state.jobs.retain(|job| job.stage != Stage::Gone);
         for job in &mut state.jobs {

@@ -171,7 +171,7 @@ pub struct ClusterState {
     pub(crate) touched: Vec<u32>,
     pub(crate) begun: Vec<u32>,
     /// Lists for claims and for placing, kept to be used again.
-    spare: Vec<Vec<u32>>,
+    pub(crate) spare: Vec<Vec<u32>>,
     order: Vec<(Reverse<u32>, bool, u32)>,
 }
 
@@ -200,8 +200,7 @@ impl ClusterState {
             open: false,
             touched: Vec::new(),
             begun: Vec::new(),
-            // As many as there are claims at a time, but for the wildest schedulers.
-            spare: (0..128).map(|_| Vec::with_capacity(16)).collect(),
+            spare: Vec::new(),
             order: Vec::new(),
             cluster,
         }

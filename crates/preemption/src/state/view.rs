@@ -97,6 +97,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Numbers of all jobs that are there: those that wait, were served, have a claim and hold GPUs, in this order.
+    pub fn present(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let state = self.state;
+        let waiting = state.waiting.iter().chain(&state.served).copied();
+        let claimed = state.claims.iter().chain(&state.forming).map(|claim| claim.job);
+        waiting.chain(claimed).chain(state.busy.iter().copied())
+    }
+
     /// All jobs that are there, by number.
     pub fn jobs(&self) -> impl Iterator<Item = JobView<'a>> + use<'a> {
         let state = self.state;
@@ -132,12 +140,6 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn transfers(&self) -> u32 {
         self.state.transfers
-    }
-
-    /// GB/ms that one more transfer would get.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        self.state.cluster.rate(self.state.transfers.saturating_add(1))
     }
 
     /// Whether a job can be the answer: served if that is asked, condemned if that is.
