@@ -160,6 +160,19 @@ struct Test {
     value: f32,
 }
 
+impl Test {
+    /// The condition that holds where this one does not.
+    fn opposite(self) -> Self {
+        let operator = match self.operator {
+            Operator::Above => Operator::AtMost,
+            Operator::AtMost => Operator::Above,
+            Operator::AtLeast => Operator::Below,
+            Operator::Below => Operator::AtLeast,
+        };
+        Self { operator, ..self }
+    }
+}
+
 /// An exception to be: one or two conditions.
 #[derive(Clone, Debug, PartialEq)]
 struct Exception {
@@ -203,14 +216,19 @@ fn best(data: &Ordered, [coarse, fine]: &[Vec<Vec<Test>>; 2]) -> Option<Exceptio
         let more: Vec<Test> = promising(&singles, most).into_iter().filter(|t| !outer.contains(t)).collect();
         outer.extend(more);
     }
-    let outer: Vec<(Test, Vec<u64>)> = outer.into_iter().map(|test| (test, data.meeting(test))).collect();
+    // What is worth coming first where a condition holds may be worth coming last where it does not; beside a second condition these
+    // are two exceptions.
+    let opposites = outer.iter().map(|test| (test.opposite(), &[false][..]));
+    let outer = outer.iter().map(|&test| (test, &[true, false][..])).chain(opposites);
+    let outer: Vec<(Test, &[bool], Vec<u64>)> = outer.map(|(test, acts)| (test, acts, data.meeting(test))).collect();
     let pairs: Vec<Exception> = all
         .par_iter()
         .filter_map(|&test| {
             let met = data.meeting(test);
             let mut found: Option<Exception> = None;
-            for (other, both) in outer.iter().filter(|(o, _)| (o.column, o.operator) != (test.column, test.operator)) {
-                for (&overrides, first) in data.places().iter().flat_map(|p| [(p, true), (p, false)]) {
+            let others = outer.iter().filter(|(o, ..)| (o.column, o.operator) != (test.column, test.operator));
+            for (other, firsts, both) in others {
+                for (&overrides, &first) in data.places().iter().flat_map(|p| firsts.iter().map(move |f| (p, f))) {
                     let (gained, lost) = data.change(met.iter().zip(both).map(|(a, b)| a & b), first, overrides);
                     if gained - lost > found.as_ref().map_or(0.0, |f| f.gain) {
                         let gain = gained - lost;
@@ -304,6 +322,35 @@ mod tests {
         assert!((value("b").unwrap() - 0.6).abs() < 0.05, "{guard}");
         assert!(steps[0].validation < 0.8 && steps[1].validation > 0.9, "{steps:?}");
         assert!(steps[1].train > steps[0].train);
+    }
+
+    /// The longest job is taken, or none, unless it is near its end. None has zeros, so that a small number alone would spare it too.
+    #[test]
+    fn candidates_are_spared_where_none_looks_as_if_it_were_one_of_them() {
+        let mut s = Stream::new(9, "spared");
+        let mut table = |episodes: std::ops::Range<u32>| {
+            let choices: Vec<_> = episodes
+                .flat_map(|episode| (0..60).map(move |_| episode))
+                .map(|episode| {
+                    let jobs = 1 + s.below(4);
+                    // How long a job is, and how near its end.
+                    let job = |_| [0.1 + s.uniform() as f32, s.uniform() as f32];
+                    let rows: Vec<[f32; 2]> = (0..jobs).map(job).chain([[0.0, 0.0]]).collect();
+                    let score = |r: &[f32; 2]| if r[0] > 0.0 && r[1] <= 0.5 { -1.0 } else { f64::from(r[0]) };
+                    let target = sched_distill_core::level::first_max(rows.iter().map(score));
+                    (episode, 0, rows, target)
+                })
+                .collect();
+            crate::evaluator::tiny::table("job", &choices)
+        };
+        let tables = [table(0..20), table(20..30)];
+        let set = FeatureSet { scenario: "test".to_owned(), levels: vec![tables[0].spec.clone()] };
+        let rule = Rule::parse("r", "job: largest a", &set).unwrap();
+        let params = ExceptionParams { max_exceptions: 1, ..ExceptionParams::default() };
+        let steps = find_exceptions(&rule, &tables[0], &tables[1], &params).unwrap();
+        let guard = steps[1].exception.as_ref().unwrap();
+        assert!(steps[0].validation < 0.7 && steps[1].validation > 0.95, "{steps:?}");
+        assert!(guard.action == Action::Last && guard.when.iter().any(|c| c.feature == "b"), "{guard}");
     }
 
     #[test]
