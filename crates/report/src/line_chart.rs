@@ -225,7 +225,7 @@ pub(super) fn draw(plot: &Plot, area: &Area) -> String {
 fn axes(plot: &Plot, area: &Area) -> String {
     let mut drawn = String::new();
     if !plot.title.is_empty() {
-        let shown = svg::fit(&plot.title, area.width, 12.5);
+        let shown = svg::fit_bold(&plot.title, area.width, 12.5);
         drawn +=
             &text(area.left, area.top - 26.0 - plot.more_above(area.width), style(12.5, "start", true, INK), &shown);
     }

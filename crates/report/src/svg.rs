@@ -180,8 +180,12 @@ pub(super) fn register_fonts() -> Result<(), ReportError> {
 
 /// Width of `text` in px at font size `size`; an estimate where the font is not registered.
 pub(super) fn width(text: &str, size: f64) -> f64 {
+    width_in(FontStyle::Normal, text, size)
+}
+
+fn width_in(style: FontStyle, text: &str, size: f64) -> f64 {
     // Font sizes in plotters are line heights; those of SVG are em, 1.164 times smaller in this font.
-    match (FONT, size * 1.164).into_font().box_size(text) {
+    match (FONT, size * 1.164, style).into_font().box_size(text) {
         Ok((w, _)) => f64::from(w),
         Err(_) => text.chars().count() as f64 * size * 0.6,
     }
@@ -189,10 +193,19 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 
 /// Shortens `text` with an ellipsis until it is at most `room` px wide at font size `size`.
 pub(super) fn fit(text: &str, room: f64, size: f64) -> String {
+    fit_in(FontStyle::Normal, text, room, size)
+}
+
+/// As [`fit`], of text in bold.
+pub(super) fn fit_bold(text: &str, room: f64, size: f64) -> String {
+    fit_in(FontStyle::Bold, text, room, size)
+}
+
+fn fit_in(style: FontStyle, text: &str, room: f64, size: f64) -> String {
     // Longer text than this cannot fit anywhere; the cut keeps measuring linear in it.
     let mut kept: Vec<char> = clean(text).chars().take(200).collect();
     let mut shown: String = kept.iter().collect();
-    while kept.len() > 1 && width(&shown, size) > room {
+    while kept.len() > 1 && width_in(style, &shown, size) > room {
         kept.pop();
         shown = kept.iter().collect::<String>().trim_end().to_owned() + "…";
     }
