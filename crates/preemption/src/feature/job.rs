@@ -63,6 +63,12 @@ pub(super) const BASE: &[Base] = &[
     .ranked(),
     Base::flag("is_last", "Whether it has at least as much time left as the cluster needs for all that is there.")
         .declared(),
+    Base::absolute(
+        "shorter_backlog",
+        "ms",
+        "GPU time left of jobs that wait without a claim and have less time left ÷ GPUs of the cluster.",
+    )
+    .declared(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
     Base::count("fitting_jobs", "jobs", "Those of them for which unreserved GPUs suffice.").decided(),
     Base::absolute("backlog", "ms", "GPU time left of jobs that wait without a claim ÷ GPUs of the cluster.")
@@ -97,7 +103,7 @@ impl Extractor {
             f64::from(seen.transfers()),
             s.quiet_gaps,
         ];
-        let earlier = &seen.cluster().earlier;
+        let (earlier, cluster_gpus) = (&seen.cluster().earlier, f64::from(seen.cluster().gpus()));
         self.job.clear();
         for candidate in s.jobs() {
             let job = seen.job(candidate.job);
@@ -133,6 +139,7 @@ impl Extractor {
                 candidate.otherwise_ms,
                 if candidate.divides { candidate.otherwise_ms - candidate.ready_ms - candidate.delay_ms } else { 0.0 },
                 flag(candidate.is_last),
+                s.shorter(left_ms).1 / cluster_gpus,
                 waiting,
                 fitting,
                 backlog,

@@ -55,6 +55,8 @@ pub struct Snapshot {
     division: Division,
     /// Time left, and GPUs of those that have at least so much, of the jobs that can be condemned, most time first.
     longest: Vec<(f64, u32)>,
+    /// Time left, and GPU time of those that have at most so much, of the jobs that wait, least time first.
+    shortest: Vec<(f64, f64)>,
 }
 
 impl Snapshot {
@@ -80,11 +82,25 @@ impl Snapshot {
         self.chosen.contains(&job)
     }
 
+    /// How many waiting jobs have less time left than this, and their GPU time left, ms.
+    pub(super) fn shorter(&self, left_ms: f64) -> (usize, f64) {
+        let count = self.shortest.partition_point(|(other_ms, _)| *other_ms < left_ms);
+        (count, if count == 0 { 0.0 } else { self.shortest[count - 1].1 })
+    }
+
     pub(super) fn update(&mut self, seen: &View<'_>) {
         let (room, gpus) = (seen.unreserved(), f64::from(seen.cluster().gpus()));
         self.load_ms = load_ms(seen);
-        let waits = |&id: &u32| f64::from(seen.job(id).gpus()) * seen.job(id).left_ms();
-        self.backlog_ms = seen.waiting().iter().map(waits).sum::<f64>() / gpus;
+        self.shortest.clear();
+        let waiting = seen.waiting().iter().map(|&id| seen.job(id));
+        self.shortest.extend(waiting.map(|job| (job.left_ms(), f64::from(job.gpus()) * job.left_ms())));
+        self.shortest.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut sum = 0.0;
+        for (_, gpu_ms) in &mut self.shortest {
+            sum += *gpu_ms;
+            *gpu_ms = sum;
+        }
+        self.backlog_ms = sum / gpus;
         self.fitting = seen.waiting().iter().filter(|&&id| seen.job(id).gpus() <= room).count() as u32;
         self.claims = seen.claimed().count() as u32;
         self.reserved = seen.free() - room;

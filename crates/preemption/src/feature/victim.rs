@@ -38,37 +38,43 @@ pub(super) const BASE: &[Base] = &[
     Base::count("arrival_order", "1", "Jobs that arrived before it and can be condemned.").ranked(),
     Base::flag("is_last", "Whether it has at least as much time left as the cluster needs for all that is there.").declared(),
     Base::flag("is_spread", "Whether it is on more nodes than necessary.").decided(),
+    Base::count("shorter_waiting", "jobs", "Jobs that wait without a claim and have less time left than it.").declared().ranked(),
+    Base::absolute("shorter_backlog", "ms", "GPU time left of those ÷ GPUs of the cluster.").declared(),
     Base::absolute("claim_time", "ms", "Predicted time left of the job in question.").declared(),
     Base::count("claim_gpus", "GPUs", "Its GPUs."),
     Base::absolute("claim_waited", "ms", "Time for which it has waited so far."),
+    Base::absolute("claim_otherwise", "ms", "Predicted time until there is room for it without suspending anyone.").declared(),
     Base::count("need", "GPUs", "GPUs that it still needs.").decided(),
     Base::count("waiting", "jobs", "Jobs that wait without a claim."),
+    Base::count("computing", "jobs", "Jobs that compute.").decided(),
     Base::absolute("load", "ms", "GPU time left of all jobs ÷ GPUs of the cluster.").declared(),
     Base::absolute("quiet", "1", "Time since the last arrival, in mean gaps between arrivals."),
 ];
 
 /// What all candidates share comes last.
-const SHARED: usize = 7;
+const SHARED: usize = 9;
 
 impl Extractor {
     /// Appends one row per job that can be condemned, by number, and one for none; returns their number, 0 where no one is asked about.
     pub fn victim_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
         let s = &self.snapshot;
-        let Some(claimant) = s.jobs().first().filter(|_| s.is_condemning).map(|candidate| seen.job(candidate.job))
-        else {
+        let Some(claim) = s.jobs().first().filter(|_| s.is_condemning) else {
             return 0;
         };
+        let claimant = seen.job(claim.job);
         let need = f64::from(seen.need());
         let (claim_ms, takes_ms) = (claimant.left_ms(), claimant.left_ms() + claimant.loading_ms());
-        let earlier = &seen.cluster().earlier;
+        let (earlier, cluster_gpus) = (&seen.cluster().earlier, f64::from(seen.cluster().gpus()));
         let claim_long = claimant.service_ms() >= LAS_LIMIT;
         let claim_index = earlier.gittins(claimant.service_ms());
         let shared: [f64; SHARED] = [
             claim_ms,
             f64::from(claimant.gpus()),
             claimant.waited_ms(),
+            claim.otherwise_ms,
             need,
             seen.waiting().len() as f64,
+            f64::from(s.computing),
             s.load_ms,
             s.quiet_gaps,
         ];
@@ -80,7 +86,8 @@ impl Extractor {
             let (service_ms, gain_ms) = (job.service_ms(), job.left_after_epoch_ms() - load_ms - takes_ms);
             let index = earlier.gittins(service_ms);
             let long = service_ms >= LAS_LIMIT;
-            let [claim_time, claim_gpus, claim_waited, need, waiting, load, quiet] = shared;
+            let [claim_time, claim_gpus, claim_waited, claim_otherwise, need, waiting, computing, load, quiet] = shared;
+            let (shorter, shorter_ms) = s.shorter(left_ms);
             self.victim.push([
                 0.0,
                 gpus,
@@ -110,11 +117,15 @@ impl Extractor {
                 place as f64,
                 flag(is_last(&job, s.load_ms)),
                 flag(job.is_spread()),
+                shorter as f64,
+                shorter_ms / cluster_gpus,
                 claim_time,
                 claim_gpus,
                 claim_waited,
+                claim_otherwise,
                 need,
                 waiting,
+                computing,
                 load,
                 quiet,
             ]);

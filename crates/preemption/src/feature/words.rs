@@ -96,6 +96,12 @@ fn job() -> LevelWords {
         ["price", "GPU time that it costs", "that costs less GPU time", "that costs more GPU time"],
         ["ready", "time until there is room", "for which there is room sooner", "for which there is room later"],
         ["is_last", "being the last to end", "that will not be the last to end", "that will be the last to end"],
+        [
+            "shorter_backlog",
+            "shorter jobs' GPU time that waits, per GPU",
+            "before which less GPU time of shorter jobs waits",
+            "before which more GPU time of shorter jobs waits",
+        ],
         ["waiting", "jobs that wait", "", ""],
         ["fitting_jobs", "jobs that fit", "", ""],
         ["backlog", "GPU time that waits, per GPU", "", ""],
@@ -165,11 +171,25 @@ fn victim() -> LevelWords {
         ["arrival_order", "place by arrival", "that arrived earlier", "that arrived later"],
         ["is_last", "being the last to end", "that will not be the last to end", "that will be the last to end"],
         ["is_spread", "being spread", "that is packed", "that is spread"],
+        [
+            "shorter_waiting",
+            "shorter jobs that wait",
+            "than which fewer waiting jobs are shorter",
+            "than which more waiting jobs are shorter",
+        ],
+        [
+            "shorter_backlog",
+            "shorter jobs' GPU time that waits, per GPU",
+            "than which less GPU time of shorter jobs waits",
+            "than which more GPU time of shorter jobs waits",
+        ],
         ["claim_time", "time left of the job in question", "", ""],
         ["claim_gpus", "GPUs of the job in question", "", ""],
         ["claim_waited", "time that it has waited", "", ""],
+        ["claim_otherwise", "time until there is room for it", "", ""],
         ["need", "GPUs still needed", "", ""],
         ["waiting", "jobs that wait", "", ""],
+        ["computing", "jobs that compute", "", ""],
         ["load", "GPU time left, per GPU", "", ""],
     ];
     LevelWords::new(["victim", "job to suspend", "prefers a job", "suspends the job"], &quantities).ends(
