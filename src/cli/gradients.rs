@@ -10,9 +10,9 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     use super::{Interrupted, STOP};
     use crate::{
         dag::{Dag, network::builtin},
-        deadlines::policies::BUILT_IN,
         network::{Tensors, scorer::SCORER},
         practice::RecordedLessons,
+        registry::built_in_scorer,
         spec::Spec,
         trainer::{
             TrainError, Weights,
@@ -31,10 +31,11 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    let tensors = match &spec.file {
-        Some(file) => Tensors::load(file)?,
-        None if spec.name == SCORER.name => Tensors::from_bytes(BUILT_IN, &labeller.id)?,
-        None => builtin()?,
+    let scenario = &trace.manifest.feature_set.scenario;
+    let tensors = match (&spec.file, built_in_scorer(scenario)) {
+        (Some(file), _) => Tensors::load(file)?,
+        (None, Some(bytes)) if spec.name == SCORER.name => Tensors::from_bytes(bytes, &labeller.id)?,
+        (None, _) => builtin()?,
     };
     if labeller.files.values().ne([tensors.sha256()]) {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);

@@ -78,6 +78,26 @@ fn it_degrades_gracefully() {
     }
 }
 
+/// The network that comes with the program against the paper's policy, on seeds that it has not seen.
+#[test]
+fn the_built_in_network_beats_the_paper_at_high_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = simulate(folder.path(), "builtin", 100, &["pickyman", "scorer"]);
+    let [value, _, high] = against(&found, "scorer", "pickyman", "waiting_ms");
+    assert!(value < 0.97 && high < 1.0, "{value} up to {high}");
+}
+
+/// On a public history, on which it was not trained.
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn the_built_in_network_beats_the_paper_on_recorded_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let workload = format!("philly:{}", reference("traces/philly-2017-oct/jobs.csv").display());
+    let found = simulate(folder.path(), &workload, 40, &["pickyman", "scorer"]);
+    let [value, _, high] = against(&found, "scorer", "pickyman", "waiting_ms");
+    assert!(value < 0.95 && high < 1.0, "{value} up to {high}");
+}
+
 #[test]
 fn a_rule_is_recorded_distilled_and_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,6 +129,45 @@ fn a_rule_is_recorded_distilled_and_reported() {
         done(dir, &["export", "run/student.json", "--to", to]);
     }
     refused(dir, &["identify", test, "--scenario", "dag"], &["--scenario dag", "is of the scenario `preemption`"]);
+}
+
+/// Who schedules by a rule with an exception is said to.
+#[test]
+fn shortest_remaining_time_that_spares_jobs_near_their_epochs_end_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let record = |policy: &str, out: &str| {
+        let args = ["record", "--scenario", "preemption", "-p", policy, "-w", SMALL, "-n", "16", "-o", out];
+        done(dir, &args);
+    };
+    record("srtf", "plain");
+    done(
+        dir,
+        &[
+            "identify",
+            "plain",
+            "--exceptions",
+            "shortest-remaining",
+            "--exceptions",
+            "suspend-the-longest",
+            "--max-exceptions",
+            "0",
+            "-o",
+            "rules.json",
+        ],
+    );
+    let guard = "victim: is_none <= 0 and to_epoch_end <= 120000 last";
+    done(dir, &["patch", "rules.json", "--guard", guard, "-n", "2", "--force", "-o", "sparing.json"]);
+    record("student:sparing.json", "sparing");
+    let said = done(dir, &["identify", "sparing", "--exceptions", "best"]);
+    let all: Vec<&str> = said.lines().map(str::trim).collect();
+    println!("{said}");
+    assert!(all.iter().any(|line| line.starts_with("shortest-remaining:")), "{said}");
+    assert!(all.iter().any(|line| line.starts_with("suspend-the-longest:")), "{said}");
+    let spares = all
+        .iter()
+        .filter(|line| line.starts_with("but ") && line.contains("to_epoch_end <= ") && line.contains("last"));
+    assert_eq!(spares.count(), 1, "{said}");
 }
 
 #[test]

@@ -6,17 +6,21 @@ use crate::{
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER, open_scorer};
+use sched_distill_core::network::scorer::{SCORER, open_scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::{Args, Spec, SpecError},
 };
 
 /// The policy to explain where the user names none.
-pub const TEACHER: &str = "pickyman";
+pub const TEACHER: &str = "scorer";
+
+/// The network that comes with the program (`data/README.md` tells how it was trained): a checkpoint of `distill train scorer`.
+#[cfg(feature = "network")]
+pub static BUILT_IN: &[u8] = include_bytes!("../../../data/preemption-builtin.safetensors");
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
-pub const BASELINES: &[&str] = &["srtf", "las", "fifo", "lucid-like"];
+pub const BASELINES: &[&str] = &["pickyman", "srtf", "las", "lucid-like", "fifo"];
 
 /// All policies there are.
 pub const POLICIES: &[PolicyInfo] = &[
@@ -53,7 +57,11 @@ pub const POLICIES: &[PolicyInfo] = &[
         "the rules of Tiresias' simulator event by event, for workloads with free=1",
     ),
     #[cfg(feature = "network")]
-    SCORER,
+    PolicyInfo {
+        usage: "scorer[:FILE][,mode=greedy|sample]",
+        meaning: "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
+        ..SCORER
+    },
     STUDENT,
 ];
 
@@ -91,7 +99,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Preemption>>, PolicyError> {
         )),
         "tiresias" => Box::new(tiresias(&mut args)?),
         #[cfg(feature = "network")]
-        "scorer" => return open_scorer(spec),
+        "scorer" => return open_scorer_or(spec, BUILT_IN),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

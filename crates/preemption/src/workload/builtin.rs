@@ -172,7 +172,7 @@ pub(super) fn cluster(args: &mut Args<'_>, node_gpus: u32) -> Result<(Cluster, E
         ..usual
     };
     // With more than one node down in the mean, wide jobs may never begin.
-    let least_h = f64::from(cluster.nodes) * cluster.repair_ms / 3.6e6;
+    let least_h = (100.0 * f64::from(cluster.nodes) * cluster.repair_ms / 3.6e6).ceil() / 100.0;
     let mtbf_ms = args.optional_number("mtbf", least_h..=1e9)?.map(|hours| 3.6e6 * hours);
     let cluster = Cluster { mtbf_ms, ..cluster };
     Ok((cluster, errors))
