@@ -234,10 +234,8 @@ impl Questions<Preemption> for Extractor {
         }
     }
 
-    /// To serve no job.
     fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
-        matches!(*path, [job] if self.snapshot().none_served() && job == self.snapshot().jobs().len())
-            && seen.strands(Decision::Wait)
+        path.len() == 1 && self.snapshot().none_served() && seen.strands(self.decision(seen, path))
     }
 
     fn tell(&self, _: &View<'_>, path: &[usize], _: f64, log_prob: &[f64], out: &mut Probabilities) {

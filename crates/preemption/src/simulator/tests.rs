@@ -303,6 +303,27 @@ fn who_waits_for_ever_strands_the_cluster() {
 }
 
 #[test]
+fn who_leaves_more_than_half_idle_strands_the_cluster() {
+    let (mut found, mut srtf) = ([0; 2], named("srtf"));
+    run(start(&open("builtin,jobs=60,load=0.7,edge=wide"), 1), |seen| {
+        if seen.question() == Question::Serve {
+            let fits = |job: u32| seen.job(job).gpus() <= seen.unreserved();
+            let idle = 2 * seen.unreserved() > 32 && seen.candidates().any(fits);
+            // Where nothing goes on it strands anyway.
+            if !seen.busy().is_empty() {
+                assert_eq!(seen.strands(Decision::Wait), idle);
+                found[usize::from(idle)] += 1;
+            }
+            assert!(seen.candidates().all(|job| seen.strands(Decision::Serve { job }) == (idle && !fits(job))));
+        } else {
+            assert!(!seen.strands(Decision::Wait));
+        }
+        srtf(seen)
+    });
+    assert!(found.iter().all(|&times| times > 3), "{found:?}");
+}
+
+#[test]
 fn the_scenario_runs_through_its_traits() {
     let workload = Preemption::open_workload(&"builtin,jobs=3".parse().unwrap()).unwrap();
     let sim = Preemption::start(&workload, Preemption::jobs(&workload, 1), 1);

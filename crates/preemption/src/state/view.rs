@@ -165,13 +165,18 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether nothing need happen any more after a legal decision: to serve no one where one could be, and no job holds GPUs or is about
-    /// to.
+    /// Whether a legal decision leaves the cluster idle that could work: to serve no one where one could be, and no job holds GPUs or is
+    /// about to, so that nothing need happen any more; and, where a job fits on unreserved GPUs that are more than half of all, whatever
+    /// is not to serve one that does.
     #[must_use]
     pub fn strands(&self, decision: Decision) -> bool {
-        let state = self.state;
+        let (state, room) = (self.state, self.unreserved());
+        let fits = |job: u32| self.job(job).gpus() <= room;
+        if state.forming.is_some() || matches!(decision, Decision::Serve { job } if fits(job)) {
+            return false;
+        }
         let nothing_goes_on = state.busy.is_empty() && state.served.is_empty() && state.claims.is_empty();
-        let candidates = state.forming.is_none() && self.candidates().next().is_some();
-        decision == Decision::Wait && nothing_goes_on && candidates
+        let is_idle = room > self.cluster().gpus() / 2 && self.candidates().any(fits);
+        is_idle || (decision == Decision::Wait && nothing_goes_on && self.candidates().next().is_some())
     }
 }
