@@ -161,7 +161,6 @@ fn shortest_remaining_time_that_spares_jobs_near_their_epochs_end_is_told() {
     record("student:sparing.json", "sparing");
     let said = done(dir, &["identify", "sparing", "--exceptions", "best"]);
     let all: Vec<&str> = said.lines().map(str::trim).collect();
-    println!("{said}");
     assert!(all.iter().any(|line| line.starts_with("shortest-remaining:")), "{said}");
     assert!(all.iter().any(|line| line.starts_with("suspend-the-longest:")), "{said}");
     let spares = all

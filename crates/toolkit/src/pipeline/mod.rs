@@ -230,13 +230,18 @@ mod tests {
         let size = SizeChoice { most: Some(12), by: Some(By::Top1), gates: Vec::new(), ladder: true };
         let plan = FitPlan { params, size: Some(size) };
         let told = |patience| Told { lines: Mutex::default(), stop: AtomicBool::new(false), patience };
+        // One thread: several tell of their steps in the order in which they come to them.
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        let fit_told = |told: &Told| {
+            one_thread.install(|| fit((&trace).into(), None, &plan, Caller { watch: told, stop: &told.stop }))
+        };
         let all = told(usize::MAX);
-        let fitted = fit((&trace).into(), None, &plan, Caller { watch: &all, stop: &all.stop })?;
+        let fitted = fit_told(&all)?;
         assert!((3..=12).contains(&fitted.student.size()), "{}", fitted.student.size());
         assert!(fitted.fidelity.iter().any(|row| row.level == "job" && row.choices > 0));
         assert_eq!(all.lines.into_inner()?, ["3 steps", "job: tree", "stage: tree", "amount: tree"]);
         let some = told(1);
-        let ended = fit((&trace).into(), None, &plan, Caller { watch: &some, stop: &some.stop });
+        let ended = fit_told(&some);
         assert!(matches!(ended, Err(PipelineError::Interrupted)), "{ended:?}");
         assert_eq!(some.lines.into_inner()?, ["3 steps", "job: tree"]);
         Ok(())
