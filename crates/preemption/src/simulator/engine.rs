@@ -32,7 +32,7 @@ impl Simulator {
     pub(super) fn pass(&mut self) {
         loop {
             self.take_note();
-            if self.state.view().is_some() {
+            if self.state.open {
                 return;
             }
             if !self.next_moment() {

@@ -136,7 +136,7 @@ impl Simulator {
     /// The open question, or `None` once the episode has ended: when all jobs are complete, or when nothing need happen any more.
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.view() }
+        if self.ended { None } else { self.state.open_question() }
     }
 
     /// Checks a decision without carrying it out.

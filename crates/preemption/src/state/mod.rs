@@ -213,6 +213,13 @@ impl ClusterState {
         asks.then_some(View { state: self })
     }
 
+    /// The same for who closes questions as soon as nothing more is asked ([`ClusterState::close_if_done`]).
+    #[inline]
+    pub(crate) fn open_question(&self) -> Option<View<'_>> {
+        debug_assert_eq!(self.open, self.view().is_some());
+        self.open.then_some(View { state: self })
+    }
+
     /// Whether questions are asked as long as jobs are there.
     fn asks_anyhow(&self) -> bool {
         self.cluster.free && !(self.waiting.is_empty() && self.busy.is_empty() && self.served.is_empty())
