@@ -1,0 +1,169 @@
+//! Guards, orders, borders, terms and heuristics of the `serving` scenario by name.
+
+use sched_distill_core::{
+    model::Shape::{Linear, Log},
+    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule},
+};
+
+pub(super) const CATALOGUE: Catalogue =
+    Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
+
+const fn guard(name: &'static str, text: &'static str, values: &'static [f64], meaning: &'static str) -> GuardTemplate {
+    GuardTemplate { name, text, values, meaning }
+}
+
+const GUARDS: [GuardTemplate; 13] = [
+    guard("never-idle", "application: is_none > 0 last", &[], "accelerators do not wait while tasks do"),
+    guard("full-first", "application: is_full > 0 first", &[], "applications with a full batch come first"),
+    guard(
+        "timed-out-first",
+        "application: is_timed_out > 0 first",
+        &[],
+        "applications whose oldest task has waited for its timeout come first",
+    ),
+    guard(
+        "late-first",
+        "application: is_none <= 0 and slack <= {} first",
+        &[0.0, 10.0, 20.0, 50.0],
+        "applications whose oldest task has no more time left than this come first",
+    ),
+    guard(
+        "starvation",
+        "application: waited > {} first",
+        &[50.0, 100.0, 200.0, 500.0],
+        "applications whose oldest task has waited longer than this come first",
+    ),
+    guard(
+        "greedy",
+        "application: used_share > {} last",
+        &[0.3, 0.4, 0.5, 0.6],
+        "applications that have had more than this share come last",
+    ),
+    guard(
+        "almost-empty",
+        "application: is_none <= 0 and filling <= {} last",
+        &[0.1, 0.25, 0.5],
+        "applications with less of a batch than this come last",
+    ),
+    guard("must-pay", "task: is_none <= 0 and pays <= 0 last", &[], "tasks do not join whose joining does not pay"),
+    guard(
+        "no-padding",
+        "task: is_none <= 0 and difference > {} and batch > 0 last",
+        &[4.0, 8.0, 16.0, 32.0],
+        "tasks do not join that differ in size by more than this",
+    ),
+    guard("oldest-first", "task: is_oldest > 0 first", &[], "the oldest task always joins"),
+    guard(
+        "aged-first",
+        "task: passed > {} first",
+        &[2.0, 4.0, 8.0, 16.0],
+        "tasks join that more batches than this have passed over",
+    ),
+    guard("keep-in-time", "task: makes_late > 0 last", &[], "tasks do not join that make others late"),
+    guard("fill-up", "task: is_none > 0 last", &[], "batches are closed only when nothing else can join"),
+];
+
+const ORDERS: [(&str, &str, bool); 14] = [
+    ("application", "turn_rank", false),
+    ("application", "waited_rank", true),
+    ("application", "tasks_rank", true),
+    ("application", "slack_rank", false),
+    ("application", "slowdown_rank", true),
+    ("application", "used_rank", false),
+    ("application", "relief_rank", true),
+    ("application", "urgency_rank", true),
+    ("task", "waited_rank", true),
+    ("task", "difference_rank", false),
+    ("task", "added_rank", false),
+    ("task", "saved_rank", true),
+    ("task", "size_rank", false),
+    ("task", "relief_rank", true),
+];
+
+const BORDERS: [(&str, &str, &[f32]); 3] = [
+    ("application", "waiting", &[16.0, 64.0, 256.0]),
+    ("application", "asking", &[1.0, 2.0, 4.0]),
+    ("task", "batch", &[0.0, 4.0, 8.0]),
+];
+
+const TERMS: [TermTemplate; 22] = [
+    ("application", &[("relief", Log)]),
+    ("application", &[("used", Log)]),
+    ("application", &[("used_share", Linear)]),
+    ("application", &[("is_none", Linear)]),
+    ("application", &[("waited", Log)]),
+    ("application", &[("slowdown", Log)]),
+    ("application", &[("tasks", Log)]),
+    ("application", &[("batch", Log)]),
+    ("application", &[("batch_time", Log)]),
+    ("application", &[("urgency", Log)]),
+    ("application", &[("turn", Linear)]),
+    ("application", &[("is_full", Linear)]),
+    ("task", &[("is_none", Linear)]),
+    ("task", &[("saved", Linear)]),
+    ("task", &[("difference", Log)]),
+    ("task", &[("added", Log)]),
+    ("task", &[("relief", Log)]),
+    ("task", &[("all_delay", Log)]),
+    ("task", &[("pays", Linear)]),
+    ("task", &[("waited", Log)]),
+    ("task", &[("is_oldest", Linear)]),
+    ("task", &[("is_none", Linear), ("filling", Linear)]),
+];
+
+const RULES: [RuleTemplate; 14] = [
+    rule("in-turn", "application: smallest is_none, smallest turn_rank", "applications take turns"),
+    rule(
+        "in-turn-when-ready",
+        "application: is_none <= 0 and is_full <= 0 and is_timed_out <= 0 never, smallest is_none, smallest turn_rank",
+        "applications take turns, those with a full batch or a task that has waited for its timeout",
+    ),
+    rule("least-served", "application: smallest is_none, smallest used_rank", "who has had the least is served"),
+    rule(
+        "longest-waiting",
+        "application: smallest is_none, largest waited_rank",
+        "whose task has waited longest is served",
+    ),
+    rule(
+        "least-slack",
+        "application: smallest is_none, smallest slack_rank",
+        "whose task has the least slack is served",
+    ),
+    rule("most-tasks", "application: smallest is_none, largest tasks_rank", "who has the most tasks is served"),
+    rule(
+        "most-relief",
+        "application: smallest is_none, largest relief_rank",
+        "whose batch ends the most slowdown per time is served",
+    ),
+    rule("serve-no-one", "application: largest is_none", "accelerators wait"),
+    rule(
+        "in-order",
+        "task: smallest is_none, largest waited_rank",
+        "tasks join in order of arrival until the batch is full",
+    ),
+    rule(
+        "in-order-in-time",
+        "task: makes_late > 0 never, smallest is_none, largest waited_rank",
+        "tasks join in order of arrival as long as they make no task of the batch late",
+    ),
+    rule(
+        "like-size-if-it-pays",
+        "task: is_none <= 0 and pays <= 0 never, smallest is_none, smallest difference_rank",
+        "tasks of the nearest size join as long as nobody is worse off",
+    ),
+    rule(
+        "like-size",
+        "task: smallest is_none, smallest difference_rank",
+        "tasks of the nearest size join until the batch is full",
+    ),
+    rule(
+        "smallest-first",
+        "task: smallest is_none, smallest size_rank",
+        "the smallest tasks join until the batch is full",
+    ),
+    rule(
+        "one-by-one",
+        "task: batch > 0 and is_none <= 0 never, smallest is_none, largest waited_rank",
+        "batches of one task",
+    ),
+];

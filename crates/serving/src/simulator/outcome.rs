@@ -1,0 +1,132 @@
+//! What an episode leaves behind.
+
+use super::state::Simulator;
+use crate::{
+    Serving,
+    state::{Decision, DecisionError, View},
+};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun, Timeline};
+
+/// The smallest value that so many percent do not exceed; NaN of nothing. `sorted` ascends.
+fn percentile(sorted: &[f64], percent: u64) -> f64 {
+    let place = (percent * sorted.len() as u64).div_ceil(100).saturating_sub(1);
+    sorted.get(place as usize).copied().unwrap_or(f64::NAN)
+}
+
+impl Simulator {
+    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
+    ///
+    /// Events are arrivals, ends of batches, and timeouts.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        if !self.ended {
+            return None;
+        }
+        let jobs: Vec<JobEnd> = self.runs.iter().map(|run| run.end).collect();
+        let ended = !jobs.contains(&JobEnd::Unfinished) && !jobs.is_empty();
+        let (mut slowdown, mut in_time, mut soon) = (0.0, 0u32, 0u32);
+        let mut latencies = Vec::with_capacity(self.done.len());
+        for &place in &self.done {
+            let (run, task) = (&self.runs[place as usize], &self.state.tasks[place as usize]);
+            let completed_ms = run.end.completion_ms().unwrap_or(f64::NAN);
+            let latency_ms = completed_ms - task.arrival_ms;
+            slowdown += latency_ms / run.solo_ms;
+            in_time += u32::from(completed_ms <= self.horizon_ms);
+            soon += u32::from(latency_ms <= self.state.server.applications[task.application as usize].objective_ms);
+            latencies.push(latency_ms);
+        }
+        latencies.sort_unstable_by(f64::total_cmp);
+        let all = jobs.len() as f64;
+        let refused = jobs.iter().filter(|end| matches!(end, JobEnd::Rejected(_))).count() as f64;
+        let figure = |value: f64| (ended && value.is_finite()).then_some(value);
+        Some(Outcome {
+            figures: vec![
+                ("slowdown", figure(slowdown / self.done.len() as f64)),
+                ("p95_ms", figure(percentile(&latencies, 95))),
+                ("p99_ms", figure(percentile(&latencies, 99))),
+                ("throughput", figure(1e3 * f64::from(in_time) / self.horizon_ms)),
+                ("fairness", figure(self.fairness())),
+                ("waste", figure(1.0 - self.units[0] / self.units[1])),
+                ("in_time", figure(f64::from(soon) / all)),
+                ("refused", figure(refused / all)),
+            ],
+            jobs,
+            final_time_ms: self.state.time_ms,
+            total_reward: -self.slowed(0.0, self.state.time_ms),
+            events: self.events,
+            decisions: self.decisions,
+        })
+    }
+
+    /// Jain's index of the accelerator time that applications with tasks had up to the horizon, each by its weight: 1 if all had the
+    /// same, 1 ÷ their number if one had all.
+    fn fairness(&self) -> f64 {
+        let mut asked = vec![false; self.busy_ms.len()];
+        self.state.tasks.iter().for_each(|task| asked[task.application as usize] = true);
+        let of = self.busy_ms.iter().zip(&self.state.server.applications).zip(asked).filter(|(_, asked)| *asked);
+        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for ((busy_ms, application), _) in of {
+            let share = busy_ms / application.weight;
+            (count, sum, squares) = (count + 1.0, sum + share, squares + share * share);
+        }
+        if squares > 0.0 { sum * sum / (count * squares) } else { 1.0 }
+    }
+
+    /// Slowdown of tasks between two moments, added up: for each, how much of that time it was there, in times that it takes alone.
+    #[must_use]
+    pub fn slowed(&self, from_ms: f64, to_ms: f64) -> f64 {
+        let one = |place: u32, end_ms: f64| {
+            let from_ms = self.state.tasks[place as usize].arrival_ms.max(from_ms);
+            (end_ms.min(to_ms) - from_ms).max(0.0) / self.runs[place as usize].solo_ms
+        };
+        let end_ms = |place: u32| self.runs[place as usize].end.completion_ms().unwrap_or(f64::INFINITY);
+        let first = self.done.partition_point(|&place| end_ms(place) <= from_ms);
+        let gone: f64 = self.done[first..].iter().map(|&place| one(place, end_ms(place))).sum();
+        let state = &self.state;
+        let waiting = (0..state.queues.len() as u32).flat_map(|application| state.in_queue(application));
+        let forming: &[u32] = if state.is_forming { &state.forming.places } else { &[] };
+        let running = state.running.iter().filter(|running| running.busy).flat_map(|running| &running.tasks);
+        let there = waiting.chain(forming.iter().copied()).chain(running.copied());
+        gone + there.map(|place| one(place, f64::INFINITY)).sum::<f64>()
+    }
+}
+
+impl Simulation<Serving> for Simulator {
+    type Error = DecisionError;
+
+    fn view(&self) -> Option<View<'_>> {
+        self.view()
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.check(decision)
+    }
+
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
+        self.step(decision)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.outcome()
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.state.tasks.iter().map(|task| task.arrival_ms).collect()
+    }
+
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.slowed(from_ms, to_ms)
+    }
+
+    fn lanes(&self) -> u32 {
+        self.state.server.accelerators
+    }
+
+    fn record_timeline(&mut self) {
+        self.timeline.get_or_insert_default();
+    }
+
+    fn task_runs(&self) -> &[TaskRun] {
+        self.timeline.as_ref().map_or(&[], Timeline::runs)
+    }
+}

@@ -1,0 +1,218 @@
+//! Making a server state by hand.
+
+use super::{Decision, DecisionError, RunningView, ServerState, Task, View};
+use crate::{Batch, Server};
+use std::sync::Arc;
+
+/// Numbers that times may be, ms.
+pub(super) const NUMBERS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
+
+/// Why a server state is impossible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct StateError {
+    /// Which figure, e.g. ``task 3, `size` ``.
+    pub field: String,
+    /// What was found and what is allowed.
+    pub problem: String,
+}
+
+impl StateError {
+    pub(super) fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { field: field.into(), problem: problem.into() }
+    }
+}
+
+/// A task as it arrives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewTask {
+    /// Its number. Numbers ascend in order of arrival.
+    pub id: u32,
+    /// Place of its application.
+    pub application: u32,
+    /// Its size, as declared.
+    pub size: u32,
+    /// When it arrived, ms.
+    pub arrival_ms: f64,
+}
+
+impl ServerState {
+    /// A server without tasks at time 0.
+    ///
+    /// # Errors
+    ///
+    /// No accelerators or applications, or numbers out of range.
+    pub fn new(server: impl Into<Arc<Server>>) -> Result<Self, StateError> {
+        let server = server.into();
+        server.check().map_err(|problem| StateError::new("server", problem))?;
+        Ok(Self::of(server, Vec::new()))
+    }
+
+    /// A task arrives. Tells whether it was taken in; if not, the queue of its application is full. Closes open questions.
+    ///
+    /// # Errors
+    ///
+    /// A number or an arrival before that of the task added last, an unknown application, a size that memory does not hold.
+    pub fn add_task(&mut self, new: NewTask) -> Result<bool, StateError> {
+        self.check_task(new)?;
+        self.close();
+        let task = Task::new(new.id, new.application, new.size, new.arrival_ms);
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.tasks[place as usize] = task;
+                place
+            }
+            None => {
+                self.tasks.push(task);
+                self.tasks.len() as u32 - 1
+            }
+        };
+        let is_in = self.arrive(place);
+        if !is_in {
+            self.free.push(place);
+        }
+        Ok(is_in)
+    }
+
+    pub(super) fn check_task(&self, new: NewTask) -> Result<(), StateError> {
+        let field = |name: &str| format!("task {}, `{name}`", new.id);
+        self.server
+            .check_task(new.application, new.size)
+            .map_err(|(name, problem)| StateError::new(field(name), problem))?;
+        if !NUMBERS.contains(&new.arrival_ms) {
+            let problem = format!("must be a number in 0..=1e15, got {}", new.arrival_ms);
+            return Err(StateError::new(field("arrival_ms"), problem));
+        }
+        if new.id == u32::MAX {
+            return Err(StateError::new(field("id"), format!("must be below {}, which stands for none", new.id)));
+        }
+        match self.last_arrival {
+            Some((last, _)) if new.id <= last => {
+                let problem = format!("comes after task {last}; numbers ascend in order of arrival");
+                Err(StateError::new(field("id"), problem))
+            }
+            Some((last, ms)) if new.arrival_ms < ms => {
+                let problem = format!("{} is before the arrival of task {last}, {ms}", new.arrival_ms);
+                Err(StateError::new(field("arrival_ms"), problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets a waiting task, as when its client has gone. Closes open questions.
+    ///
+    /// # Errors
+    ///
+    /// A task that does not wait.
+    pub fn remove_task(&mut self, task: u32) -> Result<(), StateError> {
+        let place = self.waiting_place(task).ok_or_else(|| {
+            StateError::new(format!("task {task}"), "does not wait: it is unknown, in a batch, or answered")
+        })?;
+        self.close();
+        // A batch that was closed without it has not taken it.
+        self.take_any(place);
+        self.free.push(place);
+        Ok(())
+    }
+
+    /// The place of a waiting task by its number.
+    pub(crate) fn waiting_place(&self, task: u32) -> Option<u32> {
+        let mut all = (0..self.queues.len() as u32).flat_map(|application| self.in_queue(application));
+        all.find(|&place| self.tasks[place as usize].id == task)
+    }
+
+    /// Says that the batch on an accelerator has ended now. Closes open questions.
+    ///
+    /// # Errors
+    ///
+    /// An accelerator that does not exist or is idle.
+    pub fn set_done(&mut self, accelerator: u32) -> Result<(), StateError> {
+        let field = || format!("accelerator {accelerator}");
+        match self.running.get(accelerator as usize) {
+            None => Err(StateError::new(field(), format!("there are 0..{}", self.running.len()))),
+            Some(running) if !running.busy => Err(StateError::new(field(), "is idle")),
+            Some(_) => {
+                self.close();
+                self.finish(accelerator as usize);
+                self.running[accelerator as usize].tasks.clear();
+                Ok(())
+            }
+        }
+    }
+
+    /// The batch on an accelerator; `None` if it is idle or does not exist.
+    #[must_use]
+    pub fn running(&self, accelerator: u32) -> Option<RunningView<'_>> {
+        self.running.get(accelerator as usize).filter(|running| running.busy).map(super::Running::view)
+    }
+
+    /// When to ask again if nothing happens until then, ms: the next timeout of a waiting task.
+    #[must_use]
+    pub fn ask_again_ms(&self) -> Option<f64> {
+        (self.idle > 0).then(|| self.next_timeout_ms()).flatten()
+    }
+
+    /// Sets the clock. Closes open questions.
+    ///
+    /// # Errors
+    ///
+    /// A time before the present one or before a task's arrival.
+    pub fn set_time(&mut self, time_ms: f64) -> Result<(), StateError> {
+        if !NUMBERS.contains(&time_ms) || time_ms < self.time_ms {
+            let problem = format!("must be a number up to 1e15, not before {}, got {time_ms}", self.time_ms);
+            return Err(StateError::new("time_ms", problem));
+        }
+        if let Some((late, ms)) = self.last_arrival.filter(|(_, ms)| *ms > time_ms) {
+            return Err(StateError::new("time_ms", format!("{time_ms} is before the arrival of task {late}, {ms}")));
+        }
+        self.close();
+        self.time_ms = time_ms;
+        Ok(())
+    }
+
+    /// Asks which application is served next; `None` if no accelerator is idle or no task waits.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ServerState::set_time`].
+    pub fn ask(&mut self, time_ms: f64) -> Result<Option<View<'_>>, StateError> {
+        self.set_time(time_ms)?;
+        self.open = true;
+        Ok(self.view())
+    }
+
+    /// Carries an answer out, and asks again while there is something to ask.
+    ///
+    /// # Errors
+    ///
+    /// An illegal decision, or no open question; nothing is changed then.
+    pub fn answer(&mut self, decision: Decision) -> Result<Option<View<'_>>, DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)?;
+        self.apply(decision);
+        self.free_begun();
+        Ok(self.view())
+    }
+
+    /// The places of tasks in batches that have begun can be used again.
+    fn free_begun(&mut self) {
+        if !self.begun.is_empty() {
+            self.begun.clear();
+            self.free.extend_from_slice(&self.forming.places);
+        }
+    }
+
+    /// Ends open questions without answers: the tasks of a batch that is being formed go on waiting, and one that could be closed
+    /// begins.
+    pub(super) fn close(&mut self) {
+        if self.open && self.is_forming {
+            match self.forming.batch == Batch::default() {
+                true => self.is_forming = false,
+                false => {
+                    self.apply(Decision::Close);
+                    self.free_begun();
+                }
+            }
+        }
+        self.open = false;
+    }
+}

@@ -1,0 +1,370 @@
+//! The server state as JSON.
+
+use super::{Decaying, Forming, NewTask, Running, ServerState, StateError, Task, View, build::NUMBERS};
+use crate::{Batch, Server};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// What a file or a message holds; `docs/serving.md` has the words to each field.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawState {
+    server: Server,
+    time_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ask: Option<RawAsk>,
+    /// In order of arrival.
+    waiting: Vec<RawTask>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    running: Vec<RawRunning>,
+    /// By application.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queues: Vec<RawQueue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    served: Option<u32>,
+    #[serde(default)]
+    arrived: u64,
+    /// Number and arrival of the task that arrived last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_arrival: Option<(u32, f64)>,
+}
+
+/// Open questions.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAsk {
+    /// The batch that is being formed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forming: Option<RawForming>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawForming {
+    application: u32,
+    /// In the order in which they joined it.
+    tasks: Vec<RawTask>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawTask {
+    pub(crate) id: u32,
+    pub(crate) application: u32,
+    pub(crate) size: u32,
+    pub(crate) arrival_ms: f64,
+    #[serde(default)]
+    pub(crate) passed: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRunning {
+    accelerator: u32,
+    application: u32,
+    count: u32,
+    largest: u32,
+    total: u64,
+    started_ms: f64,
+    ends_ms: f64,
+    #[serde(default)]
+    tasks: Vec<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawQueue {
+    #[serde(default)]
+    begun: u64,
+    #[serde(default)]
+    used_ms: f64,
+    #[serde(default)]
+    used_at_ms: f64,
+    #[serde(default)]
+    arrivals: f64,
+    #[serde(default)]
+    arrivals_at_ms: f64,
+}
+
+impl RawState {
+    fn new(state: &ServerState) -> Self {
+        let task = |place: u32| {
+            let task = &state.tasks[place as usize];
+            let passed = state.queues[task.application as usize].begun - task.begun_before;
+            RawTask { id: task.id, application: task.application, size: task.size, arrival_ms: task.arrival_ms, passed }
+        };
+        let running = |(accelerator, running): (u32, &Running)| {
+            running.busy.then(|| RawRunning {
+                accelerator,
+                application: running.application,
+                count: running.batch.count,
+                largest: running.batch.largest,
+                total: running.batch.total,
+                started_ms: running.started_ms,
+                ends_ms: running.ends_ms,
+                tasks: running.tasks.clone(),
+            })
+        };
+        let forming = state.is_forming.then(|| RawForming {
+            application: state.forming.application,
+            tasks: state.forming.places.iter().map(|&place| task(place)).collect(),
+        });
+        let queue = |queue: &super::queue::Queue| RawQueue {
+            begun: queue.begun,
+            used_ms: queue.used.value,
+            used_at_ms: queue.used.at_ms,
+            arrivals: queue.arrivals.value,
+            arrivals_at_ms: queue.arrivals.at_ms,
+        };
+        let mut waiting: Vec<RawTask> =
+            (0..state.queues.len() as u32).flat_map(|application| state.in_queue(application)).map(task).collect();
+        waiting.sort_by_key(|task| task.id);
+        Self {
+            server: Server::clone(&state.server),
+            time_ms: state.time_ms,
+            ask: state.view().map(|_| RawAsk { forming }),
+            waiting,
+            running: (0..).zip(&state.running).filter_map(running).collect(),
+            queues: state.queues.iter().map(queue).collect(),
+            served: state.served,
+            arrived: state.arrived,
+            last_arrival: state.last_arrival,
+        }
+    }
+}
+
+impl TryFrom<RawState> for ServerState {
+    type Error = StateError;
+
+    fn try_from(raw: RawState) -> Result<Self, StateError> {
+        let mut state = Self::new(raw.server)?;
+        let applications = state.queues.len() as u32;
+        let known = |field: String, application: u32| match application < applications {
+            true => Ok(()),
+            false => Err(StateError::new(field, format!("must be in 0..{applications}, got {application}"))),
+        };
+        state.set_time(raw.time_ms)?;
+        state.read_queues(&raw.queues)?;
+        if let Some(served) = raw.served {
+            known("served".to_owned(), served)?;
+            state.served = Some(served);
+        }
+        for running in &raw.running {
+            known(format!("running on {}, `application`", running.accelerator), running.application)?;
+            state.read_running(running)?;
+        }
+        for task in &raw.waiting {
+            let place = state.read_task(task)?;
+            let queue = &state.queues[task.application as usize];
+            if queue.count >= state.server.applications[task.application as usize].queue {
+                let problem = "more tasks wait than its queue takes";
+                return Err(StateError::new(format!("application {}", task.application), problem));
+            }
+            let begun_before = state.tasks[place as usize].begun_before;
+            state.enqueue(place);
+            state.tasks[place as usize].begun_before = begun_before;
+        }
+        if let Some(ask) = raw.ask {
+            state.open = true;
+            if let Some(forming) = ask.forming {
+                known("ask.forming.application".to_owned(), forming.application)?;
+                state.read_forming(&forming)?;
+            }
+            if state.view().is_none() {
+                let problem = "nothing can be asked: no task waits, or no accelerator is idle";
+                return Err(StateError::new("ask", problem));
+            }
+        }
+        if let Some((last, ms)) = raw.last_arrival {
+            let of_tasks = state.last_arrival.unwrap_or((0, 0.0));
+            if last < of_tasks.0 || !(of_tasks.1..=state.time_ms).contains(&ms) {
+                let problem =
+                    format!("must be no earlier than those of waiting tasks and `time_ms`, got {last} at {ms}");
+                return Err(StateError::new("last_arrival", problem));
+            }
+            state.last_arrival = Some((last, ms));
+        }
+        state.arrived = raw.arrived;
+        Ok(state)
+    }
+}
+
+impl ServerState {
+    fn read_queues(&mut self, raw: &[RawQueue]) -> Result<(), StateError> {
+        if raw.len() > self.queues.len() {
+            let problem = format!("{} queues for {} applications", raw.len(), self.queues.len());
+            return Err(StateError::new("queues", problem));
+        }
+        for (place, (queue, raw)) in self.queues.iter_mut().zip(raw).enumerate() {
+            let times = [("used_at_ms", raw.used_at_ms), ("arrivals_at_ms", raw.arrivals_at_ms)];
+            // It is negative after a batch that took less than was predicted.
+            if !NUMBERS.contains(&raw.used_ms.abs()) {
+                let problem = format!("must be a number in -1e15..=1e15, got {}", raw.used_ms);
+                return Err(StateError::new(format!("queue {place}, `used_ms`"), problem));
+            }
+            for (name, value) in [("arrivals", raw.arrivals)].into_iter().chain(times) {
+                if !NUMBERS.contains(&value) {
+                    let problem = format!("must be a number in 0..=1e15, got {value}");
+                    return Err(StateError::new(format!("queue {place}, `{name}`"), problem));
+                }
+            }
+            if let Some((name, ms)) = times.into_iter().find(|(_, ms)| *ms > self.time_ms) {
+                let problem = format!("must be up to `time_ms`, {}, got {ms}", self.time_ms);
+                return Err(StateError::new(format!("queue {place}, `{name}`"), problem));
+            }
+            queue.begun = raw.begun;
+            queue.used = Decaying { value: raw.used_ms, at_ms: raw.used_at_ms };
+            queue.arrivals = Decaying { value: raw.arrivals, at_ms: raw.arrivals_at_ms };
+        }
+        Ok(())
+    }
+
+    fn read_running(&mut self, raw: &RawRunning) -> Result<(), StateError> {
+        let field = |name: &str| format!("running on {}, `{name}`", raw.accelerator);
+        let (count, now) = (self.running.len(), self.time_ms);
+        let Some(running) = self.running.get_mut(raw.accelerator as usize).filter(|running| !running.busy) else {
+            let problem = format!("must be in 0..{count}, each once, got {}", raw.accelerator);
+            return Err(StateError::new(field("accelerator"), problem));
+        };
+        if !(0.0..=now).contains(&raw.started_ms) {
+            let problem = format!("must be a number up to `time_ms`, {now}, got {}", raw.started_ms);
+            return Err(StateError::new(field("started_ms"), problem));
+        }
+        if !(raw.started_ms..=1e15).contains(&raw.ends_ms) {
+            let problem = format!("must be a number from `started_ms` to 1e15, got {}", raw.ends_ms);
+            return Err(StateError::new(field("ends_ms"), problem));
+        }
+        let batch = Batch { count: raw.count, largest: raw.largest, total: raw.total };
+        let (tasks, largest) = (u64::from(batch.count), u64::from(batch.largest));
+        let is_batch = tasks > 0 && largest > 0 && (largest + tasks - 1..=tasks * largest).contains(&batch.total);
+        if !is_batch {
+            let problem = "there must be a task at least, and `total` fit `count` and `largest`";
+            return Err(StateError::new(field("count"), problem));
+        }
+        *running = Running {
+            busy: true,
+            application: raw.application,
+            batch,
+            started_ms: raw.started_ms,
+            ends_ms: raw.ends_ms,
+            tasks: raw.tasks.clone(),
+        };
+        self.idle -= 1;
+        Ok(())
+    }
+
+    /// Reads a task that waits or is in the batch that is being formed; its place.
+    fn read_task(&mut self, raw: &RawTask) -> Result<u32, StateError> {
+        let &RawTask { id, application, size, arrival_ms, passed } = raw;
+        self.check_task(NewTask { id, application, size, arrival_ms })?;
+        if arrival_ms > self.time_ms {
+            let problem = format!("must be up to `time_ms`, {}, got {arrival_ms}", self.time_ms);
+            return Err(StateError::new(format!("task {id}, `arrival_ms`"), problem));
+        }
+        let begun = self.queues[application as usize].begun;
+        let Some(begun_before) = begun.checked_sub(passed) else {
+            let problem = format!("must be up to the batches that have begun (`queues`), {begun}, got {passed}");
+            return Err(StateError::new(format!("task {id}, `passed`"), problem));
+        };
+        self.last_arrival = Some((id, arrival_ms));
+        self.tasks.push(Task { begun_before, ..Task::new(id, application, size, arrival_ms) });
+        Ok(self.tasks.len() as u32 - 1)
+    }
+
+    fn read_forming(&mut self, raw: &RawForming) -> Result<(), StateError> {
+        if self.idle == 0 {
+            return Err(StateError::new("ask.forming", "no accelerator is idle"));
+        }
+        self.is_forming = true;
+        self.forming = Forming { application: raw.application, ..Forming::default() };
+        let last_arrival = self.last_arrival.take();
+        for task in &raw.tasks {
+            let field = || format!("ask.forming, task {}", task.id);
+            if task.application != raw.application {
+                return Err(StateError::new(field(), "is of another application"));
+            }
+            if self.tasks.iter().any(|other| other.id == task.id) {
+                return Err(StateError::new(field(), "stands there twice"));
+            }
+            // They stand in the order in which they joined it.
+            self.last_arrival = None;
+            let place = self.read_task(task)?;
+            self.forming.batch = self.forming.batch.with(task.size);
+            self.forming.places.push(place);
+        }
+        self.last_arrival = last_arrival;
+        for task in &raw.tasks {
+            let last = self.last_arrival.unwrap_or((0, 0.0));
+            self.last_arrival = Some((last.0.max(task.id), last.1.max(task.arrival_ms)));
+        }
+        let application = &self.server.applications[raw.application as usize];
+        if !application.holds(self.forming.batch) || !self.can_add() {
+            let problem = "no other task can join the batch; it is no question which does";
+            return Err(StateError::new("ask.forming", problem));
+        }
+        Ok(())
+    }
+}
+
+impl View<'_> {
+    /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer.
+    #[must_use]
+    pub fn to_state(&self) -> ServerState {
+        self.state.compact()
+    }
+}
+
+impl ServerState {
+    /// The same state without tasks that are yet to arrive or are gone.
+    fn compact(&self) -> Self {
+        let mut state = Self::of(self.server.clone(), Vec::new());
+        let mut copy = |task: &Task| {
+            state.tasks.push(Task {
+                begun_before: task.begun_before,
+                ..Task::new(task.id, task.application, task.size, task.arrival_ms)
+            });
+            state.tasks.len() as u32 - 1
+        };
+        let mut places: Vec<u32> =
+            (0..self.queues.len() as u32).flat_map(|application| self.in_queue(application)).collect();
+        places.sort_by_key(|&place| self.tasks[place as usize].id);
+        let waiting: Vec<u32> = places.into_iter().map(|place| copy(&self.tasks[place as usize])).collect();
+        let forming: &[u32] = if self.is_forming { &self.forming.places } else { &[] };
+        let places: Vec<u32> = forming.iter().map(|&place| copy(&self.tasks[place as usize])).collect();
+        for (queue, of) in state.queues.iter_mut().zip(&self.queues) {
+            (queue.begun, queue.used, queue.arrivals) = (of.begun, of.used, of.arrivals);
+        }
+        for place in waiting {
+            let begun_before = state.tasks[place as usize].begun_before;
+            state.enqueue(place);
+            state.tasks[place as usize].begun_before = begun_before;
+        }
+        let idle = Running::default();
+        let running = self.running.iter().map(|running| if running.busy { running.clone() } else { idle.clone() });
+        state.running = running.collect();
+        (state.time_ms, state.arrived, state.last_arrival) = (self.time_ms, self.arrived, self.last_arrival);
+        (state.served, state.idle) = (self.served, self.idle);
+        (state.is_forming, state.open) = (self.is_forming, self.open);
+        if self.is_forming {
+            state.forming = Forming { places, ..self.forming.clone() };
+        }
+        state
+    }
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self.state).serialize(serializer)
+    }
+}
+
+impl Serialize for ServerState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawState::new(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ServerState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}

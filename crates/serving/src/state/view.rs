@@ -1,0 +1,341 @@
+//! What a scheduler may know of the server at a question. Nothing here tells the future.
+//!
+//! A [`View`] is lent by the simulator, and by a [`ServerState`] that anyone can make: features, heuristics, networks and students
+//! read it alone.
+
+use super::{Decision, Running, ServerState, queue::Group};
+use crate::{Application, Batch, Server};
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which application is served next, if any.
+    Serve,
+    /// Which task joins the batch of this application, or whether it is closed.
+    Form(u32),
+}
+
+/// The server at an open question. Borrows from who lends it; copying it is free.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub(crate) state: &'a ServerState,
+}
+
+/// The waiting tasks of an application, and what it has had.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView<'a> {
+    state: &'a ServerState,
+    application: u32,
+}
+
+/// Waiting tasks of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupView {
+    /// Their size, as declared.
+    pub size: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Number of the oldest.
+    pub task: u32,
+    /// When that arrived, ms.
+    pub arrival_ms: f64,
+    /// Batches of its application that have begun since.
+    pub passed: u64,
+    /// 1 ÷ the time of a task of this size in a batch of its own, 1/ms: by how much the slowdown of each grows per ms.
+    pub pace: f64,
+}
+
+/// A waiting task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskView {
+    /// Its size, as declared.
+    pub size: u32,
+    /// Its number.
+    pub task: u32,
+    /// When it arrived, ms.
+    pub arrival_ms: f64,
+    /// Batches of its application that have begun since.
+    pub passed: u64,
+}
+
+/// A batch on its accelerator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunningView<'a> {
+    /// Its application.
+    pub application: u32,
+    /// Its tasks, as declared.
+    pub batch: Batch,
+    /// Their numbers.
+    pub tasks: &'a [u32],
+    /// When it began, ms.
+    pub started_ms: f64,
+    /// When it is predicted to end, ms.
+    pub ends_ms: f64,
+}
+
+impl Running {
+    pub(super) fn view(&self) -> RunningView<'_> {
+        let &Self { application, batch, started_ms, ends_ms, ref tasks, .. } = self;
+        RunningView { application, batch, tasks, started_ms, ends_ms }
+    }
+}
+
+impl<'a> QueueView<'a> {
+    fn group(self, group: Group) -> GroupView {
+        let task = &self.state.tasks[group.first as usize];
+        GroupView {
+            size: group.size,
+            count: group.count,
+            task: task.id,
+            arrival_ms: task.arrival_ms,
+            passed: self.state.queues[self.application as usize].begun - task.begun_before,
+            pace: group.pace,
+        }
+    }
+
+    /// The application.
+    #[inline]
+    #[must_use]
+    pub fn application(self) -> &'a Application {
+        &self.state.server.applications[self.application as usize]
+    }
+
+    /// How many tasks wait.
+    #[inline]
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.state.queues[self.application as usize].count
+    }
+
+    /// The oldest waiting task; `None` if none waits.
+    #[inline]
+    #[must_use]
+    pub fn oldest(self) -> Option<TaskView> {
+        let queue = &self.state.queues[self.application as usize];
+        let task = self.state.tasks.get(queue.first as usize)?;
+        let passed = queue.begun - task.begun_before;
+        Some(TaskView { size: task.size, task: task.id, arrival_ms: task.arrival_ms, passed })
+    }
+
+    /// Waiting tasks by size, ascending; each with the oldest of them.
+    #[inline]
+    pub fn groups(self) -> impl Iterator<Item = GroupView> + 'a {
+        self.state.queues[self.application as usize].groups.iter().map(move |group| self.group(*group))
+    }
+
+    /// By how much the slowdowns of its waiting tasks grow, added up, 1/ms.
+    #[must_use]
+    pub fn pace(self) -> f64 {
+        let groups = &self.state.queues[self.application as usize].groups;
+        groups.iter().map(|group| f64::from(group.count) * group.pace).sum()
+    }
+
+    /// The batch that its oldest task opens and tasks of the nearest sizes join, as long as each saves time: that it would take longer
+    /// in a batch of its own than it prolongs this one by. With it by how much the slowdowns of its tasks grow, added up, 1/ms.
+    #[must_use]
+    pub fn like_batch(self) -> (Batch, f64) {
+        let queue = &self.state.queues[self.application as usize];
+        let groups = &queue.groups;
+        let Some(oldest) = self.state.tasks.get(queue.first as usize) else { return (Batch::default(), 0.0) };
+        let of = self.application();
+        let from = groups.partition_point(|group| group.size < oldest.size);
+        let mut batch = Batch::of(oldest.size);
+        let mut pace = groups.get(from).map_or(0.0, |group| group.pace);
+        // Those of its own size join first; then the next below and the next above.
+        let (mut below, mut above) = (from, from);
+        let mut left = groups.get(from).map_or(0, |group| group.count - 1);
+        let mut at = from;
+        loop {
+            while left > 0 {
+                let group = &groups[at];
+                let with = batch.with(group.size);
+                if !of.holds(with) || of.ms(with) > of.ms(batch) + 1.0 / group.pace {
+                    return (batch, pace);
+                }
+                (batch, pace, left) = (with, pace + group.pace, left - 1);
+            }
+            let down = below.checked_sub(1).map(|place| oldest.size - groups[place].size);
+            let up = groups.get(above + 1).map(|group| group.size - oldest.size);
+            at = match (down, up) {
+                (Some(down), up) if up.is_none_or(|up| down <= up) => {
+                    below -= 1;
+                    below
+                }
+                (_, Some(_)) => {
+                    above += 1;
+                    above
+                }
+                _ => return (batch, pace),
+            };
+            left = groups[at].count;
+        }
+    }
+
+    /// Accelerator time that it has had, with what is older counting less, ms.
+    #[inline]
+    #[must_use]
+    pub fn used_ms(self) -> f64 {
+        self.state.queues[self.application as usize].used.at(self.state.time_ms, self.state.server.half_life_ms)
+    }
+
+    /// Tasks that have arrived lately, 1/ms: older ones count less.
+    #[must_use]
+    pub fn rate(self) -> f64 {
+        let half_life_ms = self.state.server.half_life_ms;
+        let count = self.state.queues[self.application as usize].arrivals.at(self.state.time_ms, half_life_ms);
+        count * std::f64::consts::LN_2 / half_life_ms
+    }
+
+    /// Batches that have begun.
+    #[must_use]
+    pub fn begun(self) -> u64 {
+        self.state.queues[self.application as usize].begun
+    }
+}
+
+impl<'a> View<'a> {
+    /// The time, ms.
+    #[inline]
+    #[must_use]
+    pub fn time_ms(&self) -> f64 {
+        self.state.time_ms
+    }
+
+    /// The server.
+    #[inline]
+    #[must_use]
+    pub fn server(&self) -> &'a Server {
+        &self.state.server
+    }
+
+    /// What is asked.
+    #[inline]
+    #[must_use]
+    pub fn question(&self) -> Question {
+        match self.state.is_forming {
+            true => Question::Form(self.state.forming.application),
+            false => Question::Serve,
+        }
+    }
+
+    /// Number of applications.
+    #[must_use]
+    pub fn applications(&self) -> u32 {
+        self.state.queues.len() as u32
+    }
+
+    /// The waiting tasks of an application.
+    ///
+    /// # Panics
+    ///
+    /// Later, if there is no such application.
+    #[inline]
+    #[must_use]
+    pub fn queue(&self, application: u32) -> QueueView<'a> {
+        QueueView { state: self.state, application }
+    }
+
+    /// Waiting tasks of all applications.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.state.waiting
+    }
+
+    /// Idle accelerators.
+    #[must_use]
+    pub fn idle(&self) -> u32 {
+        self.state.idle
+    }
+
+    /// The batches that run, by accelerator.
+    pub fn running(&self) -> impl Iterator<Item = RunningView<'a>> + 'a {
+        self.state.running.iter().filter(|running| running.busy).map(Running::view)
+    }
+
+    /// The application whose batch began last.
+    #[must_use]
+    pub fn served(&self) -> Option<u32> {
+        self.state.served
+    }
+
+    /// How many places after the application that was served last an application comes in a round: 0 for the next one.
+    #[inline]
+    #[must_use]
+    pub fn turn(&self, application: u32) -> u32 {
+        let count = self.state.queues.len() as u32;
+        match self.state.served {
+            Some(last) => (application + count - last - 1) % count,
+            None => application,
+        }
+    }
+
+    /// Applications that can be served, those with waiting tasks, by place.
+    #[inline]
+    pub fn candidates(&self) -> impl Iterator<Item = u32> + use<'a> {
+        (0..).zip(&self.state.queues).filter(|(_, queue)| queue.count > 0).map(|(place, _)| place)
+    }
+
+    /// The batch that is being formed; empty if none is.
+    #[inline]
+    #[must_use]
+    pub fn batch(&self) -> Batch {
+        if self.state.is_forming { self.state.forming.batch } else { Batch::default() }
+    }
+
+    /// The tasks of that batch: sizes and arrivals, ms, in the order in which they joined it.
+    pub fn formed(&self) -> impl Iterator<Item = (u32, f64)> + use<'a> {
+        let places: &[u32] = if self.state.is_forming { &self.state.forming.places } else { &[] };
+        let tasks = &self.state.tasks;
+        places.iter().map(|&place| (tasks[place as usize].size, tasks[place as usize].arrival_ms))
+    }
+
+    /// Whether a task of a size fits into the batch that is being formed.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, size: u32) -> bool {
+        let application = &self.state.server.applications[self.state.forming.application as usize];
+        application.holds(self.batch().with(size))
+    }
+
+    /// Waiting tasks that can join the batch that is being formed, by size; each size with the oldest task of it, which would be the
+    /// one. Empty if no batch is being formed.
+    #[inline]
+    pub fn groups(&self) -> impl Iterator<Item = GroupView> + use<'a> {
+        let (seen, application) = (*self, self.state.forming.application);
+        // Larger ones do not fit where smaller ones do not.
+        let most = if self.state.is_forming { usize::MAX } else { 0 };
+        self.queue(application).groups().take(most).take_while(move |group| seen.fits(group.size))
+    }
+
+    /// Of [`View::groups`] the one with the largest size up to this, and the one with the smallest above it.
+    #[inline]
+    #[must_use]
+    pub fn nearest(&self, size: u32) -> [Option<GroupView>; 2] {
+        let queue = self.queue(self.state.forming.application);
+        let groups = &self.state.queues[self.state.forming.application as usize].groups;
+        let above = groups.partition_point(|group| group.size <= size);
+        let at = |place: Option<usize>| {
+            let group = queue.group(*groups.get(place?)?);
+            (self.state.is_forming && self.fits(group.size)).then_some(group)
+        };
+        [at(above.checked_sub(1)), at(Some(above))]
+    }
+
+    /// Whether a legal decision leaves the server idle for good, for all that is known: to wait where no batch runs, although a task
+    /// has waited for the timeout of its application.
+    #[must_use]
+    pub fn strands(&self, decision: Decision) -> bool {
+        let state = self.state;
+        matches!(decision, Decision::Wait { .. })
+            && state.idle == state.running.len() as u32
+            && self.candidates().any(|application| self.is_timed_out(application))
+    }
+
+    /// Whether the oldest waiting task of an application has waited for its timeout.
+    #[must_use]
+    pub fn is_timed_out(&self, application: u32) -> bool {
+        let queue = self.queue(application);
+        // As the timeout is worked out, so that rounding does not matter.
+        queue.oldest().is_some_and(|task| task.arrival_ms + queue.application().timeout_ms <= self.time_ms())
+    }
+}

@@ -1,0 +1,287 @@
+//! Generated tasks: arrivals and sizes drawn anew in every episode.
+
+use super::{EdgeCase, ServingTask, ServingWorkload, Source, edge};
+use crate::{Application, Batch, Law, Server};
+use sched_distill_core::{
+    rng::{Stream, hash},
+    spec::{Args, Spec, SpecError},
+    workload::WorkloadError,
+};
+use std::sync::Arc;
+
+/// How tasks are generated; `docs/serving.md` has the source of every number.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// By application: tasks per ms, and sizes.
+    streams: Vec<Sizes>,
+    /// Share of users who declare half of their size.
+    understated: f64,
+    /// What strains the scheduler, if anything.
+    edge: Option<EdgeCase>,
+}
+
+/// Sizes of an application's tasks, and how many come.
+#[derive(Clone, Debug)]
+struct Sizes {
+    rate: f64,
+    least: u32,
+    most: u32,
+    /// Standard deviation of the logarithm around their geometric mean.
+    spread: f64,
+    /// What memory holds.
+    held: u32,
+}
+
+/// A model: its name, α and β in ms, sizes, and tasks side by side where graphs are built for every batch.
+struct ModelFacts {
+    name: &'static str,
+    alpha_ms: f64,
+    beta_ms: f64,
+    sizes: (u32, u32),
+    parallel: u32,
+}
+
+const fn model(name: &'static str, [alpha_ms, beta_ms]: [f64; 2], sizes: (u32, u32), parallel: u32) -> ModelFacts {
+    ModelFacts { name, alpha_ms, beta_ms, sizes, parallel }
+}
+
+/// The models that applications are made of, in turn.
+const MODELS: [ModelFacts; 5] = [
+    model("text", [3.0, 0.03], (8, 60), 4),
+    model("tree", [6.0, 0.08], (10, 40), 4),
+    model("image", [2.0, 0.6], (1, 1), 1),
+    model("dialogue", [3.0, 0.03], (8, 60), 4),
+    model("video", [8.0, 2.2], (1, 1), 1),
+];
+
+/// Draws by which the mean work of a task is worked out.
+const DRAWS: u32 = 4096;
+
+impl Sizes {
+    fn draw(&self, stream: &mut Stream) -> u32 {
+        let (least, most) = (f64::from(self.least), f64::from(self.most));
+        let size = (least * most).sqrt() * (self.spread * stream.normal()).exp();
+        size.round().clamp(least, most) as u32
+    }
+}
+
+impl Generator {
+    /// The tasks of the episode with this seed, in order of arrival.
+    #[must_use]
+    pub fn tasks(&self, server: &Server, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
+        let mut tasks = Vec::new();
+        for (application, sizes) in (0..server.applications.len() as u32).zip(&self.streams) {
+            // Each application has its own luck: what others do changes nothing.
+            let key = hash(&[seed, application.into()]);
+            let (mut arrivals, mut drawn) = (Stream::new(key, "arrivals of tasks"), Stream::new(key, "sizes of tasks"));
+            let at_once = self.edge.map_or(1, EdgeCase::at_once);
+            let rate = sizes.rate * self.edge.map_or(1.0, |edge| edge.demand(application, self.streams.len()));
+            let mut now_ms = 0.0;
+            let mut place = 0u32;
+            loop {
+                now_ms += arrivals.exponential(f64::from(at_once) / rate);
+                if now_ms >= horizon_ms {
+                    break;
+                }
+                for _ in 0..at_once {
+                    let usual = sizes.draw(&mut drawn);
+                    let size = self.edge.map_or(usual, |edge| edge.size(place, usual)).min(sizes.held);
+                    let half =
+                        drawn.uniform() < self.edge.map_or(self.understated, |e| e.understated(self.understated));
+                    let declared_size = if half { size.div_ceil(2) } else { size };
+                    tasks.push(ServingTask { application, arrival_ms: now_ms, size, declared_size });
+                    place += 1;
+                }
+            }
+        }
+        // Stable: of one moment those of the first application come first.
+        tasks.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
+        tasks
+    }
+}
+
+/// What the generator and recorded requests have in common.
+pub(super) struct Common {
+    pub(super) load: f64,
+    pub(super) horizon_ms: f64,
+    pub(super) applications: u32,
+    pub(super) server: Server,
+    pub(super) understated: f64,
+    /// Objective ÷ the time of a task of typical size alone.
+    objective: f64,
+    timeout_ms: f64,
+    shapes: Vec<u32>,
+    queue: u32,
+}
+
+impl Common {
+    /// Reads it, with defaults for the number of applications, how long tasks arrive (s), timeouts and half-lives (ms).
+    pub(super) fn read(
+        args: &mut Args<'_>,
+        applications: u32,
+        seconds: f64,
+        timeout_ms: f64,
+        half_life_ms: f64,
+    ) -> Result<Self, SpecError> {
+        Ok(Self {
+            load: args.number("load", 0.9, 0.01..=100.0)?,
+            horizon_ms: 1e3 * args.number("seconds", seconds, 0.01..=1e5)?,
+            applications: args.count("applications", applications, 1..=64)?,
+            server: Server {
+                accelerators: args.count("accelerators", 1, 1..=64)?,
+                half_life_ms: args.number("half-life", half_life_ms, 1.0..=1e9)?,
+                applications: Vec::new(),
+            },
+            understated: args.number("understated", 0.0, 0.0..=1.0)?,
+            objective: args.number("objective", 20.0, 1.0..=1e6)?,
+            timeout_ms: args.number("timeout", timeout_ms, 1e-3..=1e9)?,
+            shapes: shapes(args)?,
+            queue: args.count("queue", 10_000, 1..=1 << 30)?,
+        })
+    }
+
+    /// An application whose tasks have about this size.
+    pub(super) fn application(&self, name: &str, law: Law, size: u32, most_units: Option<u64>) -> Application {
+        let mut application = Application {
+            timeout_ms: self.timeout_ms,
+            shapes: self.shapes.clone(),
+            most_units,
+            queue: self.queue,
+            ..Application::new(name, law, 1.0)
+        };
+        application.objective_ms = self.objective * application.solo_ms(size);
+        application
+    }
+}
+
+fn shapes(args: &mut Args<'_>) -> Result<Vec<u32>, SpecError> {
+    let Some(text) = args.text("shapes") else { return Ok(Vec::new()) };
+    let shapes: Option<Vec<u32>> = text.split('/').map(|x| x.parse().ok().filter(|x| (1..=4096).contains(x))).collect();
+    let is_shaped = |s: &Vec<u32>| s.is_sorted_by(|a, b| a < b) && s.last().is_some_and(|last| *last >= 16);
+    shapes.filter(is_shaped).ok_or_else(|| {
+        let allowed = "ascending numbers with / between them, the last from 16 to 4096, such as 1/2/4/8/16";
+        args.conflict("shapes", &text, allowed)
+    })
+}
+
+/// Accelerator time per task in full batches of tasks of its size, ms.
+pub(super) fn work_ms(application: &Application, size: u32) -> f64 {
+    let most = application.most;
+    let full = Batch { count: most, largest: size, total: u64::from(most) * u64::from(size) };
+    application.ms(full) / f64::from(most)
+}
+
+/// Opens `builtin`.
+pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
+    spec.refuse_file()?;
+    let mut args = spec.args();
+    let mut common = Common::read(&mut args, 5, 2.0, 5.0, 500.0)?;
+    let spread = args.number("spread", 0.6, 0.0..=3.0)?;
+    let by_work = args.word("mix", &["rate", "work"])? == "work";
+    let dynamic = args.word("law", &["padded", "dynamic"])? == "dynamic";
+    let memory = args.optional_count("memory", 60..=1 << 30)?;
+    let edge = edge::named(&mut args)?;
+    let conflict = |memory: u32, allowed: &str| spec.args().conflict("memory", &memory.to_string(), allowed);
+    args.finish()?;
+    let (mut applications, mut streams) = (Vec::new(), Vec::new());
+    for place in 0..common.applications as usize {
+        let facts = &MODELS[place % MODELS.len()];
+        let &ModelFacts { alpha_ms, beta_ms, sizes: (least, most), parallel, .. } = facts;
+        let name = match place / MODELS.len() {
+            0 => facts.name.to_owned(),
+            again => format!("{}-{}", facts.name, again + 1),
+        };
+        let law = match dynamic && parallel > 1 {
+            true => Law::Dynamic { alpha_ms, beta_ms, parallel },
+            false => Law::Padded { alpha_ms, beta_ms },
+        };
+        let typical = (f64::from(least) * f64::from(most)).sqrt().round() as u32;
+        applications.push(common.application(&name, law, typical, memory.map(u64::from)));
+        let held = applications[place].most_size();
+        if held == 0 {
+            let allowed =
+                format!("at least {}, one task of the smallest compiled shape", applications[place].padded(1));
+            return Err(conflict(memory.unwrap_or(0), &allowed).into());
+        }
+        streams.push(Sizes { rate: 0.0, least, most, spread, held });
+    }
+    let mut stream = Stream::new(0, "work of tasks");
+    let mean_ms: Vec<f64> = applications
+        .iter()
+        .zip(&streams)
+        .map(|(application, sizes)| {
+            (0..DRAWS).map(|_| work_ms(application, sizes.draw(&mut stream))).sum::<f64>() / f64::from(DRAWS)
+        })
+        .collect();
+    // Load 1 is as much work, in full batches, as the accelerators have time for.
+    let total = common.load * f64::from(common.server.accelerators);
+    let (all_ms, count) = (mean_ms.iter().sum::<f64>(), mean_ms.len() as f64);
+    for (sizes, mean_ms) in streams.iter_mut().zip(&mean_ms) {
+        sizes.rate = if by_work { total / (mean_ms * count) } else { total / all_ms };
+    }
+    common.server.applications = applications;
+    let source = Source::Generated(Generator { streams, understated: common.understated, edge });
+    Ok(ServingWorkload { server: Arc::new(common.server), horizon_ms: common.horizon_ms, source, files: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(text: &str) -> Result<ServingWorkload, String> {
+        ServingWorkload::open(&text.parse().unwrap()).map_err(|e| e.to_string())
+    }
+
+    /// Work that arrives per ms, in full batches.
+    fn offered(workload: &ServingWorkload, tasks: &[ServingTask]) -> Vec<f64> {
+        let mut work = vec![0.0; workload.server().applications.len()];
+        for task in tasks {
+            let application = &workload.server().applications[task.application as usize];
+            work[task.application as usize] += work_ms(application, task.size) / workload.horizon_ms();
+        }
+        work
+    }
+
+    #[test]
+    fn load_is_work_in_full_batches() {
+        for (spec, load) in [("builtin,load=0.5,seconds=100", 0.5), ("builtin,load=1.1,accelerators=3,seconds=50", 3.3)]
+        {
+            let workload = open(spec).unwrap();
+            let tasks = workload.tasks(3);
+            assert_eq!(tasks, workload.tasks(3));
+            let found: f64 = offered(&workload, &tasks).iter().sum();
+            assert!((found / load - 1.0).abs() < 0.03, "{spec}: {found}");
+            assert!(tasks.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
+        }
+        let workload = open("builtin,mix=work,load=1,seconds=100").unwrap();
+        for found in offered(&workload, &workload.tasks(3)) {
+            assert!((found / 0.2 - 1.0).abs() < 0.1, "{found}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_as_the_models_have_them() {
+        let tasks = open("builtin,seconds=20").unwrap().tasks(1);
+        let of = |application: u32| -> Vec<u32> {
+            tasks.iter().filter(|task| task.application == application).map(|task| task.size).collect()
+        };
+        assert!(of(0).iter().all(|size| (8..=60).contains(size)) && of(0).contains(&8) && of(0).contains(&60));
+        assert!(of(2).iter().all(|size| *size == 1));
+        let equal = open("builtin,spread=0,seconds=5").unwrap().tasks(1);
+        assert!(equal.iter().filter(|task| task.application == 0).all(|task| task.size == 22));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (spec, expected) in [
+            ("builtin,shapes=4/2", "ascending numbers with / between them"),
+            ("builtin,shapes=4/8", "the last from 16 to 4096"),
+            ("builtin,memory=10", "memory"),
+            ("builtin,colour=1", "colour"),
+            ("builtin,edge=none", "one of"),
+        ] {
+            let message = open(spec).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

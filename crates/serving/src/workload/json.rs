@@ -1,0 +1,121 @@
+//! A fixed list of tasks and their server from a JSON file; `docs/serving.md` describes the format.
+
+use super::{ServingTask, ServingWorkload, Source};
+use crate::Server;
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, read_text},
+};
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkload {
+    server: Server,
+    horizon_ms: Option<f64>,
+    tasks: Vec<RawTask>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTask {
+    application: u32,
+    arrival_ms: f64,
+    size: u32,
+    declared_size: Option<u32>,
+}
+
+/// Opens `json:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
+    let path = spec.require_file("a workload as described in docs/serving.md")?;
+    spec.args().finish()?;
+    load(path)
+}
+
+fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
+    let text = read_text(path)?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    let raw: RawWorkload =
+        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/serving.md): {e}")))?;
+    raw.server.check().map_err(|problem| format(format!("server: {problem}")))?;
+    if raw.tasks.is_empty() || raw.tasks.len() > 1 << 24 {
+        return Err(format(format!("`tasks` has {} tasks; 1 to 16777216 are possible", raw.tasks.len())));
+    }
+    let mut tasks: Vec<ServingTask> = Vec::with_capacity(raw.tasks.len());
+    for (number, raw_task) in raw.tasks.iter().enumerate() {
+        let task = read(raw_task, &raw.server).map_err(|problem| format(format!("task {number}: {problem}")))?;
+        if let Some(last) = tasks.last().filter(|last| last.arrival_ms > task.arrival_ms) {
+            let problem = format!("arrival_ms {} is before the task above it, {}", task.arrival_ms, last.arrival_ms);
+            return Err(format(format!("task {number}: {problem}")));
+        }
+        tasks.push(task);
+    }
+    let last_ms = tasks.last().map_or(0.0, |task| task.arrival_ms);
+    let horizon_ms = raw.horizon_ms.unwrap_or(last_ms.max(1.0));
+    if !(horizon_ms > 0.0 && horizon_ms <= 1e15) {
+        return Err(format(format!("horizon_ms must be a positive number up to 1e15, got {horizon_ms}")));
+    }
+    let files = vec![path.to_owned()];
+    Ok(ServingWorkload { server: Arc::new(raw.server), horizon_ms, source: Source::Fixed(tasks), files })
+}
+
+fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
+    if !(0.0..=1e15).contains(&raw.arrival_ms) {
+        return Err(format!("arrival_ms must be a number in 0..=1e15, got {}", raw.arrival_ms));
+    }
+    let declared_size = raw.declared_size.unwrap_or(raw.size);
+    for size in [raw.size, declared_size] {
+        server.check_task(raw.application, size).map_err(|(field, problem)| format!("{field} {problem}"))?;
+    }
+    Ok(ServingTask { application: raw.application, arrival_ms: raw.arrival_ms, size: raw.size, declared_size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: &str = r#"{"application": 0, "arrival_ms": 5, "size": 12}"#;
+
+    fn read(tasks: &str) -> Result<ServingWorkload, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tasks.json");
+        let text = format!(
+            r#"{{"server": {{"applications": [{{"name": "text", "law": {{"padded": {{"alpha_ms": 3, "beta_ms": 0.03}}}},
+            "objective_ms": 50, "most_units": 100}}]}}, "tasks": [{tasks}]}}"#
+        );
+        std::fs::write(&path, text).unwrap();
+        load(&path).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let workload = read(TASK).unwrap();
+        let [task] = workload.tasks(1)[..] else { panic!("one task") };
+        assert_eq!((task.declared_size, workload.horizon_ms()), (12, 5.0));
+        let application = &workload.server().applications[0];
+        assert_eq!((application.most, application.queue, application.timeout_ms), (16, 10_000, 5.0));
+        assert_eq!((workload.server().accelerators, workload.server().half_life_ms), (1, 500.0));
+    }
+
+    #[test]
+    fn mistakes_name_the_task() {
+        for (from, to, expected) in [
+            ("\"application\": 0", "\"application\": 1", "task 0: application must be in 0..=0, got 1"),
+            ("12", "0", "task 0: size must be in 1..=16777216, got 0"),
+            ("12", "101", "task 0: size 101 is more than memory holds (`most_units`)"),
+            ("5", "-1", "task 0: arrival_ms must be a number in 0..=1e15, got -1"),
+            ("\"size\"", "\"colour\"", "unknown field `colour`"),
+        ] {
+            let message = read(&TASK.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert!(read("").unwrap_err().contains("`tasks` has 0 tasks"));
+        let later = TASK.replace('5', "6");
+        assert!(
+            read(&format!("{later}, {TASK}"))
+                .unwrap_err()
+                .contains("task 1: arrival_ms 5 is before the task above it, 6")
+        );
+    }
+}

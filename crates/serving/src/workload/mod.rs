@@ -1,0 +1,123 @@
+//! What arrives: inference tasks of several applications.
+//!
+//! ```
+//! use sched_distill_core::spec::Spec;
+//! use sched_distill_serving::workload::ServingWorkload;
+//! let workload = ServingWorkload::open(&"builtin,load=0.5,seconds=2".parse::<Spec>()?)?;
+//! assert_eq!((workload.server().applications.len(), workload.horizon_ms()), (5, 2000.0));
+//! assert!(workload.tasks(7).iter().all(|task| task.arrival_ms <= 2000.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod azure;
+mod battery;
+mod builtin;
+mod edge;
+mod json;
+
+pub use azure::Requests;
+pub(crate) use battery::battery;
+pub use builtin::Generator;
+pub use edge::{EDGE_CASES, EdgeCase};
+
+use crate::Server;
+use sched_distill_core::{
+    spec::Spec,
+    workload::{WorkloadError, WorkloadInfo},
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// All workloads of inference tasks there are.
+pub const SERVING_WORKLOADS: [WorkloadInfo; 3] = [
+    WorkloadInfo {
+        name: "builtin",
+        edge_cases: true,
+        usage: "builtin[,load=0.9][,seconds=2][,applications=5][,accelerators=1][,spread=0.6][,mix=rate|work][,law=padded|dynamic][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,understated=0][,edge=NAME]",
+        meaning: "generated tasks of text, tree and image models, at a steady rate",
+    },
+    WorkloadInfo {
+        name: "azure",
+        edge_cases: false,
+        usage: "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,understated=0]",
+        meaning: "recorded requests to a language model (columns arrival_s, context_tokens, generated_tokens), faster than they came",
+    },
+    WorkloadInfo {
+        name: "json",
+        edge_cases: false,
+        usage: "json:FILE",
+        meaning: "a fixed list of tasks and their server from a JSON file (docs/serving.md)",
+    },
+];
+
+/// An inference task. Its number is its place in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServingTask {
+    /// Place of its application.
+    pub application: u32,
+    /// When it arrives, ms.
+    pub arrival_ms: f64,
+    /// Its size: tokens, nodes of a tree, 1 for images.
+    pub size: u32,
+    /// The size that its user declares.
+    pub declared_size: u32,
+}
+
+/// A source of episodes: the server, and the tasks by seed.
+#[derive(Clone, Debug)]
+pub struct ServingWorkload {
+    server: Arc<Server>,
+    horizon_ms: f64,
+    source: Source,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Generated(Generator),
+    Recorded(Requests),
+    Fixed(Vec<ServingTask>),
+}
+
+impl ServingWorkload {
+    /// Opens the workload that a spec names, one of [`SERVING_WORKLOADS`].
+    ///
+    /// # Errors
+    ///
+    /// An unknown name or parameter, or a file that cannot be used.
+    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
+        match spec.name.as_str() {
+            "builtin" => builtin::open(spec),
+            "azure" => azure::open(spec),
+            "json" => json::open(spec),
+            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "azure", "json"]).into()),
+        }
+    }
+
+    /// The server; the same in every episode.
+    #[must_use]
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Until when tasks arrive, ms.
+    #[must_use]
+    pub fn horizon_ms(&self) -> f64 {
+        self.horizon_ms
+    }
+
+    /// The tasks of the episode with this seed, in order of arrival.
+    #[must_use]
+    pub fn tasks(&self, seed: u64) -> Vec<ServingTask> {
+        match &self.source {
+            Source::Generated(generator) => generator.tasks(&self.server, self.horizon_ms, seed),
+            Source::Recorded(requests) => requests.tasks(self.horizon_ms, seed),
+            Source::Fixed(tasks) => tasks.clone(),
+        }
+    }
+
+    /// Files that define the workload, so that a trace can record their hashes.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+}
