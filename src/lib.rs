@@ -102,6 +102,7 @@ pub use sched_distill_foreign as foreign;
 pub use sched_distill_preemption as preemption;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
+pub use sched_distill_serving as serving;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_toolkit::{
     attack, augment, conformance, distiller, evaluator, explainer, practice, recorder, serve, trace,

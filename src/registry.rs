@@ -10,6 +10,7 @@ use crate::{
     pipeline::{Attack, Entry, Registry},
     policy::{Policy, PolicyError},
     preemption::{self, Preemption},
+    serving::{self, Serving},
     simulation::Simulated,
     spec::Spec,
     training::{self, Training},
@@ -51,10 +52,19 @@ pub static PREEMPTION: Entry<Preemption> = Entry {
     attack: Some(Attack::new()),
 };
 
+/// Inference requests in batches on accelerators that applications share.
+pub static SERVING: Entry<Serving> = Entry {
+    teacher: serving::policies::TEACHER,
+    baselines: serving::policies::BASELINES,
+    policies: || serving::policies::POLICIES.to_vec(),
+    open: serving::policies::open,
+    attack: Some(Attack::new()),
+};
+
 /// All scenarios there are.
 #[must_use]
 pub fn all() -> Registry {
-    Registry::new(&[&DAG, &TRAINING, &DEADLINES, &PREEMPTION])
+    Registry::new(&[&DAG, &TRAINING, &DEADLINES, &PREEMPTION, &SERVING])
 }
 
 /// The network that `scorer` without a file stands for in a scenario, a checkpoint, if one comes with the program.
@@ -97,6 +107,12 @@ impl Registered for Deadlines {
 impl Registered for Preemption {
     fn entry() -> &'static Entry<Self> {
         &PREEMPTION
+    }
+}
+
+impl Registered for Serving {
+    fn entry() -> &'static Entry<Self> {
+        &SERVING
     }
 }
 

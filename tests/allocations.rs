@@ -20,6 +20,7 @@ use sched_distill::{
     preemption::Preemption,
     registry::Registered as _,
     scenario::Questions,
+    serving::Serving,
     simulation::{Simulated, Simulation},
     training::Training,
 };
@@ -171,6 +172,17 @@ fn check_preemption(name: &str, policy: Box<dyn Policy<Preemption>>) {
 fn schedulers_of_jobs_that_can_be_suspended_allocate_nothing() {
     for name in ["fifo", "sjf", "lucid-like", "srtf", "las", "gittins", "pickyman"] {
         check_preemption(name, Preemption::open(&name.parse().unwrap()).unwrap());
+    }
+}
+
+fn check_serving(name: &str, policy: Box<dyn Policy<Serving>>) {
+    check_in(name, policy, "builtin,seconds=3");
+}
+
+#[test]
+fn schedulers_of_batches_allocate_nothing() {
+    for name in ["tf-serving", "tf-serving,timeout=5", "triton", "clipper", "lazy", "dybatch"] {
+        check_serving(name, Serving::open(&name.parse().unwrap()).unwrap());
     }
 }
 
@@ -342,6 +354,16 @@ fn a_student_of_jobs_that_can_be_suspended_allocates_nothing() {
         let student = student(sched_distill::preemption::feature::feature_set(), [-1.0, -1.0, 1.0], kind);
         let policy = StudentPolicy::<Preemption>::new(&student, Path::new("student.json"), None).unwrap();
         check_preemption("student", Box::new(policy));
+    }
+}
+
+#[test]
+fn a_student_of_batches_allocates_nothing() {
+    for kind in 0..3 {
+        // The first columns tell serving none and closing the batch.
+        let student = student(sched_distill::serving::feature::feature_set(), [-1.0, -1.0, 1.0], kind);
+        let policy = StudentPolicy::<Serving>::new(&student, Path::new("student.json"), None).unwrap();
+        check_serving("student", Box::new(policy));
     }
 }
 

@@ -10,6 +10,7 @@ mod learner;
 mod preemption;
 mod queue;
 mod recording;
+mod serving;
 mod simulator;
 #[path = "../../tests/support/synthetic.rs"]
 mod synthetic;
@@ -56,6 +57,7 @@ criterion_main!(
     training::group,
     deadlines::group,
     preemption::group,
+    serving::group,
     teacher::group,
     features::group,
     recording::group,

@@ -238,6 +238,18 @@ fn jobs_that_can_be_suspended_declare_other_epochs() -> Outcome {
 }
 
 #[test]
+fn tasks_declare_other_sizes() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().to_str().ok_or("a name")?;
+    let args = ["attack", "--scenario", "serving", "-p", "dybatch", "-w", "builtin,seconds=0.2"];
+    let done = distill(&[&args[..], &["-n", "2", "--targets", "3", "-o", out]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let found = attempts(dir.path())?;
+    assert!(!found.is_empty() && found.iter().all(|attempt| attempt["edits"][0]["factor"].is_number()), "{found:?}");
+    Ok(())
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_line() -> Outcome {
     let dir = tempfile::tempdir()?;
     let new = dir.path().join("new");

@@ -27,6 +27,7 @@ mod cli_output;
 mod cli_preemption;
 #[cfg(feature = "cli")]
 mod cli_report;
+mod cli_serving;
 #[cfg(feature = "cli")]
 mod cli_training;
 mod common;

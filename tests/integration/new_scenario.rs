@@ -60,7 +60,7 @@ fn another_scenario_is_one_more_entry() -> Outcome {
     let dir = tempfile::tempdir()?;
     let dir = dir.path();
     let registry = registry::all().with(&MACHINE);
-    assert_eq!(registry.names(), ["dag", "training", "deadlines", "preemption", "machine"]);
+    assert_eq!(registry.names(), ["dag", "training", "deadlines", "preemption", "serving", "machine"]);
     let scenario = registry.find("machine").unwrap();
     let train = record(scenario, scenario.teacher(), Split::Train, 30, dir)?;
     let test = record(scenario, scenario.teacher(), Split::Test, 10, dir)?;

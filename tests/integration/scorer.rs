@@ -15,6 +15,7 @@ use sched_distill::{
     preemption::Preemption,
     registry,
     scenario::{Answer, ChoiceRows, Questions, Scenario},
+    serving::Serving,
     simulation::{Simulated, Simulation},
     trace::Trace,
     training::{self, Training},
@@ -48,6 +49,7 @@ fn it_keeps_the_contract_in_every_scenario() -> Outcome {
         ("training", write::<Training>(dir.path(), 1)?),
         ("deadlines", write::<Deadlines>(dir.path(), 1)?),
         ("preemption", write::<Preemption>(dir.path(), 1)?),
+        ("serving", write::<Serving>(dir.path(), 1)?),
         ("machine", write::<Machine>(dir.path(), 1)?),
     ] {
         let scenario = registry.find(name).ok_or("it is registered")?;
@@ -114,6 +116,8 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
             "deadlines" => &[1, 2, 3],
             // Who is served, or who is condemned for whom.
             "preemption" => &[1, 2],
+            // Who is served, or what joins whose batch.
+            "serving" => &[1, 2],
             _ => &[1],
         };
         assert!(lengths.contains(&path.len()), "{path:?}");
@@ -129,6 +133,7 @@ fn recordings_have_what_the_network_says() -> Outcome {
     levels_are_the_networks::<Training>("builtin,nodes=6,jobs=12,max=4")?;
     levels_are_the_networks::<Deadlines>("builtin,jobs=15")?;
     levels_are_the_networks::<Preemption>("builtin,jobs=40,nodes=4")?;
+    levels_are_the_networks::<Serving>("builtin,seconds=0.2")?;
     levels_are_the_networks::<Machine>("builtin")
 }
 

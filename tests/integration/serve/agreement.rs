@@ -13,6 +13,7 @@ use sched_distill::{
     rng::Split,
     scenario::{Scenario, State},
     serve::{Service, Session},
+    serving::Serving,
     training::Training,
 };
 use serde_json::{Value, json};
@@ -130,6 +131,16 @@ fn lines_of_preemption_are_answered_as_in_process() {
         "pickyman",
         "job: fits > 0 first",
         &["srtf", "las,limit=500", "gittins"],
+    );
+}
+
+#[test]
+fn lines_of_serving_are_answered_as_in_process() {
+    in_all_ways::<Serving>(
+        "builtin,seconds=0.1",
+        "dybatch",
+        "application: is_full first",
+        &["tf-serving,timeout=2", "triton", "lazy"],
     );
 }
 

@@ -14,6 +14,7 @@ use sched_distill::{
     rng::Split,
     scenario::State,
     serve::{Service, Session},
+    serving::Serving,
     training::Training,
 };
 use serde_json::{Value, json};
@@ -94,6 +95,13 @@ fn damaged_lines_do_no_harm_in_preemption() {
     let workload = Preemption::open_workload(&"builtin,jobs=5,nodes=2,load=3,mtbf=5".parse().unwrap()).unwrap();
     let student = guarded::<Preemption>(&*workload, "srtf", "job: fits > 0 first", Structure::Hierarchical);
     survives(by_student::<Preemption>(&student), &lines::<Preemption>(&*workload, "srtf"));
+}
+
+#[test]
+fn damaged_lines_do_no_harm_in_serving() {
+    let workload = Serving::open_workload(&"builtin,seconds=0.05".parse().unwrap()).unwrap();
+    let student = guarded::<Serving>(&*workload, "dybatch", "application: is_full first", Structure::Hierarchical);
+    survives(by_student::<Serving>(&student), &lines::<Serving>(&*workload, "tf-serving"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{agreement::recorded, by_student, guarded, said};
 use crate::{changes::change, json_schema::misfit};
 use sched_distill::{
     dag::Dag, deadlines::Deadlines, model::Structure, preemption::Preemption, registry::Registered, scenario::Scenario,
-    serve::Session, simulation::Simulated, training::Training,
+    serve::Session, serving::Serving, simulation::Simulated, training::Training,
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
@@ -46,6 +46,7 @@ fn what_is_said_fits_the_schema() {
     conversation::<Training>("builtin,nodes=4,jobs=5,max=3", "optimus", "job: stay > 3 first");
     conversation::<Deadlines>("builtin,jobs=8,node-cores=16", "qos", "job: hopeless first");
     conversation::<Preemption>("builtin,jobs=10,nodes=2,load=3", "srtf", "job: fits > 0 first");
+    conversation::<Serving>("builtin,seconds=0.1", "dybatch", "application: is_full first");
     let workload = Dag::open_workload(&"builtin,jobs=8,executors=5,rate=2e-4".parse().unwrap()).unwrap();
     let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
     let states = &recorded(&*workload, "sjf-cp", &by_student::<Dag>(&student))[0].states;
@@ -97,6 +98,9 @@ fn the_schema_has_the_fields_that_are_read() {
     assert_eq!(properties("preemption_state"), known::<State<Preemption>>(unknown()));
     assert_eq!(properties("preemption_change"), known::<Change<Preemption>>(unknown()));
     assert_eq!(properties("preemption_job"), known::<Change<Preemption>>(json!({"arrived": [unknown()]})));
+    assert_eq!(properties("serving_state"), known::<State<Serving>>(unknown()));
+    assert_eq!(properties("serving_change"), known::<Change<Serving>>(unknown()));
+    assert_eq!(properties("serving_task"), known::<Change<Serving>>(json!({"arrived": [unknown()]})));
     assert_eq!(properties("dag_job"), known::<Change<Dag>>(json!({"arrived": [unknown()]})));
     assert_eq!(properties("training_job"), known::<Change<Training>>(json!({"arrived": [unknown()]})));
 }

@@ -12,6 +12,7 @@ use sched_distill::{
     rng::Split,
     scenario::{Scenario, State},
     serve::{Service, Session, ShadowLog},
+    serving::Serving,
     trace::{Trace, bring_up_to_date, inspect},
     training::Training,
 };
@@ -98,6 +99,11 @@ fn a_log_of_deadlines_is_a_trace() {
 #[test]
 fn a_log_of_preemption_is_a_trace() {
     a_log_is_a_trace::<Preemption>("builtin,jobs=10,nodes=2,load=3", "pickyman", "srtf", "job: fits > 0 first");
+}
+
+#[test]
+fn a_log_of_serving_is_a_trace() {
+    a_log_is_a_trace::<Serving>("builtin,seconds=0.1", "dybatch", "tf-serving", "application: is_full first");
 }
 
 #[test]
