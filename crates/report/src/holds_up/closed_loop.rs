@@ -95,7 +95,10 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
     let (scale, unit) = goal::side_by_side(goal, one_ms);
     let mut panels = vec![Panel {
         title: capital(&goal.label),
-        axis: format!("{unit} ({})", goal::direction(goal)),
+        axis: match unit.as_str() {
+            "1" => goal::direction(goal).to_owned(),
+            _ => format!("{unit} ({})", goal::direction(goal)),
+        },
         range: (0.0, 0.0),
         reference: None,
         write: tenths,

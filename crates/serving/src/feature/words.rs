@@ -93,7 +93,7 @@ fn task() -> LevelWords {
         ["passed", "batches that passed it over", "that fewer batches passed over", "that more batches passed over"],
         [
             "difference",
-            "difference from the largest in the batch",
+            "distance from the batch's largest",
             "nearer in size to the largest in the batch",
             "farther in size from the largest in the batch",
         ],
