@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Make the rules better", &["augment", "patch", "loop", "front"]),
     ("Study a scheduler or its rules", &["identify", "attack", "features", "diff"]),
     ("Put them to work", &["export", "serve", "shadow"]),
-    ("Run, check and train schedulers", &["simulate", "check-policy", "train"]),
+    ("Run, check and train schedulers", &["simulate", "check-policy", "train", "profile-model"]),
     ("Look around", &["list", "inspect"]),
 ];
 

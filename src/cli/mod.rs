@@ -30,6 +30,8 @@ mod memory;
 mod output;
 mod parts;
 mod patch;
+#[cfg_attr(not(feature = "onnx"), path = "no_profile_model.rs")]
+mod profile_model;
 mod progress;
 mod record;
 mod report;
@@ -125,6 +127,7 @@ enum Command {
     Shadow(shadow::ShadowArgs),
     Train(train::TrainArgs),
     CheckPolicy(check_policy::CheckPolicyArgs),
+    ProfileModel(profile_model::ProfileModelArgs),
     List(list::ListArgs),
 }
 
@@ -153,6 +156,7 @@ impl Command {
             Self::Shadow(args) => args.inputs(),
             Self::Train(args) => args.inputs(),
             Self::CheckPolicy(args) => args.inputs(),
+            Self::ProfileModel(args) => args.inputs(),
             Self::List(_) => Inputs::default(),
         }
     }
@@ -286,6 +290,7 @@ fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Resul
         Command::Shadow(args) => shadow::run(args, common, output),
         Command::Train(args) => train::run(args, common, output),
         Command::CheckPolicy(args) => check_policy::run(args, common, output),
+        Command::ProfileModel(args) => profile_model::run(args, common, output),
         Command::List(args) => list::run(args, common, output),
     }
 }

@@ -16,6 +16,8 @@ mod network;
 mod network_training;
 #[cfg(feature = "onnx")]
 mod onnx_file;
+#[cfg(all(feature = "cli", feature = "onnx"))]
+mod profile;
 #[cfg(feature = "onnx")]
 #[allow(dead_code, reason = "the whole file of the exporter is included")]
 #[path = "../../crates/core/src/model/export/protobuf.rs"]

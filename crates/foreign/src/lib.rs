@@ -51,6 +51,8 @@ mod error;
 #[cfg(feature = "onnx")]
 mod onnx;
 pub mod policies;
+#[cfg(feature = "onnx")]
+pub mod profile;
 mod script;
 #[cfg(feature = "torch")]
 mod torchscript;

@@ -159,14 +159,14 @@ impl Model {
 }
 
 /// What runs `work`; a panic within tract, which a damaged file can cause, becomes an error like its others.
-fn guarded<T>(work: impl FnOnce() -> TractResult<T>) -> Result<T, String> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> TractResult<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| format!("{error:#}")),
         Err(_) => Err("tract gave up on it".to_owned()),
     }
 }
 
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     format!("onnx:{}", path.display())
 }
 

@@ -29,8 +29,12 @@ impl Requests {
     pub fn tasks(&self, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
         let mut stream = Stream::new(seed, "recorded requests");
         let (span_ms, last_ms) = (horizon_ms * self.speed, self.all.last().map_or(0.0, |task| task.arrival_ms));
-        let from_ms = stream.uniform() * (last_ms - span_ms).max(0.0);
+        let mut from_ms = stream.uniform() * (last_ms - span_ms).max(0.0);
         let from = self.all.partition_point(|task| task.arrival_ms < from_ms);
+        if let Some(next) = self.all.get(from).filter(|task| task.arrival_ms >= from_ms + span_ms) {
+            // Nothing came for so long: an episode has a task at least.
+            from_ms = next.arrival_ms;
+        }
         let here = self.all[from..].iter().take_while(|task| task.arrival_ms < from_ms + span_ms);
         here.map(|task| {
             let half = stream.uniform() < self.understated;
@@ -147,6 +151,9 @@ mod tests {
             .map(|task| work_ms(&workload.server().applications[task.application as usize], task.size))
             .sum();
         assert!((work / 2000.0 - 0.5).abs() < 0.02, "{work}");
+        // Much shorter than the time between two requests.
+        let workload = open(",seconds=0.01,load=0.5")?;
+        assert!((0..50).all(|seed| workload.tasks(seed).len() == 1));
         for (more, expected) in [
             (",seconds=600", "and the file has 599 s; ask for fewer seconds"),
             (",applications=64,unit=0", "unit"),

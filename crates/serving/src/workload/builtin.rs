@@ -1,13 +1,14 @@
 //! Generated tasks: arrivals and sizes drawn anew in every episode.
 
 use super::{EdgeCase, ServingTask, ServingWorkload, Source, edge};
-use crate::{Application, Batch, Law, Server};
+use crate::{Application, Batch, Law, Server, server::MOST_SIZE};
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::{Args, Spec, SpecError},
-    workload::WorkloadError,
+    workload::{WorkloadError, read_text},
 };
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, sync::Arc};
 
 /// How tasks are generated; `docs/serving.md` has the source of every number.
 #[derive(Clone, Debug)]
@@ -32,27 +33,38 @@ struct Sizes {
     held: u32,
 }
 
-/// A model: its name, α and β in ms, sizes, and tasks side by side where graphs are built for every batch.
-struct ModelFacts {
-    name: &'static str,
-    alpha_ms: f64,
-    beta_ms: f64,
-    sizes: (u32, u32),
-    parallel: u32,
+/// A model that generated tasks are asked of: what the file of `models:FILE` has, and `distill profile-model` writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// What applications of it are called.
+    pub name: String,
+    /// How long batches take.
+    pub law: Law,
+    /// The least and the largest size of tasks.
+    pub sizes: [u32; 2],
+    /// Tasks of a batch at most.
+    pub most: u32,
 }
 
-const fn model(name: &'static str, [alpha_ms, beta_ms]: [f64; 2], sizes: (u32, u32), parallel: u32) -> ModelFacts {
-    ModelFacts { name, alpha_ms, beta_ms, sizes, parallel }
+/// The models of `builtin`; with `dynamic` those build graphs whose tasks are not all of one size.
+fn known(dynamic: bool) -> Vec<Model> {
+    let model = |(name, [alpha_ms, beta_ms], sizes): (&str, [f64; 2], [u32; 2])| {
+        let law = match dynamic && sizes[0] < sizes[1] {
+            true => Law::Dynamic { alpha_ms, beta_ms, parallel: 4 },
+            false => Law::Padded { alpha_ms, beta_ms },
+        };
+        Model { name: name.to_owned(), law, sizes, most: 16 }
+    };
+    let all = [
+        ("text", [3.0, 0.03], [8, 60]),
+        ("tree", [6.0, 0.08], [10, 40]),
+        ("image", [2.0, 0.6], [1, 1]),
+        ("dialogue", [3.0, 0.03], [8, 60]),
+        ("video", [8.0, 2.2], [1, 1]),
+    ];
+    all.into_iter().map(model).collect()
 }
-
-/// The models that applications are made of, in turn.
-const MODELS: [ModelFacts; 5] = [
-    model("text", [3.0, 0.03], (8, 60), 4),
-    model("tree", [6.0, 0.08], (10, 40), 4),
-    model("image", [2.0, 0.6], (1, 1), 1),
-    model("dialogue", [3.0, 0.03], (8, 60), 4),
-    model("video", [8.0, 2.2], (1, 1), 1),
-];
 
 /// Draws by which the mean work of a task is worked out.
 const DRAWS: u32 = 4096;
@@ -175,53 +187,85 @@ pub(super) fn work_ms(application: &Application, size: u32) -> f64 {
 pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
     spec.refuse_file()?;
     let mut args = spec.args();
-    let mut common = Common::read(&mut args, 5, 2.0, 5.0, 500.0)?;
+    let models = known(args.word("law", &["padded", "dynamic"])? == "dynamic");
+    generated(spec, args, &models, Vec::new())
+}
+
+/// Opens `models:FILE`.
+pub(super) fn open_models(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
+    let path = spec.require_file("models as `distill profile-model` writes them")?;
+    let text = read_text(path)?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    let raw: RawModels =
+        serde_json::from_str(&text).map_err(|e| format(format!("not a list of models (docs/serving.md): {e}")))?;
+    if raw.models.is_empty() || raw.models.len() > 64 {
+        return Err(format(format!("`models` has {} models; 1 to 64 are possible", raw.models.len())));
+    }
+    for model in &raw.models {
+        let [least, most] = model.sizes;
+        if !(1..=most).contains(&least) || most > MOST_SIZE {
+            let problem = format!("must be two numbers in order, in 1..={MOST_SIZE}, got {least} and {most}");
+            return Err(format(format!("model `{}`: sizes {problem}", model.name)));
+        }
+    }
+    generated(spec, spec.args(), &raw.models, vec![path.to_owned()])
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModels {
+    models: Vec<Model>,
+}
+
+/// Tasks of applications of these models.
+fn generated(
+    spec: &Spec,
+    mut args: Args<'_>,
+    models: &[Model],
+    files: Vec<PathBuf>,
+) -> Result<ServingWorkload, WorkloadError> {
+    let mut common = Common::read(&mut args, models.len() as u32, 2.0, 5.0, 500.0)?;
     let spread = args.number("spread", 0.6, 0.0..=3.0)?;
     let by_work = args.word("mix", &["rate", "work"])? == "work";
-    let dynamic = args.word("law", &["padded", "dynamic"])? == "dynamic";
     let memory = args.optional_count("memory", 60..=1 << 30)?;
     let edge = edge::named(&mut args)?;
-    let conflict = |memory: u32, allowed: &str| spec.args().conflict("memory", &memory.to_string(), allowed);
     args.finish()?;
-    let (mut applications, mut streams) = (Vec::new(), Vec::new());
+    let mut streams = Vec::new();
     for place in 0..common.applications as usize {
-        let facts = &MODELS[place % MODELS.len()];
-        let &ModelFacts { alpha_ms, beta_ms, sizes: (least, most), parallel, .. } = facts;
-        let name = match place / MODELS.len() {
-            0 => facts.name.to_owned(),
-            again => format!("{}-{}", facts.name, again + 1),
+        let Model { name, law, sizes: [least, most], most: batch } = &models[place % models.len()];
+        let name = match place / models.len() {
+            0 => name.clone(),
+            again => format!("{name}-{}", again + 1),
         };
-        let law = match dynamic && parallel > 1 {
-            true => Law::Dynamic { alpha_ms, beta_ms, parallel },
-            false => Law::Padded { alpha_ms, beta_ms },
-        };
-        let typical = (f64::from(least) * f64::from(most)).sqrt().round() as u32;
-        applications.push(common.application(&name, law, typical, memory.map(u64::from)));
-        let held = applications[place].most_size();
+        let typical = (f64::from(*least) * f64::from(*most)).sqrt().round() as u32;
+        let mut application = common.application(&name, law.clone(), typical, memory.map(u64::from));
+        application.most = *batch;
+        let held = application.most_size();
         if held == 0 {
-            let allowed =
-                format!("at least {}, one task of the smallest compiled shape", applications[place].padded(1));
-            return Err(conflict(memory.unwrap_or(0), &allowed).into());
+            let allowed = format!("at least {}, one task of the smallest compiled shape", application.padded(1));
+            let memory = memory.unwrap_or(0).to_string();
+            return Err(spec.args().conflict("memory", &memory, &allowed).into());
         }
-        streams.push(Sizes { rate: 0.0, least, most, spread, held });
+        common.server.applications.push(application);
+        streams.push(Sizes { rate: 0.0, least: *least, most: *most, spread, held });
+    }
+    if let Err(problem) = common.server.check() {
+        let path = files.first().cloned().unwrap_or_default();
+        return Err(WorkloadError::Format { path, problem });
     }
     let mut stream = Stream::new(0, "work of tasks");
-    let mean_ms: Vec<f64> = applications
-        .iter()
-        .zip(&streams)
-        .map(|(application, sizes)| {
-            (0..DRAWS).map(|_| work_ms(application, sizes.draw(&mut stream))).sum::<f64>() / f64::from(DRAWS)
-        })
-        .collect();
+    let mut mean_ms = |(application, sizes): (&Application, &Sizes)| {
+        (0..DRAWS).map(|_| work_ms(application, sizes.draw(&mut stream))).sum::<f64>() / f64::from(DRAWS)
+    };
+    let mean_ms: Vec<f64> = common.server.applications.iter().zip(&streams).map(&mut mean_ms).collect();
     // Load 1 is as much work, in full batches, as the accelerators have time for.
     let total = common.load * f64::from(common.server.accelerators);
     let (all_ms, count) = (mean_ms.iter().sum::<f64>(), mean_ms.len() as f64);
     for (sizes, mean_ms) in streams.iter_mut().zip(&mean_ms) {
         sizes.rate = if by_work { total / (mean_ms * count) } else { total / all_ms };
     }
-    common.server.applications = applications;
     let source = Source::Generated(Generator { streams, understated: common.understated, edge });
-    Ok(ServingWorkload { server: Arc::new(common.server), horizon_ms: common.horizon_ms, source, files: Vec::new() })
+    Ok(ServingWorkload { server: Arc::new(common.server), horizon_ms: common.horizon_ms, source, files })
 }
 
 #[cfg(test)]
@@ -279,9 +323,42 @@ mod tests {
             ("builtin,memory=10", "memory"),
             ("builtin,colour=1", "colour"),
             ("builtin,edge=none", "one of"),
+            ("builtin,memory=60,shapes=64", "memory must be at least 64"),
         ] {
             let message = open(spec).unwrap_err();
             assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn models_of_a_file_are_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("models.json");
+        let model = r#"{"name": "own", "law": {"measured": {"sizes": [4, 16], "batches": [1, 8], "ms": [[1, 2], [3, 9]]}}, "sizes": [4, 16], "most": 8}"#;
+        let open = |models: &str, more: &str| {
+            std::fs::write(&path, format!("{{\"models\": [{models}]}}")).unwrap();
+            super::super::ServingWorkload::open(&format!("models:{}{more}", path.display()).parse().unwrap())
+                .map_err(|e| e.to_string())
+        };
+        let workload = open(model, ",applications=2,seconds=1").unwrap();
+        let names: Vec<&str> = workload.server().applications.iter().map(|app| &*app.name).collect();
+        assert_eq!(names, ["own", "own-2"]);
+        assert!(workload.server().applications.iter().all(|app| app.most == 8 && app.solo_ms(16) == 2.0));
+        let tasks = workload.tasks(1);
+        assert!(tasks.len() > 100 && tasks.iter().all(|task| (4..=16).contains(&task.size)), "{}", tasks.len());
+        let found: f64 = offered(&workload, &tasks).iter().sum();
+        assert!((found / 0.9 - 1.0).abs() < 0.1, "{found}");
+        for (models, expected) in [
+            ("", "`models` has 0 models"),
+            (
+                &*model.replace("[4, 16], \"most\"", "[16, 4], \"most\""),
+                "model `own`: sizes must be two numbers in order",
+            ),
+            (&*model.replace("[3, 9]", "[3]"), "not a list of models"),
+            (&*model.replace("\"most\": 8", "\"most\": 0"), "application 0: most must be in 1..=4096, got 0"),
+        ] {
+            let message = open(models, "").unwrap_err();
+            assert!(message.contains(expected) && message.contains("models.json"), "{message}");
         }
     }
 }

@@ -17,7 +17,7 @@ mod json;
 
 pub use azure::Requests;
 pub(crate) use battery::battery;
-pub use builtin::Generator;
+pub use builtin::{Generator, Model};
 pub use edge::{EDGE_CASES, EdgeCase};
 
 use crate::Server;
@@ -28,12 +28,18 @@ use sched_distill_core::{
 use std::{path::PathBuf, sync::Arc};
 
 /// All workloads of inference tasks there are.
-pub const SERVING_WORKLOADS: [WorkloadInfo; 3] = [
+pub const SERVING_WORKLOADS: [WorkloadInfo; 4] = [
     WorkloadInfo {
         name: "builtin",
         edge_cases: true,
         usage: "builtin[,load=0.9][,seconds=2][,applications=5][,accelerators=1][,spread=0.6][,mix=rate|work][,law=padded|dynamic][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,understated=0][,edge=NAME]",
         meaning: "generated tasks of text, tree and image models, at a steady rate",
+    },
+    WorkloadInfo {
+        name: "models",
+        edge_cases: true,
+        usage: "models:FILE.json[,load=0.9][,seconds=2][,applications=N][,accelerators=1][,spread=0.6][,mix=rate|work][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,understated=0][,edge=NAME]",
+        meaning: "the same of models whose times were measured by `distill profile-model`",
     },
     WorkloadInfo {
         name: "azure",
@@ -87,9 +93,10 @@ impl ServingWorkload {
     pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
         match spec.name.as_str() {
             "builtin" => builtin::open(spec),
+            "models" => builtin::open_models(spec),
             "azure" => azure::open(spec),
             "json" => json::open(spec),
-            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "azure", "json"]).into()),
+            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "models", "azure", "json"]).into()),
         }
     }
 

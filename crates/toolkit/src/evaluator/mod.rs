@@ -12,6 +12,7 @@ mod old_report;
 mod regime;
 mod report;
 mod scorer;
+mod timing;
 #[cfg(test)]
 pub(crate) mod tiny;
 mod verdict;
@@ -30,4 +31,5 @@ pub use report::{
     Schedule, ScheduleRun, hardest_choices, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};
+pub use timing::{TimedLine, timed_line};
 pub use verdict::{Place, Standing, Verdict};
