@@ -22,7 +22,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Say what a student goes by, why it took one decision, and what would have changed it
+/// Say what a student goes by, why it took a decision, and what would have changed it
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill explain runs/demo/student.json runs/demo/traces/test\n  \

@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Measure how long batches of a model take (this program was built without ONNX)
 #[derive(Args)]
-#[command(after_help = "Measuring models needs another build:\n  cargo build --release --features onnx")]
+#[command(after_help = "It needs a build with ONNX: cargo build --release --features onnx")]
 pub(super) struct ProfileModelArgs {
     /// Whatever measuring takes
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]

@@ -5,8 +5,8 @@ use sched_distill_core::rng::Stream;
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Instant};
 use tract_onnx::{
     prelude::{
-        Datum, DatumType, InferenceFact, InferenceModel, InferenceModelExt, IntoRunnable, TDim, TValue, TVec, Tensor,
-        TractResult, TypedSimplePlan,
+        Datum, DatumType, Framework as _, InferenceFact, InferenceModel, InferenceModelExt, IntoRunnable, TDim, TValue,
+        TVec, Tensor, TractResult, TypedSimplePlan,
     },
     tract_hir::infer::Factoid,
 };
@@ -108,7 +108,7 @@ impl Model {
                 return Err(load(format!("input `{name}` is {kind:?}; it must be f32, i64, i32 or bool")));
             }
             let axes: Vec<Option<usize>> =
-                fact.shape.dims().map(|dim| dim.concretize().and_then(|dim| dim.to_usize().ok())).collect();
+                fact.shape.dims().map(|dim| usize::try_from(dim.concretize()?.to_i64().ok()?).ok()).collect();
             match axes.split_first() {
                 Some((None, rest)) => inputs.push((kind, rest.to_vec())),
                 Some((Some(1), _)) | None | Some((Some(_), _)) => {

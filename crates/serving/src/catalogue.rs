@@ -118,7 +118,11 @@ const RULES: [RuleTemplate; 14] = [
         "application: is_none <= 0 and is_full <= 0 and is_timed_out <= 0 never, smallest is_none, smallest turn_rank",
         "applications take turns, those with a full batch or a task that has waited for its timeout",
     ),
-    rule("least-served", "application: smallest is_none, smallest used_rank", "who has had the least is served"),
+    rule(
+        "least-served",
+        "application: smallest is_none, smallest used_rank, smallest turn_rank",
+        "who has had the least is served",
+    ),
     rule(
         "longest-waiting",
         "application: smallest is_none, largest waited_rank",
