@@ -152,13 +152,13 @@ const RULES: [RuleTemplate; 14] = [
     ),
     rule(
         "like-size-if-it-pays",
-        "task: is_none <= 0 and pays <= 0 never, smallest is_none, smallest difference_rank",
-        "tasks of the nearest size join as long as nobody is worse off",
+        "task: batch <= 0 and is_oldest <= 0 never, is_none <= 0 and pays <= 0 never, smallest is_none, smallest difference_rank",
+        "tasks of the nearest size join the oldest as long as nobody is worse off",
     ),
     rule(
         "like-size",
-        "task: smallest is_none, smallest difference_rank",
-        "tasks of the nearest size join until the batch is full",
+        "task: batch <= 0 and is_oldest <= 0 never, smallest is_none, smallest difference_rank",
+        "tasks of the nearest size join the oldest until the batch is full",
     ),
     rule(
         "smallest-first",
