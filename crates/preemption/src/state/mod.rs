@@ -214,6 +214,7 @@ impl ClusterState {
     }
 
     /// The same for who closes questions as soon as nothing more is asked ([`ClusterState::close_if_done`]).
+    #[cfg(feature = "simulate")]
     #[inline]
     pub(crate) fn open_question(&self) -> Option<View<'_>> {
         debug_assert_eq!(self.open, self.view().is_some());
