@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     evaluator::{Estimate, TimedLine, timed_line},
-    foreign::profile::{ProfileParams, profile},
+    foreign::profile::{BatchModel, ProfileParams},
     pipeline::Watch as _,
     serving::{Law, Table as Times, workload::Model},
 };
@@ -66,7 +66,7 @@ impl ProfileModelArgs {
     }
 }
 
-/// Sizes where none are given.
+/// Sizes where none are given and tasks have more than one.
 const SIZES: [u32; 4] = [8, 16, 32, 64];
 
 /// Numbers that ascend from at least 1, in bounds that keep a measurement short.
@@ -79,9 +79,10 @@ fn check(option: &str, list: &[u32], most: u32) -> Result<()> {
 }
 
 pub(super) fn run(args: &ProfileModelArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let (sizes, batches) = (args.sizes.clone().unwrap_or(SIZES.to_vec()), args.batches.clone());
-    check("--sizes", &sizes, 1 << 16)?;
-    check("--batches", &batches, 4096)?;
+    if let Some(sizes) = &args.sizes {
+        check("--sizes", sizes, 1 << 16)?;
+    }
+    check("--batches", &args.batches, 4096)?;
     if let Some(path) = &args.output {
         check_output(path, [&*args.model])?;
         check_no_input(path, [&*args.model])?;
@@ -90,14 +91,17 @@ pub(super) fn run(args: &ProfileModelArgs, common: &Common, output: &mut Output)
             check_kept(path, &[], false)?;
         }
     }
-    let params = ProfileParams { sizes, batches, rounds: args.rounds, seed: common.seed };
+    let model = BatchModel::load(&args.model)?;
+    let usual = if model.has_one_size() { vec![1] } else { SIZES.to_vec() };
+    let sizes = args.sizes.clone().unwrap_or(usual);
+    let params = ProfileParams { sizes, batches: args.batches.clone(), rounds: args.rounds, seed: common.seed };
     let watched = Watched::new(output);
     watched.steps(params.runs());
     let mut each = || {
         watched.step("batches");
         if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let rounds = profile(&args.model, &params, &mut each)?.ok_or(Interrupted)?;
+    let rounds = model.time(&params, &mut each)?.ok_or(Interrupted)?;
     drop(watched);
     let cells =
         params.batches.iter().flat_map(|&n| params.sizes.iter().map(move |&size| f64::from(n) * f64::from(size)));

@@ -3,6 +3,7 @@
 use crate::{
     cli::{done, refused, type_what_comes_next},
     common::reference,
+    figures::{self, own},
 };
 use sched_distill::model::Student;
 use serde_json::Value;
@@ -13,11 +14,7 @@ const SMALL: &str = "builtin,node-cores=16,jobs=15";
 
 /// What `simulate` says of policies, on test episodes.
 fn simulate(dir: &Path, workload: &str, episodes: u32, policies: &[&str]) -> Value {
-    let episodes = episodes.to_string();
-    let mut args = vec!["simulate", "--scenario", "deadlines", "-w", workload, "-n", &episodes, "--json"];
-    policies.iter().for_each(|policy| args.extend(["-p", policy]));
-    let lines = done(dir, &args);
-    serde_json::from_str(lines.lines().next().unwrap()).unwrap()
+    figures::simulate(dir, "deadlines", workload, episodes, policies)
 }
 
 /// A figure of a policy against the first one: its value and interval.
@@ -26,13 +23,6 @@ fn against_first(found: &Value, policy: &str, figure: &str) -> [f64; 3] {
     let of = comparisons.iter().find(|c| c["policy"].as_str().is_some_and(|p| p.starts_with(policy)));
     let figures = &of.unwrap_or_else(|| panic!("{policy}: {found}"))["figures"];
     ["value", "low", "high"].map(|part| figures[figure][part].as_f64().unwrap())
-}
-
-/// A figure of a policy.
-fn own(found: &Value, policy: &str, figure: &str) -> f64 {
-    let policies = found["policies"].as_array().unwrap();
-    let of = policies.iter().find(|p| p["policy"] == policy).unwrap_or_else(|| panic!("{policy}: {found}"));
-    of["figures"][figure]["value"].as_f64().unwrap_or_else(|| panic!("{figure} of {policy}"))
 }
 
 /// What the abstract of the paper says, in its two settings; 20 episodes each.

@@ -3,6 +3,7 @@
 use crate::{
     cli::{done, refused, type_what_comes_next},
     common::reference,
+    figures::{self, against, own},
 };
 use sched_distill::model::Student;
 use serde_json::Value;
@@ -13,26 +14,7 @@ const SMALL: &str = "builtin,seconds=0.4";
 
 /// What `simulate` says of policies, on test episodes.
 fn simulate(dir: &Path, workload: &str, episodes: u32, policies: &[&str]) -> Value {
-    let episodes = episodes.to_string();
-    let mut args = vec!["simulate", "--scenario", "serving", "-w", workload, "-n", &episodes, "--json"];
-    policies.iter().for_each(|policy| args.extend(["-p", policy]));
-    let lines = done(dir, &args);
-    serde_json::from_str(lines.lines().next().unwrap()).unwrap()
-}
-
-/// A figure of a policy against another one: its value and interval.
-fn against(found: &Value, policy: &str, baseline: &str, figure: &str) -> [f64; 3] {
-    let comparisons = found["comparisons"].as_array().unwrap();
-    let of = comparisons.iter().find(|c| c["policy"] == policy && c["baseline"] == baseline);
-    let figures = &of.unwrap_or_else(|| panic!("{policy}: {found}"))["figures"];
-    ["value", "low", "high"].map(|part| figures[figure][part].as_f64().unwrap())
-}
-
-/// A figure of a policy.
-fn own(found: &Value, policy: &str, figure: &str) -> f64 {
-    let policies = found["policies"].as_array().unwrap();
-    let of = policies.iter().find(|p| p["policy"] == policy).unwrap_or_else(|| panic!("{policy}: {found}"));
-    of["figures"][figure]["value"].as_f64().unwrap_or_else(|| panic!("{figure} of {policy}"))
+    figures::simulate(dir, "serving", workload, episodes, policies)
 }
 
 /// What the abstract of the paper says of slowdown and throughput, where there is as much to do as the accelerator can and more; and

@@ -24,9 +24,11 @@ mod cli_inputs;
 mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_output;
+#[cfg(feature = "cli")]
 mod cli_preemption;
 #[cfg(feature = "cli")]
 mod cli_report;
+#[cfg(feature = "cli")]
 mod cli_serving;
 #[cfg(feature = "cli")]
 mod cli_training;
@@ -49,6 +51,8 @@ mod export;
 mod export_student;
 #[cfg(feature = "toolkit")]
 mod features;
+#[cfg(feature = "cli")]
+mod figures;
 mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]

@@ -31,63 +31,28 @@ pub struct ProfileParams {
 }
 
 impl ProfileParams {
-    /// How often a batch is run in all: what `each` of [`profile`] is called.
+    /// How often a batch is run in all: how often `each` of [`BatchModel::time`] is called.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.sizes.len() * self.batches.len() * (WARM_UP + self.rounds) as usize
     }
 }
 
-/// Times batches of a model, ms: by round, and in a round by batch and size, row-major. `each` is told of every run, and may end it all.
-///
-/// # Errors
-///
-/// A file that is no ONNX model, inputs that are no numbers or have no batch as first axis, sizes for a model whose inputs all have a
-/// fixed length, or what tract cannot run. `None` if `each` ended it.
-pub fn profile(
-    path: &Path,
-    params: &ProfileParams,
-    each: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<Option<Vec<Vec<f64>>>, ForeignError> {
-    let model = Model::load(path)?;
-    if model.has_one_size && params.sizes != [1] {
-        let problem = "its inputs have a fixed length, so that tasks have one size; leave `--sizes` out".to_owned();
-        return Err(ForeignError::Load { network: onnx::name(path), problem });
-    }
-    let cells: Vec<(u32, u32)> =
-        params.batches.iter().flat_map(|&batch| params.sizes.iter().map(move |&size| (batch, size))).collect();
-    let plans =
-        cells.iter().map(|&(batch, size)| model.plan(batch, size, params.seed)).collect::<Result<Vec<_>, _>>()?;
-    let mut stream = Stream::new(params.seed, "order of batches");
-    let mut rounds: Vec<Vec<f64>> = Vec::with_capacity(params.rounds as usize);
-    for round in 0..WARM_UP + params.rounds {
-        // In another order each time: what slows the machine down for a while slows all alike.
-        let mut order: Vec<usize> = (0..plans.len()).collect();
-        (1..order.len()).rev().for_each(|i| order.swap(i, stream.below(i + 1)));
-        let mut ms = vec![0.0; plans.len()];
-        for cell in order {
-            if each().is_break() {
-                return Ok(None);
-            }
-            ms[cell] = plans[cell].run()?;
-        }
-        if round >= WARM_UP {
-            rounds.push(ms);
-        }
-    }
-    Ok(Some(rounds))
-}
-
-/// A graph with its inputs: what they hold, and the lengths of their axes, `None` where a size comes.
-struct Model {
+/// A model whose batches can be timed.
+pub struct BatchModel {
     network: String,
     graph: InferenceModel,
+    /// What inputs hold, and the lengths of their axes after the batch, `None` where a size comes.
     inputs: Vec<(DatumType, Vec<Option<usize>>)>,
-    has_one_size: bool,
 }
 
-impl Model {
-    fn load(path: &Path) -> Result<Self, ForeignError> {
+impl BatchModel {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A file that is no ONNX model, or inputs that are no numbers or have no batch as first axis.
+    pub fn load(path: &Path) -> Result<Self, ForeignError> {
         let network = onnx::name(path);
         let load = |problem| ForeignError::Load { network: network.clone(), problem };
         let bytes = std::fs::read(path).map_err(|e| load(format!("cannot read the file: {e}")))?;
@@ -111,7 +76,7 @@ impl Model {
                 fact.shape.dims().map(|dim| usize::try_from(dim.concretize()?.to_i64().ok()?).ok()).collect();
             match axes.split_first() {
                 Some((None, rest)) => inputs.push((kind, rest.to_vec())),
-                Some((Some(1), _)) | None | Some((Some(_), _)) => {
+                _ => {
                     let problem = "its first axis must be the batch, of any length";
                     return Err(load(format!("input `{name}` has the shape {:?}: {problem}", fact.shape)));
                 }
@@ -120,8 +85,51 @@ impl Model {
         if inputs.is_empty() {
             return Err(load("it has no inputs".to_owned()));
         }
-        let has_one_size = inputs.iter().all(|(_, axes)| !axes.contains(&None));
-        Ok(Self { network, graph, inputs, has_one_size })
+        Ok(Self { network, graph, inputs })
+    }
+
+    /// Whether all inputs have a fixed length, so that tasks have one size, 1.
+    #[must_use]
+    pub fn has_one_size(&self) -> bool {
+        self.inputs.iter().all(|(_, axes)| !axes.contains(&None))
+    }
+
+    /// Times batches, ms: by round, and in a round by batch and size, row-major. `each` is told of every run, and may end it all.
+    ///
+    /// # Errors
+    ///
+    /// Sizes for a model whose tasks have one, or what tract cannot run. `None` if `each` ended it.
+    pub fn time(
+        &self,
+        params: &ProfileParams,
+        each: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Vec<Vec<f64>>>, ForeignError> {
+        if self.has_one_size() && params.sizes != [1] {
+            let problem = "its inputs have a fixed length, so that tasks have one size; leave `--sizes` out".to_owned();
+            return Err(ForeignError::Load { network: self.network.clone(), problem });
+        }
+        let cells: Vec<(u32, u32)> =
+            params.batches.iter().flat_map(|&batch| params.sizes.iter().map(move |&size| (batch, size))).collect();
+        let plans =
+            cells.iter().map(|&(batch, size)| self.plan(batch, size, params.seed)).collect::<Result<Vec<_>, _>>()?;
+        let mut stream = Stream::new(params.seed, "order of batches");
+        let mut rounds: Vec<Vec<f64>> = Vec::with_capacity(params.rounds as usize);
+        for round in 0..WARM_UP + params.rounds {
+            // In another order each time: what slows the machine down for a while slows all alike.
+            let mut order: Vec<usize> = (0..plans.len()).collect();
+            (1..order.len()).rev().for_each(|i| order.swap(i, stream.below(i + 1)));
+            let mut ms = vec![0.0; plans.len()];
+            for cell in order {
+                if each().is_break() {
+                    return Ok(None);
+                }
+                ms[cell] = plans[cell].run()?;
+            }
+            if round >= WARM_UP {
+                rounds.push(ms);
+            }
+        }
+        Ok(Some(rounds))
     }
 
     fn plan(&self, batch: u32, size: u32, seed: u64) -> Result<Plan, ForeignError> {

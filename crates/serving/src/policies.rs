@@ -16,7 +16,7 @@ use sched_distill_core::{
 pub const TEACHER: &str = "dybatch";
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
-pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy"];
+pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dybatch,fair=off"];
 
 /// All policies there are.
 pub const POLICIES: &[PolicyInfo] = &[

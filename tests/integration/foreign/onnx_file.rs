@@ -11,7 +11,7 @@ use sched_distill::{
     training::Training,
 };
 
-const FLOAT: i64 = 1;
+pub(super) const FLOAT: i64 = 1;
 const INT64: i64 = 7;
 const BOOL: i64 = 9;
 
@@ -34,7 +34,7 @@ pub(super) enum Flaw {
     OneHot,
 }
 
-fn node(kind: &str, inputs: &[&str], output: &str) -> Message {
+pub(super) fn node(kind: &str, inputs: &[&str], output: &str) -> Message {
     let node = inputs.iter().fold(Message::default(), |node, input| node.bytes(1, input));
     node.bytes(2, output).bytes(3, output).bytes(4, kind)
 }
@@ -54,7 +54,7 @@ fn ints(name: &str, shape: &[usize], values: &[i64]) -> Message {
 }
 
 /// A named input or output; sizes that differ between questions have names.
-fn value(name: &str, dtype: i64, dims: &[&str]) -> Message {
+pub(super) fn value(name: &str, dtype: i64, dims: &[&str]) -> Message {
     let shape = dims.iter().fold(Message::default(), |shape, dim| {
         let dim = match dim.parse::<i64>() {
             Ok(size) => Message::default().int(1, size),

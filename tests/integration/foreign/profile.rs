@@ -1,5 +1,9 @@
 //! How long batches of a model take, measured and put into a workload.
 
+use super::{
+    onnx_file::{FLOAT, node, value},
+    protobuf::Message,
+};
 use crate::cli::{done, refused};
 use serde_json::Value;
 use std::{fs, path::Path, process::Command};
@@ -40,6 +44,22 @@ fn times_are_measured_and_serve() {
     assert!(done(dir, &args).contains("dybatch"));
     let text = done(dir, &measure);
     assert!(text.contains("batch of 4") && text.contains("size 64") && text.contains("alpha "), "{text}");
+}
+
+/// Images and the like: all tasks have one size.
+#[test]
+fn a_model_without_sizes_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let graph = Message::default().bytes(1, node("Relu", &["x"], "y")).bytes(2, "rectifier");
+    let graph = graph.bytes(11, value("x", FLOAT, &["batch", "3"])).bytes(12, value("y", FLOAT, &["batch", "3"]));
+    let opset = Message::default().bytes(1, "").int(2, 15);
+    fs::write(dir.join("one.onnx"), Message::default().int(1, 8).bytes(7, graph).bytes(8, opset).into_bytes()).unwrap();
+    let said = done(dir, &["profile-model", "one.onnx", "--rounds", "3", "-o", "models.json"]);
+    assert!(said.contains("size 1") && !said.contains("size 8"), "{said}");
+    let models: Value = serde_json::from_str(&fs::read_to_string(dir.join("models.json")).unwrap()).unwrap();
+    assert_eq!(models["models"][0]["sizes"], serde_json::json!([1, 1]));
+    refused(dir, &["profile-model", "one.onnx", "--sizes", "8"], &["tasks have one size; leave `--sizes` out"]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn words() -> Words {
             ("triton", "batches of preferred sizes, and the longest waiting first"),
             ("clipper", "batches that grow while they are in time, and applications in turn"),
             ("lazy", "the least slack first, and batches in which nobody becomes late"),
-            ("dybatch", "who has had the least first, and batches of like sizes"),
+            ("dybatch", "batches of like sizes, in which nobody is worse off"),
         ]),
         edge_cases: pairs(&[
             ("burst", "tasks come in bursts"),

@@ -1,12 +1,12 @@
 //! Who decides without having learned: the batchers of serving systems, and DyBatch.
 
-mod aimd;
+mod clipper;
 mod dybatch;
 mod lazy;
 mod tf_serving;
 mod triton;
 
-pub use aimd::Clipper;
+pub use clipper::Clipper;
 pub use dybatch::DyBatch;
 pub use lazy::Lazy;
 pub use tf_serving::TfServing;

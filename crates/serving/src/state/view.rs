@@ -185,12 +185,6 @@ impl<'a> QueueView<'a> {
         let count = self.state.queues[self.application as usize].arrivals.at(self.state.time_ms, half_life_ms);
         count * std::f64::consts::LN_2 / half_life_ms
     }
-
-    /// Batches that have begun.
-    #[must_use]
-    pub fn begun(self) -> u64 {
-        self.state.queues[self.application as usize].begun
-    }
 }
 
 impl<'a> View<'a> {
@@ -228,7 +222,7 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     ///
-    /// Later, if there is no such application.
+    /// What is asked of them does, if there is no such application.
     #[inline]
     #[must_use]
     pub fn queue(&self, application: u32) -> QueueView<'a> {
