@@ -96,12 +96,12 @@ fn exit() -> ! {
     std::process::exit(2)
 }
 
-/// Leaves it to those who read tables to say what their decoder panics about, unless that is the end of memory, which it asks
+/// Leaves it to those who read tables and networks to say what their decoder panics about, unless that is the end of memory, which it asks
 /// the system for by itself.
 pub(super) fn quiet_decoders() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let of_decoder = |file: &str| ["polars", "zstd"].iter().any(|name| file.contains(name));
+        let of_decoder = |file: &str| ["polars", "tract", "zstd"].iter().any(|name| file.contains(name));
         match panic.location().is_some_and(|at| of_decoder(at.file())) {
             true if panic.payload_as_str().is_some_and(lacks_memory) => end(None),
             true => {}

@@ -11,14 +11,21 @@ use super::{
 };
 use crate::{
     evaluator::{Estimate, TimedLine, timed_line},
-    foreign::profile::{BatchModel, ProfileParams},
+    foreign::{
+        BatchModel,
+        profile::{self, ProfileParams},
+    },
     pipeline::Watch as _,
     serving::{Law, Table as Times, workload::Model},
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
-use std::{ops::ControlFlow, path::PathBuf, sync::atomic::Ordering};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+};
 
 /// Measure how long batches of a model take on this machine
 #[derive(Args)]
@@ -101,7 +108,7 @@ pub(super) fn run(args: &ProfileModelArgs, common: &Common, output: &mut Output)
         watched.step("batches");
         if STOP.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let rounds = model.time(&params, &mut each)?.ok_or(Interrupted)?;
+    let rounds = profile::time(&model, &params, &mut each)?.ok_or(Interrupted)?;
     drop(watched);
     let cells =
         params.batches.iter().flat_map(|&n| params.sizes.iter().map(move |&size| f64::from(n) * f64::from(size)));
@@ -120,13 +127,21 @@ pub(super) fn run(args: &ProfileModelArgs, common: &Common, output: &mut Output)
         let law = Law::Measured(Times::new(params.sizes.clone(), params.batches.clone(), rounded)?);
         let sizes = [params.sizes[0], params.sizes[params.sizes.len() - 1]];
         let most = params.batches[params.batches.len() - 1];
-        let models = json!({"models": [Model { name, law, sizes, most }]});
+        let models = json!({"models": [Model { name, law, sizes, most, file: Some(beside(path, &args.model)?) }]});
         let mut text = serde_json::to_string_pretty(&models).context("a list of models is JSON")?;
         text.push('\n');
         replace(path, text.as_bytes(), args.force)?;
         output.text(format!("\n{}: for the workload models:{}", shown(path), shown(path)))?;
     }
     Ok(Verdict::Done)
+}
+
+/// The model as seen from the folder of the list, if it is below it, otherwise its whole path.
+fn beside(list: &Path, model: &Path) -> Result<PathBuf> {
+    let whole = |path: &Path| path.canonicalize().with_context(|| path.display().to_string());
+    let folder = list.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (folder, model) = (whole(folder)?, whole(model)?);
+    Ok(model.strip_prefix(&folder).map_or(model.clone(), Path::to_owned))
 }
 
 /// A time with three digits.

@@ -47,6 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "onnx")]
+mod batch_model;
 mod error;
 #[cfg(feature = "onnx")]
 mod onnx;
@@ -57,6 +59,8 @@ mod script;
 #[cfg(feature = "torch")]
 mod torchscript;
 
+#[cfg(feature = "onnx")]
+pub use batch_model::BatchModel;
 pub use error::ForeignError;
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxNetwork;

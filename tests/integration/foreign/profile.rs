@@ -17,8 +17,8 @@ fn shipped() -> String {
 fn the_shipped_model_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.onnx");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/text_classifier.py");
-    assert!(Command::new("python3").arg(script).arg(&path).status().unwrap().success());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/onnx_models.py");
+    assert!(Command::new("python3").arg(script).arg("text").arg(&path).status().unwrap().success());
     let made = fs::read(&path).unwrap();
     assert!(made.len() < 200_000 && made == fs::read(shipped()).unwrap());
 }

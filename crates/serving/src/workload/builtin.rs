@@ -8,7 +8,10 @@ use sched_distill_core::{
     workload::{WorkloadError, read_text},
 };
 use serde::{Deserialize, Serialize};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// How tasks are generated; `docs/serving.md` has the source of every number.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ struct Sizes {
     spread: f64,
     /// What memory holds.
     held: u32,
+    /// Where the model is that is asked.
+    file: Option<PathBuf>,
 }
 
 /// A model that generated tasks are asked of: what the file of `models:FILE` has, and `distill profile-model` writes.
@@ -45,6 +50,9 @@ pub struct Model {
     pub sizes: [u32; 2],
     /// Tasks of a batch at most.
     pub most: u32,
+    /// The ONNX file that it is in, as seen from the folder of the list, for those who run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
 }
 
 /// The models of `builtin`; with `dynamic` those build graphs whose tasks are not all of one size.
@@ -54,7 +62,7 @@ fn known(dynamic: bool) -> Vec<Model> {
             true => Law::Dynamic { alpha_ms, beta_ms, parallel: 4 },
             false => Law::Padded { alpha_ms, beta_ms },
         };
-        Model { name: name.to_owned(), law, sizes, most: 16 }
+        Model { name: name.to_owned(), law, sizes, most: 16, file: None }
     };
     let all = [
         ("text", [3.0, 0.03], [8, 60]),
@@ -78,6 +86,12 @@ impl Sizes {
 }
 
 impl Generator {
+    /// The file of the model that an application's tasks are asked of, and their largest size.
+    pub(super) fn model_file(&self, application: u32) -> Option<(&Path, u32)> {
+        let sizes = self.streams.get(application as usize)?;
+        Some((sizes.file.as_deref()?, sizes.most))
+    }
+
     /// The tasks of the episode with this seed, in order of arrival.
     #[must_use]
     pub fn tasks(&self, server: &Server, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
@@ -232,7 +246,7 @@ fn generated(
     args.finish()?;
     let mut streams = Vec::new();
     for place in 0..common.applications as usize {
-        let Model { name, law, sizes: [least, most], most: batch } = &models[place % models.len()];
+        let Model { name, law, sizes: [least, most], most: batch, file } = &models[place % models.len()];
         let name = match place / models.len() {
             0 => name.clone(),
             again => format!("{name}-{}", again + 1),
@@ -247,7 +261,10 @@ fn generated(
             return Err(spec.args().conflict("memory", &memory, &allowed).into());
         }
         common.server.applications.push(application);
-        streams.push(Sizes { rate: 0.0, least: *least, most: *most, spread, held });
+        // As seen from the folder of the list.
+        let folder = files.first().and_then(|list| list.parent()).unwrap_or(Path::new(""));
+        let file = file.as_ref().map(|file| folder.join(file));
+        streams.push(Sizes { rate: 0.0, least: *least, most: *most, spread, held, file });
     }
     if let Err(problem) = common.server.check() {
         let path = files.first().cloned().unwrap_or_default();

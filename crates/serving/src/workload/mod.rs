@@ -25,7 +25,10 @@ use sched_distill_core::{
     spec::Spec,
     workload::{WorkloadError, WorkloadInfo},
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// All workloads of inference tasks there are.
 pub const SERVING_WORKLOADS: [WorkloadInfo; 4] = [
@@ -119,6 +122,15 @@ impl ServingWorkload {
             Source::Generated(generator) => generator.tasks(&self.server, self.horizon_ms, seed),
             Source::Recorded(requests) => requests.tasks(self.horizon_ms, seed),
             Source::Fixed(tasks) => tasks.clone(),
+        }
+    }
+
+    /// The ONNX file of the model that an application's tasks are asked of, if the workload has one, and the largest size of tasks.
+    #[must_use]
+    pub fn model_file(&self, application: u32) -> Option<(&Path, u32)> {
+        match &self.source {
+            Source::Generated(generator) => generator.model_file(application),
+            _ => None,
         }
     }
 

@@ -67,7 +67,7 @@ impl Display for Role {
 }
 
 /// The kind of choice in which the scheduler really chooses: simple rules do worst there; where they do equally well, the
-/// student does worst. `rows` are of one level; `known` is what some other simple rule comes to on a kind, 0 if there is none.
+/// student does worst, and of kinds that are equal in that, too, it is the one with the most choices. `rows` are of one level; `known` is what some other simple rule comes to on a kind, 0 if there is none.
 #[must_use]
 pub fn hardest_kind<'a>(
     kinds: impl Iterator<Item = &'a str>,
@@ -81,9 +81,10 @@ pub fn hardest_kind<'a>(
         let simple = agreement(kind, &|role| matches!(role, Role::Baseline | Role::Heuristic));
         [simple.max(known(kind)), agreement(kind, &|role| role == Role::Student)]
     };
+    let choices = |kind: &str| rows.iter().filter(|r| r.kind == kind).map(|r| r.choices).max();
     kinds.min_by(|a, b| {
         let ([rule, student], [other_rule, other_student]) = (figures(a), figures(b));
-        rule.total_cmp(&other_rule).then(student.total_cmp(&other_student))
+        rule.total_cmp(&other_rule).then(student.total_cmp(&other_student)).then(choices(b).cmp(&choices(a)))
     })
 }
 
@@ -101,7 +102,10 @@ pub fn hardest_choices(rows: &[FidelityRow]) -> Option<(&FidelityRow, Option<&Fi
     };
     let found = students.filter(|r| r.kind != ALL_KINDS || alone(r)).map(|r| (r, best_rule(r)));
     let known = |rule: Option<&FidelityRow>| rule.map_or(0.0, |r| r.top1.value);
-    found.min_by(|a, b| known(a.1).total_cmp(&known(b.1)).then(a.0.top1.value.total_cmp(&b.0.top1.value)))
+    found.min_by(|a, b| {
+        let student = a.0.top1.value.total_cmp(&b.0.top1.value);
+        known(a.1).total_cmp(&known(b.1)).then(student).then(b.0.choices.cmp(&a.0.choices))
+    })
 }
 
 /// How well one scorer reproduces the teacher on the choices of one level and kind.
@@ -370,4 +374,39 @@ pub struct ScheduleRun {
     pub start_ms: f64,
     /// End, ms.
     pub end_ms: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row(kind: &str, role: &str, choices: usize, top1: f64) -> FidelityRow {
+        let share = json!({"value": top1, "low": top1, "high": top1});
+        serde_json::from_value(json!({
+            "level": "application", "kind": kind, "scorer": role, "role": role, "choices": choices, "episodes": 5,
+            "top1": share, "top2": share, "top3": share,
+            "regret": null, "cross_entropy": null, "kendall": null, "executed": null
+        }))
+        .unwrap()
+    }
+
+    /// A rule that is right about the few is no reason to talk of the few.
+    #[test]
+    fn of_kinds_that_are_equally_hard_the_frequent_one_is_told_of() {
+        let of = |kind: &str, choices: usize, rule: f64, student: f64| {
+            [row(kind, "heuristic", choices, rule), row(kind, "student", choices, student)]
+        };
+        let hardest = |kinds: [[FidelityRow; 2]; 2]| {
+            let names = ["one", "several"];
+            let rows: Vec<FidelityRow> = kinds.into_iter().flatten().collect();
+            let all: Vec<&FidelityRow> = rows.iter().collect();
+            let kind = hardest_kind(names.into_iter(), &all, |_| 0.0).unwrap();
+            assert_eq!(hardest_choices(&rows).unwrap().0.kind, kind);
+            kind.to_owned()
+        };
+        assert_eq!(hardest([of("one", 10, 1.0, 1.0), of("several", 900, 1.0, 1.0)]), "several");
+        assert_eq!(hardest([of("one", 10, 1.0, 0.9), of("several", 900, 1.0, 1.0)]), "one");
+        assert_eq!(hardest([of("one", 900, 1.0, 1.0), of("several", 10, 0.9, 1.0)]), "several");
+    }
 }

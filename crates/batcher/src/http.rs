@@ -1,0 +1,292 @@
+//! What clients see: `POST /v1/models/NAME:predict` as of TensorFlow Serving, and pages for those who look after the server.
+
+use crate::{Door, Metrics, Models, NoAnswer};
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+
+/// Most tasks of one request.
+const MOST_INSTANCES: usize = 1024;
+
+/// What a server grants its clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most connections at a time; others wait to be let in. Default 4096.
+    pub connections: usize,
+    /// Longest request, bytes. Default 1 MiB.
+    pub body: usize,
+    /// How long a request may take to come in. Default 10 s.
+    pub patience: Duration,
+    /// How long a request waits for its answer; then its tasks are taken back. Default 60 s.
+    pub answer: Duration,
+    /// How long answers may take that are awaited when the server is to end. Default 30 s.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connections: 4096, body: 1 << 20, patience: seconds(10), answer: seconds(60), drain: seconds(30) }
+    }
+}
+
+#[derive(Clone)]
+struct Shared {
+    models: Models,
+    door: Door,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+    /// Whether nothing is taken in any more.
+    is_ending: Arc<AtomicBool>,
+}
+
+/// Lets clients in until `end` is there; then what was asked is answered, and the door is closed behind.
+///
+/// Tells whether all was answered in time.
+///
+/// # Errors
+///
+/// A listener that fails.
+pub async fn serve(
+    listener: TcpListener,
+    models: Models,
+    door: Door,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+    end: impl Future<Output = ()>,
+) -> io::Result<bool> {
+    let is_ending = Arc::new(AtomicBool::new(false));
+    let shared = Shared { models, door: door.clone(), metrics, limits, is_ending: is_ending.clone() };
+    let routes = Router::new()
+        .route("/", get(about))
+        .route("/healthz", get(health))
+        .route("/metrics", get(page))
+        .route("/v1/models/{name}", post(predict).get(status))
+        .layer(DefaultBodyLimit::max(limits.body))
+        .with_state(shared);
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let mut end = std::pin::pin!(end);
+    loop {
+        let accepted = async {
+            // Never closed.
+            let slot = room.clone().acquire_owned().await.ok();
+            (listener.accept().await, slot)
+        };
+        let (stream, slot) = tokio::select! {
+            (accepted, slot) = accepted => match accepted {
+                Ok((stream, _)) => (stream, slot),
+                // A client that is gone already, or no room for another file: others may fare better.
+                Err(_) => {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                }
+            },
+            () = &mut end => break,
+        };
+        // Answers are small and awaited.
+        let _ = stream.set_nodelay(true);
+        let service = TowerToHyperService::new(routes.clone());
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.patience)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // Clients that send anything else than requests, or are gone, are their own affair.
+            let _ = connection.await;
+            drop(slot);
+        });
+    }
+    is_ending.store(true, Ordering::Relaxed);
+    drop(listener);
+    let drained = timeout(limits.drain, graceful.shutdown()).await.is_ok();
+    door.end();
+    Ok(drained)
+}
+
+/// A refusal in words.
+struct Refusal(StatusCode, String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.0, axum_json(&json!({"error": self.1}))).into_response()
+    }
+}
+
+fn axum_json(value: &Value) -> impl IntoResponse + use<> {
+    ([(CONTENT_TYPE, "application/json")], value.to_string())
+}
+
+impl From<NoAnswer> for Refusal {
+    fn from(reason: NoAnswer) -> Self {
+        let status = match reason {
+            NoAnswer::Full { .. } => StatusCode::TOO_MANY_REQUESTS,
+            NoAnswer::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            NoAnswer::Ending => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self(status, reason.to_string())
+    }
+}
+
+fn bad(problem: impl Into<String>) -> Refusal {
+    Refusal(StatusCode::BAD_REQUEST, problem.into())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    instances: Vec<Value>,
+}
+
+async fn predict(State(shared): State<Shared>, Path(call): Path<String>, request: Request) -> Response {
+    match answered(&shared, &call, request).await {
+        Ok(predictions) => axum_json(&json!({"predictions": predictions})).into_response(),
+        Err(Failure::Refused(refusal)) => refusal.into_response(),
+        Err(Failure::NoAnswer(reason)) => {
+            let retry = match reason {
+                NoAnswer::Full { retry_after_s } => Some(retry_after_s),
+                NoAnswer::Ending => Some(1),
+                NoAnswer::Failed(_) => None,
+            };
+            let mut response = Refusal::from(reason).into_response();
+            if let Some(retry) = retry {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry));
+            }
+            response
+        }
+    }
+}
+
+enum Failure {
+    Refused(Refusal),
+    NoAnswer(NoAnswer),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<Vec<f32>>, Failure> {
+    if shared.is_ending.load(Ordering::Relaxed) {
+        return Err(Failure::NoAnswer(NoAnswer::Ending));
+    }
+    let name = call.strip_suffix(":predict").ok_or_else(|| bad("what is asked for must be NAME:predict"))?;
+    let application = place(shared, name)?;
+    let late = |_| Refusal(StatusCode::REQUEST_TIMEOUT, "the request did not come in".to_owned());
+    let body = timeout(shared.limits.patience, Bytes::from_request(request, &())).await.map_err(late)?;
+    let body = body.map_err(|e| Refusal(e.status(), e.body_text()))?;
+    let question: Question =
+        serde_json::from_slice(&body).map_err(|e| bad(format!("must be {{\"instances\": [...]}}: {e}")))?;
+    if !(1..=MOST_INSTANCES).contains(&question.instances.len()) {
+        let found = question.instances.len();
+        return Err(bad(format!("`instances` must have 1 to {MOST_INSTANCES} tasks, got {found}")).into());
+    }
+    let mut tasks = Vec::with_capacity(question.instances.len());
+    for (place, instance) in question.instances.iter().enumerate() {
+        let mut values = Vec::new();
+        let sized = flatten(instance, &mut values).and_then(|()| shared.models.size(application, &values));
+        tasks.push((sized.map_err(|problem| bad(format!("instance {place} {problem}")))?, values));
+    }
+    // All are there before any is waited for, so that they can share batches. Those whose answers do not matter any more are taken
+    // back with their tickets.
+    let mut tickets: Vec<_> =
+        tasks.into_iter().map(|(size, values)| shared.door.ask(application, size, values)).collect();
+    let all = async {
+        let mut answers = Vec::with_capacity(tickets.len());
+        for ticket in &mut tickets {
+            answers.push(ticket.answer().await?);
+        }
+        Ok(answers)
+    };
+    match timeout(shared.limits.answer, all).await {
+        Ok(answers) => answers.map_err(Failure::NoAnswer),
+        Err(_) => {
+            let problem = format!("no answer within {} s", shared.limits.answer.as_secs_f64());
+            Err(Refusal(StatusCode::GATEWAY_TIMEOUT, problem).into())
+        }
+    }
+}
+
+fn place(shared: &Shared, name: &str) -> Result<u32, Refusal> {
+    shared.models.place(name).ok_or_else(|| {
+        let known: Vec<&str> = shared.models.server().applications.iter().map(|of| &*of.name).collect();
+        Refusal(StatusCode::NOT_FOUND, format!("there is no model `{name}`; there are {}", known.join(", ")))
+    })
+}
+
+/// The numbers of a list of lists, in order.
+fn flatten(value: &Value, into: &mut Vec<f64>) -> Result<(), String> {
+    match value {
+        Value::Array(parts) => parts.iter().try_for_each(|part| flatten(part, into)),
+        Value::Number(number) => {
+            into.push(number.as_f64().unwrap_or(f64::NAN));
+            Ok(())
+        }
+        Value::Bool(flag) => {
+            into.push(f64::from(u8::from(*flag)));
+            Ok(())
+        }
+        _ => Err(format!("must be numbers, got {value}")),
+    }
+}
+
+async fn status(State(shared): State<Shared>, Path(name): Path<String>) -> Response {
+    match place(&shared, &name) {
+        Ok(_) => {
+            let state = if shared.is_ending.load(Ordering::Relaxed) { "UNLOADING" } else { "AVAILABLE" };
+            axum_json(&json!({"model_version_status": [{"version": "1", "state": state}]})).into_response()
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn health(State(shared): State<Shared>) -> (StatusCode, &'static str) {
+    match shared.is_ending.load(Ordering::Relaxed) {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "ending\n"),
+        false => (StatusCode::OK, "ok\n"),
+    }
+}
+
+async fn page(State(shared): State<Shared>) -> impl IntoResponse {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, kind)], shared.metrics.page())
+}
+
+async fn about(State(shared): State<Shared>) -> String {
+    let names: Vec<String> = shared
+        .models
+        .server()
+        .applications
+        .iter()
+        .map(|of| format!("  POST /v1/models/{}:predict\n", of.name))
+        .collect();
+    format!("distill-batcher\n\n{}  GET  /metrics\n  GET  /healthz\n", names.concat())
+}

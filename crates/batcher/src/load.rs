@@ -1,0 +1,210 @@
+//! A workload, played against a server on this machine: its tasks as requests, each at its time whatever became of those before it.
+
+use axum::body::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, StatusCode, header::CONTENT_TYPE};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use sched_distill_core::rng::{Split, Stream, episode_seed, hash};
+use sched_distill_serving::workload::{ServingTask, ServingWorkload};
+use serde::Serialize;
+use serde_json::json;
+use std::{net::SocketAddr, time::Duration};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep_until, timeout},
+};
+
+/// Words are below this, and none is 0, which stands for nothing.
+const WORDS: usize = 1000;
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct LoadParams {
+    /// Where the server listens; on this machine.
+    pub to: SocketAddr,
+    /// Of the episode, as for `distill simulate`.
+    pub seed: u64,
+    /// Which of the test episodes.
+    pub episode: u64,
+    /// How long an answer is waited for.
+    pub patience: Duration,
+    /// Most tasks that an episode may have.
+    pub most: usize,
+}
+
+/// Why a workload is not played.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Another machine.
+    #[error("{0} is not on this machine: load is played against 127.0.0.0/8 and [::1] only")]
+    Remote(SocketAddr),
+    /// More than it may have.
+    #[error("the episode has {found} tasks, more than --most {most}; give it fewer seconds or a lower load")]
+    Many {
+        /// Its tasks.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Nobody listens.
+    #[error("nobody answers at {to}: {problem}")]
+    Nobody {
+        /// Where.
+        to: SocketAddr,
+        /// What the system said.
+        problem: String,
+    },
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Answered,
+    /// 429.
+    Refused,
+    /// Another status, or a connection that broke.
+    Failed,
+    /// Nothing came within the patience.
+    Expired,
+}
+
+/// What was measured; the figures are those of the simulator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Played {
+    /// Tasks that were asked.
+    pub tasks: usize,
+    /// Tasks that were answered.
+    pub answered: usize,
+    /// Tasks that were refused, since a queue was full.
+    pub refused: usize,
+    /// Tasks that failed otherwise.
+    pub failed: usize,
+    /// Tasks that nobody answered within the patience.
+    pub expired: usize,
+    /// Mean slowdown of answered tasks: time from the planned arrival ÷ time alone, as the workload has it.
+    pub slowdown: f64,
+    /// What 95 % of the latencies do not exceed, ms.
+    pub p95_ms: f64,
+    /// What 99 % of the latencies do not exceed, ms.
+    pub p99_ms: f64,
+    /// Tasks per second that were answered while tasks arrived.
+    pub throughput: f64,
+    /// Share of all tasks that were answered within the objective.
+    pub in_time: f64,
+    /// By how much requests were late that were late most: whether this side kept up, ms.
+    pub late_ms: f64,
+}
+
+/// Plays an episode; `each` is told of every task that has ended.
+///
+/// # Errors
+///
+/// A server elsewhere or none, or an episode with too many tasks.
+pub async fn play(
+    workload: &ServingWorkload,
+    params: &LoadParams,
+    each: &mut dyn FnMut(usize, usize),
+) -> Result<Played, LoadError> {
+    if !params.to.ip().is_loopback() {
+        return Err(LoadError::Remote(params.to));
+    }
+    let seed = episode_seed(params.seed, Split::Test, params.episode);
+    let tasks = workload.tasks(seed);
+    if tasks.len() > params.most {
+        return Err(LoadError::Many { found: tasks.len(), most: params.most });
+    }
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
+    let health = format!("http://{}/healthz", params.to).parse().unwrap_or_default();
+    client.get(health).await.map_err(|e| LoadError::Nobody { to: params.to, problem: chain(&e) })?;
+    let start = Instant::now() + Duration::from_millis(100);
+    let mut asked = JoinSet::new();
+    for (place, task) in tasks.iter().enumerate() {
+        let request = request(workload, params.to, task, hash(&[seed, place as u64]));
+        let (client, patience) = (client.clone(), params.patience);
+        let due = start + Duration::from_secs_f64(1e-3 * task.arrival_ms);
+        asked.spawn(async move {
+            sleep_until(due).await;
+            let late = due.elapsed();
+            let end = match timeout(patience, ask(&client, request)).await {
+                Ok(end) => end,
+                Err(_) => End::Expired,
+            };
+            (place, end, late, due.elapsed())
+        });
+    }
+    let mut ends = vec![(End::Failed, Duration::ZERO, Duration::ZERO); tasks.len()];
+    let mut count = 0;
+    while let Some(joined) = asked.join_next().await {
+        if let Ok((place, end, late, latency)) = joined {
+            ends[place] = (end, late, latency);
+        }
+        count += 1;
+        each(count, tasks.len());
+    }
+    Ok(figures(workload, &tasks, &ends))
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn request(workload: &ServingWorkload, to: SocketAddr, task: &ServingTask, seed: u64) -> Request<Full<Bytes>> {
+    let name = &workload.server().applications[task.application as usize].name;
+    let mut stream = Stream::new(seed, "words of a task");
+    let words: Vec<usize> = (0..task.size).map(|_| 1 + stream.below(WORDS - 1)).collect();
+    let body = json!({"instances": [words]}).to_string();
+    let mut request = Request::post(format!("http://{to}/v1/models/{name}:predict"));
+    request = request.header(CONTENT_TYPE, "application/json");
+    request.body(Full::new(body.clone().into())).unwrap_or_else(|_| Request::new(Full::new(body.into())))
+}
+
+async fn ask(client: &Client<HttpConnector, Full<Bytes>>, request: Request<Full<Bytes>>) -> End {
+    let Ok(response) = client.request(request).await else { return End::Failed };
+    let status = response.status();
+    // The answer has come when all of it has.
+    let came = response.into_body().collect().await.is_ok();
+    match status {
+        StatusCode::OK if came => End::Answered,
+        StatusCode::TOO_MANY_REQUESTS => End::Refused,
+        _ => End::Failed,
+    }
+}
+
+fn figures(workload: &ServingWorkload, tasks: &[ServingTask], ends: &[(End, Duration, Duration)]) -> Played {
+    let ms = |duration: Duration| 1e3 * duration.as_secs_f64();
+    let count = |wanted: End| ends.iter().filter(|(end, ..)| *end == wanted).count();
+    let mut played = Played {
+        tasks: tasks.len(),
+        answered: count(End::Answered),
+        refused: count(End::Refused),
+        failed: count(End::Failed),
+        expired: count(End::Expired),
+        late_ms: ends.iter().map(|(_, late, _)| ms(*late)).fold(0.0, f64::max),
+        ..Played::default()
+    };
+    let (mut slowdown, mut soon, mut in_time) = (0.0, 0u32, 0u32);
+    let mut latencies = Vec::with_capacity(played.answered);
+    for (task, (_, _, latency)) in tasks.iter().zip(ends).filter(|(_, (end, ..))| *end == End::Answered) {
+        let (application, latency_ms) = (&workload.server().applications[task.application as usize], ms(*latency));
+        slowdown += latency_ms / application.solo_ms(task.size);
+        soon += u32::from(latency_ms <= application.objective_ms);
+        in_time += u32::from(task.arrival_ms + latency_ms <= workload.horizon_ms());
+        latencies.push(latency_ms);
+    }
+    latencies.sort_unstable_by(f64::total_cmp);
+    let percentile = |percent: usize| {
+        let place = (percent * latencies.len()).div_ceil(100).saturating_sub(1);
+        latencies.get(place).copied().unwrap_or(f64::NAN)
+    };
+    played.slowdown = slowdown / played.answered as f64;
+    (played.p95_ms, played.p99_ms) = (percentile(95), percentile(99));
+    played.throughput = 1e3 * f64::from(in_time) / workload.horizon_ms();
+    played.in_time = f64::from(soon) / played.tasks as f64;
+    played
+}

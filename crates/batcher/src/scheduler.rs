@@ -1,0 +1,393 @@
+//! Who decides: a thread that owns the state of the server, asks a policy whenever something has happened, and hands out batches.
+
+use crate::{
+    Metrics, Models,
+    accelerator::{self, Batch, Done},
+};
+use sched_distill_core::{policy::Policy, scenario::Scenario as _};
+use sched_distill_serving::{
+    Batch as Tasks, Decision, NewTask, Probabilities, ServerState, Serving, StateError, View, heuristic::DyBatch,
+};
+use std::{
+    collections::HashMap,
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+use tokio::sync::oneshot;
+
+/// Numbers of tasks after which a state begins anew, as soon as nothing is in it: its numbers have 32 bits.
+const RENEWAL: u64 = 1 << 31;
+
+/// What the model made of a task.
+pub type Answer = Result<Vec<f32>, NoAnswer>;
+
+/// Why a task has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// The queue of its application is full.
+    #[error("the queue of the application is full; try again in {retry_after_s} s")]
+    Full {
+        /// After how long those who wait now will have been answered.
+        retry_after_s: u64,
+    },
+    /// The model failed on it.
+    #[error("the model failed: {0}")]
+    Failed(String),
+    /// The server ends.
+    #[error("the server is ending")]
+    Ending,
+}
+
+/// What a scheduler is told.
+pub(crate) enum Event {
+    Arrived(Arrived),
+    /// Whoever asked is gone.
+    Gone {
+        task: u64,
+    },
+    Done(Done),
+    /// Nothing more will arrive.
+    End,
+}
+
+pub(crate) struct Arrived {
+    task: u64,
+    application: u32,
+    size: u32,
+    values: Vec<f64>,
+    at: Instant,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Where tasks come in. Clones are the same door.
+#[derive(Clone)]
+pub struct Door {
+    // Numbers and arrivals ascend in the order in which the scheduler hears of them.
+    inner: Arc<Mutex<(u64, Sender<Event>)>>,
+}
+
+/// A task that was asked. Dropped before its answer has come, it is taken back.
+pub struct Ticket {
+    task: u64,
+    door: Door,
+    answer: oneshot::Receiver<Answer>,
+    is_answered: bool,
+}
+
+impl Door {
+    fn send(&self, event: Event) {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        // To nobody once all is over.
+        let _ = inner.1.send(event);
+    }
+
+    /// Asks a model: the numbers of a task of this size, as [`Models::size`] has it.
+    #[must_use]
+    pub fn ask(&self, application: u32, size: u32, values: Vec<f64>) -> Ticket {
+        let (reply, answer) = oneshot::channel();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let task = inner.0;
+        inner.0 += 1;
+        let _ = inner.1.send(Event::Arrived(Arrived { task, application, size, values, at: Instant::now(), reply }));
+        drop(inner);
+        Ticket { task, door: self.clone(), answer, is_answered: false }
+    }
+
+    /// Says that nothing more will come: what waits is answered, then the scheduler ends.
+    pub fn end(&self) {
+        self.send(Event::End);
+    }
+}
+
+impl Ticket {
+    /// Waits for the answer.
+    pub async fn answer(&mut self) -> Answer {
+        let answer = (&mut self.answer).await;
+        self.is_answered = true;
+        answer.unwrap_or(Err(NoAnswer::Ending))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.door.send(Event::Gone { task: self.task });
+        }
+    }
+}
+
+/// A task between arrival and answer.
+struct Pending {
+    application: u32,
+    size: u32,
+    /// Gone once a batch has it.
+    values: Vec<f64>,
+    at: Instant,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// Keeps the books and asks the policy.
+pub struct Scheduler {
+    models: Models,
+    state: ServerState,
+    /// The number of the task that is 0 in the state.
+    first: u64,
+    policy: Box<dyn Policy<Serving>>,
+    probabilities: Probabilities,
+    start: Instant,
+    pending: HashMap<u64, Pending>,
+    /// What waits, by application.
+    waiting: Vec<Tasks>,
+    /// By accelerator: the tasks of its batch, and when it began; empty of idle ones.
+    running: Vec<(Vec<u64>, Instant)>,
+    accelerators: Vec<Sender<Batch>>,
+    until_ms: Option<f64>,
+    is_ending: bool,
+    metrics: Arc<Metrics>,
+}
+
+impl Scheduler {
+    /// Starts a scheduler and its accelerators: where tasks come in, and the thread that ends some time after [`Door::end`], or with an
+    /// error if the books do not fit what happens, which is one of this program.
+    ///
+    /// # Errors
+    ///
+    /// Threads that cannot be started.
+    ///
+    /// # Panics
+    ///
+    /// If the server of the models is none, which none that a workload made is.
+    pub fn start(
+        models: Models,
+        policy: Box<dyn Policy<Serving>>,
+        metrics: Arc<Metrics>,
+    ) -> io::Result<(Door, JoinHandle<Result<(), StateError>>)> {
+        let (sender, events) = mpsc::channel();
+        let mut accelerators = Vec::new();
+        for number in 0..models.server().accelerators {
+            let (batches, received) = mpsc::channel();
+            let (models, sender) = (models.clone(), sender.clone());
+            thread::Builder::new().name(format!("accelerator {number}")).spawn(move || {
+                // Nobody hears it once the scheduler has ended.
+                let tell = |done| drop(sender.send(Event::Done(done)));
+                accelerator::run(number, &models, &received, tell);
+            })?;
+            accelerators.push(batches);
+        }
+        let state = ServerState::new(models.server().clone()).expect("the server of a workload");
+        let start = Instant::now();
+        let mut scheduler = Self {
+            state,
+            first: 0,
+            policy,
+            probabilities: Probabilities::default(),
+            start,
+            pending: HashMap::new(),
+            waiting: vec![Tasks::default(); models.server().applications.len()],
+            running: vec![(Vec::new(), start); accelerators.len()],
+            accelerators,
+            until_ms: None,
+            is_ending: false,
+            metrics,
+            models,
+        };
+        scheduler.policy.reset(0);
+        let thread = thread::Builder::new().name("scheduler".to_owned()).spawn(move || scheduler.run(&events))?;
+        Ok((Door { inner: Arc::new(Mutex::new((0, sender))) }, thread))
+    }
+
+    fn run(&mut self, events: &Receiver<Event>) -> Result<(), StateError> {
+        while !(self.is_ending && self.pending.is_empty()) {
+            let first = match self.patience() {
+                None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(patience) => events.recv_timeout(patience),
+            };
+            if matches!(first, Err(RecvTimeoutError::Disconnected)) {
+                break;
+            }
+            // As in the simulator all batches that have ended come before all tasks that have arrived.
+            let (done, others): (Vec<Event>, Vec<Event>) =
+                first.into_iter().chain(events.try_iter()).partition(|event| matches!(event, Event::Done(_)));
+            done.into_iter().chain(others).try_for_each(|event| self.take(event))?;
+            self.ask()?;
+        }
+        Ok(())
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.ms(Instant::now())
+    }
+
+    fn ms(&self, at: Instant) -> f64 {
+        1e3 * at.saturating_duration_since(self.start).as_secs_f64()
+    }
+
+    /// How long nothing has to be asked unless something happens.
+    fn patience(&self) -> Option<Duration> {
+        let next_ms = self.state.ask_again_ms().into_iter().chain(self.until_ms).reduce(f64::min)?;
+        Some(Duration::from_secs_f64(1e-3 * (next_ms - self.now_ms()).clamp(0.0, 1e9)))
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), StateError> {
+        match event {
+            Event::Arrived(arrived) => self.arrive(arrived),
+            Event::Gone { task } => self.forget(task),
+            Event::Done(done) => self.finish(done),
+            Event::End => {
+                self.is_ending = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn arrive(&mut self, Arrived { task, application, size, values, at, reply }: Arrived) -> Result<(), StateError> {
+        if task - self.first >= RENEWAL && self.pending.is_empty() {
+            self.state = ServerState::new(self.models.server().clone())?;
+            self.first = task;
+        }
+        let is_in = match u32::try_from(task - self.first) {
+            _ if self.is_ending => {
+                let _ = reply.send(Err(NoAnswer::Ending));
+                return Ok(());
+            }
+            Ok(id) if id < u32::MAX => {
+                self.state.add_task(NewTask { id, application, size, arrival_ms: self.ms(at) })?
+            }
+            _ => false,
+        };
+        if is_in {
+            self.count(application, |waiting| waiting.with(size));
+            self.pending.insert(task, Pending { application, size, values, at, reply });
+        } else {
+            self.metrics.refused(application);
+            let _ = reply.send(Err(NoAnswer::Full { retry_after_s: self.retry_after_s() }));
+        }
+        Ok(())
+    }
+
+    /// More or fewer tasks wait.
+    fn count(&mut self, application: u32, change: impl FnOnce(Tasks) -> Tasks) {
+        let waiting = &mut self.waiting[application as usize];
+        *waiting = change(*waiting);
+        self.metrics.waiting(application, waiting.count);
+    }
+
+    /// Time that all that waits takes in full batches, s: 1 at least.
+    fn retry_after_s(&self) -> u64 {
+        let applications = self.models.server().applications.iter().zip(&self.waiting);
+        let full_ms: f64 = applications.filter(|(_, waiting)| waiting.count > 0).map(|(of, w)| of.full_ms(*w)).sum();
+        (1e-3 * full_ms / self.accelerators.len() as f64).ceil().max(1.0) as u64
+    }
+
+    /// Whoever asked for a task is gone. What a batch has already goes on.
+    fn forget(&mut self, task: u64) -> Result<(), StateError> {
+        let waits = self.pending.get(&task).is_some_and(|pending| !pending.values.is_empty());
+        let Some(Pending { application, size, .. }) = waits.then(|| self.pending.remove(&task)).flatten() else {
+            return Ok(());
+        };
+        self.state.remove_task((task - self.first) as u32)?;
+        self.count(application, |waiting| without(waiting, 1, size.into()));
+        self.metrics.gone(application);
+        Ok(())
+    }
+
+    fn finish(&mut self, Done { accelerator, at, results }: Done) -> Result<(), StateError> {
+        let now_ms = self.now_ms();
+        self.state.set_time(now_ms)?;
+        self.state.set_done(accelerator)?;
+        let (tasks, began) = &mut self.running[accelerator as usize];
+        let took = at.saturating_duration_since(*began);
+        for (place, (task, result)) in tasks.drain(..).zip(results).enumerate() {
+            let Some(Pending { application, size, at: arrived, reply, .. }) = self.pending.remove(&task) else {
+                continue;
+            };
+            if place == 0 {
+                self.metrics.ended(application, took);
+            }
+            let failed = result.is_err();
+            match reply.send(result.map_err(NoAnswer::Failed)) {
+                Ok(()) if failed => self.metrics.failed(application),
+                Ok(()) => {
+                    let latency = arrived.elapsed();
+                    let alone_ms = self.models.server().applications[application as usize].solo_ms(size);
+                    self.metrics.answered(application, latency, 1e3 * latency.as_secs_f64() / alone_ms);
+                }
+                // Nobody is there any more to hear it.
+                Err(_) => self.metrics.unheard(application),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks as long as there is something to ask, and lets the batches begin.
+    fn ask(&mut self) -> Result<(), StateError> {
+        let now_ms = self.now_ms();
+        self.until_ms = None;
+        let asked = Instant::now();
+        let mut questions = 0;
+        let mut seen = self.state.ask(now_ms)?;
+        while let Some(view) = seen {
+            questions += 1;
+            let decision = decide(&mut *self.policy, &mut self.probabilities, &view, &self.metrics);
+            if let Decision::Wait { until_ms } = decision {
+                self.until_ms = until_ms;
+            }
+            // It was checked.
+            seen = match self.state.answer(decision) {
+                Ok(seen) => seen,
+                Err(_) => break,
+            };
+        }
+        if questions > 0 {
+            self.metrics.asked(questions, asked.elapsed());
+        }
+        self.begin();
+        Ok(())
+    }
+
+    /// Hands batches that have begun to their accelerators.
+    fn begin(&mut self) {
+        for (accelerator, (tasks, began)) in (0..).zip(&mut self.running) {
+            let Some(running) = self.state.running(accelerator).filter(|_| tasks.is_empty()) else { continue };
+            tasks.extend(running.tasks.iter().map(|&id| self.first + u64::from(id)));
+            *began = Instant::now();
+            let values =
+                tasks.iter().filter_map(|task| self.pending.get_mut(task).map(|p| std::mem::take(&mut p.values)));
+            let batch = Batch { application: running.application, tasks: values.collect() };
+            let (application, formed) = (running.application, running.batch);
+            let waiting = &mut self.waiting[application as usize];
+            *waiting = without(*waiting, formed.count, formed.total);
+            self.metrics.waiting(application, waiting.count);
+            self.metrics.began(application, formed, running.ends_ms - running.started_ms);
+            // An accelerator ends after those who send it batches.
+            let _ = self.accelerators[accelerator as usize].send(batch);
+        }
+    }
+}
+
+/// What is left of tasks of which some wait no longer.
+fn without(waiting: Tasks, count: u32, total: u64) -> Tasks {
+    Tasks { count: waiting.count - count, total: waiting.total - total, ..waiting }
+}
+
+/// What the policy answers; where that is nothing that can be done, what `dybatch` would.
+fn decide(
+    policy: &mut dyn Policy<Serving>,
+    probabilities: &mut Probabilities,
+    view: &View<'_>,
+    metrics: &Metrics,
+) -> Decision {
+    Serving::clear(probabilities);
+    match policy.decide(view, probabilities) {
+        Ok(decision) if view.check(decision).is_ok() => decision,
+        _ => {
+            metrics.fell_back();
+            DyBatch::default().decide(view)
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Everyone gets the answer to what they asked, once, whatever others do.
+
+use crate::client::{Client, Running, model, path, workload};
+use sched_distill_batcher::http::Limits;
+use sched_distill_core::rng::Stream;
+use sched_distill_foreign::BatchModel;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+/// What the model makes of texts when it is asked alone.
+fn alone(model: &BatchModel, words: &[u32]) -> Vec<f32> {
+    let words: Vec<f64> = words.iter().map(|&word| word.into()).collect();
+    model.answer(&[&words], 0).unwrap().remove(0)
+}
+
+fn is_near(found: &Value, expected: &[f32]) -> bool {
+    let found: Vec<f64> = found.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - f64::from(*b)).abs() < 1e-5)
+}
+
+fn words(stream: &mut Stream) -> Vec<u32> {
+    (0..1 + stream.below(64)).map(|_| 1 + stream.below(999) as u32).collect()
+}
+
+/// 10,000 requests of 16 clients at a time, of which a quarter go away, send garbage, ask for what cannot be or give up.
+#[test]
+fn no_answer_is_lost_or_doubled() {
+    const CLIENTS: u64 = 16;
+    const REQUESTS: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { patience: Duration::from_millis(300), ..Limits::default() };
+    let server = Running::start(&workload(folder.path(), ""), "dybatch", limits);
+    let (at, model) = (server.at, BatchModel::load(&model()).unwrap());
+    let begun = AtomicUsize::new(0);
+    let counts: Vec<BTreeMap<&str, usize>> = thread::scope(|scope| {
+        let one = |seed: u64| {
+            let mut stream = Stream::new(seed, "what a client does");
+            let mut counts = BTreeMap::new();
+            let mut client = Client::new(at);
+            while begun.fetch_add(1, Ordering::Relaxed) < REQUESTS {
+                let name = if stream.below(2) == 0 { "long" } else { "short" };
+                let asked = words(&mut stream);
+                let body = json!({"instances": [asked]}).to_string();
+                let what = match stream.below(400) {
+                    0..300 => {
+                        let reply = client.ask(name, &asked);
+                        assert_eq!(reply.status, 200, "{reply:?}");
+                        assert_eq!(reply.body["predictions"].as_array().unwrap().len(), 1);
+                        assert!(is_near(&reply.body["predictions"][0], &alone(&model, &asked)), "{asked:?}: {reply:?}");
+                        "answered"
+                    }
+                    300..340 => {
+                        // Asks and goes away at once.
+                        client.send(&path(name), &body).unwrap();
+                        client = Client::new(at);
+                        "left"
+                    }
+                    340..360 => {
+                        // Waits a little and gives up.
+                        client.send(&path(name), &body).unwrap();
+                        thread::sleep(Duration::from_millis(stream.below(4) as u64));
+                        client = Client::new(at);
+                        "gave up"
+                    }
+                    360..375 => {
+                        // No HTTP.
+                        let noise: Vec<u8> = (0..200).map(|_| stream.below(256) as u8).collect();
+                        let _ = client.stream().write_all(&noise);
+                        client = Client::new(at);
+                        "noise"
+                    }
+                    375..395 => {
+                        let bad =
+                            ["{\"instances\": [[1, 2", "{\"instances\": [[1.5]]}", "{\"instances\": []}", "[]", ""];
+                        client.send(&path(name), bad[stream.below(bad.len())]).unwrap();
+                        let reply = client.reply().unwrap();
+                        assert_eq!(reply.status, 400, "{reply:?}");
+                        assert!(reply.body["error"].is_string());
+                        "bad"
+                    }
+                    395..398 => {
+                        // A word that the model does not know, which no other task of the batch has to suffer for.
+                        assert_eq!(client.ask(name, &[7, 1_000_000]).status, 500);
+                        "unknown word"
+                    }
+                    _ => {
+                        // Half a request, and then nothing.
+                        write!(client.stream(), "POST {} HTTP/1.1\r\ncontent-length: 50\r\n\r\n{{\"inst", path(name))
+                            .unwrap();
+                        let status = client.reply().map(|reply| reply.status);
+                        assert!(matches!(status, Ok(408) | Err(_)), "{status:?}");
+                        client = Client::new(at);
+                        "half"
+                    }
+                };
+                *counts.entry(what).or_insert(0) += 1;
+            }
+            assert!(client.is_silent(), "more came than was asked for");
+            counts
+        };
+        let threads: Vec<_> = (0..CLIENTS).map(|seed| scope.spawn(move || one(seed))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let total = |what: &str| -> usize { counts.iter().filter_map(|counts| counts.get(what)).sum() };
+    assert_eq!(counts.iter().flat_map(BTreeMap::values).sum::<usize>(), REQUESTS);
+    let page = server.metrics.clone();
+    assert!(server.end(), "all was answered");
+    // The books balance: whoever stayed has an answer, and no task of those who went is in two places.
+    let page = page.page();
+    let of = |outcome: &str| -> usize {
+        let one = |name: &str| {
+            let counter = format!("distill_batcher_tasks_total{{application=\"{name}\",outcome=\"{outcome}\"}}");
+            crate::client::count(&page, &counter) as usize
+        };
+        one("long") + one("short")
+    };
+    let went = total("left") + total("gave up");
+    let ended = of("answered") + of("gone") + of("unheard");
+    assert_eq!((of("failed"), of("refused")), (total("unknown word"), 0));
+    // Of some who went at once nothing was ever read.
+    assert!((total("answered")..=total("answered") + went).contains(&ended), "{counts:?}, {page}");
+    assert!(of("answered") >= total("answered") && of("gone") + of("unheard") <= went, "{counts:?}, {page}");
+    assert!(total("answered") > 7000 && went > 1000 && total("half") > 10, "{counts:?}");
+}
+
+#[test]
+fn full_queues_refuse_and_say_when_to_come_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server =
+        Running::start(&workload(folder.path(), ",queue=2,timeout=1000"), "tf-serving,timeout=400", Limits::default());
+    let mut waiting: Vec<Client> = (0..2).map(|_| Client::new(server.at)).collect();
+    for client in &mut waiting {
+        client.send(&path("long"), "{\"instances\": [[1, 2, 3]]}").unwrap();
+    }
+    while server.count("distill_batcher_waiting_tasks{application=\"long\"}") < 2.0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let reply = Client::new(server.at).ask("long", &[4]);
+    assert_eq!(reply.status, 429, "{reply:?}");
+    assert!(reply.head.contains("retry-after: 1\r\n"), "{reply:?}");
+    // Its own queue is another matter.
+    let mut other = Client::new(server.at);
+    assert_eq!(other.ask("short", &[4]).status, 200);
+    for client in &mut waiting {
+        assert_eq!(client.reply().unwrap().status, 200);
+    }
+    // Of one request all tasks are answered or none.
+    other.send(&path("short"), &json!({"instances": [[1], [2], [3]]}).to_string()).unwrap();
+    assert_eq!(other.reply().unwrap().status, 429);
+    other.send(&path("short"), &json!({"instances": [[1], [2, 3]]}).to_string()).unwrap();
+    let reply = other.reply().unwrap();
+    assert_eq!(reply.body["predictions"].as_array().map(Vec::len), Some(2), "{reply:?}");
+    assert!(server.end());
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(&workload(folder.path(), ""), "triton", Limits { body: 2000, ..Limits::default() });
+    let mut client = Client::new(server.at);
+    for (path, body, status, says) in [
+        ("/v1/models/none:predict", "{\"instances\": [[1]]}", 404, "there is no model `none`; there are long, short"),
+        ("/v1/models/long", "{\"instances\": [[1]]}", 400, "must be NAME:predict"),
+        ("/v1/models/long:predict", "{\"instances\": [[]]}", 400, "instance 0 must be 1 to 64 numbers, got 0"),
+        (
+            "/v1/models/long:predict",
+            "{\"instances\": [[1], [1, 0.5]]}",
+            400,
+            "instance 1 must be whole numbers, got 0.5",
+        ),
+        ("/v1/models/long:predict", "{\"instances\": [[\"a\"]]}", 400, "instance 0 must be numbers, got \"a\""),
+        ("/v1/models/long:predict", "{\"inputs\": [[1]]}", 400, "unknown field `inputs`"),
+    ] {
+        client.send(path, body).unwrap();
+        let reply = client.reply().unwrap();
+        assert_eq!(reply.status, status, "{body}: {reply:?}");
+        assert!(reply.body["error"].as_str().unwrap().contains(says), "{body}: {reply:?}");
+    }
+    let long = json!({"instances": [vec![1; 65]]}).to_string();
+    client.send("/v1/models/long:predict", &long).unwrap();
+    assert_eq!(client.reply().unwrap().status, 400);
+    client.send("/v1/models/long:predict", &" ".repeat(3000)).unwrap();
+    assert_eq!(client.reply().unwrap().status, 413);
+    assert!(server.end());
+}
+
+/// Batches are those of the policy: full ones of four, and in the order in which the tasks came.
+#[test]
+fn the_policy_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    let server =
+        Running::start(&workload(folder.path(), ",timeout=5000"), "tf-serving,max=4,timeout=5000", Limits::default());
+    let asked = json!({"instances": (1..=8).map(|word| vec![word; 3]).collect::<Vec<_>>()}).to_string();
+    let mut client = Client::new(server.at);
+    client.send(&path("long"), &asked).unwrap();
+    assert_eq!(client.reply().unwrap().body["predictions"].as_array().map(Vec::len), Some(8));
+    assert_eq!(server.count("distill_batcher_batch_tasks_count{application=\"long\"}"), 2.0);
+    assert_eq!(server.count("distill_batcher_batch_tasks_sum{application=\"long\"}"), 8.0);
+    assert_eq!(server.count("distill_batcher_units_total{application=\"long\"}"), 24.0);
+    assert!(server.count("distill_batcher_questions_total") >= 10.0);
+    assert_eq!(server.count("distill_batcher_fallbacks_total"), 0.0);
+    assert!(server.end());
+}
+
+/// A request that nobody answers in time is taken back.
+#[test]
+fn patience_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { answer: Duration::from_millis(100), ..Limits::default() };
+    let server = Running::start(&workload(folder.path(), ",timeout=3000"), "tf-serving,timeout=3000", limits);
+    assert_eq!(Client::new(server.at).ask("long", &[1]).status, 504);
+    while server.count("distill_batcher_tasks_total{application=\"long\",outcome=\"gone\"}") < 1.0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(server.count("distill_batcher_waiting_tasks{application=\"long\"}"), 0.0);
+    assert!(server.end());
+}

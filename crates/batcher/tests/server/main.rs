@@ -1,0 +1,5 @@
+//! Servers, as clients and those who start them meet them.
+
+mod answers;
+mod client;
+mod program;

@@ -1,0 +1,105 @@
+//! The program as people start it.
+
+use crate::client::{Client, models, path};
+use serde_json::Value;
+use std::{
+    io::{BufRead as _, BufReader},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_distill-batcher"))
+}
+
+/// A server, and where it listens.
+fn served(folder: &Path, more: &[&str]) -> (Child, SocketAddr) {
+    let workload = format!("models:{},timeout=2000", models(folder).display());
+    let mut command = program();
+    command.args(["serve", "-w", &workload, "--listen", "127.0.0.1:0"]).args(more).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let at = line.strip_prefix("listening at http://").and_then(|line| line.split(',').next());
+    (child, at.unwrap_or_else(|| panic!("{line}")).parse().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn sigterm_drains() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, at) = served(folder.path(), &["-p", "tf-serving,timeout=700"]);
+    let mut waiting: Vec<Client> = (0..3).map(|_| Client::new(at)).collect();
+    for client in &mut waiting {
+        client.send(&path("long"), "{\"instances\": [[1, 2, 3]]}").unwrap();
+    }
+    let mut other = Client::new(at);
+    assert_eq!(other.ask("short", &[1]).status, 200, "an idle connection");
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    for client in &mut waiting {
+        assert_eq!(client.reply().unwrap().status, 200, "what was asked is answered");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(TcpStream::connect(at).is_err(), "nobody is let in any more");
+}
+
+#[test]
+fn load_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, at) = served(folder.path(), &["-p", "dybatch"]);
+    let workload = format!("models:{},load=0.2,seconds=1", models(folder.path()).display());
+    let load = ["load", "-w", &workload, "--to", &at.to_string()];
+    let done = program().args(load).arg("--json").output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(found["tasks"].as_u64() > Some(100) && found["tasks"] == found["answered"], "{found}");
+    assert!(found["slowdown"].as_f64() > Some(0.0) && found["p99_ms"].as_f64() >= found["p95_ms"].as_f64(), "{found}");
+    let done = program().args(load).output().unwrap();
+    assert!(String::from_utf8(done.stdout).unwrap().contains("0 refused, 0 failed, 0 not answered in time"));
+    refused(&program().args(load).args(["--most", "5"]).output().unwrap(), "more than --most 5");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    refused(&program().args(load).output().unwrap(), "nobody answers at 127.0.0.1");
+    refused(
+        &program().args(["load", "-w", &workload, "--to", "192.0.2.1:80"]).output().unwrap(),
+        "not on this machine",
+    );
+}
+
+fn refused(done: &Output, says: &str) {
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains(says), "{said} does not say {says}");
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let good = format!("models:{}", models(dir).display());
+    let write = |name: &str, file: &str| {
+        let law = "{\"padded\": {\"alpha_ms\": 1, \"beta_ms\": 1}}";
+        let text =
+            format!("{{\"models\": [{{\"name\": \"a\", \"law\": {law}, \"sizes\": [1, 2], \"most\": 2{file}}}]}}");
+        std::fs::write(dir.join(name), text).unwrap();
+        format!("models:{}", dir.join(name).display())
+    };
+    std::fs::write(dir.join("noise.onnx"), "no model").unwrap();
+    let (nowhere, missing) = (write("nowhere.json", ""), write("missing.json", ", \"file\": \"missing.onnx\""));
+    let noise = write("noise.json", ", \"file\": \"noise.onnx\"");
+    for (args, says) in [
+        (&["-w", "builtin"][..], "only models:FILE can be served"),
+        (&["-w", &nowhere], "application `a` has no model file"),
+        (&["-w", &missing], "missing.onnx"),
+        (&["-w", &noise], "noise.onnx"),
+        (&["-w", &good, "-p", "tf"], "unknown policy `tf`"),
+        (&["-w", &good, "-p", "student:none.json"], "none.json"),
+        (&["-w", &good, "--listen", "0.0.0.0:0"], "--allow-remote"),
+        (&["-w", &good, "--answer-within", "0"], "positive number of seconds"),
+    ] {
+        refused(&program().arg("serve").args(args).output().unwrap(), says);
+    }
+}
