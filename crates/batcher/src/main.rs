@@ -14,6 +14,7 @@ use std::{
     net::SocketAddr,
     process::ExitCode,
     sync::Arc,
+    thread::JoinHandle,
     time::Duration,
 };
 use tokio::{net::TcpListener, runtime};
@@ -175,7 +176,13 @@ fn serve(args: &ServeArgs) -> Result<ExitCode> {
         let names: Vec<&str> = models.server().applications.iter().map(|of| &*of.name).collect();
         println!("listening at http://{at}, {} decides for {}", args.policy, names.join(", "));
         std::io::stdout().flush()?;
-        let end = ended()?;
+        let told = ended()?;
+        let end = async {
+            tokio::select! {
+                () = told => {}
+                () = finished(&scheduler) => {}
+            }
+        };
         anyhow::Ok(http::serve(listener, models.clone(), door, metrics, limits, end).await?)
     })?;
     // Whatever was not answered in time is not worth waiting for.
@@ -189,6 +196,13 @@ fn serve(args: &ServeArgs) -> Result<ExitCode> {
             eprintln!("not all that was asked was answered within --drain-within {} s", args.drain_within);
             Ok(ExitCode::from(1))
         }
+    }
+}
+
+/// The end of a thread that should not end.
+async fn finished<T>(thread: &JoinHandle<T>) {
+    while !thread.is_finished() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

@@ -137,6 +137,8 @@ pub struct Scheduler {
     state: ServerState,
     /// The number of the task that is 0 in the state.
     first: u64,
+    /// After how many tasks a state begins anew.
+    renewal: u64,
     policy: Box<dyn Policy<Serving>>,
     probabilities: Probabilities,
     start: Instant,
@@ -167,6 +169,15 @@ impl Scheduler {
         policy: Box<dyn Policy<Serving>>,
         metrics: Arc<Metrics>,
     ) -> io::Result<(Door, JoinHandle<Result<(), StateError>>)> {
+        Self::renewed(models, policy, metrics, RENEWAL)
+    }
+
+    fn renewed(
+        models: Models,
+        policy: Box<dyn Policy<Serving>>,
+        metrics: Arc<Metrics>,
+        renewal: u64,
+    ) -> io::Result<(Door, JoinHandle<Result<(), StateError>>)> {
         let (sender, events) = mpsc::channel();
         let mut accelerators = Vec::new();
         for number in 0..models.server().accelerators {
@@ -184,6 +195,7 @@ impl Scheduler {
         let mut scheduler = Self {
             state,
             first: 0,
+            renewal,
             policy,
             probabilities: Probabilities::default(),
             start,
@@ -246,7 +258,7 @@ impl Scheduler {
     }
 
     fn arrive(&mut self, Arrived { task, application, size, values, at, reply }: Arrived) -> Result<(), StateError> {
-        if task - self.first >= RENEWAL && self.pending.is_empty() {
+        if task - self.first >= self.renewal && self.pending.is_empty() {
             self.state = ServerState::new(self.models.server().clone())?;
             self.first = task;
         }
@@ -335,7 +347,8 @@ impl Scheduler {
             questions += 1;
             let decision = decide(&mut *self.policy, &mut self.probabilities, &view, &self.metrics);
             if let Decision::Wait { until_ms } = decision {
-                self.until_ms = until_ms;
+                // Other times than those to come are none to wait for.
+                self.until_ms = until_ms.filter(|ms| *ms > now_ms);
             }
             // It was checked.
             seen = match self.state.answer(decision) {
@@ -389,5 +402,37 @@ fn decide(
             metrics.fell_back();
             DyBatch::default().decide(view)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_distill_serving::workload::ServingWorkload;
+    use std::{fs, path::Path};
+
+    /// A server outlives the numbers of its state.
+    #[test]
+    fn numbers_do_not_run_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("models.json");
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/text-classifier.onnx");
+        let law = serde_json::json!({"padded": {"alpha_ms": 1, "beta_ms": 1}});
+        let one = serde_json::json!({"name": "text", "law": law, "sizes": [1, 8], "most": 4, "file": model});
+        fs::write(&list, serde_json::json!({"models": [one]}).to_string()).unwrap();
+        let workload = ServingWorkload::open(&format!("models:{}", list.display()).parse().unwrap()).unwrap();
+        let models = Models::load(&workload).unwrap();
+        let metrics = Arc::new(Metrics::new(models.server().clone()));
+        let (door, thread) = Scheduler::renewed(models, Box::new(DyBatch::default()), metrics.clone(), 3).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for _ in 0..10 {
+            let mut tickets: Vec<Ticket> = (0..2).map(|_| door.ask(0, 2, vec![1.0, 2.0])).collect();
+            tickets.iter_mut().for_each(|ticket| assert_eq!(runtime.block_on(ticket.answer()).unwrap().len(), 4));
+        }
+        door.end();
+        thread.join().unwrap().unwrap();
+        assert!(metrics.page().contains("outcome=\"answered\"} 20"), "{}", metrics.page());
+        // Nobody waits for an answer that will not come.
+        assert_eq!(runtime.block_on(door.ask(0, 1, vec![1.0]).answer()), Err(NoAnswer::Ending));
     }
 }

@@ -2,8 +2,12 @@
 
 use crate::client::{Client, Running, model, path, workload};
 use sched_distill_batcher::http::Limits;
-use sched_distill_core::rng::Stream;
+use sched_distill_core::{
+    model::{LevelModels, Model, NamedModel, Provenance, Student, Tree},
+    rng::Stream,
+};
 use sched_distill_foreign::BatchModel;
+use sched_distill_serving::feature::feature_set;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -204,6 +208,38 @@ fn the_policy_decides() {
     assert_eq!(server.count("distill_batcher_batch_tasks_sum{application=\"long\"}"), 8.0);
     assert_eq!(server.count("distill_batcher_units_total{application=\"long\"}"), 24.0);
     assert!(server.count("distill_batcher_questions_total") >= 10.0);
+    assert_eq!(server.count("distill_batcher_fallbacks_total"), 0.0);
+    assert!(server.end());
+}
+
+/// A student that serves who has had the least, and closes no batch before it is full.
+#[test]
+fn a_student_decides() {
+    let set = feature_set();
+    let stump = |level: usize, name: &str, values: [f64; 2]| {
+        let features = &set.levels[level].features;
+        let column = features.iter().position(|feature| feature.name == name).unwrap();
+        let model = Model::Tree(Tree::stump(column as u32, 0.5, values));
+        let named = NamedModel { name: "tree".to_owned(), temperature: 1.0, model };
+        LevelModels::new(&set.levels[level].name, "tree", vec![named])
+    };
+    let levels = vec![stump(0, "used_rank", [1.0, 0.0]), stump(1, "is_none", [1.0, 0.0])];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("student.json");
+    Student::new(set.clone(), true, levels, Provenance::default()).save(&file).unwrap();
+    let policy = format!("student:{}", file.display());
+    let server = Running::start(&workload(folder.path(), ""), &policy, Limits::default());
+    let asked = json!({"instances": (1..=40).map(|word| vec![word; 3]).collect::<Vec<_>>()}).to_string();
+    let mut clients: Vec<Client> = (0..2).map(|_| Client::new(server.at)).collect();
+    for (client, name) in clients.iter_mut().zip(["long", "short"]) {
+        client.send(&path(name), &asked).unwrap();
+    }
+    for client in &mut clients {
+        assert_eq!(client.reply().unwrap().body["predictions"].as_array().map(Vec::len), Some(40));
+    }
+    // One by one they would be 80 batches.
+    let batches = |name: &str| server.count(&format!("distill_batcher_batch_tasks_count{{application=\"{name}\"}}"));
+    assert!(batches("long") + batches("short") <= 16.0, "{}", server.metrics.page());
     assert_eq!(server.count("distill_batcher_fallbacks_total"), 0.0);
     assert!(server.end());
 }
