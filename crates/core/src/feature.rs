@@ -63,6 +63,11 @@ impl Base {
         self
     }
 
+    /// How many columns are made of it.
+    const fn columns(&self) -> usize {
+        1 + self.rank as usize + !matches!(self.ratio, Ratio::No) as usize
+    }
+
     /// Adds the rank within the choice.
     pub const fn ranked(mut self) -> Self {
         self.rank = true;
@@ -93,11 +98,14 @@ pub struct Columns {
 /// Up to so many candidates, counting the smaller ones for each is faster than sorting.
 const FEW: usize = 32;
 
+/// From so many on it pays to look first whether they are in order already.
+const SEVERAL: usize = 6;
+
 impl Columns {
     /// The columns of these base quantities, all of them wanted.
     #[must_use]
     pub fn new(base: &'static [Base]) -> Self {
-        let width = base.iter().map(|b| 1 + usize::from(b.rank) + usize::from(b.ratio != Ratio::No)).sum();
+        let width = base.iter().map(Base::columns).sum();
         let wanted = vec![true; width];
         Self { base, width, wanted, values: Vec::new(), column: Vec::new(), order: Vec::new() }
     }
@@ -162,50 +170,39 @@ impl Columns {
 
     /// Appends the rows of all candidates to `out`, row-major, ranks and ratios included; columns that are not wanted are 0.
     pub fn write(&mut self, out: &mut Vec<f32>) {
-        let n = self.values.len() / self.base.len();
+        let (values, count) = (std::mem::take(&mut self.values), self.base.len());
+        let mut rows = self.empty_rows(values.len() / count, out);
+        (0..count).for_each(|base| rows.each(values.chunks_exact(count), |row| row[base]));
+        self.values = values;
+    }
+
+    /// Appends rows of so many candidates to `out`, row-major, to be filled one base quantity after the other in their order: what is
+    /// not wanted is not worked out, and stays 0. With `has_none` there is one more, the last, of the candidate that is no candidate,
+    /// which has what all share. The first base quantity, its flag, is there already.
+    pub fn rows<'a>(&'a mut self, candidates: usize, has_none: bool, out: &'a mut Vec<f32>) -> Rows<'a> {
+        let mut rows = self.empty_rows(candidates + usize::from(has_none), out);
+        rows.candidates = candidates;
+        rows.advance();
+        if has_none {
+            rows.rows[candidates * rows.width] = 1.0;
+        }
+        rows
+    }
+
+    fn empty_rows<'a>(&'a mut self, count: usize, out: &'a mut Vec<f32>) -> Rows<'a> {
         let start = out.len();
-        out.resize(start + n * self.width, 0.0);
-        let rows = &mut out[start..];
-        let width = self.width;
-        let mut place = 0;
-        for (i, b) in self.base.iter().enumerate() {
-            let columns = 1 + usize::from(b.rank) + usize::from(b.ratio != Ratio::No);
-            if !self.wanted[place..place + columns].contains(&true) {
-                place += columns;
-                continue;
-            }
-            self.column.clear();
-            self.column.extend((0..n).map(|row| self.values[row * self.base.len() + i]));
-            let column = &self.column[..];
-            for (row, &value) in column.iter().enumerate() {
-                rows[row * width + place] = value as f32;
-            }
-            place += 1;
-            if b.rank {
-                match n {
-                    _ if !self.wanted[place] => {}
-                    // A single candidate has rank 0.
-                    0 | 1 => {}
-                    2..=FEW => {
-                        for (row, &value) in column.iter().enumerate() {
-                            let smaller: u64 = column.iter().map(|&other| u64::from(other < value)).sum();
-                            rows[row * width + place] = smaller as f32;
-                        }
-                    }
-                    _ => ranks(column, &mut self.order, |row, rank| rows[row * width + place] = rank as f32),
-                }
-                place += 1;
-            }
-            if b.ratio != Ratio::No {
-                let least = column.iter().copied().fold(f64::INFINITY, f64::min);
-                for (row, &value) in column.iter().enumerate() {
-                    rows[row * width + place] = match b.ratio {
-                        Ratio::Time => value / least.max(1.0),
-                        _ => (value + 1.0) / (least + 1.0),
-                    } as f32;
-                }
-                place += 1;
-            }
+        out.resize(start + count * self.width, 0.0);
+        Rows {
+            base: self.base,
+            wanted: &self.wanted,
+            width: self.width,
+            rows: &mut out[start..],
+            count,
+            candidates: count,
+            next: 0,
+            place: 0,
+            column: &mut self.column,
+            order: &mut self.order,
         }
     }
 
@@ -217,18 +214,115 @@ impl Columns {
     }
 }
 
+/// Rows of candidates that are being filled, see [`Columns::rows`].
+pub struct Rows<'a> {
+    base: &'static [Base],
+    wanted: &'a [bool],
+    width: usize,
+    rows: &'a mut [f32],
+    /// How many there are, and how many of them are of candidates.
+    count: usize,
+    candidates: usize,
+    /// The next base quantity, and its first column.
+    next: usize,
+    place: usize,
+    column: &'a mut Vec<f64>,
+    order: &'a mut Vec<u32>,
+}
+
+impl Rows<'_> {
+    /// Fills in the next base quantity: what `value` says of each candidate.
+    #[inline]
+    pub fn each<T>(&mut self, candidates: impl IntoIterator<Item = T>, value: impl Fn(T) -> f64) {
+        let (base, place) = self.advance();
+        if self.wanted[place..self.place].contains(&true) {
+            self.column.clear();
+            self.column.extend(candidates.into_iter().map(value));
+            debug_assert_eq!(self.column.len(), self.candidates);
+            self.fill(base, place);
+        }
+    }
+
+    /// Fills in the next base quantity, which all candidates share, and the one that is none with them. It has no rank or ratio.
+    #[inline]
+    pub fn all(&mut self, value: impl FnOnce() -> f64) {
+        let (base, place) = self.advance();
+        debug_assert_eq!(base.columns(), 1);
+        if self.wanted[place] {
+            let value = value() as f32;
+            (0..self.count).for_each(|row| self.rows[row * self.width + place] = value);
+        }
+    }
+
+    /// Goes on to the base quantity after the next one, which is returned with its first column.
+    #[inline]
+    fn advance(&mut self) -> (&'static Base, usize) {
+        let (base, place) = (&self.base[self.next], self.place);
+        self.next += 1;
+        self.place += base.columns();
+        (base, place)
+    }
+
+    /// Fills in the columns of a base quantity, the first at `place`.
+    fn fill(&mut self, base: &Base, mut place: usize) {
+        let column = &self.column[..];
+        let mut set = |place: usize, row: usize, value: f32| self.rows[row * self.width + place] = value;
+        if self.wanted[place] {
+            column.iter().enumerate().for_each(|(row, &value)| set(place, row, value as f32));
+        }
+        place += 1;
+        if base.rank {
+            // A single candidate has rank 0.
+            if self.wanted[place] && column.len() > 1 {
+                ranks(column, self.order, |row, rank| set(place, row, rank as f32));
+            }
+            place += 1;
+        }
+        if base.ratio != Ratio::No && self.wanted[place] {
+            let least = column.iter().copied().fold(f64::INFINITY, f64::min);
+            let ratio = |value: f64| match base.ratio {
+                Ratio::Time => value / least.max(1.0),
+                _ => (value + 1.0) / (least + 1.0),
+            };
+            column.iter().enumerate().for_each(|(row, &value)| set(place, row, ratio(value) as f32));
+        }
+    }
+}
+
 /// Calls `set` with the place and rank of every value: the number of smaller values, so that ties share the lowest.
 fn ranks(values: &[f64], order: &mut Vec<u32>, mut set: impl FnMut(usize, usize)) {
-    order.clear();
-    order.extend(0..values.len() as u32);
-    // Ties share a rank, so their order among themselves is of no interest.
-    order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
-    let mut rank = 0;
-    for (place, &i) in order.iter().enumerate() {
-        if place > 0 && values[i as usize] > values[order[place - 1] as usize] {
-            rank = place;
+    let count = values.len();
+    if count >= SEVERAL && values.is_sorted() {
+        ranks_along(values, 0..count, set);
+    } else if count >= SEVERAL && values.is_sorted_by(|a, b| a >= b) {
+        ranks_along(values, (0..count).rev(), set);
+    } else if count <= FEW {
+        // Several side by side, each compared with all.
+        for (first, some) in (0..).step_by(8).zip(values.chunks(8)) {
+            let (mut of, mut smaller) = ([f64::NAN; 8], [0_i64; 8]);
+            of[..some.len()].copy_from_slice(some);
+            for &other in values {
+                smaller.iter_mut().zip(of).for_each(|(smaller, value)| *smaller += i64::from(other < value));
+            }
+            (first..).zip(&smaller[..some.len()]).for_each(|(row, &smaller)| set(row, smaller as usize));
         }
-        set(i as usize, rank);
+    } else {
+        order.clear();
+        order.extend(0..count as u32);
+        // Ties share a rank, so their order among themselves is of no interest.
+        order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
+        ranks_along(values, order.iter().map(|&place| place as usize), set);
+    }
+}
+
+/// The same where their ascending order is known.
+fn ranks_along(values: &[f64], order: impl Iterator<Item = usize>, mut set: impl FnMut(usize, usize)) {
+    let (mut rank, mut last) = (0, f64::NEG_INFINITY);
+    for (place, i) in order.enumerate() {
+        if values[i] > last {
+            (rank, last) = (place, values[i]);
+        }
+        set(i, rank);
     }
 }
 
@@ -281,6 +375,57 @@ mod tests {
     }
 
     #[test]
+    fn rows_filled_column_by_column_are_those_of_values_that_were_pushed() {
+        const WITH_NONE: &[Base] = &[
+            Base::flag("is_none", "None."),
+            Base::count("tasks", "tasks", "Tasks.").ranked().with_ratio(Ratio::Count),
+            Base::absolute("time", "ms", "Time.").ranked(),
+            Base::count("all", "tasks", "All."),
+        ];
+        let candidates = [(4.0, 0.0), (1.0, 8.0), (4.0, 0.5), (0.0, 2.0)];
+        let mut columns = Columns::new(WITH_NONE);
+        let (mut pushed, mut filled) = (vec![7.0], vec![7.0]);
+        candidates.into_iter().for_each(|(tasks, time)| columns.push([0.0, tasks, time, 9.0]));
+        columns.write(&mut pushed);
+        for has_none in [false, true] {
+            filled.truncate(1);
+            let mut rows = columns.rows(candidates.len(), has_none, &mut filled);
+            rows.each(candidates, |(tasks, _)| tasks);
+            rows.each(candidates, |(_, time)| time);
+            rows.all(|| 9.0);
+            let none: &[f32] = if has_none { &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0] } else { &[] };
+            assert_eq!(filled, [&pushed, none].concat());
+        }
+        columns.limit(&[false, false, false, true, false, true, false]);
+        filled.clear();
+        let mut rows = columns.rows(candidates.len(), false, &mut filled);
+        rows.each(candidates, |(tasks, _)| tasks);
+        rows.each(candidates, |(_, time)| time);
+        rows.all(|| unreachable!("it is not wanted"));
+        let wanted = |rows: &[f32]| rows.chunks(7).flat_map(|row| [row[3], row[5]]).collect::<Vec<f32>>();
+        assert_eq!(wanted(&filled), wanted(&pushed[1..]));
+        assert!(filled.chunks(7).all(|row| [0, 1, 2, 4, 6].iter().all(|&column| row[column] == 0.0)));
+    }
+
+    #[test]
+    fn values_in_order_have_the_same_ranks() {
+        let orders: [&[f64]; 4] = [
+            &[0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 9.0],
+            &[9.0, 9.0, 3.0, 1.0, 1.0, 0.5, -2.0],
+            &[5.0; 8],
+            &[0.0, -0.0, 0.0, -0.0, -1.0, -1.0, -3.0],
+        ];
+        for values in orders {
+            let mut found = vec![usize::MAX; values.len()];
+            ranks(values, &mut Vec::new(), |i, rank| found[i] = rank);
+            assert!(
+                values.iter().zip(&found).all(|(v, &r)| values.iter().filter(|o| *o < v).count() == r),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
     fn counting_and_sorting_give_the_same_ranks() {
         let mut stream = crate::rng::Stream::new(1, "ranks");
         for n in [2, 7, FEW, FEW + 1, 100] {
@@ -290,8 +435,9 @@ mod tests {
             let mut rows = Vec::new();
             columns.write(&mut rows);
             let written: Vec<usize> = rows.iter().skip(1).step_by(5).map(|&r| r as usize).collect();
-            let mut sorted = vec![0; n];
-            ranks(&values, &mut Vec::new(), |i, rank| sorted[i] = rank);
+            let (mut sorted, mut order) = (vec![0; n], Vec::from_iter(0..n));
+            order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+            ranks_along(&values, order.into_iter(), |i, rank| sorted[i] = rank);
             assert_eq!(written, sorted);
             assert!(values.iter().zip(&sorted).all(|(v, &r)| values.iter().filter(|o| *o < v).count() == r));
         }

@@ -174,6 +174,8 @@ impl Table {
 
     /// Time of a batch of so many tasks padded to a size, ms: linear between what was measured, as the nearest below the least, and as
     /// the last two have it above the most, but no less than the last.
+    // The other laws are a few instructions, which are inlined where this is not.
+    #[inline(never)]
     #[must_use]
     pub fn ms(&self, count: u32, size: u32) -> f64 {
         let (row, down) = place(&self.batches, count);

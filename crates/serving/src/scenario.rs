@@ -247,6 +247,10 @@ impl Questions<Serving> for Extractor {
         }
     }
 
+    fn is_settled(&self, _: &View<'_>, path: &[usize]) -> bool {
+        path.is_empty() && !self.snapshot().none_served()
+    }
+
     fn decision(&self, _: &View<'_>, path: &[usize]) -> Decision {
         let s = self.snapshot();
         match *path {

@@ -85,6 +85,12 @@ pub struct Application {
     pub queue: u32,
 }
 
+/// [`Application::pays`] of a batch of so many tasks, by its time, that with the task, and that of the task alone.
+#[inline]
+pub(crate) fn pays(ms: f64, with_ms: f64, solo_ms: f64, count: f64) -> bool {
+    with_ms <= ms + solo_ms && with_ms / (count + 1.0) <= ms / count
+}
+
 impl Application {
     /// An application with this law and the defaults.
     #[must_use]
@@ -108,12 +114,19 @@ impl Application {
     pub fn padded(&self, count: u32) -> u32 {
         match self.shapes.is_empty() {
             true => count,
-            false => self.shapes.get(self.shapes.partition_point(|s| *s < count)).map_or(count, |s| *s),
+            false => self.shape(count),
         }
     }
 
+    // Out of line, so that the rest is inlined.
+    #[inline(never)]
+    fn shape(&self, count: u32) -> u32 {
+        self.shapes.get(self.shapes.partition_point(|s| *s < count)).map_or(count, |s| *s)
+    }
+
     /// Time of a batch, ms.
-    #[inline]
+    // A few instructions, but for tables and shapes, which are not inlined; a call would take as long.
+    #[inline(always)]
     #[must_use]
     pub fn ms(&self, batch: Batch) -> f64 {
         match self.law {
@@ -165,8 +178,7 @@ impl Application {
     #[inline]
     #[must_use]
     pub fn pays(&self, batch: Batch, size: u32) -> bool {
-        let (ms, with_ms, count) = (self.ms(batch), self.ms(batch.with(size)), f64::from(batch.count));
-        with_ms <= ms + self.solo_ms(size) && with_ms / (count + 1.0) <= ms / count
+        pays(self.ms(batch), self.ms(batch.with(size)), self.solo_ms(size), batch.count.into())
     }
 
     fn check(&self) -> Result<(), String> {

@@ -128,6 +128,13 @@ impl<S: Scenario> StudentPolicy<S> {
         if level == self.models.levels.len() {
             return 0;
         }
+        if self.questions.is_settled(seen, &self.path) {
+            self.scores[level].clear();
+            self.scores[level].push(0.0);
+            self.kept[level].clear();
+            self.kept[level].push(0);
+            return 1;
+        }
         self.x.clear();
         let mut n = self.questions.rows(seen, &self.path, self.models.abstains, &mut self.x);
         if self.wary {

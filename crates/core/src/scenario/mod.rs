@@ -192,6 +192,12 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
     /// decision. `abstains` says whether to give nothing is a candidate where policies may differ in that.
     fn rows(&mut self, seen: &S::View<'_>, path: &[usize], abstains: bool, out: &mut Vec<f32>) -> usize;
 
+    /// Whether the choice at a path is known to have one candidate, so that who does not want its features need not have them worked
+    /// out. The default is that it may have several.
+    fn is_settled(&self, _seen: &S::View<'_>, _path: &[usize]) -> bool {
+        false
+    }
+
     /// The decision at the end of a path.
     fn decision(&self, seen: &S::View<'_>, path: &[usize]) -> S::Decision;
 

@@ -1,6 +1,6 @@
 //! Application level: which application is served next, if any?
 
-use super::{Extractor, flag, snapshot::LONGEST_MS};
+use super::{Extractor, Read, flag, snapshot::LONGEST_MS};
 use crate::{law::Batch, state::View};
 use sched_distill_core::feature::{Base, Ratio};
 
@@ -46,74 +46,99 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("next_end", "ms", "Predicted time until the next batch ends; 0 if none runs.").decided(),
 ];
 
-/// What all candidates share comes last.
-const SHARED: usize = 5;
-
 /// Per second, of what is per ms.
 const PER_S: f64 = 1e3;
+
+/// An application that is asked about: what several of its features are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    place: u32,
+    /// Tasks that wait, and of a batch at most.
+    count: f64,
+    most: f64,
+    /// Of its oldest task.
+    waited_ms: f64,
+    solo_ms: f64,
+    /// A batch of it, the time of that, and by how much the slowdowns of its tasks grow, 1/ms.
+    batch: Batch,
+    batch_ms: f64,
+    pace: f64,
+    /// Arrivals, 1/ms.
+    rate: f64,
+}
+
+impl Asked {
+    fn new(seen: &View<'_>, place: u32, is_forming: bool, read: Read) -> Self {
+        let queue = seen.queue(place);
+        let of = queue.application();
+        let (waited_ms, solo_ms) = match queue.oldest() {
+            Some(oldest) => (seen.time_ms() - oldest.arrival_ms, of.solo_ms(oldest.size)),
+            // The last of its tasks are in the batch that is being formed.
+            None => (0.0, 1.0),
+        };
+        let (batch, pace) = match is_forming {
+            true => (seen.batch(), seen.formed().map(|(size, _)| 1.0 / of.solo_ms(size)).sum()),
+            false if read.batches => queue.like_batch(),
+            false => (Batch::default(), 0.0),
+        };
+        Self {
+            place,
+            count: f64::from(queue.count()),
+            most: f64::from(of.most),
+            waited_ms,
+            solo_ms,
+            batch,
+            batch_ms: if batch.count > 0 { of.ms(batch) } else { 0.0 },
+            pace,
+            rate: if read.rates { queue.rate() } else { 0.0 },
+        }
+    }
+
+    /// Time until as many wait as a batch takes.
+    fn until_full_ms(&self) -> f64 {
+        let missing = (self.most - self.count).max(0.0);
+        if missing == 0.0 { 0.0 } else { (missing / self.rate).min(LONGEST_MS) }
+    }
+}
 
 impl Extractor {
     /// Appends one row per application that is asked about, by place, and one for serving none if no batch is being formed; returns
     /// their number.
     pub fn application_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
-        let (s, now) = (&self.snapshot, seen.time_ms());
-        let shared: [f64; SHARED] =
-            [f64::from(seen.waiting()), f64::from(s.asking), PER_S * s.pace, f64::from(seen.idle()), s.next_end_ms];
-        self.application.clear();
-        for &place in s.applications() {
-            let queue = seen.queue(place);
-            let of = queue.application();
-            let (count, most) = (f64::from(queue.count()), f64::from(of.most));
-            let (waited_ms, solo_ms) = match queue.oldest() {
-                Some(oldest) => (now - oldest.arrival_ms, of.solo_ms(oldest.size)),
-                // The last of its tasks are in the batch that is being formed.
-                None => (0.0, 1.0),
-            };
-            let (batch, pace) = match s.none_served() {
-                true if self.read.batches => queue.like_batch(),
-                true => (Batch::default(), 0.0),
-                false => (seen.batch(), seen.formed().map(|(size, _)| 1.0 / of.solo_ms(size)).sum()),
-            };
-            let batch_ms = if batch.count > 0 { of.ms(batch) } else { 0.0 };
-            let used_ms = if self.read.used { queue.used_ms() / of.weight } else { 0.0 };
-            let rate = queue.rate();
-            let missing = (most - count).max(0.0);
-            let to_full_ms = if missing == 0.0 { 0.0 } else { (missing / rate).min(LONGEST_MS) };
-            let [waiting, asking, all_urgency, idle, next_end] = shared;
-            self.application.push([
-                0.0,
-                count,
-                waited_ms,
-                solo_ms,
-                (waited_ms + solo_ms) / solo_ms,
-                of.objective_ms - waited_ms - solo_ms,
-                (count / most).min(1.0),
-                flag(count >= most),
-                flag(seen.is_timed_out(place)),
-                f64::from(batch.count),
-                batch_ms,
-                batch_ms / f64::from(batch.count.max(1)),
-                if batch.count > 0 { of.full_ms(batch) / batch_ms } else { 0.0 },
-                PER_S * PER_S * pace / batch_ms.max(1e-9),
-                if self.read.paces { PER_S * queue.pace() } else { 0.0 },
-                used_ms,
-                if s.used_ms > 0.0 { used_ms.max(0.0) / s.used_ms } else { 0.0 },
-                f64::from(seen.turn(place)),
-                PER_S * rate,
-                to_full_ms,
-                waiting,
-                asking,
-                all_urgency,
-                idle,
-                next_end,
-            ]);
+        if self.read.used {
+            self.snapshot.update_used(seen);
         }
-        self.application.write(out);
-        if s.none_served() {
-            self.application.write_flag_row(out);
-            let end = out.len();
-            out[end - SHARED..].iter_mut().zip(shared).for_each(|(to, x)| *to = x as f32);
-        }
-        s.applications().len() + usize::from(s.none_served())
+        let (s, read) = (&self.snapshot, self.read);
+        let of = |asked: &Asked| seen.queue(asked.place).application();
+        self.asked.clear();
+        self.asked.extend(s.applications().iter().map(|&place| Asked::new(seen, place, !s.none_served(), read)));
+        let all = &self.asked[..];
+        let mut rows = self.application.rows(all.len(), s.none_served(), out);
+        rows.each(all, |a| a.count);
+        rows.each(all, |a| a.waited_ms);
+        rows.each(all, |a| a.solo_ms);
+        rows.each(all, |a| (a.waited_ms + a.solo_ms) / a.solo_ms);
+        rows.each(all, |a| of(a).objective_ms - a.waited_ms - a.solo_ms);
+        rows.each(all, |a| (a.count / a.most).min(1.0));
+        rows.each(all, |a| flag(a.count >= a.most));
+        rows.each(all, |a| flag(seen.is_timed_out(a.place)));
+        rows.each(all, |a| f64::from(a.batch.count));
+        rows.each(all, |a| a.batch_ms);
+        rows.each(all, |a| a.batch_ms / f64::from(a.batch.count.max(1)));
+        rows.each(all, |a| if a.batch.count > 0 { of(a).full_ms(a.batch) / a.batch_ms } else { 0.0 });
+        rows.each(all, |a| PER_S * PER_S * a.pace / a.batch_ms.max(1e-9));
+        rows.each(all, |a| PER_S * s.paces[a.place as usize]);
+        rows.each(all, |a| s.used_ms[a.place as usize]);
+        let used_share = |used_ms: f64| if s.all_used_ms > 0.0 { used_ms.max(0.0) / s.all_used_ms } else { 0.0 };
+        rows.each(all, |a| used_share(s.used_ms[a.place as usize]));
+        rows.each(all, |a| f64::from(seen.turn(a.place)));
+        rows.each(all, |a| PER_S * a.rate);
+        rows.each(all, Asked::until_full_ms);
+        rows.all(|| f64::from(seen.waiting()));
+        rows.all(|| f64::from(s.asking));
+        rows.all(|| PER_S * s.pace);
+        rows.all(|| f64::from(seen.idle()));
+        rows.all(|| s.next_end_ms);
+        all.len() + usize::from(s.none_served())
     }
 }

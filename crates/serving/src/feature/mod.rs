@@ -10,11 +10,13 @@ mod words;
 pub use snapshot::Snapshot;
 pub use words::words;
 
+use application::Asked;
 use sched_distill_core::{
     feature::Columns,
     level::{FeatureSet, base},
 };
 use std::sync::LazyLock;
+use task::Joining;
 
 /// Stands for no application where the place of one is expected, and for no task where the number of one is.
 pub const NO_ONE: u32 = u32::MAX;
@@ -47,10 +49,12 @@ pub struct Extractor {
     snapshot: Snapshot,
     application: Columns,
     task: Columns,
+    asked: Vec<Asked>,
+    joining: Vec<Joining>,
     read: Read,
 }
 
-/// Whether columns are read that take a look at all that waits.
+/// Whether columns are read of what takes long to work out.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     /// Of slowdowns per second added up.
@@ -59,13 +63,17 @@ struct Read {
     used: bool,
     /// Of batches that are not formed yet.
     batches: bool,
+    /// Of how often tasks arrive.
+    rates: bool,
+    /// Of how the tasks in the batch fare.
+    formed: bool,
 }
 
 impl Default for Extractor {
     fn default() -> Self {
         let (application, task) = (Columns::new(application::BASE), Columns::new(task::BASE));
-        let read = Read { paces: true, used: true, batches: true };
-        Self { snapshot: Snapshot::default(), application, task, read }
+        let read = Read { paces: true, used: true, batches: true, rates: true, formed: true };
+        Self { snapshot: Snapshot::default(), application, task, asked: Vec::new(), joining: Vec::new(), read }
     }
 }
 
@@ -85,6 +93,8 @@ impl Extractor {
             paces: any(&["urgency", "all_urgency", "all_delay"]),
             used: any(&["used", "used_share"]),
             batches: any(&["batch", "batch_time", "task_time", "efficiency", "relief"]),
+            rates: any(&["arrivals", "to_full"]),
+            formed: any(&["batch_urgency", "delay", "all_delay", "makes_late"]),
         };
         extractor
     }

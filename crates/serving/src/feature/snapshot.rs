@@ -14,10 +14,12 @@ pub struct Snapshot {
     is_forming: bool,
     /// Whether the batch that is being formed can be closed.
     can_close: bool,
-    /// By how much the slowdowns of waiting tasks grow, added up, 1/ms.
+    /// By how much the slowdowns of waiting tasks grow, added up, 1/ms: by application, and in all.
+    pub(super) paces: Vec<f64>,
     pub(super) pace: f64,
-    /// Accelerator time of all applications by their weights, lately, ms.
-    pub(super) used_ms: f64,
+    /// Accelerator time that applications have had by their weights, lately, ms, and what of it is not negative added up.
+    pub(super) used_ms: Vec<f64>,
+    pub(super) all_used_ms: f64,
     /// Applications with waiting tasks.
     pub(super) asking: u32,
     /// Until the next batch ends, as is predicted, ms.
@@ -62,17 +64,21 @@ impl Snapshot {
                 self.groups.extend(seen.groups());
             }
         }
-        let all = 0..seen.applications();
         if read.paces {
-            self.pace = all.clone().map(|application| seen.queue(application).pace()).sum();
-        }
-        if read.used {
-            let used =
-                |application: u32| seen.queue(application).used_ms() / seen.queue(application).application().weight;
-            self.used_ms = all.map(|application| used(application).max(0.0)).sum();
+            self.paces.clear();
+            self.paces.extend((0..seen.applications()).map(|application| seen.queue(application).pace()));
+            self.pace = self.paces.iter().sum();
         }
         self.asking = seen.candidates().count() as u32;
         let ends = seen.running().map(|running| (running.ends_ms - now).max(0.0));
         self.next_end_ms = ends.reduce(f64::min).unwrap_or(0.0);
+    }
+
+    /// Takes in what applications have had, of which only they are told.
+    pub(super) fn update_used(&mut self, seen: &View<'_>) {
+        let all = (0..seen.applications()).map(|application| seen.queue(application));
+        self.used_ms.clear();
+        self.used_ms.extend(all.map(|queue| queue.used_ms() / queue.application().weight));
+        self.all_used_ms = self.used_ms.iter().map(|used_ms| used_ms.max(0.0)).sum();
     }
 }

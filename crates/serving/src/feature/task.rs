@@ -1,7 +1,10 @@
 //! Task level: which task joins the batch, or is it closed?
 
-use super::{Extractor, flag, snapshot::LONGEST_MS};
-use crate::state::{Question, View};
+use super::{Extractor, Read, flag, snapshot::LONGEST_MS};
+use crate::{
+    server::{Application, pays},
+    state::{GroupView, Question, View},
+};
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
@@ -57,10 +60,44 @@ pub(super) const BASE: &[Base] = &[
     Base::absolute("arrivals", "1/s", "Tasks of its application that have arrived lately, per second."),
 ];
 
-/// What all candidates share comes last.
-const SHARED: usize = 9;
-
 const PER_S: f64 = 1e3;
+
+/// A task that can join, and how long the batch takes with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joining {
+    group: GroupView,
+    waited_ms: f64,
+    with_ms: f64,
+    /// By how much that is more than without it.
+    added_ms: f64,
+}
+
+/// The batch that is being formed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Formed {
+    ms: f64,
+    /// By how much the slowdowns of its tasks grow, added up, 1/ms.
+    pace: f64,
+    /// Of its tasks that are within their objective the one that is so by least.
+    slack_ms: f64,
+}
+
+impl Formed {
+    fn new(seen: &View<'_>, of: &Application, read: Read) -> Self {
+        let batch = seen.batch();
+        let ms = if batch.count > 0 { of.ms(batch) } else { 0.0 };
+        let (mut pace, mut slack_ms) = (0.0, f64::INFINITY);
+        let tasks = read.formed.then(|| seen.formed()).into_iter().flatten();
+        for (size, arrival_ms) in tasks {
+            pace += 1.0 / of.solo_ms(size);
+            let own_ms = arrival_ms + of.objective_ms - seen.time_ms() - ms;
+            if own_ms >= 0.0 {
+                slack_ms = slack_ms.min(own_ms);
+            }
+        }
+        Self { ms, pace, slack_ms }
+    }
+}
 
 impl Extractor {
     /// Appends one row per size with the oldest task of it, ascending, and one for closing the batch if it has a task; returns their
@@ -70,75 +107,44 @@ impl Extractor {
         let Question::Form(application) = seen.question() else { return 0 };
         let (queue, batch) = (seen.queue(application), seen.batch());
         let of = queue.application();
-        let count = f64::from(batch.count);
-        let batch_ms = if batch.count > 0 { of.ms(batch) } else { 0.0 };
-        let mut batch_pace = 0.0;
-        // Of the tasks in the batch that are within their objective the one that is so by least.
-        let mut slack_ms = f64::INFINITY;
-        for (size, arrival_ms) in seen.formed() {
-            batch_pace += 1.0 / of.solo_ms(size);
-            let own_ms = arrival_ms + of.objective_ms - now - batch_ms;
-            if own_ms >= 0.0 {
-                slack_ms = slack_ms.min(own_ms);
-            }
-        }
-        let shared: [f64; SHARED] = [
-            count,
-            count / f64::from(of.most),
-            batch_ms,
-            PER_S * batch_pace,
-            f64::from(queue.count()),
-            f64::from(seen.waiting()),
-            f64::from(s.asking - u32::from(queue.count() > 0)),
-            PER_S * s.pace,
-            PER_S * queue.rate(),
-        ];
-        let oldest = queue.oldest().map(|oldest| oldest.task);
-        self.task.clear();
-        for group in s.groups() {
+        let (count, formed) = (f64::from(batch.count), Formed::new(seen, of, self.read));
+        let joining = |group: &GroupView| {
             let with_ms = of.ms(batch.with(group.size));
-            let (waited_ms, solo_ms) = (now - group.arrival_ms, of.solo_ms(group.size));
-            let added_ms = with_ms - batch_ms;
-            let saved_ms = solo_ms - added_ms;
-            let change_ms = if batch.count > 0 { with_ms / (count + 1.0) - batch_ms / count } else { 0.0 };
-            let [in_batch, filling, time, batch_urgency, tasks, waiting, others, all_urgency, arrivals] = shared;
-            self.task.push([
-                0.0,
-                f64::from(group.size),
-                f64::from(group.count),
-                waited_ms,
-                flag(oldest == Some(group.task)),
-                solo_ms,
-                (waited_ms + solo_ms) / solo_ms,
-                group.passed as f64,
-                f64::from(group.size.abs_diff(batch.largest)),
-                flag(group.size > batch.largest),
-                added_ms,
-                saved_ms,
-                change_ms,
-                flag(batch.count == 0 || of.pays(batch, group.size)),
-                (PER_S * PER_S * group.pace / added_ms.max(1e-9)).min(LONGEST_MS * LONGEST_MS),
-                added_ms * batch_pace,
-                added_ms * (batch_pace + s.pace - group.pace),
-                of.objective_ms - waited_ms - with_ms,
-                flag(added_ms > slack_ms),
-                in_batch,
-                filling,
-                time,
-                batch_urgency,
-                tasks,
-                waiting,
-                others,
-                all_urgency,
-                arrivals,
-            ]);
-        }
-        self.task.write(out);
-        if s.can_close() {
-            self.task.write_flag_row(out);
-            let end = out.len();
-            out[end - SHARED..].iter_mut().zip(shared).for_each(|(to, x)| *to = x as f32);
-        }
-        s.groups().len() + usize::from(s.can_close())
+            Joining { group: *group, waited_ms: now - group.arrival_ms, with_ms, added_ms: with_ms - formed.ms }
+        };
+        self.joining.clear();
+        self.joining.extend(s.groups().iter().map(joining));
+        let all = &self.joining[..];
+        let oldest = queue.oldest().map(|oldest| oldest.task);
+        let change_ms = |j: &Joining| if batch.count > 0 { j.with_ms / (count + 1.0) - formed.ms / count } else { 0.0 };
+        let mut rows = self.task.rows(all.len(), s.can_close(), out);
+        rows.each(all, |j| f64::from(j.group.size));
+        rows.each(all, |j| f64::from(j.group.count));
+        rows.each(all, |j| j.waited_ms);
+        rows.each(all, |j| flag(oldest == Some(j.group.task)));
+        rows.each(all, |j| j.group.solo_ms);
+        rows.each(all, |j| (j.waited_ms + j.group.solo_ms) / j.group.solo_ms);
+        rows.each(all, |j| j.group.passed as f64);
+        rows.each(all, |j| f64::from(j.group.size.abs_diff(batch.largest)));
+        rows.each(all, |j| flag(j.group.size > batch.largest));
+        rows.each(all, |j| j.added_ms);
+        rows.each(all, |j| j.group.solo_ms - j.added_ms);
+        rows.each(all, change_ms);
+        rows.each(all, |j| flag(batch.count == 0 || pays(formed.ms, j.with_ms, j.group.solo_ms, count)));
+        rows.each(all, |j| (PER_S * PER_S * j.group.pace / j.added_ms.max(1e-9)).min(LONGEST_MS * LONGEST_MS));
+        rows.each(all, |j| j.added_ms * formed.pace);
+        rows.each(all, |j| j.added_ms * (formed.pace + s.pace - j.group.pace));
+        rows.each(all, |j| of.objective_ms - j.waited_ms - j.with_ms);
+        rows.each(all, |j| flag(j.added_ms > formed.slack_ms));
+        rows.all(|| count);
+        rows.all(|| count / f64::from(of.most));
+        rows.all(|| formed.ms);
+        rows.all(|| PER_S * formed.pace);
+        rows.all(|| f64::from(queue.count()));
+        rows.all(|| f64::from(seen.waiting()));
+        rows.all(|| f64::from(s.asking - u32::from(queue.count() > 0)));
+        rows.all(|| PER_S * s.pace);
+        rows.all(|| PER_S * queue.rate());
+        all.len() + usize::from(s.can_close())
     }
 }

@@ -10,7 +10,8 @@ pub(crate) struct Group {
     /// Places of the oldest and of the youngest.
     pub(crate) first: u32,
     last: u32,
-    /// 1 ÷ the time of a task of this size in a batch of its own, 1/ms.
+    /// Time of a task of this size in a batch of its own, ms, and 1 ÷ that.
+    pub(crate) solo_ms: f64,
     pub(crate) pace: f64,
 }
 
@@ -60,8 +61,9 @@ impl ServerState {
                 (group.last, group.count) = (place, group.count + 1);
             }
             Err(at) => {
-                let pace = 1.0 / self.server.applications[application as usize].solo_ms(size);
-                queue.groups.insert(at, Group { size, count: 1, first: place, last: place, pace });
+                let solo_ms = self.server.applications[application as usize].solo_ms(size);
+                let group = Group { size, count: 1, first: place, last: place, solo_ms, pace: 1.0 / solo_ms };
+                queue.groups.insert(at, group);
             }
         }
         self.waiting += 1;
@@ -117,7 +119,7 @@ impl ServerState {
         for (i, &place) in places.iter().enumerate() {
             self.tasks[place as usize].after_of_size = places.get(i + 1).copied().unwrap_or(NONE);
         }
-        let pace = 1.0 / self.server.applications[application as usize].solo_ms(size);
+        let solo_ms = self.server.applications[application as usize].solo_ms(size);
         let groups = &mut self.queues[application as usize].groups;
         let at = groups.binary_search_by_key(&size, |group| group.size);
         match (at, places.first().zip(places.last())) {
@@ -126,7 +128,7 @@ impl ServerState {
             }
             (Err(_), None) => {}
             (at, Some((&first, &last))) => {
-                let group = Group { size, count: places.len() as u32, first, last, pace };
+                let group = Group { size, count: places.len() as u32, first, last, solo_ms, pace: 1.0 / solo_ms };
                 match at {
                     Ok(at) => groups[at] = group,
                     Err(at) => groups.insert(at, group),

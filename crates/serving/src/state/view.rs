@@ -41,7 +41,9 @@ pub struct GroupView {
     pub arrival_ms: f64,
     /// Batches of its application that have begun since.
     pub passed: u64,
-    /// 1 ÷ the time of a task of this size in a batch of its own, 1/ms: by how much the slowdown of each grows per ms.
+    /// Time of a task of this size in a batch of its own, ms.
+    pub solo_ms: f64,
+    /// 1 ÷ that, 1/ms: by how much the slowdown of each grows per ms.
     pub pace: f64,
 }
 
@@ -89,6 +91,7 @@ impl<'a> QueueView<'a> {
             task: task.id,
             arrival_ms: task.arrival_ms,
             passed: self.state.queues[self.application as usize].begun - task.begun_before,
+            solo_ms: group.solo_ms,
             pace: group.pace,
         }
     }
@@ -140,7 +143,7 @@ impl<'a> QueueView<'a> {
         let of = self.application();
         let from = groups.partition_point(|group| group.size < oldest.size);
         let mut batch = Batch::of(oldest.size);
-        let mut pace = groups.get(from).map_or(0.0, |group| group.pace);
+        let (mut ms, mut pace) = groups.get(from).map_or((0.0, 0.0), |group| (group.solo_ms, group.pace));
         // Those of its own size join first; then the next below and the next above.
         let (mut below, mut above) = (from, from);
         let mut left = groups.get(from).map_or(0, |group| group.count - 1);
@@ -149,10 +152,11 @@ impl<'a> QueueView<'a> {
             while left > 0 {
                 let group = &groups[at];
                 let with = batch.with(group.size);
-                if !of.holds(with) || of.ms(with) > of.ms(batch) + 1.0 / group.pace {
+                let with_ms = of.ms(with);
+                if with_ms > ms + 1.0 / group.pace || !of.holds(with) {
                     return (batch, pace);
                 }
-                (batch, pace, left) = (with, pace + group.pace, left - 1);
+                (batch, ms, pace, left) = (with, with_ms, pace + group.pace, left - 1);
             }
             let down = below.checked_sub(1).map(|place| oldest.size - groups[place].size);
             let up = groups.get(above + 1).map(|group| group.size - oldest.size);
@@ -295,10 +299,11 @@ impl<'a> View<'a> {
     /// one. Empty if no batch is being formed.
     #[inline]
     pub fn groups(&self) -> impl Iterator<Item = GroupView> + use<'a> {
-        let (seen, application) = (*self, self.state.forming.application);
+        let application = self.state.forming.application;
+        let groups = &self.state.queues[application as usize].groups;
         // Larger ones do not fit where smaller ones do not.
-        let most = if self.state.is_forming { usize::MAX } else { 0 };
-        self.queue(application).groups().take(most).take_while(move |group| seen.fits(group.size))
+        let fitting = if self.state.is_forming { groups.partition_point(|group| self.fits(group.size)) } else { 0 };
+        self.queue(application).groups().take(fitting)
     }
 
     /// Of [`View::groups`] the one with the largest size up to this, and the one with the smallest above it.
