@@ -37,7 +37,7 @@ impl Simulated for Serving {
     }
 
     fn start(workload: &ServingWorkload, tasks: Vec<ServingTask>, _: u64) -> Simulator {
-        Simulator::new(workload.server().clone(), tasks, workload.horizon_ms())
+        Simulator::new(workload.server().clone(), tasks, workload.horizon_ms()).with_tail(workload.tail_ms())
     }
 }
 

@@ -52,7 +52,7 @@ impl Simulator {
             ],
             jobs,
             final_time_ms: self.state.time_ms,
-            total_reward: -self.slowed(0.0, self.state.time_ms),
+            total_reward: -self.cost_of(0.0, self.state.time_ms),
             events: self.events,
             decisions: self.decisions,
         })
@@ -72,12 +72,17 @@ impl Simulator {
         if squares > 0.0 { sum * sum / (count * squares) } else { 1.0 }
     }
 
-    /// Slowdown of tasks between two moments, added up: for each, how much of that time it was there, in times that it takes alone.
+    /// What tasks cost between two moments: for each, how much of that time it was there, in times that it takes alone, and with a tail
+    /// the older the more.
     #[must_use]
-    pub fn slowed(&self, from_ms: f64, to_ms: f64) -> f64 {
+    pub fn cost_of(&self, from_ms: f64, to_ms: f64) -> f64 {
         let one = |place: u32, end_ms: f64| {
-            let from_ms = self.state.tasks[place as usize].arrival_ms.max(from_ms);
-            (end_ms.min(to_ms) - from_ms).max(0.0) / self.runs[place as usize].solo_ms
+            let arrival_ms = self.state.tasks[place as usize].arrival_ms;
+            let (from_ms, to_ms) = (arrival_ms.max(from_ms), end_ms.min(to_ms));
+            let there_ms = (to_ms - from_ms).max(0.0);
+            // Of 1 + age / tail, the integral.
+            let older = 0.5 * (from_ms + to_ms - 2.0 * arrival_ms) / self.tail_ms;
+            there_ms * (1.0 + older) / self.runs[place as usize].solo_ms
         };
         let end_ms = |place: u32| self.runs[place as usize].end.completion_ms().unwrap_or(f64::INFINITY);
         let first = self.done.partition_point(|&place| end_ms(place) <= from_ms);
@@ -115,7 +120,7 @@ impl Simulation<Serving> for Simulator {
     }
 
     fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.slowed(from_ms, to_ms)
+        self.cost_of(from_ms, to_ms)
     }
 
     fn lanes(&self) -> u32 {

@@ -39,6 +39,8 @@ pub struct Simulator {
     pub(super) runs: Vec<TaskRun>,
     /// Arrivals count as those of the episode until then, ms.
     pub(super) horizon_ms: f64,
+    /// The age at which a task costs twice as much per ms as at first.
+    pub(super) tail_ms: f64,
     /// Tasks that have arrived.
     pub(super) arrived: u32,
     /// When the batch on each accelerator really ends; infinite if it is idle.
@@ -79,6 +81,7 @@ impl Simulator {
             .collect();
         let mut sim = Self {
             horizon_ms,
+            tail_ms: f64::INFINITY,
             arrived: 0,
             ends_ms: vec![f64::INFINITY; server.accelerators as usize],
             until_ms: f64::INFINITY,
@@ -99,6 +102,13 @@ impl Simulator {
         sim.state.running.iter_mut().for_each(|running| running.tasks.reserve(most));
         sim.pass();
         sim
+    }
+
+    /// Makes tasks cost more as they grow older, per ms 1 + age ÷ `tail_ms` times as much as at first; without, the age does not matter.
+    #[must_use]
+    pub fn with_tail(mut self, tail_ms: f64) -> Self {
+        self.tail_ms = tail_ms;
+        self
     }
 
     /// The same moment with a task that has not arrived declared as in `tasks`.

@@ -319,3 +319,23 @@ fn an_episode_without_tasks_has_ended() {
     let outcome = sim.outcome().unwrap();
     assert!(sim.view().is_none() && outcome.jobs.is_empty() && outcome.figures.iter().all(|(_, v)| v.is_none()));
 }
+
+#[test]
+fn with_a_tail_tasks_cost_more_the_older_they_are() {
+    let workload = open("builtin,seconds=0.5,load=1.2,tail=40");
+    let sim = run(start(&workload, 3), dybatch);
+    let outcome = sim.outcome().unwrap();
+    let of = |(task, end): (&crate::state::Task, &JobEnd)| {
+        let age_ms = end.completion_ms().unwrap() - task.arrival_ms;
+        (age_ms + age_ms * age_ms / 80.0) / sim.runs[task.id as usize].solo_ms
+    };
+    let expected: f64 = sim.state.tasks.iter().zip(&outcome.jobs).map(of).sum();
+    assert!((-outcome.total_reward / expected - 1.0).abs() < 1e-9, "{} {expected}", outcome.total_reward);
+    let parts: f64 = (0..50).map(|i| 20.0 * f64::from(i)).map(|from_ms| sim.cost(from_ms, from_ms + 20.0)).sum();
+    let rest = sim.cost(1000.0, outcome.final_time_ms);
+    assert!(((parts + rest) / expected - 1.0).abs() < 1e-9, "{parts} {rest} {expected}");
+    // No figure shows it.
+    let plain = run(start(&open("builtin,seconds=0.5,load=1.2"), 3), dybatch).outcome().unwrap();
+    assert_eq!(plain.figures, outcome.figures);
+    assert!(plain.total_reward > outcome.total_reward);
+}

@@ -101,7 +101,8 @@ pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
         )));
     }
     let source = Source::Recorded(Requests { all, speed, understated: common.understated });
-    Ok(ServingWorkload { server: Arc::new(common.server), horizon_ms: common.horizon_ms, source, files: vec![path] })
+    let (server, horizon_ms, tail_ms) = (Arc::new(common.server), common.horizon_ms, common.tail_ms);
+    Ok(ServingWorkload { server, horizon_ms, tail_ms, source, files: vec![path] })
 }
 
 /// A request as it was recorded.

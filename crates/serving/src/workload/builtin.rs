@@ -130,6 +130,7 @@ impl Generator {
 pub(super) struct Common {
     pub(super) load: f64,
     pub(super) horizon_ms: f64,
+    pub(super) tail_ms: f64,
     pub(super) applications: u32,
     pub(super) server: Server,
     pub(super) understated: f64,
@@ -152,6 +153,7 @@ impl Common {
         Ok(Self {
             load: args.number("load", 0.9, 0.01..=100.0)?,
             horizon_ms: 1e3 * args.number("seconds", seconds, 0.01..=1e5)?,
+            tail_ms: args.number("tail", f64::INFINITY, 1.0..=1e12)?,
             applications: args.count("applications", applications, 1..=64)?,
             server: Server {
                 accelerators: args.count("accelerators", 1, 1..=64)?,
@@ -282,7 +284,8 @@ fn generated(
         sizes.rate = if by_work { total / (mean_ms * count) } else { total / all_ms };
     }
     let source = Source::Generated(Generator { streams, understated: common.understated, edge });
-    Ok(ServingWorkload { server: Arc::new(common.server), horizon_ms: common.horizon_ms, source, files })
+    let (server, horizon_ms, tail_ms) = (Arc::new(common.server), common.horizon_ms, common.tail_ms);
+    Ok(ServingWorkload { server, horizon_ms, tail_ms, source, files })
 }
 
 #[cfg(test)]

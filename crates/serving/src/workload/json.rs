@@ -57,7 +57,8 @@ fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
         return Err(format(format!("horizon_ms must be a positive number up to 1e15, got {horizon_ms}")));
     }
     let files = vec![path.to_owned()];
-    Ok(ServingWorkload { server: Arc::new(raw.server), horizon_ms, source: Source::Fixed(tasks), files })
+    let (server, tail_ms) = (Arc::new(raw.server), f64::INFINITY);
+    Ok(ServingWorkload { server, horizon_ms, tail_ms, source: Source::Fixed(tasks), files })
 }
 
 fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {

@@ -35,19 +35,19 @@ pub const SERVING_WORKLOADS: [WorkloadInfo; 4] = [
     WorkloadInfo {
         name: "builtin",
         edge_cases: true,
-        usage: "builtin[,load=0.9][,seconds=2][,applications=5][,accelerators=1][,spread=0.6][,mix=rate|work][,law=padded|dynamic][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,understated=0][,edge=NAME]",
+        usage: "builtin[,load=0.9][,seconds=2][,applications=5][,accelerators=1][,spread=0.6][,mix=rate|work][,law=padded|dynamic][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,tail=MS][,understated=0][,edge=NAME]",
         meaning: "generated tasks of text, tree and image models, at a steady rate",
     },
     WorkloadInfo {
         name: "models",
         edge_cases: true,
-        usage: "models:FILE.json[,load=0.9][,seconds=2][,applications=N][,accelerators=1][,spread=0.6][,mix=rate|work][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,understated=0][,edge=NAME]",
+        usage: "models:FILE.json[,load=0.9][,seconds=2][,applications=N][,accelerators=1][,spread=0.6][,mix=rate|work][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,tail=MS][,understated=0][,edge=NAME]",
         meaning: "the same of models whose times were measured by `distill profile-model`",
     },
     WorkloadInfo {
         name: "azure",
         edge_cases: false,
-        usage: "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,understated=0]",
+        usage: "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,tail=MS][,understated=0]",
         meaning: "recorded requests to a language model (columns arrival_s, context_tokens, generated_tokens), faster than they came",
     },
     WorkloadInfo {
@@ -76,6 +76,7 @@ pub struct ServingTask {
 pub struct ServingWorkload {
     server: Arc<Server>,
     horizon_ms: f64,
+    tail_ms: f64,
     source: Source,
     files: Vec<PathBuf>,
 }
@@ -113,6 +114,12 @@ impl ServingWorkload {
     #[must_use]
     pub fn horizon_ms(&self) -> f64 {
         self.horizon_ms
+    }
+
+    /// The age at which a task costs twice as much per ms as at first; infinite if ages do not matter.
+    #[must_use]
+    pub fn tail_ms(&self) -> f64 {
+        self.tail_ms
     }
 
     /// The tasks of the episode with this seed, in order of arrival.
