@@ -44,7 +44,10 @@ fn open(spec: &str) -> ServingWorkload {
 }
 
 fn start(workload: &ServingWorkload, seed: u64) -> Simulator {
-    recorded(Simulator::new(workload.server().clone(), workload.tasks(seed), workload.horizon_ms()))
+    recorded(
+        Simulator::new(workload.server().clone(), workload.tasks(seed), workload.horizon_ms())
+            .with_tail(workload.tail_ms()),
+    )
 }
 
 fn recorded(mut sim: Simulator) -> Simulator {
