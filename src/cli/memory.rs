@@ -101,7 +101,7 @@ fn exit() -> ! {
 pub(super) fn quiet_decoders() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let of_decoder = |file: &str| ["polars", "tract", "zstd"].iter().any(|name| file.contains(name));
+        let of_decoder = |file: &str| ["polars", "tract-", "zstd"].iter().any(|name| file.contains(name));
         match panic.location().is_some_and(|at| of_decoder(at.file())) {
             true if panic.payload_as_str().is_some_and(lacks_memory) => end(None),
             true => {}

@@ -1,7 +1,6 @@
 //! An accelerator: a thread that runs one batch at a time to its end.
 
 use crate::Models;
-use sched_distill_foreign::BatchModel;
 use std::{sync::mpsc::Receiver, time::Instant};
 
 /// A batch as it is run.
@@ -28,19 +27,25 @@ pub(crate) fn run(accelerator: u32, models: &Models, batches: &Receiver<Batch>, 
 }
 
 fn answers(models: &Models, batch: &Batch) -> Vec<Result<Vec<f32>, String>> {
-    let model = &models.of(batch.application).model;
-    let count = batch.tasks.len() as u32;
-    let padded = models.server().applications[batch.application as usize].padded(count);
     let tasks: Vec<&[f64]> = batch.tasks.iter().map(|task| &task[..]).collect();
-    match model.answer(&tasks, (padded - count) as usize) {
-        Ok(answers) => answers.into_iter().map(Ok).collect(),
-        // One of them is at fault, and the others are to be answered nevertheless.
-        Err(_) if tasks.len() > 1 => tasks.iter().map(|task| alone(model, task)).collect(),
-        Err(error) => vec![Err(error.to_string())],
-    }
+    let mut results = Vec::with_capacity(tasks.len());
+    answer(models, batch.application, &tasks, &mut results);
+    results
 }
 
-fn alone(model: &BatchModel, task: &[f64]) -> Result<Vec<f32>, String> {
-    let answers = model.answer(&[task], 0).map_err(|error| error.to_string())?;
-    answers.into_iter().next().ok_or_else(|| "no answer".to_owned())
+/// Where a batch fails, some of its tasks are at fault, and the others are to be answered nevertheless: each half is run by itself.
+fn answer(models: &Models, application: u32, tasks: &[&[f64]], results: &mut Vec<Result<Vec<f32>, String>>) {
+    let is_number = |answer: &Vec<f32>| answer.iter().all(|x| x.is_finite());
+    match models.answer(application, tasks) {
+        Ok(answers) => results.extend(answers.into_iter().map(|answer| match is_number(&answer) {
+            true => Ok(answer),
+            false => Err("its answer is not a number".to_owned()),
+        })),
+        Err(_) if tasks.len() > 1 => {
+            let (first, second) = tasks.split_at(tasks.len() / 2);
+            answer(models, application, first, results);
+            answer(models, application, second, results);
+        }
+        Err(error) => results.push(Err(error.to_string())),
+    }
 }

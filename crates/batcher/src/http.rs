@@ -29,6 +29,7 @@ use std::{
     time::Duration,
 };
 use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio_io_timeout::TimeoutStream;
 
 /// Most tasks of one request.
 const MOST_INSTANCES: usize = 1024;
@@ -36,11 +37,11 @@ const MOST_INSTANCES: usize = 1024;
 /// What a server grants its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Most connections at a time; others wait to be let in. Default 4096.
+    /// Most connections at a time; others are sent away with 503. Default 16384.
     pub connections: usize,
     /// Longest request, bytes. Default 1 MiB.
     pub body: usize,
-    /// How long a request may take to come in. Default 10 s.
+    /// How long the head of a request and its body may take to come in, and an answer to be taken, each. Default 10 s.
     pub patience: Duration,
     /// How long a request waits for its answer; then its tasks are taken back. Default 60 s.
     pub answer: Duration,
@@ -51,7 +52,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connections: 4096, body: 1 << 20, patience: seconds(10), answer: seconds(60), drain: seconds(30) }
+        Self { connections: 16_384, body: 1 << 20, patience: seconds(10), answer: seconds(60), drain: seconds(30) }
     }
 }
 
@@ -87,20 +88,21 @@ pub async fn serve(
         .route("/healthz", get(health))
         .route("/metrics", get(page))
         .route("/v1/models/{name}", post(predict).get(status))
+        .fallback(async || {
+            Refusal(StatusCode::NOT_FOUND, "there is no such page; GET / lists those there are".to_owned())
+        })
+        .method_not_allowed_fallback(async || {
+            Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method".to_owned())
+        })
         .layer(DefaultBodyLimit::max(limits.body))
         .with_state(shared);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut end = std::pin::pin!(end);
     loop {
-        let accepted = async {
-            // Never closed.
-            let slot = room.clone().acquire_owned().await.ok();
-            (listener.accept().await, slot)
-        };
-        let (stream, slot) = tokio::select! {
-            (accepted, slot) = accepted => match accepted {
-                Ok((stream, _)) => (stream, slot),
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
                 // A client that is gone already, or no room for another file: others may fare better.
                 Err(_) => {
                     tokio::time::sleep(Duration::from_millis(10)).await;
@@ -109,13 +111,22 @@ pub async fn serve(
             },
             () = &mut end => break,
         };
+        let Ok(slot) = room.clone().try_acquire_owned() else {
+            // In one go, or not at all.
+            let _ = stream.try_write(
+                b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            );
+            continue;
+        };
         // Answers are small and awaited.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(routes.clone());
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(limits.patience));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.patience)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Box::pin(stream)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // Clients that send anything else than requests, or are gone, are their own affair.
@@ -162,6 +173,9 @@ fn bad(problem: impl Into<String>) -> Refusal {
 #[serde(deny_unknown_fields)]
 struct Question {
     instances: Vec<Value>,
+    /// What clients of TensorFlow Serving say; there is one.
+    #[serde(default, rename = "signature_name")]
+    _signature: Option<String>,
 }
 
 async fn predict(State(shared): State<Shared>, Path(call): Path<String>, request: Request) -> Response {
@@ -205,9 +219,10 @@ async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<V
     let body = body.map_err(|e| Refusal(e.status(), e.body_text()))?;
     let question: Question =
         serde_json::from_slice(&body).map_err(|e| bad(format!("must be {{\"instances\": [...]}}: {e}")))?;
-    if !(1..=MOST_INSTANCES).contains(&question.instances.len()) {
-        let found = question.instances.len();
-        return Err(bad(format!("`instances` must have 1 to {MOST_INSTANCES} tasks, got {found}")).into());
+    let (found, queue) = (question.instances.len(), shared.models.server().applications[application as usize].queue);
+    let most = MOST_INSTANCES.min(queue as usize);
+    if !(1..=most).contains(&found) {
+        return Err(bad(format!("`instances` must have 1 to {most} tasks, got {found}")).into());
     }
     let mut tasks = Vec::with_capacity(question.instances.len());
     for (place, instance) in question.instances.iter().enumerate() {
@@ -215,10 +230,8 @@ async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<V
         let sized = flatten(instance, &mut values).and_then(|()| shared.models.size(application, &values));
         tasks.push((sized.map_err(|problem| bad(format!("instance {place} {problem}")))?, values));
     }
-    // All are there before any is waited for, so that they can share batches. Those whose answers do not matter any more are taken
-    // back with their tickets.
-    let mut tickets: Vec<_> =
-        tasks.into_iter().map(|(size, values)| shared.door.ask(application, size, values)).collect();
+    // Those that still wait when this ends are taken back with their tickets.
+    let mut tickets = shared.door.ask(application, tasks);
     let all = async {
         let mut answers = Vec::with_capacity(tickets.len());
         for ticket in &mut tickets {
@@ -254,11 +267,17 @@ fn flatten(value: &Value, into: &mut Vec<f64>) -> Result<(), String> {
             into.push(f64::from(u8::from(*flag)));
             Ok(())
         }
-        _ => Err(format!("must be numbers, got {value}")),
+        _ => {
+            let found: String = value.to_string().chars().take(40).collect();
+            Err(format!("must be numbers, got {found}"))
+        }
     }
 }
 
 async fn status(State(shared): State<Shared>, Path(name): Path<String>) -> Response {
+    if name.ends_with(":predict") {
+        return Refusal(StatusCode::METHOD_NOT_ALLOWED, "tasks are asked by POST".to_owned()).into_response();
+    }
     match place(&shared, &name) {
         Ok(_) => {
             let state = if shared.is_ending.load(Ordering::Relaxed) { "UNLOADING" } else { "AVAILABLE" };

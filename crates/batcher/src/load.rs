@@ -11,14 +11,19 @@ use sched_distill_core::rng::{Split, Stream, episode_seed, hash};
 use sched_distill_serving::workload::{ServingTask, ServingWorkload};
 use serde::Serialize;
 use serde_json::json;
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 use tokio::{
+    sync::mpsc::{self, UnboundedReceiver},
     task::JoinSet,
-    time::{Instant, sleep_until, timeout},
+    time::timeout,
 };
 
-/// Words are below this, and none is 0, which stands for nothing.
-const WORDS: usize = 1000;
+/// Words are below this, so that any vocabulary has them, and none is 0, which stands for nothing.
+const WORDS: usize = 32;
 
 /// What is played.
 #[derive(Clone, Debug)]
@@ -49,6 +54,9 @@ pub enum LoadError {
         /// How many there may be.
         most: usize,
     },
+    /// A name that is no part of an address.
+    #[error("application `{0}` cannot be asked: its name is no part of an address")]
+    Name(String),
     /// Nobody listens.
     #[error("nobody answers at {to}: {problem}")]
     Nobody {
@@ -60,14 +68,14 @@ pub enum LoadError {
 }
 
 /// What became of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Answered,
     /// 429.
     Refused,
-    /// Another status, or a connection that broke.
-    Failed,
-    /// Nothing came within the patience.
+    /// Another status, or a connection that broke: which.
+    Failed(String),
+    /// Nothing came within the patience of either side.
     Expired,
 }
 
@@ -82,6 +90,8 @@ pub struct Played {
     pub refused: usize,
     /// Tasks that failed otherwise.
     pub failed: usize,
+    /// How the first of them failed.
+    pub failure: Option<String>,
     /// Tasks that nobody answered within the patience.
     pub expired: usize,
     /// Mean slowdown of answered tasks: time from the planned arrival ÷ time alone, as the workload has it.
@@ -119,34 +129,62 @@ pub async fn play(
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
-    let health = format!("http://{}/healthz", params.to).parse().unwrap_or_default();
-    client.get(health).await.map_err(|e| LoadError::Nobody { to: params.to, problem: chain(&e) })?;
+    is_there(&client, params.to).await.map_err(|problem| LoadError::Nobody { to: params.to, problem })?;
+    let requests = (0..).zip(&tasks).map(|(place, task)| request(workload, params.to, task, hash(&[seed, place])));
+    let requests = requests.collect::<Result<Vec<_>, _>>()?;
     let start = Instant::now() + Duration::from_millis(100);
-    let mut asked = JoinSet::new();
-    for (place, task) in tasks.iter().enumerate() {
-        let request = request(workload, params.to, task, hash(&[seed, place as u64]));
-        let (client, patience) = (client.clone(), params.patience);
-        let due = start + Duration::from_secs_f64(1e-3 * task.arrival_ms);
-        asked.spawn(async move {
-            sleep_until(due).await;
-            let late = due.elapsed();
-            let end = match timeout(patience, ask(&client, request)).await {
-                Ok(end) => end,
-                Err(_) => End::Expired,
-            };
-            (place, end, late, due.elapsed())
-        });
-    }
-    let mut ends = vec![(End::Failed, Duration::ZERO, Duration::ZERO); tasks.len()];
-    let mut count = 0;
-    while let Some(joined) = asked.join_next().await {
-        if let Ok((place, end, late, latency)) = joined {
-            ends[place] = (end, late, latency);
+    let due: Vec<Instant> = tasks.iter().map(|task| start + Duration::from_secs_f64(1e-3 * task.arrival_ms)).collect();
+    let mut plan = paced(due.clone());
+    let (mut requests, mut asked) = (requests.into_iter(), JoinSet::new());
+    let mut ends = vec![(End::Failed(String::new()), Duration::ZERO, Duration::ZERO); tasks.len()];
+    let (mut ended, mut all_asked) = (0, false);
+    while !all_asked || !asked.is_empty() {
+        tokio::select! {
+            place = plan.recv(), if !all_asked => match place.zip(requests.next()) {
+                None => all_asked = true,
+                Some((place, request)) => {
+                    let (client, patience, due) = (client.clone(), params.patience, due[place]);
+                    asked.spawn(async move {
+                        let late = due.elapsed();
+                        let end = timeout(patience, ask(&client, request)).await.unwrap_or(End::Expired);
+                        (place, end, late, due.elapsed())
+                    });
+                }
+            },
+            Some(joined) = asked.join_next() => {
+                if let Ok((place, end, late, latency)) = joined {
+                    ends[place] = (end, late, latency);
+                }
+                ended += 1;
+                each(ended, tasks.len());
+            }
         }
-        count += 1;
-        each(count, tasks.len());
     }
     Ok(figures(workload, &tasks, &ends))
+}
+
+/// Tells of each place when its time has come: from a thread of its own, since timers of the runtime have whole milliseconds.
+fn paced(due: Vec<Instant>) -> UnboundedReceiver<usize> {
+    let (tell, told) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for (place, due) in due.into_iter().enumerate() {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            if tell.send(place).is_err() {
+                return;
+            }
+        }
+    });
+    told
+}
+
+async fn is_there(client: &Client<HttpConnector, Full<Bytes>>, to: SocketAddr) -> Result<(), String> {
+    let health = format!("http://{to}/healthz").parse().map_err(|_| "no address".to_owned())?;
+    match timeout(Duration::from_secs(5), client.get(health)).await {
+        Ok(Ok(response)) if response.status() == StatusCode::OK => Ok(()),
+        Ok(Ok(response)) => Err(format!("/healthz says {}", response.status())),
+        Ok(Err(error)) => Err(chain(&error)),
+        Err(_) => Err("no answer within 5 s".to_owned()),
+    }
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -154,47 +192,64 @@ fn chain(error: &dyn std::error::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-fn request(workload: &ServingWorkload, to: SocketAddr, task: &ServingTask, seed: u64) -> Request<Full<Bytes>> {
+fn request(
+    workload: &ServingWorkload,
+    to: SocketAddr,
+    task: &ServingTask,
+    seed: u64,
+) -> Result<Request<Full<Bytes>>, LoadError> {
     let name = &workload.server().applications[task.application as usize].name;
     let mut stream = Stream::new(seed, "words of a task");
     let words: Vec<usize> = (0..task.size).map(|_| 1 + stream.below(WORDS - 1)).collect();
     let body = json!({"instances": [words]}).to_string();
-    let mut request = Request::post(format!("http://{to}/v1/models/{name}:predict"));
-    request = request.header(CONTENT_TYPE, "application/json");
-    request.body(Full::new(body.clone().into())).unwrap_or_else(|_| Request::new(Full::new(body.into())))
+    let request = Request::post(format!("http://{to}/v1/models/{name}:predict"));
+    let request = request.header(CONTENT_TYPE, "application/json").body(Full::new(body.into()));
+    request.map_err(|_| LoadError::Name(name.to_string()))
 }
 
 async fn ask(client: &Client<HttpConnector, Full<Bytes>>, request: Request<Full<Bytes>>) -> End {
-    let Ok(response) = client.request(request).await else { return End::Failed };
+    let response = match client.request(request).await {
+        Ok(response) => response,
+        Err(error) => return End::Failed(chain(&error)),
+    };
     let status = response.status();
     // The answer has come when all of it has.
-    let came = response.into_body().collect().await.is_ok();
-    match status {
-        StatusCode::OK if came => End::Answered,
-        StatusCode::TOO_MANY_REQUESTS => End::Refused,
-        _ => End::Failed,
+    match (status, response.into_body().collect().await) {
+        (StatusCode::OK, Ok(_)) => End::Answered,
+        (StatusCode::TOO_MANY_REQUESTS, _) => End::Refused,
+        (StatusCode::GATEWAY_TIMEOUT, _) => End::Expired,
+        (_, Ok(body)) => {
+            let said: String = String::from_utf8_lossy(&body.to_bytes()).chars().take(200).collect();
+            End::Failed(format!("{status}: {said}"))
+        }
+        (_, Err(error)) => End::Failed(chain(&error)),
     }
 }
 
 fn figures(workload: &ServingWorkload, tasks: &[ServingTask], ends: &[(End, Duration, Duration)]) -> Played {
     let ms = |duration: Duration| 1e3 * duration.as_secs_f64();
-    let count = |wanted: End| ends.iter().filter(|(end, ..)| *end == wanted).count();
+    let count = |wanted: &End| ends.iter().filter(|(end, ..)| end == wanted).count();
+    let mut failures = ends.iter().filter_map(|(end, ..)| match end {
+        End::Failed(why) => Some(why.clone()),
+        _ => None,
+    });
     let mut played = Played {
         tasks: tasks.len(),
-        answered: count(End::Answered),
-        refused: count(End::Refused),
-        failed: count(End::Failed),
-        expired: count(End::Expired),
+        answered: count(&End::Answered),
+        refused: count(&End::Refused),
+        failed: failures.clone().count(),
+        failure: failures.next(),
+        expired: count(&End::Expired),
         late_ms: ends.iter().map(|(_, late, _)| ms(*late)).fold(0.0, f64::max),
         ..Played::default()
     };
-    let (mut slowdown, mut soon, mut in_time) = (0.0, 0u32, 0u32);
+    let (mut slowdown, mut in_time, mut early) = (0.0, 0u32, 0u32);
     let mut latencies = Vec::with_capacity(played.answered);
     for (task, (_, _, latency)) in tasks.iter().zip(ends).filter(|(_, (end, ..))| *end == End::Answered) {
         let (application, latency_ms) = (&workload.server().applications[task.application as usize], ms(*latency));
         slowdown += latency_ms / application.solo_ms(task.size);
-        soon += u32::from(latency_ms <= application.objective_ms);
-        in_time += u32::from(task.arrival_ms + latency_ms <= workload.horizon_ms());
+        in_time += u32::from(latency_ms <= application.objective_ms);
+        early += u32::from(task.arrival_ms + latency_ms <= workload.horizon_ms());
         latencies.push(latency_ms);
     }
     latencies.sort_unstable_by(f64::total_cmp);
@@ -204,7 +259,7 @@ fn figures(workload: &ServingWorkload, tasks: &[ServingTask], ends: &[(End, Dura
     };
     played.slowdown = slowdown / played.answered as f64;
     (played.p95_ms, played.p99_ms) = (percentile(95), percentile(99));
-    played.throughput = 1e3 * f64::from(in_time) / workload.horizon_ms();
-    played.in_time = f64::from(soon) / played.tasks as f64;
+    played.throughput = 1e3 * f64::from(early) / workload.horizon_ms();
+    played.in_time = f64::from(in_time) / played.tasks as f64;
     played
 }

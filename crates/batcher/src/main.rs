@@ -27,7 +27,7 @@ use tokio::{net::TcpListener, runtime};
     max_term_width = 100,
     after_help = "Examples:\n  distill profile-model data/text-classifier.onnx -o models.json\n  \
 distill-batcher serve -w models:models.json -p dybatch\n  \
-distill-batcher load -w models:models.json,load=0.5,seconds=10\n\n\
+distill-batcher load -w models:models.json,load=0.02,seconds=10\n\n\
 docs/batcher.md has the rest."
 )]
 struct Program {
@@ -61,10 +61,10 @@ struct ServeArgs {
     #[arg(long)]
     allow_remote: bool,
     /// Most connections at a time; others wait to be let in
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = count)]
     max_connections: usize,
     /// Longest request, bytes
-    #[arg(long, value_name = "N", default_value_t = Limits::default().body, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().body, value_parser = count)]
     max_body: usize,
     /// How long a request waits for its answer, s
     #[arg(long, value_name = "S", default_value_t = Limits::default().answer.as_secs_f64(), value_parser = seconds)]
@@ -76,8 +76,8 @@ struct ServeArgs {
 
 /// Play an episode of a workload against a server on this machine
 #[derive(Args)]
-#[command(after_help = "Examples:\n  distill-batcher load -w models:models.json,load=0.5,seconds=10\n  \
-distill-batcher load -w models:models.json,load=0.9,seconds=60 --episode 3 --json\n\n\
+#[command(after_help = "Examples:\n  distill-batcher load -w models:models.json,load=0.02,seconds=10\n  \
+distill-batcher load -w models:models.json,load=0.05,seconds=60 --episode 3 --json\n\n\
 Tasks are those of `distill simulate` with the same workload, seed and episode, each asked at its time.")]
 struct LoadArgs {
     /// models:FILE[,...], the same that is served
@@ -96,17 +96,17 @@ struct LoadArgs {
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     patience: f64,
     /// Most tasks that the episode may have
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = count)]
     most: usize,
     /// Print what was measured as JSON
     #[arg(long)]
     json: bool,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(n @ 1..) => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
+        Ok(n @ 1..=1_000_000_000) => Ok(n),
+        _ => Err("expected a whole number from 1 to 1000000000".to_owned()),
     }
 }
 
@@ -139,7 +139,7 @@ fn main() -> ExitCode {
 fn quiet_models() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|at| at.file().contains("tract")) {
+        if !panic.location().is_some_and(|at| at.file().contains("tract-")) {
             usual(panic);
         }
     }));
@@ -218,6 +218,12 @@ fn ended() -> Result<impl Future<Output = ()>> {
         }
         #[cfg(not(unix))]
         let _ = tokio::signal::ctrl_c().await;
+        // Who says it twice does not want to wait.
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(1);
+            }
+        });
     })
 }
 
@@ -240,7 +246,10 @@ fn play(args: &LoadArgs) -> Result<ExitCode> {
     } else {
         print(&played);
     }
-    Ok(ExitCode::SUCCESS)
+    if let Some(failure) = &played.failure {
+        eprintln!("the first that failed: {failure}");
+    }
+    Ok(if played.answered > 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn print(played: &Played) {

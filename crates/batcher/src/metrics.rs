@@ -174,7 +174,8 @@ impl Metrics {
         self.deciding.inc_by(took.as_secs_f64());
     }
 
-    pub(crate) fn fell_back(&self) {
-        self.fallbacks.inc();
+    /// How often that was so before.
+    pub(crate) fn fell_back(&self) -> u64 {
+        self.fallbacks.inc()
     }
 }

@@ -16,6 +16,14 @@ pub enum ModelsError {
         /// Its name.
         application: String,
     },
+    /// Sizes for a model whose tasks have one.
+    #[error("application `{application}`: all tasks of its model have size 1, but its list says up to {most_size}")]
+    OneSize {
+        /// Its name.
+        application: String,
+        /// What the list says.
+        most_size: u32,
+    },
     /// A model that cannot be read or be asked one task at a time.
     #[error("application `{application}`")]
     Model {
@@ -34,8 +42,8 @@ pub struct Models {
 }
 
 /// What is run for an application.
-pub(crate) struct Application {
-    pub(crate) model: Arc<BatchModel>,
+struct Application {
+    model: Arc<BatchModel>,
     /// Largest size of a task: what was measured.
     most_size: u32,
     /// Numbers of a task per unit of its size.
@@ -62,6 +70,9 @@ impl Models {
             };
             read.insert(path.to_owned(), model.clone());
             let width = model.width().map_err(failed)?;
+            if model.has_one_size() && most_size != 1 {
+                return Err(ModelsError::OneSize { application: name(), most_size });
+            }
             by_application.push(Application { model, most_size, width });
         }
         Ok(Self { server: workload.server().clone(), by_application: Arc::new(by_application) })
@@ -92,9 +103,8 @@ impl Models {
             let of = if *width == 1 { String::new() } else { format!(", a multiple of {width}") };
             return Err(format!("must be 1 to {most} numbers{of}, got {}", values.len()));
         }
-        if let Some(part) = values.iter().find(|x| model.takes_whole_numbers() && (x.fract() != 0.0 || x.abs() > 1e15))
-        {
-            return Err(format!("must be whole numbers, got {part}"));
+        if let Some(problem) = model.refuses(values) {
+            return Err(problem);
         }
         let size = (values.len() / width) as u32;
         let most_size = self.server.applications[application as usize].most_size();
@@ -104,20 +114,22 @@ impl Models {
         }
     }
 
-    pub(crate) fn of(&self, application: u32) -> &Application {
-        &self.by_application[application as usize]
+    /// What a model makes of tasks that share a batch, with as many empty ones as its shape has.
+    pub(crate) fn answer(&self, application: u32, tasks: &[&[f64]]) -> Result<Vec<Vec<f32>>, ForeignError> {
+        let count = tasks.len() as u32;
+        let padded = self.server.applications[application as usize].padded(count);
+        self.by_application[application as usize].model.answer(tasks, (padded - count) as usize)
     }
 
     /// Runs every model once, so that the first tasks do not wait for memory to be touched.
     ///
     /// # Errors
     ///
-    /// What a model makes of word 1.
+    /// What a model makes of ones.
     pub fn warm_up(&self) -> Result<(), ModelsError> {
-        for (application, of) in self.server.applications.iter().zip(&*self.by_application) {
-            let task = vec![1.0; of.width];
-            of.model
-                .answer(&[&task], 0)
+        for (place, application) in (0..).zip(&self.server.applications) {
+            let task = vec![1.0; self.by_application[place as usize].width];
+            self.answer(place, &[&task])
                 .map_err(|e| ModelsError::Model { application: application.name.to_string(), source: Box::new(e) })?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::{
 };
 use sched_distill_core::{policy::Policy, scenario::Scenario as _};
 use sched_distill_serving::{
-    Batch as Tasks, Decision, NewTask, Probabilities, ServerState, Serving, StateError, View, heuristic::DyBatch,
+    Batch as Sum, Decision, NewTask, Probabilities, ServerState, Serving, StateError, View, heuristic::DyBatch,
 };
 use std::{
     collections::HashMap,
@@ -45,7 +45,8 @@ pub enum NoAnswer {
 
 /// What a scheduler is told.
 pub(crate) enum Event {
-    Arrived(Arrived),
+    /// Tasks of one request, which are all taken in or none.
+    Arrived(Vec<Arrived>),
     /// Whoever asked is gone.
     Gone {
         task: u64,
@@ -86,16 +87,21 @@ impl Door {
         let _ = inner.1.send(event);
     }
 
-    /// Asks a model: the numbers of a task of this size, as [`Models::size`] has it.
+    /// Asks a model for tasks, by size and numbers as [`Models::size`] has them. All are taken in, or none.
     #[must_use]
-    pub fn ask(&self, application: u32, size: u32, values: Vec<f64>) -> Ticket {
-        let (reply, answer) = oneshot::channel();
+    pub fn ask(&self, application: u32, tasks: Vec<(u32, Vec<f64>)>) -> Vec<Ticket> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = inner.0;
-        inner.0 += 1;
-        let _ = inner.1.send(Event::Arrived(Arrived { task, application, size, values, at: Instant::now(), reply }));
-        drop(inner);
-        Ticket { task, door: self.clone(), answer, is_answered: false }
+        let (mut arrived, mut tickets) = (Vec::with_capacity(tasks.len()), Vec::with_capacity(tasks.len()));
+        let at = Instant::now();
+        for (size, values) in tasks {
+            let (reply, answer) = oneshot::channel();
+            let task = inner.0;
+            inner.0 += 1;
+            arrived.push(Arrived { task, application, size, values, at, reply });
+            tickets.push(Ticket { task, door: self.clone(), answer, is_answered: false });
+        }
+        let _ = inner.1.send(Event::Arrived(arrived));
+        tickets
     }
 
     /// Says that nothing more will come: what waits is answered, then the scheduler ends.
@@ -144,7 +150,7 @@ pub struct Scheduler {
     start: Instant,
     pending: HashMap<u64, Pending>,
     /// What waits, by application.
-    waiting: Vec<Tasks>,
+    waiting: Vec<Sum>,
     /// By accelerator: the tasks of its batch, and when it began; empty of idle ones.
     running: Vec<(Vec<u64>, Instant)>,
     accelerators: Vec<Sender<Batch>>,
@@ -200,7 +206,7 @@ impl Scheduler {
             probabilities: Probabilities::default(),
             start,
             pending: HashMap::new(),
-            waiting: vec![Tasks::default(); models.server().applications.len()],
+            waiting: vec![Sum::default(); models.server().applications.len()],
             running: vec![(Vec::new(), start); accelerators.len()],
             accelerators,
             until_ms: None,
@@ -247,7 +253,7 @@ impl Scheduler {
 
     fn take(&mut self, event: Event) -> Result<(), StateError> {
         match event {
-            Event::Arrived(arrived) => self.arrive(arrived),
+            Event::Arrived(request) => self.arrive(request),
             Event::Gone { task } => self.forget(task),
             Event::Done(done) => self.finish(done),
             Event::End => {
@@ -257,33 +263,35 @@ impl Scheduler {
         }
     }
 
-    fn arrive(&mut self, Arrived { task, application, size, values, at, reply }: Arrived) -> Result<(), StateError> {
-        if task - self.first >= self.renewal && self.pending.is_empty() {
+    fn arrive(&mut self, request: Vec<Arrived>) -> Result<(), StateError> {
+        let Some(&Arrived { task: last, application, .. }) = request.last() else { return Ok(()) };
+        if self.pending.is_empty() && last - self.first >= self.renewal {
             self.state = ServerState::new(self.models.server().clone())?;
-            self.first = task;
+            self.first = request[0].task;
         }
-        let is_in = match u32::try_from(task - self.first) {
-            _ if self.is_ending => {
-                let _ = reply.send(Err(NoAnswer::Ending));
-                return Ok(());
-            }
-            Ok(id) if id < u32::MAX => {
-                self.state.add_task(NewTask { id, application, size, arrival_ms: self.ms(at) })?
-            }
-            _ => false,
+        let room =
+            self.models.server().applications[application as usize].queue - self.waiting[application as usize].count;
+        let refused = match last - self.first < u64::from(u32::MAX) && request.len() <= room as usize {
+            _ if self.is_ending => Some(NoAnswer::Ending),
+            false => Some(NoAnswer::Full { retry_after_s: self.retry_after_s() }),
+            true => None,
         };
-        if is_in {
+        for Arrived { task, size, values, at, reply, .. } in request {
+            if let Some(reason) = &refused {
+                self.metrics.refused(application);
+                let _ = reply.send(Err(reason.clone()));
+                continue;
+            }
+            let id = (task - self.first) as u32;
+            self.state.add_task(NewTask { id, application, size, arrival_ms: self.ms(at) })?;
             self.count(application, |waiting| waiting.with(size));
             self.pending.insert(task, Pending { application, size, values, at, reply });
-        } else {
-            self.metrics.refused(application);
-            let _ = reply.send(Err(NoAnswer::Full { retry_after_s: self.retry_after_s() }));
         }
         Ok(())
     }
 
     /// More or fewer tasks wait.
-    fn count(&mut self, application: u32, change: impl FnOnce(Tasks) -> Tasks) {
+    fn count(&mut self, application: u32, change: impl FnOnce(Sum) -> Sum) {
         let waiting = &mut self.waiting[application as usize];
         *waiting = change(*waiting);
         self.metrics.waiting(application, waiting.count);
@@ -350,11 +358,10 @@ impl Scheduler {
                 // Other times than those to come are none to wait for.
                 self.until_ms = until_ms.filter(|ms| *ms > now_ms);
             }
-            // It was checked.
-            seen = match self.state.answer(decision) {
-                Ok(seen) => seen,
-                Err(_) => break,
-            };
+            seen = self
+                .state
+                .answer(decision)
+                .map_err(|e| StateError { field: "decision".to_owned(), problem: e.to_string() })?;
         }
         if questions > 0 {
             self.metrics.asked(questions, asked.elapsed());
@@ -384,8 +391,8 @@ impl Scheduler {
 }
 
 /// What is left of tasks of which some wait no longer.
-fn without(waiting: Tasks, count: u32, total: u64) -> Tasks {
-    Tasks { count: waiting.count - count, total: waiting.total - total, ..waiting }
+fn without(waiting: Sum, count: u32, total: u64) -> Sum {
+    Sum { count: waiting.count - count, total: waiting.total - total, ..waiting }
 }
 
 /// What the policy answers; where that is nothing that can be done, what `dybatch` would.
@@ -396,13 +403,15 @@ fn decide(
     metrics: &Metrics,
 ) -> Decision {
     Serving::clear(probabilities);
-    match policy.decide(view, probabilities) {
-        Ok(decision) if view.check(decision).is_ok() => decision,
-        _ => {
-            metrics.fell_back();
+    let decided = policy.decide(view, probabilities).map_err(|e| e.to_string());
+    decided.and_then(|decision| view.check(decision).map(|()| decision).map_err(|e| e.to_string())).unwrap_or_else(
+        |why| {
+            if metrics.fell_back() == 0 {
+                eprintln!("the policy cannot answer, dybatch does (distill_batcher_fallbacks counts on): {why}");
+            }
             DyBatch::default().decide(view)
-        }
-    }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -426,13 +435,13 @@ mod tests {
         let (door, thread) = Scheduler::renewed(models, Box::new(DyBatch::default()), metrics.clone(), 3).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for _ in 0..10 {
-            let mut tickets: Vec<Ticket> = (0..2).map(|_| door.ask(0, 2, vec![1.0, 2.0])).collect();
+            let mut tickets = door.ask(0, vec![(2, vec![1.0, 2.0]); 2]);
             tickets.iter_mut().for_each(|ticket| assert_eq!(runtime.block_on(ticket.answer()).unwrap().len(), 4));
         }
         door.end();
         thread.join().unwrap().unwrap();
         assert!(metrics.page().contains("outcome=\"answered\"} 20"), "{}", metrics.page());
         // Nobody waits for an answer that will not come.
-        assert_eq!(runtime.block_on(door.ask(0, 1, vec![1.0]).answer()), Err(NoAnswer::Ending));
+        assert_eq!(runtime.block_on(door.ask(0, vec![(1, vec![1.0])])[0].answer()), Err(NoAnswer::Ending));
     }
 }

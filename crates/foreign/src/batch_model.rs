@@ -15,11 +15,11 @@ use tract_onnx::{
 };
 
 /// Plans that are kept of a model that has to be planned for each batch.
-const MAX_PLANS: usize = 64;
+const MAX_PLANS: usize = 256;
 
 /// A model that runs batches of tasks of any number and size.
 ///
-/// It is planned once for all of them. Where tract cannot do that, it is planned for each that comes along; the plans are kept.
+/// It is planned once for all of them. Where tract cannot do that, it is planned for each that comes along; 256 plans are kept.
 pub struct BatchModel {
     network: String,
     inputs: Vec<BatchInput>,
@@ -110,10 +110,21 @@ impl BatchModel {
         }
     }
 
-    /// Whether what is asked of it is whole numbers, such as words, or flags.
+    /// What is wrong with numbers that it is to be asked, if anything: those that it would see as others.
     #[must_use]
-    pub fn takes_whole_numbers(&self) -> bool {
-        self.inputs.iter().any(|input| input.kind != f32::datum_type())
+    pub fn refuses(&self, values: &[f64]) -> Option<String> {
+        let is_float = self.inputs.iter().all(|input| input.kind == f32::datum_type());
+        let most = match self.inputs.first()?.kind {
+            _ if is_float => f64::from(f32::MAX),
+            kind if kind == i32::datum_type() => f64::from(i32::MAX),
+            kind if kind == bool::datum_type() => 1.0,
+            // Above, whole numbers are not told apart.
+            _ => 9_007_199_254_740_992.0,
+        };
+        let is_good = |x: &f64| x.abs() <= most && (is_float || x.fract() == 0.0);
+        let found = values.iter().find(|x| !is_good(x))?;
+        let kind = if is_float { "numbers" } else { "whole numbers" };
+        Some(format!("must be {kind} of at most {most:e} either way, got {found}"))
     }
 
     /// What the model makes of tasks: for each the numbers of the first output. A task is a list of [`BatchModel::width`] numbers per
@@ -185,9 +196,8 @@ impl BatchModel {
                 let dim = |of: u32| TDim::from(i64::from(of));
                 let new = plan((**graph).clone(), &self.inputs, &dim(batch), &dim(size))?;
                 let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
-                if plans.len() >= MAX_PLANS {
-                    plans.clear();
-                }
+                let any = plans.keys().next().copied().filter(|_| plans.len() >= MAX_PLANS);
+                any.and_then(|any| plans.remove(&any));
                 plans.insert((batch, size), new.clone());
                 Ok(new)
             }

@@ -38,7 +38,7 @@ fn no_answer_is_lost_or_doubled() {
     const CLIENTS: u64 = 16;
     const REQUESTS: usize = 10_000;
     let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { patience: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { patience: Duration::from_secs(3), ..Limits::default() };
     let server = Running::start(&workload(folder.path(), ""), "dybatch", limits);
     let (at, model) = (server.at, BatchModel::load(&model()).unwrap());
     let begun = AtomicUsize::new(0);
@@ -51,35 +51,35 @@ fn no_answer_is_lost_or_doubled() {
                 let name = if stream.below(2) == 0 { "long" } else { "short" };
                 let asked = words(&mut stream);
                 let body = json!({"instances": [asked]}).to_string();
-                let what = match stream.below(400) {
-                    0..300 => {
+                let what = match stream.below(4000) {
+                    0..3000 => {
                         let reply = client.ask(name, &asked);
                         assert_eq!(reply.status, 200, "{reply:?}");
                         assert_eq!(reply.body["predictions"].as_array().unwrap().len(), 1);
                         assert!(is_near(&reply.body["predictions"][0], &alone(&model, &asked)), "{asked:?}: {reply:?}");
                         "answered"
                     }
-                    300..340 => {
+                    3000..3400 => {
                         // Asks and goes away at once.
                         client.send(&path(name), &body).unwrap();
                         client = Client::new(at);
                         "left"
                     }
-                    340..360 => {
+                    3400..3600 => {
                         // Waits a little and gives up.
                         client.send(&path(name), &body).unwrap();
                         thread::sleep(Duration::from_millis(stream.below(4) as u64));
                         client = Client::new(at);
                         "gave up"
                     }
-                    360..375 => {
+                    3600..3750 => {
                         // No HTTP.
                         let noise: Vec<u8> = (0..200).map(|_| stream.below(256) as u8).collect();
                         let _ = client.stream().write_all(&noise);
                         client = Client::new(at);
                         "noise"
                     }
-                    375..395 => {
+                    3750..3950 => {
                         let bad =
                             ["{\"instances\": [[1, 2", "{\"instances\": [[1.5]]}", "{\"instances\": []}", "[]", ""];
                         client.send(&path(name), bad[stream.below(bad.len())]).unwrap();
@@ -88,7 +88,7 @@ fn no_answer_is_lost_or_doubled() {
                         assert!(reply.body["error"].is_string());
                         "bad"
                     }
-                    395..398 => {
+                    3950..3990 => {
                         // A word that the model does not know, which no other task of the batch has to suffer for.
                         assert_eq!(client.ask(name, &[7, 1_000_000]).status, 500);
                         "unknown word"
@@ -130,36 +130,55 @@ fn no_answer_is_lost_or_doubled() {
     // Of some who went at once nothing was ever read.
     assert!((total("answered")..=total("answered") + went).contains(&ended), "{counts:?}, {page}");
     assert!(of("answered") >= total("answered") && of("gone") + of("unheard") <= went, "{counts:?}, {page}");
-    assert!(total("answered") > 7000 && went > 1000 && total("half") > 10, "{counts:?}");
+    assert!(total("answered") > 7000 && went > 1000 && total("half") > 5, "{counts:?}");
 }
 
 #[test]
 fn full_queues_refuse_and_say_when_to_come_again() {
     let folder = tempfile::tempdir().unwrap();
-    let server =
-        Running::start(&workload(folder.path(), ",queue=2,timeout=1000"), "tf-serving,timeout=400", Limits::default());
+    let workload = workload(folder.path(), ",queue=2,timeout=3000");
+    let server = Running::start(&workload, "tf-serving,timeout=3000", Limits::default());
     let mut waiting: Vec<Client> = (0..2).map(|_| Client::new(server.at)).collect();
     for client in &mut waiting {
         client.send(&path("long"), "{\"instances\": [[1, 2, 3]]}").unwrap();
     }
-    while server.count("distill_batcher_waiting_tasks{application=\"long\"}") < 2.0 {
-        thread::sleep(Duration::from_millis(1));
-    }
-    let reply = Client::new(server.at).ask("long", &[4]);
+    server.wait_for("distill_batcher_waiting_tasks{application=\"long\"}", 2.0);
+    let mut other = Client::new(server.at);
+    let reply = other.ask("long", &[4]);
     assert_eq!(reply.status, 429, "{reply:?}");
     assert!(reply.head.contains("retry-after: 1\r\n"), "{reply:?}");
-    // Its own queue is another matter.
-    let mut other = Client::new(server.at);
-    assert_eq!(other.ask("short", &[4]).status, 200);
-    for client in &mut waiting {
+    // Another queue is another matter. Of one request all tasks are taken in or none.
+    let several = json!({"instances": [[1], [2, 3]]}).to_string();
+    let mut first = Client::new(server.at);
+    first.send(&path("short"), "{\"instances\": [[5]]}").unwrap();
+    server.wait_for("distill_batcher_waiting_tasks{application=\"short\"}", 1.0);
+    other.send(&path("short"), &several).unwrap();
+    assert_eq!(other.reply().unwrap().status, 429);
+    assert_eq!(server.count("distill_batcher_waiting_tasks{application=\"short\"}"), 1.0);
+    other.send(&path("short"), &json!({"instances": [[1], [2], [3]]}).to_string()).unwrap();
+    let reply = other.reply().unwrap();
+    assert!(reply.status == 400 && reply.body["error"].as_str().unwrap().contains("1 to 2 tasks, got 3"), "{reply:?}");
+    for client in waiting.iter_mut().chain([&mut first]) {
         assert_eq!(client.reply().unwrap().status, 200);
     }
-    // Of one request all tasks are answered or none.
-    other.send(&path("short"), &json!({"instances": [[1], [2], [3]]}).to_string()).unwrap();
-    assert_eq!(other.reply().unwrap().status, 429);
-    other.send(&path("short"), &json!({"instances": [[1], [2, 3]]}).to_string()).unwrap();
+    other.send(&path("short"), &several).unwrap();
     let reply = other.reply().unwrap();
     assert_eq!(reply.body["predictions"].as_array().map(Vec::len), Some(2), "{reply:?}");
+    assert!(server.end());
+}
+
+/// Who finds no room is told at once.
+#[test]
+fn connections_have_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let server = Running::start(&workload(folder.path(), ""), "dybatch", limits);
+    let mut inside: Vec<Client> = (0..2).map(|_| Client::new(server.at)).collect();
+    inside.iter_mut().for_each(|client| assert_eq!(client.ask("long", &[1]).status, 200));
+    let reply = Client::new(server.at).reply().unwrap();
+    assert!(reply.status == 503 && reply.head.contains("retry-after: 1\r\n"), "{reply:?}");
+    assert_eq!(inside[0].ask("long", &[1]).status, 200);
+    drop(inside);
     assert!(server.end());
 }
 
@@ -176,7 +195,7 @@ fn what_cannot_be_asked_is_said() {
             "/v1/models/long:predict",
             "{\"instances\": [[1], [1, 0.5]]}",
             400,
-            "instance 1 must be whole numbers, got 0.5",
+            "instance 1 must be whole numbers of at most 9.007199254740992e15 either way, got 0.5",
         ),
         ("/v1/models/long:predict", "{\"instances\": [[\"a\"]]}", 400, "instance 0 must be numbers, got \"a\""),
         ("/v1/models/long:predict", "{\"inputs\": [[1]]}", 400, "unknown field `inputs`"),
@@ -251,9 +270,7 @@ fn patience_ends() {
     let limits = Limits { answer: Duration::from_millis(100), ..Limits::default() };
     let server = Running::start(&workload(folder.path(), ",timeout=3000"), "tf-serving,timeout=3000", limits);
     assert_eq!(Client::new(server.at).ask("long", &[1]).status, 504);
-    while server.count("distill_batcher_tasks_total{application=\"long\",outcome=\"gone\"}") < 1.0 {
-        thread::sleep(Duration::from_millis(1));
-    }
+    server.wait_for("distill_batcher_tasks_total{application=\"long\",outcome=\"gone\"}", 1.0);
     assert_eq!(server.count("distill_batcher_waiting_tasks{application=\"long\"}"), 0.0);
     assert!(server.end());
 }

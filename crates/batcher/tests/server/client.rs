@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{net::TcpListener, runtime, sync::oneshot};
 
@@ -75,6 +75,15 @@ impl Running {
     pub(crate) fn end(self) -> bool {
         let _ = self.end.send(());
         self.thread.join().unwrap()
+    }
+
+    /// Waits until a counter has come to something.
+    pub(crate) fn wait_for(&self, name: &str, at_least: f64) {
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.count(name) < at_least {
+            assert!(Instant::now() < until, "{name} stays at {}", self.count(name));
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// A counter of the page, with its labels as they stand there.

@@ -3,53 +3,68 @@
 use crate::client::{Client, models, path};
 use serde_json::Value;
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_distill-batcher"))
 }
 
+/// A server that does not outlive its test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A server, and where it listens.
-fn served(folder: &Path, more: &[&str]) -> (Child, SocketAddr) {
+fn served(folder: &Path, more: &[&str]) -> (Server, SocketAddr) {
     let workload = format!("models:{},timeout=2000", models(folder).display());
     let mut command = program();
     command.args(["serve", "-w", &workload, "--listen", "127.0.0.1:0"]).args(more).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut server = Server(command.spawn().unwrap());
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let at = line.strip_prefix("listening at http://").and_then(|line| line.split(',').next());
-    (child, at.unwrap_or_else(|| panic!("{line}")).parse().unwrap())
+    (server, at.unwrap_or_else(|| panic!("{line}")).parse().unwrap())
 }
 
 #[cfg(unix)]
 #[test]
 fn sigterm_drains() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut child, at) = served(folder.path(), &["-p", "tf-serving,timeout=700"]);
+    let (mut server, at) = served(folder.path(), &["-p", "tf-serving,timeout=1500"]);
+    let mut idle = Client::new(at);
+    idle.stream().write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
+    assert_eq!(idle.reply().unwrap().status, 200);
+    let asked = Instant::now();
     let mut waiting: Vec<Client> = (0..3).map(|_| Client::new(at)).collect();
     for client in &mut waiting {
         client.send(&path("long"), "{\"instances\": [[1, 2, 3]]}").unwrap();
     }
-    let mut other = Client::new(at);
-    assert_eq!(other.ask("short", &[1]).status, 200, "an idle connection");
-    std::thread::sleep(Duration::from_millis(100));
-    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    thread::sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").arg(server.0.id().to_string()).status().unwrap().success());
+    thread::sleep(Duration::from_millis(200));
+    assert!(TcpStream::connect(at).is_err(), "nobody is let in any more");
+    assert!(asked.elapsed() < Duration::from_millis(1400), "too slow to tell whether they still waited");
     for client in &mut waiting {
         assert_eq!(client.reply().unwrap().status, 200, "what was asked is answered");
     }
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert!(TcpStream::connect(at).is_err(), "nobody is let in any more");
+    assert_eq!(server.0.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn load_is_played() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut child, at) = served(folder.path(), &["-p", "dybatch"]);
+    let (server, at) = served(folder.path(), &["-p", "dybatch"]);
     let workload = format!("models:{},load=0.2,seconds=1", models(folder.path()).display());
     let load = ["load", "-w", &workload, "--to", &at.to_string()];
     let done = program().args(load).arg("--json").output().unwrap();
@@ -60,13 +75,24 @@ fn load_is_played() {
     let done = program().args(load).output().unwrap();
     assert!(String::from_utf8(done.stdout).unwrap().contains("0 refused, 0 failed, 0 not answered in time"));
     refused(&program().args(load).args(["--most", "5"]).output().unwrap(), "more than --most 5");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let other = format!("models:{},load=0.01,seconds=1", renamed(folder.path()).display());
+    let done = program().args(["load", "-w", &other, "--to", &at.to_string()]).output().unwrap();
+    assert_eq!(done.status.code(), Some(1), "nothing was answered: {done:?}");
+    assert!(String::from_utf8(done.stderr).unwrap().contains("404 Not Found"), "and why is said");
+    drop(server);
     refused(&program().args(load).output().unwrap(), "nobody answers at 127.0.0.1");
     refused(
         &program().args(["load", "-w", &workload, "--to", "192.0.2.1:80"]).output().unwrap(),
         "not on this machine",
     );
+}
+
+/// The same models under names that the server does not know.
+fn renamed(folder: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(models(folder)).unwrap();
+    let path = folder.join("renamed.json");
+    std::fs::write(&path, text.replace("long", "longer").replace("short", "shorter")).unwrap();
+    path
 }
 
 fn refused(done: &Output, says: &str) {
