@@ -20,7 +20,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Numbers of tasks after which a state begins anew, as soon as nothing is in it: its numbers have 32 bits.
+/// After how many tasks a state begins anew.
 const RENEWAL: u64 = 1 << 31;
 
 /// What the model made of a task.
@@ -175,10 +175,19 @@ impl Scheduler {
         policy: Box<dyn Policy<Serving>>,
         metrics: Arc<Metrics>,
     ) -> io::Result<(Door, JoinHandle<Result<(), StateError>>)> {
-        Self::renewed(models, policy, metrics, RENEWAL)
+        Self::start_renewed(models, policy, metrics, RENEWAL)
     }
 
-    fn renewed(
+    /// The same, with a state that begins anew after so many tasks, as soon as nothing is in it: its numbers have 32 bits.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Scheduler::start`], which renews it after 2³¹ tasks.
+    ///
+    /// # Panics
+    ///
+    /// As for [`Scheduler::start`].
+    pub fn start_renewed(
         models: Models,
         policy: Box<dyn Policy<Serving>>,
         metrics: Arc<Metrics>,
@@ -412,36 +421,4 @@ fn decide(
             DyBatch::default().decide(view)
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sched_distill_serving::workload::ServingWorkload;
-    use std::{fs, path::Path};
-
-    /// A server outlives the numbers of its state.
-    #[test]
-    fn numbers_do_not_run_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let list = folder.path().join("models.json");
-        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/text-classifier.onnx");
-        let law = serde_json::json!({"padded": {"alpha_ms": 1, "beta_ms": 1}});
-        let one = serde_json::json!({"name": "text", "law": law, "sizes": [1, 8], "most": 4, "file": model});
-        fs::write(&list, serde_json::json!({"models": [one]}).to_string()).unwrap();
-        let workload = ServingWorkload::open(&format!("models:{}", list.display()).parse().unwrap()).unwrap();
-        let models = Models::load(&workload).unwrap();
-        let metrics = Arc::new(Metrics::new(models.server().clone()));
-        let (door, thread) = Scheduler::renewed(models, Box::new(DyBatch::default()), metrics.clone(), 3).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        for _ in 0..10 {
-            let mut tickets = door.ask(0, vec![(2, vec![1.0, 2.0]); 2]);
-            tickets.iter_mut().for_each(|ticket| assert_eq!(runtime.block_on(ticket.answer()).unwrap().len(), 4));
-        }
-        door.end();
-        thread.join().unwrap().unwrap();
-        assert!(metrics.page().contains("outcome=\"answered\"} 20"), "{}", metrics.page());
-        // Nobody waits for an answer that will not come.
-        assert_eq!(runtime.block_on(door.ask(0, vec![(1, vec![1.0])])[0].answer()), Err(NoAnswer::Ending));
-    }
 }

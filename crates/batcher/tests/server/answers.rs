@@ -1,21 +1,25 @@
 //! Everyone gets the answer to what they asked, once, whatever others do.
 
-use crate::client::{Client, Running, model, path, workload};
-use sched_distill_batcher::http::Limits;
+use crate::client::{Client, Running, count, model, path, workload};
+use sched_distill_batcher::{Metrics, Models, NoAnswer, Scheduler, http::Limits};
 use sched_distill_core::{
     model::{LevelModels, Model, NamedModel, Provenance, Student, Tree},
     rng::Stream,
 };
 use sched_distill_foreign::BatchModel;
-use sched_distill_serving::feature::feature_set;
+use sched_distill_serving::{feature::feature_set, heuristic::DyBatch};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::Write as _,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
+use tokio::runtime;
 
 /// What the model makes of texts when it is asked alone.
 fn alone(model: &BatchModel, words: &[u32]) -> Vec<f32> {
@@ -120,7 +124,7 @@ fn no_answer_is_lost_or_doubled() {
     let of = |outcome: &str| -> usize {
         let one = |name: &str| {
             let counter = format!("distill_batcher_tasks_total{{application=\"{name}\",outcome=\"{outcome}\"}}");
-            crate::client::count(&page, &counter) as usize
+            count(&page, &counter) as usize
         };
         one("long") + one("short")
     };
@@ -273,4 +277,25 @@ fn patience_ends() {
     server.wait_for("distill_batcher_tasks_total{application=\"long\",outcome=\"gone\"}", 1.0);
     assert_eq!(server.count("distill_batcher_waiting_tasks{application=\"long\"}"), 0.0);
     assert!(server.end());
+}
+
+/// A server outlives the numbers of its state.
+#[test]
+fn numbers_do_not_run_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = Models::load(&workload(folder.path(), "")).unwrap();
+    let metrics = Arc::new(Metrics::new(models.server().clone()));
+    let policy = Box::new(DyBatch::default());
+    let (door, thread) = Scheduler::start_renewed(models, policy, metrics.clone(), 3).unwrap();
+    let runtime = runtime::Builder::new_current_thread().build().unwrap();
+    for _ in 0..10 {
+        let mut tickets = door.ask(0, vec![(2, vec![1.0, 2.0]); 2]);
+        tickets.iter_mut().for_each(|ticket| assert_eq!(runtime.block_on(ticket.answer()).unwrap().len(), 4));
+    }
+    door.end();
+    thread.join().unwrap().unwrap();
+    let answered = "distill_batcher_tasks_total{application=\"long\",outcome=\"answered\"}";
+    assert_eq!(count(&metrics.page(), answered), 20.0);
+    // Nobody waits for an answer that will not come.
+    assert_eq!(runtime.block_on(door.ask(0, vec![(1, vec![1.0])])[0].answer()), Err(NoAnswer::Ending));
 }
