@@ -44,7 +44,7 @@ enum Command {
 /// Serve the models of a workload until SIGTERM or Ctrl-C
 #[derive(Args)]
 #[command(after_help = "Examples:\n  distill-batcher serve -w models:models.json -p dybatch\n  \
-distill-batcher serve -w models:models.json,queue=200,timeout=2 -p student:student.json --listen 127.0.0.1:7411\n\n\
+distill-batcher serve -w models:models.json,queue=200,timeout=2 -p student:student.json\n\n  \
   curl -d '{\"instances\": [[3, 14, 15]]}' http://127.0.0.1:7411/v1/models/text-classifier:predict\n  \
 curl http://127.0.0.1:7411/metrics")]
 struct ServeArgs {
@@ -60,7 +60,7 @@ struct ServeArgs {
     /// Listen at an address that other machines can reach; anybody there is answered
     #[arg(long)]
     allow_remote: bool,
-    /// Most connections at a time; others wait to be let in
+    /// Most connections at a time; others are sent away with 503
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = count)]
     max_connections: usize,
     /// Longest request, bytes
