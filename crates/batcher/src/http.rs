@@ -88,12 +88,8 @@ pub async fn serve(
         .route("/healthz", get(health))
         .route("/metrics", get(page))
         .route("/v1/models/{name}", post(predict).get(status))
-        .fallback(async || {
-            Refusal(StatusCode::NOT_FOUND, "there is no such page; GET / lists those there are".to_owned())
-        })
-        .method_not_allowed_fallback(async || {
-            Refusal(StatusCode::METHOD_NOT_ALLOWED, "not with this method".to_owned())
-        })
+        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is no such page; GET / lists those there are"))
+        .method_not_allowed_fallback(async || Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "not with this method"))
         .layer(DefaultBodyLimit::max(limits.body))
         .with_state(shared);
     let graceful = GracefulShutdown::new();
@@ -141,12 +137,23 @@ pub async fn serve(
     Ok(drained)
 }
 
-/// A refusal in words.
-struct Refusal(StatusCode, String);
+/// A refusal in words, and after how many seconds it is worth coming again.
+struct Refusal(StatusCode, String, Option<u64>);
+
+impl Refusal {
+    fn new(status: StatusCode, problem: impl Into<String>) -> Self {
+        Self(status, problem.into(), None)
+    }
+}
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.0, axum_json(&json!({"error": self.1}))).into_response()
+        let Self(status, problem, retry) = self;
+        let mut response = (status, axum_json(&json!({"error": problem}))).into_response();
+        if let Some(seconds) = retry {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 
@@ -156,17 +163,17 @@ fn axum_json(value: &Value) -> impl IntoResponse + use<> {
 
 impl From<NoAnswer> for Refusal {
     fn from(reason: NoAnswer) -> Self {
-        let status = match reason {
-            NoAnswer::Full { .. } => StatusCode::TOO_MANY_REQUESTS,
-            NoAnswer::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            NoAnswer::Ending => StatusCode::SERVICE_UNAVAILABLE,
+        let (status, retry) = match reason {
+            NoAnswer::Full { retry_after_s } => (StatusCode::TOO_MANY_REQUESTS, Some(retry_after_s)),
+            NoAnswer::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
+            NoAnswer::Ending => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
         };
-        Self(status, reason.to_string())
+        Self(status, reason.to_string(), retry)
     }
 }
 
 fn bad(problem: impl Into<String>) -> Refusal {
-    Refusal(StatusCode::BAD_REQUEST, problem.into())
+    Refusal::new(StatusCode::BAD_REQUEST, problem)
 }
 
 #[derive(Deserialize)]
@@ -181,48 +188,25 @@ struct Question {
 async fn predict(State(shared): State<Shared>, Path(call): Path<String>, request: Request) -> Response {
     match answered(&shared, &call, request).await {
         Ok(predictions) => axum_json(&json!({"predictions": predictions})).into_response(),
-        Err(Failure::Refused(refusal)) => refusal.into_response(),
-        Err(Failure::NoAnswer(reason)) => {
-            let retry = match reason {
-                NoAnswer::Full { retry_after_s } => Some(retry_after_s),
-                NoAnswer::Ending => Some(1),
-                NoAnswer::Failed(_) => None,
-            };
-            let mut response = Refusal::from(reason).into_response();
-            if let Some(retry) = retry {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry));
-            }
-            response
-        }
+        Err(refusal) => refusal.into_response(),
     }
 }
 
-enum Failure {
-    Refused(Refusal),
-    NoAnswer(NoAnswer),
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<Vec<f32>>, Failure> {
+async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<Vec<f32>>, Refusal> {
     if shared.is_ending.load(Ordering::Relaxed) {
-        return Err(Failure::NoAnswer(NoAnswer::Ending));
+        return Err(NoAnswer::Ending.into());
     }
     let name = call.strip_suffix(":predict").ok_or_else(|| bad("what is asked for must be NAME:predict"))?;
     let application = place(shared, name)?;
-    let late = |_| Refusal(StatusCode::REQUEST_TIMEOUT, "the request did not come in".to_owned());
+    let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request did not come in");
     let body = timeout(shared.limits.patience, Bytes::from_request(request, &())).await.map_err(late)?;
-    let body = body.map_err(|e| Refusal(e.status(), e.body_text()))?;
+    let body = body.map_err(|e| Refusal::new(e.status(), e.body_text()))?;
     let question: Question =
         serde_json::from_slice(&body).map_err(|e| bad(format!("must be {{\"instances\": [...]}}: {e}")))?;
     let (found, queue) = (question.instances.len(), shared.models.server().applications[application as usize].queue);
     let most = MOST_INSTANCES.min(queue as usize);
     if !(1..=most).contains(&found) {
-        return Err(bad(format!("`instances` must have 1 to {most} tasks, got {found}")).into());
+        return Err(bad(format!("`instances` must have 1 to {most} tasks, got {found}")));
     }
     let mut tasks = Vec::with_capacity(question.instances.len());
     for (place, instance) in question.instances.iter().enumerate() {
@@ -240,10 +224,10 @@ async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<V
         Ok(answers)
     };
     match timeout(shared.limits.answer, all).await {
-        Ok(answers) => answers.map_err(Failure::NoAnswer),
+        Ok(answers) => answers.map_err(NoAnswer::into),
         Err(_) => {
             let problem = format!("no answer within {} s", shared.limits.answer.as_secs_f64());
-            Err(Refusal(StatusCode::GATEWAY_TIMEOUT, problem).into())
+            Err(Refusal::new(StatusCode::GATEWAY_TIMEOUT, problem))
         }
     }
 }
@@ -251,7 +235,7 @@ async fn answered(shared: &Shared, call: &str, request: Request) -> Result<Vec<V
 fn place(shared: &Shared, name: &str) -> Result<u32, Refusal> {
     shared.models.place(name).ok_or_else(|| {
         let known: Vec<&str> = shared.models.server().applications.iter().map(|of| &*of.name).collect();
-        Refusal(StatusCode::NOT_FOUND, format!("there is no model `{name}`; there are {}", known.join(", ")))
+        Refusal::new(StatusCode::NOT_FOUND, format!("there is no model `{name}`; there are {}", known.join(", ")))
     })
 }
 
@@ -276,7 +260,7 @@ fn flatten(value: &Value, into: &mut Vec<f64>) -> Result<(), String> {
 
 async fn status(State(shared): State<Shared>, Path(name): Path<String>) -> Response {
     if name.ends_with(":predict") {
-        return Refusal(StatusCode::METHOD_NOT_ALLOWED, "tasks are asked by POST".to_owned()).into_response();
+        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "tasks are asked by POST").into_response();
     }
     match place(&shared, &name) {
         Ok(_) => {

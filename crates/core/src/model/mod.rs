@@ -5,6 +5,7 @@
 
 mod additive;
 mod compiled;
+mod compiled_additive;
 mod earlier;
 mod edit;
 pub mod export;
@@ -18,7 +19,8 @@ mod student;
 mod tree;
 
 pub use additive::{Additive, Factor, Shape, Term};
-pub use compiled::{CompiledAdditive, CompiledModel, CompiledTree};
+pub use compiled::{CompiledModel, CompiledTree};
+pub use compiled_additive::CompiledAdditive;
 pub use edit::{Change, EditError, Patch, Place};
 pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, Operator};
 pub use pairwise::Pairwise;
