@@ -26,7 +26,7 @@ from preemption_reference import hash_words, text_of, total
 CASES = 20
 ANSWERS, RANDOM_WAIT_MS = 7, 0.75
 POLICIES = ["tf-serving", "tf-serving,max=3,timeout=4", "triton", "triton,preferred=2/4,delay=3", "clipper", "lazy"]
-POLICIES += ["dybatch", "dybatch,fair=off,age=2", "dybatch,by-size=off", "random"]
+POLICIES += ["dybatch", "dybatch,fair=off,age=2", "dybatch,by-size=off", "best-batch", "random"]
 
 
 # Time of a batch
@@ -241,6 +241,9 @@ class Episode:
     def which_task(self, of, batch, candidates):
         if self.policy == "random":
             return self.at_random(candidates + ([None] if batch else []))
+        if self.policy == "best-batch":
+            _, joining = self.best(of, batch)
+            return joining[0] if joining else None
         if self.policy == "dybatch" and self.options.get("by-size") != "off" and batch:
             return self.nearest(of, batch)
         oldest = of.waiting[0]
@@ -357,6 +360,50 @@ class Episode:
         self.counts["dybatch: time per task rises"] += not falls
         self.counts["dybatch: worse off though the time per task does not rise"] += falls and not better
         return better and falls
+
+    def application_best_batch(self, waiting):
+        best, *others = waiting
+        for a in others:
+            if self.more_merit(self.best(a, [])[0], self.best(best, [])[0]):
+                best = a
+        return best
+
+    def best(self, of, batch):
+        """The most merit that a batch can have, and the tasks that join it for that."""
+        sizes = sorted({t.declared_size for t in of.waiting})
+        found = [(self.merit(of, batch), [])] if batch else []
+        for number in range(len(sizes)):
+            joining = []
+            for size in reversed(sizes[: number + 1]):
+                alike = [t for t in of.waiting if t.declared_size == size]
+                fit = next(n for n in range(len(alike), -1, -1) if of.holds(batch + joining + alike[:n]))
+                if fit == 0:
+                    break
+                joining = joining + alike[:fit]
+                found.append((self.merit(of, batch + joining), joining))
+                self.counts["best-batch: of several sizes"] += len({t.declared_size for t in joining}) > 1
+                if fit < len(alike):
+                    self.counts["best-batch: no room for all of a size"] += 1
+                    break
+        best, *others = found
+        for other in others:
+            if self.more_merit(other[0], best[0]):
+                best = other
+        self.counts["best-batch: not the oldest"] += of.waiting[0] not in batch + best[1]
+        self.counts["best-batch: as it is"] += not best[1]
+        return best
+
+    def more_merit(self, a, b):
+        """Whether a > b, where what differs by rounding alone is equal."""
+        self.counts["best-batch: as much merit"] += abs(a - b) <= 1e-14 * b
+        assert abs(a - b) <= 1e-14 * b or abs(a - b) > 1e-9 * b, f"a near tie: {a} {b}"
+        return a > b * (1.0 + 1e-12)
+
+    def merit(self, of, batch):
+        time, sizes = of.predicted(batch), [t.declared_size for t in batch]
+        efficiency = total(of.time([size] * of.most) / of.most for size in sizes) / time
+        waited = self.now - min(t.arrival_ms for t in batch)
+        return len(batch) / time * efficiency**4 * math.sqrt(1.0 + waited)
 
     def application_random(self, waiting):
         answer = self.at_random(waiting + [None])

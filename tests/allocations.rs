@@ -181,7 +181,7 @@ fn check_serving(name: &str, policy: Box<dyn Policy<Serving>>) {
 
 #[test]
 fn schedulers_of_batches_allocate_nothing() {
-    for name in ["tf-serving", "tf-serving,timeout=5", "triton", "clipper", "lazy", "dybatch"] {
+    for name in ["tf-serving", "tf-serving,timeout=5", "triton", "clipper", "lazy", "dybatch", "best-batch"] {
         check_serving(name, Serving::open(&name.parse().unwrap()).unwrap());
     }
 }

@@ -170,18 +170,37 @@ pub(super) fn figure(figure: &Figure, e: &Estimate, with_interval: bool) -> Stri
     }
 }
 
-/// Milliseconds as seconds with an interval: `503 s [480, 531]`.
+/// A time in ms, with its interval, in the unit that suits it: `503 s [480, 531]`, `0.52 s`, `4.21 ms`.
 pub(super) fn seconds(e: &Estimate) -> String {
-    let digits = if e.value < 100_000.0 { 1 } else { 0 };
+    let (unit, ms, digits) = match e.value {
+        100_000.0.. => ("s", 1e3, 0),
+        1000.0.. => ("s", 1e3, 1),
+        100.0.. => ("s", 1e3, 2),
+        10.0.. => ("ms", 1.0, 1),
+        1.0.. => ("ms", 1.0, 2),
+        // Also what is no time at all.
+        _ => ("ms", 1.0, 3),
+    };
     match e.is_exact() {
-        true => format!("{:.digits$} s", e.value / 1e3),
-        false => format!("{:.digits$} s [{:.digits$}, {:.digits$}]", e.value / 1e3, e.low / 1e3, e.high / 1e3),
+        true => format!("{:.digits$} {unit}", e.value / ms),
+        false => format!("{:.digits$} {unit} [{:.digits$}, {:.digits$}]", e.value / ms, e.low / ms, e.high / ms),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_the_unit_and_the_digits_that_suit_them() {
+        let said = |value: f64, low: f64, high: f64| seconds(&Estimate { value, low, high });
+        assert_eq!(said(503_200.0, 480_100.0, 530_900.0), "503 s [480, 531]");
+        assert_eq!(said(1340.0, 1340.0, 1340.0), "1.3 s");
+        assert_eq!(said(523.0, 480.0, 1200.0), "0.52 s [0.48, 1.20]");
+        assert_eq!(said(52.34, 52.34, 52.34), "52.3 ms");
+        assert_eq!(said(4.212, 4.1, 4.3), "4.21 ms [4.10, 4.30]");
+        assert_eq!(said(0.4127, 0.4127, 0.4127), "0.413 ms");
+    }
 
     #[test]
     fn a_paragraph_is_broken_between_words() {

@@ -13,8 +13,12 @@ fn distill(args: &[&str]) -> std::process::Output {
 }
 
 fn attack(dir: &Path, more: &[&str]) -> (i32, String) {
+    attack_on(dir, SMALL, more)
+}
+
+fn attack_on(dir: &Path, workload: [&str; 8], more: &[&str]) -> (i32, String) {
     let dir = dir.to_str().expect("a folder's name");
-    let args: Vec<&str> = ["attack", "-o", dir].into_iter().chain(SMALL).chain(more.iter().copied()).collect();
+    let args: Vec<&str> = ["attack", "-o", dir].into_iter().chain(workload).chain(more.iter().copied()).collect();
     let done = distill(&args);
     let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
     (done.status.code().unwrap_or(-1), text.into_owned())
@@ -95,6 +99,9 @@ fn more_trials_are_never_worse_and_no_edit_is_made_that_brings_nothing() -> Outc
 
 #[test]
 fn the_same_command_finds_the_same_and_goes_on_where_it_stopped() -> Outcome {
+    let attack = |dir: &Path, more: &[&str]| {
+        attack_on(dir, ["-w", "builtin,jobs=8", "-n", "5", "--targets", "2", "--seed", "3"], more)
+    };
     let (one, two) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let of = ["-p", "decima", "--budget", "edits=2,duration=0.25", "--budget", "edits=1"];
     let (code, text) = attack(one.path(), &[&of[..], &["--threads", "1"]].concat());

@@ -82,7 +82,8 @@ fn the_built_in_network_is_no_worse_on_recorded_jobs() {
 fn a_rule_is_recorded_distilled_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let said = done(dir, &["demo", "--scenario", "deadlines", "-t", "qos", "-w", SMALL, "-n", "8", "-o", "run"]);
+    let said =
+        done(dir, &["demo", "--scenario", "deadlines", "-t", "qos", "-w", SMALL, "-n", "8", "--fast", "-o", "run"]);
     type_what_comes_next(dir, &said);
     let student = Student::load(&dir.join("run/student.json")).unwrap();
     assert_eq!(student.feature_set.scenario, "deadlines");

@@ -30,7 +30,8 @@ fn ratio(closed_loop: &Value, policy: &str) -> f64 {
 fn a_rule_is_recorded_distilled_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let said = done(dir, &["demo", "--scenario", "training", "-t", "drf", "-w", SMALL, "-n", "8", "-o", "run"]);
+    let said =
+        done(dir, &["demo", "--scenario", "training", "-t", "drf", "-w", SMALL, "-n", "8", "--fast", "-o", "run"]);
     type_what_comes_next(dir, &said);
     let student = Student::load(&dir.join("run/student.json")).unwrap();
     assert_eq!(student.feature_set.scenario, "training");

@@ -8,7 +8,10 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use sched_distill_core::rng::{Split, Stream, episode_seed, hash};
-use sched_distill_serving::workload::{ServingTask, ServingWorkload};
+use sched_distill_serving::{
+    simulator::percentile,
+    workload::{ServingTask, ServingWorkload},
+};
 use serde::Serialize;
 use serde_json::json;
 use std::{
@@ -253,12 +256,8 @@ fn figures(workload: &ServingWorkload, tasks: &[ServingTask], ends: &[(End, Dura
         latencies.push(latency_ms);
     }
     latencies.sort_unstable_by(f64::total_cmp);
-    let percentile = |percent: usize| {
-        let place = (percent * latencies.len()).div_ceil(100).saturating_sub(1);
-        latencies.get(place).copied().unwrap_or(f64::NAN)
-    };
     played.slowdown = slowdown / played.answered as f64;
-    (played.p95_ms, played.p99_ms) = (percentile(95), percentile(99));
+    (played.p95_ms, played.p99_ms) = (percentile(&latencies, 95), percentile(&latencies, 99));
     played.throughput = 1e3 * f64::from(early) / workload.horizon_ms();
     played.in_time = f64::from(in_time) / played.tasks as f64;
     played

@@ -309,7 +309,7 @@ impl Scheduler {
     /// Time that all that waits takes in full batches, s: 1 at least.
     fn retry_after_s(&self) -> u64 {
         let applications = self.models.server().applications.iter().zip(&self.waiting);
-        let full_ms: f64 = applications.filter(|(_, waiting)| waiting.count > 0).map(|(of, w)| of.full_ms(*w)).sum();
+        let full_ms: f64 = applications.map(|(of, w)| f64::from(w.count) * of.full_ms(w.mean_size())).sum();
         (1e-3 * full_ms / self.accelerators.len() as f64).ceil().max(1.0) as u64
     }
 

@@ -12,7 +12,7 @@ const fn guard(name: &'static str, text: &'static str, values: &'static [f64], m
     GuardTemplate { name, text, values, meaning }
 }
 
-const GUARDS: [GuardTemplate; 13] = [
+const GUARDS: [GuardTemplate; 14] = [
     guard("never-idle", "application: is_none > 0 last", &[], "accelerators do not wait while tasks do"),
     guard("full-first", "application: is_full > 0 first", &[], "applications with a full batch come first"),
     guard(
@@ -47,6 +47,12 @@ const GUARDS: [GuardTemplate; 13] = [
     ),
     guard("must-pay", "task: is_none <= 0 and pays <= 0 last", &[], "tasks do not join whose joining does not pay"),
     guard(
+        "best-alone",
+        "task: is_none <= 0 and is_best <= 0 last",
+        &[],
+        "tasks join that the best batch has, no others",
+    ),
+    guard(
         "no-padding",
         "task: is_none <= 0 and difference > {} and batch > 0 last",
         &[4.0, 8.0, 16.0, 32.0],
@@ -63,7 +69,7 @@ const GUARDS: [GuardTemplate; 13] = [
     guard("fill-up", "task: is_none > 0 last", &[], "batches are closed only when nothing else can join"),
 ];
 
-const ORDERS: [(&str, &str, bool); 14] = [
+const ORDERS: [(&str, &str, bool); 15] = [
     ("application", "turn_rank", false),
     ("application", "waited_rank", true),
     ("application", "tasks_rank", true),
@@ -71,6 +77,7 @@ const ORDERS: [(&str, &str, bool); 14] = [
     ("application", "slowdown_rank", true),
     ("application", "used_rank", false),
     ("application", "relief_rank", true),
+    ("application", "merit_rank", true),
     ("application", "urgency_rank", true),
     ("task", "waited_rank", true),
     ("task", "difference_rank", false),
@@ -86,8 +93,9 @@ const BORDERS: [(&str, &str, &[f32]); 3] = [
     ("task", "batch", &[0.0, 4.0, 8.0]),
 ];
 
-const TERMS: [TermTemplate; 22] = [
+const TERMS: [TermTemplate; 24] = [
     ("application", &[("relief", Log)]),
+    ("application", &[("merit", Log)]),
     ("application", &[("used", Log)]),
     ("application", &[("used_share", Linear)]),
     ("application", &[("is_none", Linear)]),
@@ -106,12 +114,13 @@ const TERMS: [TermTemplate; 22] = [
     ("task", &[("relief", Log)]),
     ("task", &[("all_delay", Log)]),
     ("task", &[("pays", Linear)]),
+    ("task", &[("is_best", Linear)]),
     ("task", &[("waited", Log)]),
     ("task", &[("is_oldest", Linear)]),
     ("task", &[("is_none", Linear), ("filling", Linear)]),
 ];
 
-const RULES: [RuleTemplate; 14] = [
+const RULES: [RuleTemplate; 16] = [
     rule("in-turn", "application: smallest is_none, smallest turn_rank", "applications take turns"),
     rule(
         "in-turn-when-ready",
@@ -139,6 +148,11 @@ const RULES: [RuleTemplate; 14] = [
         "application: smallest is_none, largest relief_rank",
         "whose batch ends the most slowdown per time is served",
     ),
+    rule(
+        "most-merit",
+        "application: smallest is_none, largest merit_rank",
+        "whose batch is most worth its time is served: by tasks per time, efficiency and waiting",
+    ),
     rule("serve-no-one", "application: largest is_none", "accelerators wait"),
     rule(
         "in-order",
@@ -159,6 +173,11 @@ const RULES: [RuleTemplate; 14] = [
         "like-size",
         "task: batch <= 0 and is_oldest <= 0 never, smallest is_none, smallest difference_rank",
         "tasks of the nearest size join the oldest until the batch is full",
+    ),
+    rule(
+        "best-batch",
+        "task: is_none <= 0 and is_best <= 0 never, smallest is_none, largest size_rank",
+        "tasks join that are in the batch most worth its time",
     ),
     rule(
         "smallest-first",

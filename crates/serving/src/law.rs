@@ -20,6 +20,12 @@ impl Batch {
         Self { count: 1, largest: size, total: size.into() }
     }
 
+    /// Mean size of its tasks, rounded, 1 without tasks.
+    #[must_use]
+    pub fn mean_size(self) -> u32 {
+        (self.total as f64 / f64::from(self.count.max(1))).round().max(1.0) as u32
+    }
+
     /// With one more task.
     #[inline]
     #[must_use]

@@ -29,6 +29,6 @@ pub use law::{Batch, Law, Table, TableError};
 pub use scenario::{Kind, Probabilities, Serving, kind};
 pub use server::{Application, Server};
 pub use state::{
-    Change, Decision, DecisionError, GroupView, NewTask, Question, QueueView, RunningView, ServerState, StateError,
-    TaskView, View,
+    BatchView, Change, Decision, DecisionError, Extension, GroupView, NewTask, Question, QueueView, RunningView,
+    ServerState, StateError, TaskView, View,
 };

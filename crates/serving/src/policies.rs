@@ -2,7 +2,7 @@
 
 use crate::{
     Probabilities, Serving,
-    heuristic::{Clipper, DyBatch, Lazy, TfServing, Triton},
+    heuristic::{BestBatch, Clipper, DyBatch, Lazy, TfServing, Triton},
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
@@ -16,7 +16,7 @@ use sched_distill_core::{
 pub const TEACHER: &str = "dybatch";
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
-pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dybatch,fair=off"];
+pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dybatch,fair=off", "best-batch"];
 
 /// All policies there are.
 pub const POLICIES: &[PolicyInfo] = &[
@@ -40,6 +40,11 @@ pub const POLICIES: &[PolicyInfo] = &[
         "dybatch",
         "dybatch[,fair=on|off][,by-size=on|off][,age=N]",
         "the application that has had the least; tasks of like size join as long as nobody is worse off",
+    ),
+    heuristic(
+        "best-batch",
+        "best-batch",
+        "of all batches that can be formed the one that answers the most tasks per time, efficiently, and has waited",
     ),
     #[cfg(feature = "network")]
     SCORER,
@@ -76,6 +81,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Serving>>, PolicyError> {
             by_size: args.word("by-size", &["on", "off"])? == "on",
             age: args.optional_count("age", 0..=1_000_000)?,
         }),
+        "best-batch" => Box::new(BestBatch),
         #[cfg(feature = "network")]
         "scorer" => return open_scorer(spec),
         "student" => return open_student(spec),
@@ -112,7 +118,7 @@ macro_rules! stateless {
     };
 }
 
-stateless!(TfServing, Triton, Lazy, DyBatch);
+stateless!(TfServing, Triton, Lazy, DyBatch, BestBatch);
 
 impl Policy<Serving> for Clipper {
     fn fresh(&self) -> Box<dyn Policy<Serving>> {

@@ -165,12 +165,11 @@ impl Application {
         batch.count <= self.most && self.most_units.is_none_or(|most| self.units(batch) <= most)
     }
 
-    /// Time that as many tasks would take in full batches of their mean size, ms.
+    /// Time per task of a full batch of tasks of this size, ms.
     #[must_use]
-    pub fn full_ms(&self, batch: Batch) -> f64 {
-        let (count, most) = (f64::from(batch.count), f64::from(self.most));
-        let size = (batch.total as f64 / count.max(1.0)).round().max(1.0) as u32;
-        self.ms(Batch { count: self.most, largest: size, total: u64::from(self.most) * u64::from(size) }) * count / most
+    pub fn full_ms(&self, size: u32) -> f64 {
+        let total = u64::from(self.most) * u64::from(size);
+        self.ms(Batch { count: self.most, largest: size, total }) / f64::from(self.most)
     }
 
     /// Whether nobody is worse off with one more task in a batch that has one: it ends no later than that task in a batch of its own

@@ -65,11 +65,15 @@ fn features_of_applications_are_as_described() {
             ("filling", &[0.75, 1.0 / 16.0, 0.0]),
             ("is_full", &[0.0, 0.0, 0.0]),
             ("is_timed_out", &[1.0, 0.0, 0.0]),
-            // Two of size 10 take 4 ms; the third with them 11, more than these and 5 of its own.
+            // Two of size 10 take 4 ms, which in full batches would be 3; with the third they take 11, instead of 6.5.
             ("batch", &[2.0, 1.0, 0.0]),
             ("batch_time", &[4.0, 5.0, 0.0]),
             ("task_time", &[2.0, 5.0, 0.0]),
+            ("efficiency", &[0.75, 0.25, 0.0]),
             ("relief", &[1e6 / 6.0, 1e6 / 25.0, 0.0]),
+            // They have waited for 8 and 4 ms.
+            ("merit", &[500.0 * 0.75_f64.powi(4) * 3.0, 200.0 * 0.25_f64.powi(4) * 5.0_f64.sqrt(), 0.0]),
+            ("merit_rank", &[1.0, 0.0, 0.0]),
             ("urgency", &[urgency, 200.0, 0.0]),
             ("used", &[0.0, 0.0, 0.0]),
             ("used_share", &[0.0, 0.0, 0.0]),
@@ -122,11 +126,13 @@ fn features_of_tasks_are_as_described() {
             ("is_larger", &[1.0, 1.0]),
             ("added", &[3.0, 5.0]),
             ("task_time_change", &[0.0, 0.0]),
+            ("is_best", &[1.0, 0.0]),
             ("pays", &[1.0, 1.0]),
             ("delay", &[0.0, 0.0]),
             ("all_delay", &[3.0 * (all - 1.0 / 3.0), 5.0 * (all - 0.2)]),
             ("makes_late", &[0.0, 0.0]),
             ("batch_time", &[0.0, 0.0]),
+            ("batch_merit", &[0.0, 0.0]),
         ],
     );
     let mut late = small();
@@ -152,6 +158,7 @@ fn features_of_tasks_are_as_described() {
             ("added", &[1.0, 5.0, 0.0]),
             ("saved", &[2.0, 0.0, 0.0]),
             ("task_time_change", &[-1.0, 1.0, 0.0]),
+            ("is_best", &[1.0, 0.0, 0.0]),
             ("pays", &[1.0, 0.0, 0.0]),
             ("relief", &[1e6 / 3.0, 4e4, 0.0]),
             ("delay", &[own, 5.0 * own, 0.0]),
@@ -162,6 +169,8 @@ fn features_of_tasks_are_as_described() {
             ("filling", &[0.25; 3]),
             ("batch_time", &[3.0; 3]),
             ("batch_urgency", &[1e3 * own; 3]),
+            // One of 10 in 3 ms against two in 4, in place of 1.5 and 3.
+            ("batch_merit", &[(0.5_f64.powi(4) / 3.0) / (0.75_f64.powi(4) / 2.0); 3]),
             ("tasks", &[2.0; 3]),
             ("waiting", &[3.0; 3]),
             ("others", &[1.0; 3]),

@@ -2,7 +2,7 @@
 
 use sched_distill_core::{level::NONE_FLAG, policy::Policy, scenario::Questions as _, simulation::Simulated as _};
 use sched_distill_serving::{
-    Batch, GroupView, Probabilities, Question, Serving, View,
+    Application, Batch, GroupView, Probabilities, Question, Serving, View,
     feature::{Extractor, feature_set},
     policies,
 };
@@ -14,22 +14,54 @@ fn flag(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-/// The batch that the oldest task of an application opens and those of the nearest sizes join, and the sum of their paces.
-fn like_batch(seen: &View<'_>, application: u32) -> (Batch, f64) {
-    let (queue, of) = (seen.queue(application), seen.queue(application).application());
-    let oldest = queue.oldest().expect("it waits");
-    let mut others: Vec<GroupView> = queue.groups().flat_map(|g| vec![g; g.count as usize]).collect();
-    let opens = others.remove(others.iter().position(|g| g.size == oldest.size).expect("it has a size"));
-    others.sort_by_key(|g| (g.size.abs_diff(oldest.size), g.size > oldest.size));
-    let (mut batch, mut pace) = (Batch::of(oldest.size), opens.pace);
-    for group in others {
-        let with = batch.with(group.size);
-        if !of.holds(with) || of.ms(with) > of.ms(batch) + 1.0 / group.pace {
-            break;
-        }
-        (batch, pace) = (with, pace + group.pace);
+/// A batch with the sum of its paces, the time its tasks would take in full batches, and when the oldest arrived.
+type Sums = (Batch, f64, f64, f64);
+
+const NO_TASKS: Sums = (Batch { count: 0, largest: 0, total: 0 }, 0.0, 0.0, f64::INFINITY);
+
+fn formed(seen: &View<'_>, of: &Application) -> Sums {
+    let add = |(pace, full, oldest): (f64, f64, f64), (size, arrival_ms): (u32, f64)| {
+        (pace + 1.0 / of.solo_ms(size), full + of.full_ms(size), oldest.min(arrival_ms))
+    };
+    let (pace, full, oldest) = seen.formed().fold((0.0, 0.0, f64::INFINITY), add);
+    (seen.batch(), pace, full, oldest)
+}
+
+fn merit(seen: &View<'_>, of: &Application, (batch, _, full, oldest): Sums) -> f64 {
+    if batch.count == 0 {
+        return 0.0;
     }
-    (batch, pace)
+    let efficiency = full / of.ms(batch);
+    f64::from(batch.count) / of.ms(batch) * efficiency.powi(2).powi(2) * (1.0 + (seen.time_ms() - oldest)).sqrt()
+}
+
+/// Of a batch with tasks of all windows of sizes, the largest first and as many as fit, the one with the most merit, and the sizes that
+/// join.
+fn best(seen: &View<'_>, of: &Application, groups: &[GroupView], start: Sums) -> (Sums, Vec<u32>) {
+    let mut best = (start, Vec::new());
+    for most in 0..groups.len() {
+        for least in (0..=most).rev() {
+            let mut sums = start;
+            for group in groups[least..=most].iter().rev() {
+                let mut count = 0;
+                while count < group.count && of.holds(sums.0.with(group.size)) {
+                    (sums.0, count) = (sums.0.with(group.size), count + 1);
+                }
+                if count > 0 {
+                    sums.1 += f64::from(count) * group.pace;
+                    sums.2 += f64::from(count) * of.full_ms(group.size);
+                    sums.3 = sums.3.min(group.arrival_ms);
+                }
+                if count < group.count {
+                    break;
+                }
+            }
+            if merit(seen, of, sums) > merit(seen, of, best.0) * (1.0 + 1e-12) {
+                best = (sums, groups[least..=most].iter().map(|group| group.size).collect());
+            }
+        }
+    }
+    best
 }
 
 fn all_pace(seen: &View<'_>) -> f64 {
@@ -39,10 +71,11 @@ fn all_pace(seen: &View<'_>) -> f64 {
 fn application(seen: &View<'_>, application: u32) -> Row {
     let (queue, of, now) = (seen.queue(application), seen.queue(application).application(), seen.time_ms());
     let (waited, solo) = queue.oldest().map_or((0.0, 1.0), |o| (now - o.arrival_ms, of.solo_ms(o.size)));
-    let (batch, pace) = match seen.question() {
-        Question::Serve => like_batch(seen, application),
-        Question::Form(_) => (seen.batch(), seen.formed().map(|(size, _)| 1.0 / of.solo_ms(size)).sum()),
+    let sums = match seen.question() {
+        Question::Serve => best(seen, of, &queue.groups().collect::<Vec<_>>(), NO_TASKS).0,
+        Question::Form(_) => formed(seen, of),
     };
+    let (batch, pace, full, _) = sums;
     let (count, most, tasks) = (f64::from(queue.count()), f64::from(of.most), f64::from(batch.count));
     let time = if batch.count > 0 { of.ms(batch) } else { 0.0 };
     let had = |a: u32| seen.queue(a).used_ms() / seen.queue(a).application().weight;
@@ -61,8 +94,9 @@ fn application(seen: &View<'_>, application: u32) -> Row {
         ("batch", tasks),
         ("batch_time", time),
         ("task_time", time / tasks.max(1.0)),
-        ("efficiency", if batch.count > 0 { of.full_ms(batch) / time } else { 0.0 }),
-        ("relief", 1e6 * pace / time.max(1e-9)),
+        ("efficiency", full / time.max(1e-9)),
+        ("relief", 1e6 * (pace / time.max(1e-9))),
+        ("merit", 1e3 * merit(seen, of, sums)),
         ("urgency", 1e3 * queue.pace()),
         ("used", had(application)),
         ("used_share", if all_had > 0.0 { had(application).max(0.0) / all_had } else { 0.0 }),
@@ -82,7 +116,8 @@ fn task(seen: &View<'_>, application: u32, group: GroupView) -> Row {
     let (waited, solo, with) =
         (seen.time_ms() - group.arrival_ms, of.solo_ms(group.size), of.ms(batch.with(group.size)));
     let (count, time) = (f64::from(batch.count), if batch.count > 0 { of.ms(batch) } else { 0.0 });
-    let pace = seen.formed().fold(0.0, |sum, (size, _)| sum + 1.0 / of.solo_ms(size));
+    let sums = formed(seen, of);
+    let (all, pace) = (best(seen, of, &queue.groups().collect::<Vec<_>>(), sums), sums.1);
     let left = seen.formed().map(|(_, arrival_ms)| arrival_ms + of.objective_ms - seen.time_ms() - time);
     let (added, others) = (with - time, seen.candidates().filter(|&a| a != application).count());
     vec![
@@ -99,6 +134,7 @@ fn task(seen: &View<'_>, application: u32, group: GroupView) -> Row {
         ("added", added),
         ("saved", solo - added),
         ("task_time_change", if batch.count > 0 { with / (count + 1.0) - time / count } else { 0.0 }),
+        ("is_best", flag(all.1.contains(&group.size))),
         ("pays", flag(batch.count == 0 || of.pays(batch, group.size))),
         ("relief", (1e6 / solo / added.max(1e-9)).min(1e12)),
         ("delay", added * pace),
@@ -109,6 +145,10 @@ fn task(seen: &View<'_>, application: u32, group: GroupView) -> Row {
         ("filling", count / f64::from(of.most)),
         ("batch_time", time),
         ("batch_urgency", 1e3 * pace),
+        (
+            "batch_merit",
+            if merit(seen, of, all.0) == 0.0 { 0.0 } else { merit(seen, of, sums) / merit(seen, of, all.0) },
+        ),
         ("tasks", f64::from(queue.count())),
         ("waiting", f64::from(seen.waiting())),
         ("others", others as f64),
@@ -181,7 +221,7 @@ fn rows_are_what_each_number_comes_to() {
                     Question::Form(a) => {
                         extractor.rows(&seen, &[0], false, &mut x);
                         let rows: Vec<Row> = seen.groups().map(|group| task(&seen, a, group)).collect();
-                        [table(0, &[application(&seen, a)], false, 5), table(1, &rows, seen.batch().count > 0, 9)]
+                        [table(0, &[application(&seen, a)], false, 5), table(1, &rows, seen.batch().count > 0, 10)]
                             .concat()
                     }
                 };

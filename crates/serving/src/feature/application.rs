@@ -1,7 +1,7 @@
 //! Application level: which application is served next, if any?
 
 use super::{Extractor, Read, flag, snapshot::LONGEST_MS};
-use crate::{law::Batch, state::View};
+use crate::state::{BatchView, View};
 use sched_distill_core::feature::{Base, Ratio};
 
 pub(super) const BASE: &[Base] = &[
@@ -25,14 +25,21 @@ pub(super) const BASE: &[Base] = &[
     Base::count(
         "batch",
         "tasks",
-        "Tasks of a batch of it: of the one that is being formed, or its oldest and those of like size whose joining saves time.",
+        "Tasks of its batch: of the one that is being formed, or of the best one, which has all its tasks of a window of sizes.",
     )
     .declared()
     .ranked(),
     Base::absolute("batch_time", "ms", "Time of that batch.").declared().ranked().with_ratio(Ratio::Time),
     Base::absolute("task_time", "ms", "That time per task.").declared().ranked(),
-    Base::share("efficiency", "Time per task of a full batch of its mean size ÷ that time per task.").declared().ranked(),
+    Base::share("efficiency", "Time that its tasks would take in full batches of equal size ÷ its time.").declared().ranked(),
     Base::absolute("relief", "1/s²", "Slowdown per second that ends with that batch ÷ its time.").declared().ranked(),
+    Base::absolute(
+        "merit",
+        "1/s",
+        "Tasks of it per second × efficiency⁴ × √(1 + ms for which its oldest has waited): by this the best batch is the best.",
+    )
+    .declared()
+    .ranked(),
     Base::absolute("urgency", "1/s", "Slowdown per second of its waiting tasks, added up.").declared().ranked(),
     Base::absolute("used", "ms", "Accelerator time that it has had lately ÷ its weight.").decided().ranked(),
     Base::share("used_share", "That time ÷ the sum of those of all applications.").decided(),
@@ -59,10 +66,8 @@ pub(super) struct Asked {
     /// Of its oldest task.
     waited_ms: f64,
     solo_ms: f64,
-    /// A batch of it, the time of that, and by how much the slowdowns of its tasks grow, 1/ms.
-    batch: Batch,
-    batch_ms: f64,
-    pace: f64,
+    /// The one that is being formed, or its best one.
+    batch: BatchView,
     /// Arrivals, 1/ms.
     rate: f64,
 }
@@ -76,10 +81,10 @@ impl Asked {
             // The last of its tasks are in the batch that is being formed.
             None => (0.0, 1.0),
         };
-        let (batch, pace) = match is_forming {
-            true => (seen.batch(), seen.formed().map(|(size, _)| 1.0 / of.solo_ms(size)).sum()),
-            false if read.batches => queue.like_batch(),
-            false => (Batch::default(), 0.0),
+        let batch = match is_forming {
+            true => seen.formed_batch(),
+            false if read.batches => queue.best_batch().batch,
+            false => BatchView::default(),
         };
         Self {
             place,
@@ -88,8 +93,6 @@ impl Asked {
             waited_ms,
             solo_ms,
             batch,
-            batch_ms: if batch.count > 0 { of.ms(batch) } else { 0.0 },
-            pace,
             rate: if read.rates { queue.rate() } else { 0.0 },
         }
     }
@@ -122,11 +125,12 @@ impl Extractor {
         rows.each(all, |a| (a.count / a.most).min(1.0));
         rows.each(all, |a| flag(a.count >= a.most));
         rows.each(all, |a| flag(seen.is_timed_out(a.place)));
-        rows.each(all, |a| f64::from(a.batch.count));
-        rows.each(all, |a| a.batch_ms);
-        rows.each(all, |a| a.batch_ms / f64::from(a.batch.count.max(1)));
-        rows.each(all, |a| if a.batch.count > 0 { of(a).full_ms(a.batch) / a.batch_ms } else { 0.0 });
-        rows.each(all, |a| PER_S * PER_S * a.pace / a.batch_ms.max(1e-9));
+        rows.each(all, |a| f64::from(a.batch.batch.count));
+        rows.each(all, |a| a.batch.ms);
+        rows.each(all, |a| a.batch.ms / f64::from(a.batch.batch.count.max(1)));
+        rows.each(all, |a| a.batch.efficiency());
+        rows.each(all, |a| PER_S * PER_S * a.batch.relief());
+        rows.each(all, |a| PER_S * a.batch.merit());
         rows.each(all, |a| PER_S * s.paces[a.place as usize]);
         rows.each(all, |a| s.used_ms[a.place as usize]);
         let used_share = |used_ms: f64| if s.all_used_ms > 0.0 { used_ms.max(0.0) / s.all_used_ms } else { 0.0 };

@@ -61,18 +61,20 @@ struct Read {
     paces: bool,
     /// Of what applications have had.
     used: bool,
-    /// Of batches that are not formed yet.
+    /// Of the best batches of applications.
     batches: bool,
     /// Of how often tasks arrive.
     rates: bool,
-    /// Of how the tasks in the batch fare.
-    formed: bool,
+    /// Of the best batch that can be made of the one that is being formed.
+    joining: bool,
+    /// Of whether tasks in the batch are late.
+    lateness: bool,
 }
 
 impl Default for Extractor {
     fn default() -> Self {
         let (application, task) = (Columns::new(application::BASE), Columns::new(task::BASE));
-        let read = Read { paces: true, used: true, batches: true, rates: true, formed: true };
+        let read = Read { paces: true, used: true, batches: true, rates: true, joining: true, lateness: true };
         Self { snapshot: Snapshot::default(), application, task, asked: Vec::new(), joining: Vec::new(), read }
     }
 }
@@ -85,16 +87,17 @@ impl Extractor {
         let mut extractor = Self::default();
         let columns = [&mut extractor.application, &mut extractor.task];
         columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
-        let features =
-            feature_set().levels.iter().zip(wanted).flat_map(|(level, wanted)| level.features.iter().zip(*wanted));
-        let read: Vec<&str> = features.filter(|(_, wanted)| **wanted).map(|(feature, _)| base(&feature.name)).collect();
-        let any = |of: &[&str]| read.iter().any(|name| of.contains(name));
+        let any = |level: usize, of: &[&str]| {
+            let features = feature_set().levels[level].features.iter().zip(wanted[level]);
+            features.filter(|(_, wanted)| **wanted).any(|(feature, _)| of.contains(&base(&feature.name)))
+        };
         extractor.read = Read {
-            paces: any(&["urgency", "all_urgency", "all_delay"]),
-            used: any(&["used", "used_share"]),
-            batches: any(&["batch", "batch_time", "task_time", "efficiency", "relief"]),
-            rates: any(&["arrivals", "to_full"]),
-            formed: any(&["batch_urgency", "delay", "all_delay", "makes_late"]),
+            paces: any(0, &["urgency", "all_urgency"]) || any(1, &["all_urgency", "all_delay"]),
+            used: any(0, &["used", "used_share"]),
+            batches: any(0, &["batch", "batch_time", "task_time", "efficiency", "relief", "merit"]),
+            rates: any(0, &["arrivals", "to_full"]),
+            joining: any(1, &["is_best", "batch_merit"]),
+            lateness: any(1, &["makes_late"]),
         };
         extractor
     }

@@ -3,7 +3,7 @@
 use super::{Extractor, Read, flag, snapshot::LONGEST_MS};
 use crate::{
     server::{Application, pays},
-    state::{GroupView, Question, View},
+    state::{BatchView, Extension, GroupView, Question, View},
 };
 use sched_distill_core::feature::{Base, Ratio};
 
@@ -31,6 +31,8 @@ pub(super) const BASE: &[Base] = &[
     )
     .declared()
     .ranked(),
+    Base::flag("is_best", "Whether a task of its size joins for the best batch that can be made of this one.")
+        .declared(),
     Base::flag("pays", "Whether it saves time, and the time per task does not rise: DyBatch's condition.").declared(),
     Base::absolute(
         "relief",
@@ -51,6 +53,9 @@ pub(super) const BASE: &[Base] = &[
     Base::share("filling", "Those ÷ the most of a batch.").decided(),
     Base::absolute("batch_time", "ms", "Time of the batch.").decided().declared(),
     Base::absolute("batch_urgency", "1/s", "Slowdown per second of the tasks in the batch, added up.")
+        .decided()
+        .declared(),
+    Base::share("batch_merit", "Merit of the batch ÷ that of the best one that can be made of it.")
         .decided()
         .declared(),
     Base::count("tasks", "tasks", "Tasks of its application that wait."),
@@ -84,12 +89,9 @@ struct Formed {
 
 impl Formed {
     fn new(seen: &View<'_>, of: &Application, read: Read) -> Self {
-        let batch = seen.batch();
-        let ms = if batch.count > 0 { of.ms(batch) } else { 0.0 };
-        let (mut pace, mut slack_ms) = (0.0, f64::INFINITY);
-        let tasks = read.formed.then(|| seen.formed()).into_iter().flatten();
-        for (size, arrival_ms) in tasks {
-            pace += 1.0 / of.solo_ms(size);
+        let (BatchView { ms, pace, .. }, mut slack_ms) = (seen.formed_batch(), f64::INFINITY);
+        let tasks = read.lateness.then(|| seen.formed()).into_iter().flatten();
+        for (_, arrival_ms) in tasks {
             let own_ms = arrival_ms + of.objective_ms - seen.time_ms() - ms;
             if own_ms >= 0.0 {
                 slack_ms = slack_ms.min(own_ms);
@@ -108,6 +110,12 @@ impl Extractor {
         let (queue, batch) = (seen.queue(application), seen.batch());
         let of = queue.application();
         let (count, formed) = (f64::from(batch.count), Formed::new(seen, of, self.read));
+        let best = if self.read.joining { seen.best_batch() } else { Extension::default() };
+        let is_best = |size: u32| best.joining.is_some_and(|[least, most]| (least..=most).contains(&size));
+        let merit_share = || match best.batch.merit() {
+            0.0 => 0.0,
+            most => seen.formed_batch().merit() / most,
+        };
         let joining = |group: &GroupView| {
             let with_ms = of.ms(batch.with(group.size));
             Joining { group: *group, waited_ms: now - group.arrival_ms, with_ms, added_ms: with_ms - formed.ms }
@@ -130,6 +138,7 @@ impl Extractor {
         rows.each(all, |j| j.added_ms);
         rows.each(all, |j| j.group.solo_ms - j.added_ms);
         rows.each(all, change_ms);
+        rows.each(all, |j| flag(is_best(j.group.size)));
         rows.each(all, |j| flag(batch.count == 0 || pays(formed.ms, j.with_ms, j.group.solo_ms, count)));
         rows.each(all, |j| (PER_S * PER_S * j.group.pace / j.added_ms.max(1e-9)).min(LONGEST_MS * LONGEST_MS));
         rows.each(all, |j| j.added_ms * formed.pace);
@@ -140,6 +149,7 @@ impl Extractor {
         rows.all(|| count / f64::from(of.most));
         rows.all(|| formed.ms);
         rows.all(|| PER_S * formed.pace);
+        rows.all(merit_share);
         rows.all(|| f64::from(queue.count()));
         rows.all(|| f64::from(seen.waiting()));
         rows.all(|| f64::from(s.asking - u32::from(queue.count() > 0)));

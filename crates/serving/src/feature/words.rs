@@ -18,6 +18,7 @@ pub fn words() -> Words {
             ("clipper", "batches that grow while they are in time, and applications in turn"),
             ("lazy", "the least slack first, and batches in which nobody becomes late"),
             ("dybatch", "batches of like sizes, in which nobody is worse off"),
+            ("best-batch", "the batch that answers the most tasks per time, efficiently, and has waited"),
         ]),
         edge_cases: pairs(&[
             ("burst", "tasks come in bursts"),
@@ -60,6 +61,7 @@ fn application() -> LevelWords {
             "whose batch ends less slowdown per time",
             "whose batch ends more slowdown per time",
         ],
+        ["merit", "merit of its batch", "whose batch is less worth its time", "whose batch is more worth its time"],
         [
             "urgency",
             "slowdown of its tasks per second",
@@ -111,6 +113,7 @@ fn task() -> LevelWords {
             "with which the time per task falls more",
             "with which the time per task rises more",
         ],
+        ["is_best", "part of the best batch", "that is not part of the best batch", "that is part of the best batch"],
         ["pays", "joining pays", "whose joining does not pay", "whose joining pays"],
         [
             "relief",
@@ -126,6 +129,7 @@ fn task() -> LevelWords {
         ["filling", "filling of the batch", "", ""],
         ["batch_time", "time of the batch", "", ""],
         ["batch_urgency", "slowdown of the batch per second", "", ""],
+        ["batch_merit", "merit of the batch by that of the best", "", ""],
         ["tasks", "tasks of its application that wait", "", ""],
         ["waiting", "tasks that wait in all", "", ""],
         ["others", "other applications with tasks", "", ""],

@@ -1,11 +1,13 @@
 //! Who decides without having learned: the batchers of serving systems, and DyBatch.
 
+mod best_batch;
 mod clipper;
 mod dybatch;
 mod lazy;
 mod tf_serving;
 mod triton;
 
+pub use best_batch::BestBatch;
 pub use clipper::Clipper;
 pub use dybatch::DyBatch;
 pub use lazy::Lazy;

@@ -21,4 +21,5 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub use outcome::percentile;
 pub use state::{BatchRun, Simulator};

@@ -8,7 +8,8 @@ use crate::{
 use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun, Timeline};
 
 /// The smallest value that so many percent do not exceed; NaN of nothing. `sorted` ascends.
-fn percentile(sorted: &[f64], percent: u64) -> f64 {
+#[must_use]
+pub fn percentile(sorted: &[f64], percent: u64) -> f64 {
     let place = (percent * sorted.len() as u64).div_ceil(100).saturating_sub(1);
     sorted.get(place as usize).copied().unwrap_or(f64::NAN)
 }

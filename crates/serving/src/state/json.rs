@@ -275,7 +275,7 @@ impl ServerState {
             return Err(StateError::new("ask.forming", "no accelerator is idle"));
         }
         self.is_forming = true;
-        self.forming = Forming { application: raw.application, ..Forming::default() };
+        self.forming.start(raw.application);
         let last_arrival = self.last_arrival.take();
         for task in &raw.tasks {
             let field = || format!("ask.forming, task {}", task.id);
@@ -288,8 +288,8 @@ impl ServerState {
             // They stand in the order in which they joined it.
             self.last_arrival = None;
             let place = self.read_task(task)?;
-            self.forming.batch = self.forming.batch.with(task.size);
-            self.forming.places.push(place);
+            let of = &self.server.applications[raw.application as usize];
+            self.forming.add(of, place, task.size, task.arrival_ms);
         }
         self.last_arrival = last_arrival;
         for task in &raw.tasks {

@@ -1,5 +1,6 @@
 //! The server as far as a scheduler may know it: the simulator keeps a state of it, anyone can make one, and both lend views.
 
+mod best;
 mod build;
 mod change;
 mod decision;
@@ -7,12 +8,13 @@ mod json;
 mod queue;
 mod view;
 
+pub use best::{BatchView, Extension};
 pub use build::{NewTask, StateError};
 pub use change::Change;
 pub use decision::{Decision, DecisionError};
 pub use view::{GroupView, Question, QueueView, RunningView, TaskView, View};
 
-use crate::{Batch, Server};
+use crate::{Application, Batch, Server};
 use queue::Queue;
 use std::sync::Arc;
 
@@ -84,6 +86,29 @@ pub(crate) struct Forming {
     pub(crate) batch: Batch,
     /// Places of its tasks.
     pub(crate) places: Vec<u32>,
+    /// By how much their slowdowns grow, added up, 1/ms, and the time that they would take in full batches of equal size, ms.
+    pub(crate) pace: f64,
+    pub(crate) full_ms: f64,
+    /// When the oldest of them arrived, ms.
+    pub(crate) oldest_ms: f64,
+}
+
+impl Forming {
+    /// A batch of an application without tasks yet.
+    fn start(&mut self, application: u32) {
+        (self.application, self.batch) = (application, Batch::default());
+        (self.pace, self.full_ms, self.oldest_ms) = (0.0, 0.0, f64::INFINITY);
+        self.places.clear();
+    }
+
+    /// A task joins.
+    fn add(&mut self, of: &Application, place: u32, size: u32, arrival_ms: f64) {
+        self.batch = self.batch.with(size);
+        self.places.push(place);
+        self.pace += 1.0 / of.solo_ms(size);
+        self.full_ms += of.full_ms(size);
+        self.oldest_ms = self.oldest_ms.min(arrival_ms);
+    }
 }
 
 /// Applications, their waiting tasks and the batches that run, as far as a scheduler may know them.
@@ -195,15 +220,14 @@ impl ServerState {
         match decision {
             Decision::Serve { application } => {
                 self.is_forming = true;
-                self.forming.application = application;
-                self.forming.batch = Batch::default();
-                self.forming.places.clear();
+                self.forming.start(application);
             }
             Decision::Add { task } => {
                 let Some(place) = self.place_of_head(task) else { return };
                 self.take(place);
-                self.forming.batch = self.forming.batch.with(self.tasks[place as usize].size);
-                self.forming.places.push(place);
+                let of = &self.server.applications[self.forming.application as usize];
+                let &Task { size, arrival_ms, .. } = &self.tasks[place as usize];
+                self.forming.add(of, place, size, arrival_ms);
                 if !self.can_add() {
                     self.begin();
                 }

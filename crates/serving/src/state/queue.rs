@@ -1,6 +1,7 @@
 //! The waiting tasks of an application: by arrival, and by size.
 
 use super::{Decaying, NONE, ServerState};
+use crate::Application;
 
 /// Tasks of one size, at least one.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,15 @@ pub(crate) struct Group {
     /// Time of a task of this size in a batch of its own, ms, and 1 ÷ that.
     pub(crate) solo_ms: f64,
     pub(crate) pace: f64,
+    /// Time per task of a full batch of this size, ms.
+    pub(crate) full_ms: f64,
+}
+
+impl Group {
+    fn new(of: &Application, size: u32, count: u32, [first, last]: [u32; 2]) -> Self {
+        let solo_ms = of.solo_ms(size);
+        Self { size, count, first, last, solo_ms, pace: 1.0 / solo_ms, full_ms: of.full_ms(size) }
+    }
 }
 
 /// The waiting tasks of an application, and what it has had.
@@ -61,9 +71,8 @@ impl ServerState {
                 (group.last, group.count) = (place, group.count + 1);
             }
             Err(at) => {
-                let solo_ms = self.server.applications[application as usize].solo_ms(size);
-                let group = Group { size, count: 1, first: place, last: place, solo_ms, pace: 1.0 / solo_ms };
-                queue.groups.insert(at, group);
+                let of = &self.server.applications[application as usize];
+                queue.groups.insert(at, Group::new(of, size, 1, [place; 2]));
             }
         }
         self.waiting += 1;
@@ -119,7 +128,7 @@ impl ServerState {
         for (i, &place) in places.iter().enumerate() {
             self.tasks[place as usize].after_of_size = places.get(i + 1).copied().unwrap_or(NONE);
         }
-        let solo_ms = self.server.applications[application as usize].solo_ms(size);
+        let of = &self.server.applications[application as usize];
         let groups = &mut self.queues[application as usize].groups;
         let at = groups.binary_search_by_key(&size, |group| group.size);
         match (at, places.first().zip(places.last())) {
@@ -128,7 +137,7 @@ impl ServerState {
             }
             (Err(_), None) => {}
             (at, Some((&first, &last))) => {
-                let group = Group { size, count: places.len() as u32, first, last, solo_ms, pace: 1.0 / solo_ms };
+                let group = Group::new(of, size, places.len() as u32, [first, last]);
                 match at {
                     Ok(at) => groups[at] = group,
                     Err(at) => groups.insert(at, group),

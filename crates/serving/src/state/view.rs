@@ -24,7 +24,7 @@ pub struct View<'a> {
 /// The waiting tasks of an application, and what it has had.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a> {
-    state: &'a ServerState,
+    pub(super) state: &'a ServerState,
     application: u32,
 }
 
@@ -123,56 +123,18 @@ impl<'a> QueueView<'a> {
     /// Waiting tasks by size, ascending; each with the oldest of them.
     #[inline]
     pub fn groups(self) -> impl Iterator<Item = GroupView> + 'a {
-        self.state.queues[self.application as usize].groups.iter().map(move |group| self.group(*group))
+        self.by_size().iter().map(move |group| self.group(*group))
     }
 
     /// By how much the slowdowns of its waiting tasks grow, added up, 1/ms.
     #[must_use]
     pub fn pace(self) -> f64 {
-        let groups = &self.state.queues[self.application as usize].groups;
-        groups.iter().map(|group| f64::from(group.count) * group.pace).sum()
+        self.by_size().iter().map(|group| f64::from(group.count) * group.pace).sum()
     }
 
-    /// The batch that its oldest task opens and tasks of the nearest sizes join, as long as each saves time: that it would take longer
-    /// in a batch of its own than it prolongs this one by. With it by how much the slowdowns of its tasks grow, added up, 1/ms.
-    #[must_use]
-    pub fn like_batch(self) -> (Batch, f64) {
-        let queue = &self.state.queues[self.application as usize];
-        let groups = &queue.groups;
-        let Some(oldest) = self.state.tasks.get(queue.first as usize) else { return (Batch::default(), 0.0) };
-        let of = self.application();
-        let from = groups.partition_point(|group| group.size < oldest.size);
-        let mut batch = Batch::of(oldest.size);
-        let (mut ms, mut pace) = groups.get(from).map_or((0.0, 0.0), |group| (group.solo_ms, group.pace));
-        // Those of its own size join first; then the next below and the next above.
-        let (mut below, mut above) = (from, from);
-        let mut left = groups.get(from).map_or(0, |group| group.count - 1);
-        let mut at = from;
-        loop {
-            while left > 0 {
-                let group = &groups[at];
-                let with = batch.with(group.size);
-                let with_ms = of.ms(with);
-                if with_ms > ms + 1.0 / group.pace || !of.holds(with) {
-                    return (batch, pace);
-                }
-                (batch, ms, pace, left) = (with, with_ms, pace + group.pace, left - 1);
-            }
-            let down = below.checked_sub(1).map(|place| oldest.size - groups[place].size);
-            let up = groups.get(above + 1).map(|group| group.size - oldest.size);
-            at = match (down, up) {
-                (Some(down), up) if up.is_none_or(|up| down <= up) => {
-                    below -= 1;
-                    below
-                }
-                (_, Some(_)) => {
-                    above += 1;
-                    above
-                }
-                _ => return (batch, pace),
-            };
-            left = groups[at].count;
-        }
+    /// The groups that [`QueueView::groups`] tells of.
+    pub(super) fn by_size(self) -> &'a [Group] {
+        &self.state.queues[self.application as usize].groups
     }
 
     /// Accelerator time that it has had, with what is older counting less, ms.
