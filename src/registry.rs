@@ -73,6 +73,7 @@ pub fn built_in_scorer(scenario: &str) -> Option<&'static [u8]> {
     match scenario {
         "deadlines" => Some(deadlines::policies::BUILT_IN),
         "preemption" => Some(preemption::policies::BUILT_IN),
+        "serving" => Some(serving::policies::BUILT_IN),
         _ => None,
     }
 }

@@ -35,6 +35,22 @@ fn published_claims_hold_at_saturation() {
     assert!(slowdown > 1.0 && low > 1.0, "fairness costs who needs much: {slowdown}");
 }
 
+/// The rule of our own, and the network that learned from it, against the best of the others, on seeds that they have not seen.
+#[test]
+fn the_best_batch_and_the_built_in_network_beat_batches_by_size() {
+    let folder = tempfile::tempdir().unwrap();
+    for (load, most_p99) in [("0.7", 0.95), ("0.9", 0.8)] {
+        let policies = ["dybatch,fair=off", "best-batch", "scorer"];
+        let found = simulate(folder.path(), &format!("builtin,load={load},seconds=60"), 10, &policies);
+        for policy in ["best-batch", "scorer"] {
+            let [slowdown, _, high] = against(&found, policy, "dybatch,fair=off", "slowdown");
+            assert!(slowdown < 0.75 && high < 0.8, "load {load}, {policy}: {slowdown} up to {high}");
+            let [p99, _, high] = against(&found, policy, "dybatch,fair=off", "p99_ms");
+            assert!(p99 < most_p99 && high < 1.0, "load {load}, {policy}: p99 {p99} up to {high}");
+        }
+    }
+}
+
 /// Who asks for the same gets the same.
 #[test]
 fn equal_demands_are_served_alike() {
@@ -73,9 +89,11 @@ fn a_batcher_is_recorded_distilled_and_reported() {
 fn batchers_are_identified() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    for (policy, which, what) in
-        [("tf-serving", "in-turn", "in-order"), ("dybatch", "least-served", "like-size-if-it-pays")]
-    {
+    for (policy, which, what) in [
+        ("tf-serving", "in-turn", "in-order"),
+        ("dybatch", "least-served", "like-size-if-it-pays"),
+        ("best-batch", "most-merit", "best-batch"),
+    ] {
         done(dir, &["record", "--scenario", "serving", "-p", policy, "-w", SMALL, "-n", "6", "-o", policy]);
         let said = done(dir, &["identify", policy, "--json"]);
         let found: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();

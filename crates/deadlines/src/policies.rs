@@ -6,7 +6,7 @@ use crate::{
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER, open_scorer_or};
+use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::Spec,
@@ -48,11 +48,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     ),
     heuristic("vpa", "vpa", "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler"),
     #[cfg(feature = "network")]
-    PolicyInfo {
-        usage: "scorer[:FILE][,mode=greedy|sample]",
-        meaning: "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
-        ..SCORER
-    },
+    SCORER_OR_BUILT_IN,
     STUDENT,
 ];
 

@@ -6,14 +6,18 @@ use crate::{
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER, open_scorer};
+use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
     spec::{Args, Spec, SpecError},
 };
 
 /// The policy to explain where the user names none.
-pub const TEACHER: &str = "dybatch";
+pub const TEACHER: &str = "scorer";
+
+/// The network that comes with the program (`data/README.md` tells how it was trained): a checkpoint of `distill train scorer`.
+#[cfg(feature = "network")]
+pub static BUILT_IN: &[u8] = include_bytes!("../../../data/serving-builtin.safetensors");
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
 pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dybatch,fair=off", "best-batch"];
@@ -47,7 +51,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         "of all batches that can be formed the one that answers the most tasks per time, efficiently, and has waited",
     ),
     #[cfg(feature = "network")]
-    SCORER,
+    SCORER_OR_BUILT_IN,
     STUDENT,
 ];
 
@@ -83,7 +87,7 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Serving>>, PolicyError> {
         }),
         "best-batch" => Box::new(BestBatch),
         #[cfg(feature = "network")]
-        "scorer" => return open_scorer(spec),
+        "scorer" => return open_scorer_or(spec, BUILT_IN),
         "student" => return open_student(spec),
         _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
     };

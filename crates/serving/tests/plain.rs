@@ -31,8 +31,8 @@ fn merit(seen: &View<'_>, of: &Application, (batch, _, full, oldest): Sums) -> f
     if batch.count == 0 {
         return 0.0;
     }
-    let efficiency = full / of.ms(batch);
-    f64::from(batch.count) / of.ms(batch) * efficiency.powi(2).powi(2) * (1.0 + (seen.time_ms() - oldest)).sqrt()
+    let ms = of.ms(batch);
+    f64::from(batch.count) * full.powi(2).powi(2) * (1.0 + (seen.time_ms() - oldest)).sqrt() / (ms.powi(2).powi(2) * ms)
 }
 
 /// Of a batch with tasks of all windows of sizes, the largest first and as many as fit, the one with the most merit, and the sizes that

@@ -3,6 +3,9 @@
 use super::{QueueView, View, queue::Group};
 use crate::{Application, Batch};
 
+/// More than by rounding.
+const CLEARLY: f64 = 1.0 + 1e-12;
+
 /// A batch, and what it does for those who wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BatchView {
@@ -14,8 +17,9 @@ pub struct BatchView {
     pub pace: f64,
     /// Time that its tasks would take in full batches of equal size, ms.
     pub full_ms: f64,
-    /// Time for which its oldest task has waited, ms.
+    /// Time for which its oldest task has waited, ms, and the square root of 1 and that.
     pub waited_ms: f64,
+    root: f64,
 }
 
 /// A batch that tasks make of another one, or of none, and who joins for it.
@@ -48,32 +52,43 @@ impl BatchView {
     #[inline]
     #[must_use]
     pub fn merit(&self) -> f64 {
-        let square = self.efficiency() * self.efficiency();
-        f64::from(self.batch.count) / self.ms.max(1e-9) * (square * square) * (1.0 + self.waited_ms).sqrt()
+        let [above, below] = merit(self.batch.count, self.full_ms, self.root, self.ms.max(1e-9));
+        above / below
     }
 
     /// Whether it has more merit than another one has, by more than rounding.
     #[inline]
     #[must_use]
     pub fn beats(&self, merit: f64) -> bool {
-        self.merit() > merit * (1.0 + 1e-12)
+        self.merit() > merit * CLEARLY
     }
 
-    /// With so many more tasks of a size, the oldest of which has waited so long.
-    #[inline]
-    fn with(&self, of: &Application, group: &Group, count: u32, waited_ms: f64) -> Self {
+    /// With so many more tasks of a size.
+    fn with(&self, of: &Application, now_ms: f64, group: &Group, count: u32) -> Self {
         let Batch { count: before, largest, total } = self.batch;
         let (total, largest) = (total + u64::from(count) * u64::from(group.size), largest.max(group.size));
         let batch = Batch { count: before + count, largest, total };
         let (pace, full_ms) = (f64::from(count) * group.pace, f64::from(count) * group.full_ms);
-        Self {
-            batch,
-            ms: of.ms(batch),
-            pace: self.pace + pace,
-            full_ms: self.full_ms + full_ms,
-            waited_ms: self.waited_ms.max(waited_ms),
+        let mut with =
+            Self { batch, ms: of.ms(batch), pace: self.pace + pace, full_ms: self.full_ms + full_ms, ..*self };
+        with.wait(now_ms - group.oldest_ms);
+        with
+    }
+
+    /// Has a task that has waited so long.
+    #[inline]
+    fn wait(&mut self, waited_ms: f64) {
+        if waited_ms > self.waited_ms || self.root == 0.0 {
+            (self.waited_ms, self.root) = (waited_ms, (1.0 + waited_ms).sqrt());
         }
     }
+}
+
+/// [`BatchView::merit`] of so many tasks, as the two numbers whose quotient it is: quotients are what a search takes its time for.
+#[inline]
+fn merit(count: u32, full_ms: f64, root: f64, ms: f64) -> [f64; 2] {
+    let full = full_ms * full_ms;
+    [f64::from(count) * (full * full) * root, (ms * ms) * (ms * ms) * ms]
 }
 
 /// How many tasks of a size can join a batch.
@@ -105,25 +120,40 @@ impl QueueView<'_> {
     /// Of this batch and those that tasks of a window of sizes make of it the one with the most merit; of equals the one with the
     /// smaller largest size, then that with fewer sizes.
     fn best_extension(self, start: BatchView) -> Extension {
-        let (of, groups, tasks, now) = (self.application(), self.by_size(), &self.state.tasks, self.state.time_ms);
-        let (mut best, mut most) = (Extension { batch: start, joining: None }, start.merit());
-        for (top, largest) in groups.iter().enumerate() {
-            let mut batch = start;
-            for group in groups[..=top].iter().rev() {
-                let joining = room(of, batch.batch, group);
+        let (of, groups, now_ms) = (self.application(), self.by_size(), self.state.time_ms);
+        let [mut above, mut below] = match start.batch.count {
+            0 => [0.0, 1.0],
+            count => merit(count, start.full_ms, start.root, start.ms.max(1e-9)),
+        };
+        let mut window = None;
+        for (top, most) in groups.iter().enumerate() {
+            let mut batch = Batch { largest: start.batch.largest.max(most.size), ..start.batch };
+            let (mut full_ms, mut waited_ms, mut root) = (start.full_ms, start.waited_ms, start.root);
+            for (place, group) in groups[..=top].iter().enumerate().rev() {
+                let joining = room(of, batch, group);
                 if joining == 0 {
                     break;
                 }
-                batch = batch.with(of, group, joining, now - tasks[group.first as usize].arrival_ms);
-                if batch.beats(most) {
-                    (best, most) = (Extension { batch, joining: Some([group.size, largest.size]) }, batch.merit());
+                batch.count += joining;
+                batch.total += u64::from(joining) * u64::from(group.size);
+                full_ms += f64::from(joining) * group.full_ms;
+                if now_ms - group.oldest_ms > waited_ms || root == 0.0 {
+                    waited_ms = now_ms - group.oldest_ms;
+                    root = (1.0 + waited_ms).sqrt();
+                }
+                let [own, per] = merit(batch.count, full_ms, root, of.ms(batch).max(1e-9));
+                if own * below > above * per * CLEARLY {
+                    (above, below, window) = (own, per, Some((place, top)));
                 }
                 if joining < group.count {
                     break;
                 }
             }
         }
-        best
+        let Some((least, top)) = window else { return Extension { batch: start, joining: None } };
+        let add = |batch: BatchView, group: &Group| batch.with(of, now_ms, group, room(of, batch.batch, group));
+        let batch = groups[least..=top].iter().rev().fold(start, add);
+        Extension { batch, joining: Some([groups[least].size, groups[top].size]) }
     }
 }
 
@@ -132,16 +162,13 @@ impl View<'_> {
     #[must_use]
     pub fn formed_batch(&self) -> BatchView {
         let forming = &self.state.forming;
-        match self.state.is_forming && forming.batch.count > 0 {
-            true => BatchView {
-                batch: forming.batch,
-                ms: self.queue(forming.application).application().ms(forming.batch),
-                pace: forming.pace,
-                full_ms: forming.full_ms,
-                waited_ms: self.time_ms() - forming.oldest_ms,
-            },
-            false => BatchView::default(),
+        let mut formed = BatchView::default();
+        if self.state.is_forming && forming.batch.count > 0 {
+            (formed.batch, formed.pace, formed.full_ms) = (forming.batch, forming.pace, forming.full_ms);
+            formed.ms = self.queue(forming.application).application().ms(forming.batch);
+            formed.wait(self.time_ms() - forming.oldest_ms);
         }
+        formed
     }
 
     /// The best batch that can be made of the one that is being formed: of it alone, or with tasks of a window of sizes.

@@ -1,6 +1,6 @@
 //! The server state as JSON.
 
-use super::{Decaying, Forming, NewTask, Running, ServerState, StateError, Task, View, build::NUMBERS};
+use super::{Decaying, Forming, NewTask, Running, ServerState, StateError, Task, View, build::NUMBERS, queue::Group};
 use crate::{Batch, Server};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -289,7 +289,7 @@ impl ServerState {
             self.last_arrival = None;
             let place = self.read_task(task)?;
             let of = &self.server.applications[raw.application as usize];
-            self.forming.add(of, place, task.size, task.arrival_ms);
+            self.forming.add(place, Group::new(of, task.size, 1, [place; 2], task.arrival_ms));
         }
         self.last_arrival = last_arrival;
         for task in &raw.tasks {

@@ -14,8 +14,8 @@ pub use change::Change;
 pub use decision::{Decision, DecisionError};
 pub use view::{GroupView, Question, QueueView, RunningView, TaskView, View};
 
-use crate::{Application, Batch, Server};
-use queue::Queue;
+use crate::{Batch, Server};
+use queue::{Group, Queue};
 use std::sync::Arc;
 
 /// Stands for no task where the place of one is expected.
@@ -102,12 +102,12 @@ impl Forming {
     }
 
     /// A task joins.
-    fn add(&mut self, of: &Application, place: u32, size: u32, arrival_ms: f64) {
-        self.batch = self.batch.with(size);
+    fn add(&mut self, place: u32, group: Group) {
+        self.batch = self.batch.with(group.size);
         self.places.push(place);
-        self.pace += 1.0 / of.solo_ms(size);
-        self.full_ms += of.full_ms(size);
-        self.oldest_ms = self.oldest_ms.min(arrival_ms);
+        self.pace += group.pace;
+        self.full_ms += group.full_ms;
+        self.oldest_ms = self.oldest_ms.min(group.oldest_ms);
     }
 }
 
@@ -224,10 +224,8 @@ impl ServerState {
             }
             Decision::Add { task } => {
                 let Some(place) = self.place_of_head(task) else { return };
-                self.take(place);
-                let of = &self.server.applications[self.forming.application as usize];
-                let &Task { size, arrival_ms, .. } = &self.tasks[place as usize];
-                self.forming.add(of, place, size, arrival_ms);
+                let Some(group) = self.take(place) else { return };
+                self.forming.add(place, group);
                 if !self.can_add() {
                     self.begin();
                 }

@@ -16,12 +16,14 @@ pub(crate) struct Group {
     pub(crate) pace: f64,
     /// Time per task of a full batch of this size, ms.
     pub(crate) full_ms: f64,
+    /// When the oldest arrived, ms.
+    pub(crate) oldest_ms: f64,
 }
 
 impl Group {
-    fn new(of: &Application, size: u32, count: u32, [first, last]: [u32; 2]) -> Self {
+    pub(super) fn new(of: &Application, size: u32, count: u32, [first, last]: [u32; 2], oldest_ms: f64) -> Self {
         let solo_ms = of.solo_ms(size);
-        Self { size, count, first, last, solo_ms, pace: 1.0 / solo_ms, full_ms: of.full_ms(size) }
+        Self { size, count, first, last, solo_ms, pace: 1.0 / solo_ms, full_ms: of.full_ms(size), oldest_ms }
     }
 }
 
@@ -72,28 +74,32 @@ impl ServerState {
             }
             Err(at) => {
                 let of = &self.server.applications[application as usize];
-                queue.groups.insert(at, Group::new(of, size, 1, [place; 2]));
+                let arrival_ms = self.tasks[place as usize].arrival_ms;
+                queue.groups.insert(at, Group::new(of, size, 1, [place; 2], arrival_ms));
             }
         }
         self.waiting += 1;
     }
 
-    /// Takes the oldest task of its size out of its queue.
+    /// Takes the oldest task of its size out of its queue; those of its size as they were.
     #[inline]
-    pub(super) fn take(&mut self, place: u32) {
+    pub(super) fn take(&mut self, place: u32) -> Option<Group> {
         let size = self.tasks[place as usize].size;
         let queue = &mut self.queues[self.tasks[place as usize].application as usize];
-        if let Ok(at) = queue.groups.binary_search_by_key(&size, |group| group.size) {
-            let group = &mut queue.groups[at];
-            debug_assert_eq!(group.first, place);
-            match self.tasks[place as usize].after_of_size {
-                NONE => {
-                    queue.groups.remove(at);
-                }
-                next => (group.first, group.count) = (next, group.count - 1),
+        let at = queue.groups.binary_search_by_key(&size, |group| group.size).ok()?;
+        let taken = queue.groups[at];
+        debug_assert_eq!(taken.first, place);
+        match self.tasks[place as usize].after_of_size {
+            NONE => {
+                queue.groups.remove(at);
+            }
+            next => {
+                let oldest_ms = self.tasks[next as usize].arrival_ms;
+                queue.groups[at] = Group { first: next, count: taken.count - 1, oldest_ms, ..taken };
             }
         }
         self.unlink(place);
+        Some(taken)
     }
 
     /// Takes any task out of its queue.
@@ -137,7 +143,8 @@ impl ServerState {
             }
             (Err(_), None) => {}
             (at, Some((&first, &last))) => {
-                let group = Group::new(of, size, places.len() as u32, [first, last]);
+                let group =
+                    Group::new(of, size, places.len() as u32, [first, last], self.tasks[first as usize].arrival_ms);
                 match at {
                     Ok(at) => groups[at] = group,
                     Err(at) => groups.insert(at, group),

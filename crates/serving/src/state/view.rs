@@ -89,7 +89,7 @@ impl<'a> QueueView<'a> {
             size: group.size,
             count: group.count,
             task: task.id,
-            arrival_ms: task.arrival_ms,
+            arrival_ms: group.oldest_ms,
             passed: self.state.queues[self.application as usize].begun - task.begun_before,
             solo_ms: group.solo_ms,
             pace: group.pace,

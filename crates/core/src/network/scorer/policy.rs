@@ -23,6 +23,13 @@ pub const SCORER: PolicyInfo = PolicyInfo {
     meaning: "a network over the features of the scenario, trained by `distill train scorer` (docs/scorer.md)",
 };
 
+/// The same where a network comes with the program, see [`open_scorer_or`].
+pub const SCORER_OR_BUILT_IN: PolicyInfo = PolicyInfo {
+    usage: "scorer[:FILE][,mode=greedy|sample]",
+    meaning: "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
+    ..SCORER
+};
+
 /// What the weights that come with the program are called.
 const BUILT_IN: &str = "built in";
 
