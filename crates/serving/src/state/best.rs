@@ -1,7 +1,7 @@
 //! The best batch: of all that can be formed now the one that answers many per time, is efficient, and has somebody who has waited.
 
 use super::{QueueView, View, queue::Group};
-use crate::{Application, Batch};
+use crate::{Application, Batch, Law};
 
 /// More than by rounding.
 const CLEARLY: f64 = 1.0 + 1e-12;
@@ -120,7 +120,33 @@ impl QueueView<'_> {
     /// Of this batch and those that tasks of a window of sizes make of it the one with the most merit; of equals the one with the
     /// smaller largest size, then that with fewer sizes.
     fn best_extension(self, start: BatchView) -> Extension {
-        let (of, groups, now_ms) = (self.application(), self.by_size(), self.state.time_ms);
+        let (of, groups) = (self.application(), self.by_size());
+        let window = match of.law {
+            // As `Application::ms` and `room` have it, with nothing to ask in the innermost loop.
+            Law::Padded { alpha_ms, beta_ms } if of.shapes.is_empty() && of.most_units.is_none() => self.best_window(
+                start,
+                |batch| alpha_ms + beta_ms * (f64::from(batch.count) * f64::from(batch.largest)),
+                |batch, group| group.count.min(of.most.saturating_sub(batch.count)),
+            ),
+            _ => self.best_window(start, |batch| of.ms(batch).max(1e-9), |batch, group| room(of, batch, group)),
+        };
+        let Some((least, top)) = window else { return Extension { batch: start, joining: None } };
+        let now_ms = self.state.time_ms;
+        let add = |batch: BatchView, group: &Group| batch.with(of, now_ms, group, room(of, batch.batch, group));
+        let batch = groups[least..=top].iter().rev().fold(start, add);
+        Extension { batch, joining: Some([groups[least].size, groups[top].size]) }
+    }
+
+    /// The places of the least and the largest size of the window; `ms` says how long a batch takes, and `room` how many tasks of a size
+    /// can join one.
+    #[inline]
+    fn best_window(
+        self,
+        start: BatchView,
+        ms: impl Fn(Batch) -> f64,
+        room: impl Fn(Batch, &Group) -> u32,
+    ) -> Option<(usize, usize)> {
+        let (groups, now_ms) = (self.by_size(), self.state.time_ms);
         let [mut above, mut below] = match start.batch.count {
             0 => [0.0, 1.0],
             count => merit(count, start.full_ms, start.root, start.ms.max(1e-9)),
@@ -130,7 +156,7 @@ impl QueueView<'_> {
             let mut batch = Batch { largest: start.batch.largest.max(most.size), ..start.batch };
             let (mut full_ms, mut waited_ms, mut root) = (start.full_ms, start.waited_ms, start.root);
             for (place, group) in groups[..=top].iter().enumerate().rev() {
-                let joining = room(of, batch, group);
+                let joining = room(batch, group);
                 if joining == 0 {
                     break;
                 }
@@ -141,7 +167,7 @@ impl QueueView<'_> {
                     waited_ms = now_ms - group.oldest_ms;
                     root = (1.0 + waited_ms).sqrt();
                 }
-                let [own, per] = merit(batch.count, full_ms, root, of.ms(batch).max(1e-9));
+                let [own, per] = merit(batch.count, full_ms, root, ms(batch));
                 if own * below > above * per * CLEARLY {
                     (above, below, window) = (own, per, Some((place, top)));
                 }
@@ -150,10 +176,7 @@ impl QueueView<'_> {
                 }
             }
         }
-        let Some((least, top)) = window else { return Extension { batch: start, joining: None } };
-        let add = |batch: BatchView, group: &Group| batch.with(of, now_ms, group, room(of, batch.batch, group));
-        let batch = groups[least..=top].iter().rev().fold(start, add);
-        Extension { batch, joining: Some([groups[least].size, groups[top].size]) }
+        window
     }
 }
 
