@@ -163,15 +163,15 @@ pub(super) fn interval(e: &Estimate, digits: usize) -> String {
 /// A figure by its unit; times with their interval if that is asked for.
 pub(super) fn figure(figure: &Figure, e: &Estimate, with_interval: bool) -> String {
     match (&*figure.unit, with_interval) {
-        ("ms", true) => seconds(e),
-        ("ms", false) => seconds(&Estimate { low: e.value, high: e.value, ..*e }),
+        ("ms", true) => time(e),
+        ("ms", false) => time(&Estimate { low: e.value, high: e.value, ..*e }),
         ("share", _) => format!("{:.0} %", 100.0 * e.value),
         _ => format!("{:.1}", e.value),
     }
 }
 
 /// A time in ms, with its interval, in the unit that suits it: `503 s [480, 531]`, `0.52 s`, `4.21 ms`.
-pub(super) fn seconds(e: &Estimate) -> String {
+pub(super) fn time(e: &Estimate) -> String {
     let (unit, ms, digits) = match e.value {
         100_000.0.. => ("s", 1e3, 0),
         1000.0.. => ("s", 1e3, 1),
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn times_have_the_unit_and_the_digits_that_suit_them() {
-        let said = |value: f64, low: f64, high: f64| seconds(&Estimate { value, low, high });
+        let said = |value: f64, low: f64, high: f64| time(&Estimate { value, low, high });
         assert_eq!(said(503_200.0, 480_100.0, 530_900.0), "503 s [480, 531]");
         assert_eq!(said(1340.0, 1340.0, 1340.0), "1.3 s");
         assert_eq!(said(523.0, 480.0, 1200.0), "0.52 s [0.48, 1.20]");
@@ -227,7 +227,7 @@ mod tests {
         let of = |low, high| interval(&Estimate { value: 0.5, low, high }, 2);
         assert_eq!((of(0.4, 0.6), of(0.5, 0.5)), ("0.50 [0.40, 0.60]".to_owned(), "0.50".to_owned()));
         assert_eq!(of(0.5 - 1e-14, 0.5), "0.50", "up to rounding");
-        assert_eq!(seconds(&Estimate { value: 144_891.0, low: 144_891.0, high: 144_891.0 }), "145 s");
+        assert_eq!(time(&Estimate { value: 144_891.0, low: 144_891.0, high: 144_891.0 }), "145 s");
     }
 
     #[test]
