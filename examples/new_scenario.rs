@@ -87,6 +87,7 @@ impl Scenario for Machine {
         part: "run",
         parts: &[],
         edge_cases: &[],
+        may_abstain: false,
     };
     type View<'a> = View<'a>;
     type State = Moment;

@@ -81,7 +81,7 @@ fn log(dir: &Path, workload: &Stretched, present: &str, seed: u64, episodes: u32
     let entry: &Entry<Dag> = Dag::entry();
     let policy = entry.policy(DRIVER)?;
     let source = policy_source(DRIVER, &*policy)?;
-    let shadow = ShadowLog::create(dir, &Dag::INFO, &source, 0)?;
+    let shadow = ShadowLog::create(dir, &Dag::INFO, &source, policy.abstains(), 0)?;
     let limits = Limits::default();
     let service = Arc::new(Service { source, policy, scorers: None, seed: 0, limits, shadow: Some(shadow) });
     let (mut session, mut out) = (Session::new(&service), Vec::new());

@@ -1,5 +1,6 @@
 //! What commands write: known to be possible before the work begins, and never over what they read.
 
+use super::words_as_text;
 use crate::{file, pipeline::command_line, spec::Spec};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
@@ -108,7 +109,7 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// The command at hand as one would type it, likewise.
 pub(super) fn command() -> String {
-    command_line(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+    command_line(words_as_text().into_iter().skip(1))
 }
 
 /// Files that policies and workloads name: `decima:model.pt`, `json:jobs.json,executors=10`.

@@ -16,6 +16,7 @@ use crate::{
     evaluator::Estimate,
     model::{ScoreCandidates, Structure, Student},
     pipeline::{FitPlan, Fitted, Ladder, Lessons, RunDir, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule},
+    text::without_mark,
     trace::Trace,
 };
 use anyhow::{Context, Result, bail};
@@ -247,7 +248,8 @@ fn from_file(path: &Path) -> Result<Asked> {
     let text = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let none = || format!("{}: not parameters of a fit (docs/learner.md)", path.display());
     // An object first, since a list would be taken for the parameters in order.
-    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text).with_context(none)?;
+    let fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(without_mark(&text)).with_context(none)?;
     let [learners, used, leaves] = ["learners", "use", "max_leaf_nodes"].map(|name| fields.contains_key(name));
     let params = serde_json::from_value(fields.into()).with_context(none)?;
     Ok(Asked { params, learners, used, leaves })

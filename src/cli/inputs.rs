@@ -2,7 +2,7 @@
 //! in one error.
 
 use super::{Common, files::shown};
-use crate::{model::Student, policy::STUDENT, spec::Spec};
+use crate::{foreign::not_built, model::Student, policy::STUDENT, spec::Spec};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,11 @@ impl Inputs {
     ///
     /// All that is not there or is something else, and what to do about it.
     pub(super) fn check(&self, words: &[String], common: &Common) -> Result<()> {
-        let named = self.named.iter().filter(|(name, _, _)| common.knows(name));
+        let named = || self.named.iter().filter(|(name, _, _)| common.knows(name));
+        // Whether a file is there does not matter to a build that cannot read it.
+        let mut said: Vec<String> =
+            named().filter_map(|(name, path, _)| Some(not_built(name, path)?.to_string())).collect();
+        let named = named().filter(|(name, path, _)| not_built(name, path).is_none());
         let paths: Vec<(&PathBuf, Wanted)> = (self.paths.iter().map(|(path, wanted)| (path, *wanted)))
             .chain(named.map(|(_, path, wanted)| (path, *wanted)))
             .collect();
@@ -90,7 +94,6 @@ impl Inputs {
             paths.iter().filter_map(|(path, wanted)| Some((*wanted, problem(path, *wanted)?))).collect();
         let is = |wanted, taken| found.iter().any(|(w, p)| *w == wanted && p.taken == Some(taken));
         let swapped = is(Wanted::Trace, Wanted::Student) && is(Wanted::Student, Wanted::Trace);
-        let mut said: Vec<String> = Vec::new();
         for (_, problem) in &found {
             if !said.contains(&problem.text) {
                 said.push(problem.text.clone());

@@ -3,6 +3,7 @@
 use super::{
     Common, Verdict,
     inputs::Inputs,
+    looks::{Looks, looks},
     output::Output,
     parts::{count, ranges},
     table::Table,
@@ -14,7 +15,7 @@ use crate::{
     serve::PRESENT_SCHEDULER,
     trace::{self, Manifest, Unfinished},
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{
@@ -22,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Describe a trace, a student or a scorer and check that it is sound
+/// Describe a trace, a student, a scorer or a workload and check that it is sound
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
@@ -31,7 +32,7 @@ A trace that another program wrote (docs/trace-format.md):\n  distill inspect --
 Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
-    /// Trace directory, student file, or checkpoint of a scorer
+    /// Trace directory, student file, checkpoint of a scorer, or workload; of another file it says which command takes it
     #[arg(help_heading = "Input")]
     path: PathBuf,
     /// Fill in row counts and hashes of a trace that another program wrote
@@ -60,7 +61,22 @@ pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> R
     match args.path.is_dir() {
         true => inspect_trace(&args.path, common, output),
         false if is_checkpoint(&args.path) => inspect_scorer(&args.path, common, output),
-        false => inspect_student(&args.path, common, output),
+        false => inspect_file(&args.path, common, output),
+    }
+}
+
+fn inspect_file(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let bytes = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    match looks(path, &bytes, common) {
+        Looks::Student => inspect_student(path, common, output),
+        Looks::Workload(info, spec) => {
+            output.text(format!("workload of `{}`\n", info.name))?;
+            output.text("sound; schedule it with:")?;
+            output.text(format!("  distill simulate --scenario {} -w {}", info.name, quoted(&spec)))?;
+            output.json("workload", &json!({"scenario": info.name, "workload": spec}))?;
+            Ok(Verdict::Done)
+        }
+        Looks::Other(words) => bail!("{}: looks like {words}", path.display()),
     }
 }
 
@@ -221,11 +237,25 @@ fn inspect_student(path: &Path, common: &Common, output: &mut Output) -> Result<
         }
     }
     output.text(table)?;
+    let here = common.known_scenario(&student.feature_set).map(|scenario| (scenario.info().feature_set)());
+    let other = match here {
+        None => Some(format!("its scenario `{}` is not one of this program", student.scenario)),
+        Some(here) => student.feature_set.difference(here).map(|difference| {
+            format!("it reads other features than this program extracts for `{}`: {difference}", student.scenario)
+        }),
+    };
     output.text("\nsound")?;
+    if let Some(other) = &other {
+        output.text(format!(
+            "but it does not schedule here: {other}. `fit`, `evaluate TRACE`, `explain`, `report`, `diff` and `export` take it, with \
+             traces that have its features; `simulate`, `serve`, `augment` and all else that runs it as a scheduler do not"
+        ))?;
+    }
     let (hash, size) = (student.hash(), student.size());
     output.json(
         "student",
-        &json!({"hash": hash, "size": size, "structure": student.structure, "provenance": student.provenance}),
+        &json!({"hash": hash, "size": size, "structure": student.structure, "provenance": student.provenance,
+            "schedules_here": other.is_none()}),
     )?;
     Ok(Verdict::Done)
 }

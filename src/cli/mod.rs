@@ -25,6 +25,7 @@ mod inputs;
 mod inspect;
 mod interrupt;
 mod list;
+mod looks;
 mod loop_;
 mod memory;
 mod output;
@@ -45,7 +46,10 @@ mod table;
 mod train;
 mod verdict;
 
-use crate::pipeline::{PipelineError, Registry};
+use crate::{
+    foreign::{name_command, secret_in},
+    pipeline::{PipelineError, Registry},
+};
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::PossibleValuesParser,
@@ -194,14 +198,27 @@ fn command(registry: &Registry) -> clap::Command {
     help::arranged(Cli::command().mut_arg("scenario", |arg| arg.value_parser(values).help(meaning)))
 }
 
-/// What was typed; `distill help fit` is `distill fit --help`.
+/// What was typed, with names in place of commands that have one (`script:NAME=COMMAND`), so that these get no further than
+/// here; `distill help fit` is `distill fit --help`.
 fn words() -> Vec<OsString> {
-    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let named = |word: OsString| match word.to_str().and_then(|word| in_script(word, name_command)) {
+        Some(named) => named.into(),
+        None => word,
+    };
+    let mut words: Vec<OsString> = std::env::args_os().map(named).collect();
     if words.get(1).is_some_and(|word| word == "help") {
         words.remove(1);
         words.push("--help".into());
     }
     words
+}
+
+/// A word with another spec in place of that of a script, be it a word of its own or the value of an option.
+fn in_script(word: &str, other: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let start = word.find("script:")?;
+    let option = &word[..start];
+    let is_option = option.is_empty() || (option.starts_with('-') && (option.len() == 2 || option.ends_with('=')));
+    Some(format!("{option}{}", other(&word[start..]).filter(|_| is_option)?))
 }
 
 /// The same as text, in which bytes that are none are shown as �.
@@ -252,6 +269,12 @@ pub fn main(registry: Registry) -> ExitCode {
         output.note(
             "note: a path is not UTF-8; where it is shown or noted in JSON, � stands for each byte that is no text",
         );
+    }
+    for secret in words_as_text().iter().filter_map(|word| in_script(word, secret_in)) {
+        output.note(&format!(
+            "note: the command of a script has `{secret}`: if that is a secret, mind that the whole command is written into traces, \
+             students and reports. Name it, as in script:NAME=COMMAND, or pass the secret in an environment variable"
+        ));
     }
     let result = run(&cli.command, &cli.common, &mut output);
     match result {

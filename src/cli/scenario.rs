@@ -85,8 +85,11 @@ impl Common {
     }
 
     fn open(&self, path: &Path, advice: &str) -> Result<Trace> {
-        let trace = Trace::open(path)?;
+        let mut trace = Trace::open(path)?;
         self.allow(path, &trace.manifest.feature_set)?;
+        // Logs of shadows of earlier versions say so in every scenario.
+        let scenario = self.registry.find(&trace.manifest.scenario);
+        trace.manifest.abstains &= scenario.is_none_or(|scenario| scenario.info().may_abstain);
         let levels = trace.manifest.feature_set.levels.iter().map(|level| (trace.rows_of(&level.name), &level.name));
         if let Some((rows, name)) = levels.max() {
             memory::doing(format!(

@@ -15,7 +15,7 @@ fn everything_that_is_missing_is_said_at_once() {
         &["a: cannot read", "b: cannot read", "c.pt: cannot read", "d.json: cannot read", "e: cannot read"],
     );
     let evaluate = ["evaluate", "s.json", "t", "--selection", "u", "-t", "onnx:v.onnx", "-p", "student:w.json"];
-    refused(dir, &evaluate, &["s.json", "t: cannot read: there is no such folder", "u:", "v.onnx:", "w.json:"]);
+    refused(dir, &evaluate, &["s.json", "t: cannot read: there is no such folder", "u:", "v.onnx: ", "w.json:"]);
     refused(dir, &["diff", "a.json", "b.json", "--trace", "c"], &["a.json:", "b.json:", "c:"]);
     refused(dir, &["loop", "dagger", "-t", "decima:a.pt", "--params", "b.json", "-o", "x"], &["a.pt:", "b.json:"]);
     refused(dir, &["simulate", "-p", "decima:a.pt", "-p", "decima:b.pt"], &["a.pt:", "b.pt:"]);

@@ -21,6 +21,8 @@ mod cli_files;
 #[cfg(feature = "cli")]
 mod cli_inputs;
 #[cfg(feature = "cli")]
+mod cli_looks;
+#[cfg(feature = "cli")]
 mod cli_models;
 #[cfg(feature = "cli")]
 mod cli_output;
@@ -58,6 +60,8 @@ mod foreign;
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
 mod golden_traces;
+#[cfg(feature = "toolkit")]
+mod itself;
 #[cfg(feature = "toolkit")]
 #[path = "../support/json_schema.rs"]
 mod json_schema;

@@ -31,7 +31,7 @@ fn guarded<S: Registered>(workload: &S::Workload, driver: &str, guard: &str, str
     rules
 }
 
-fn by_student<S: Registered>(student: &Student) -> Service<S> {
+pub(super) fn by_student<S: Registered>(student: &Student) -> Service<S> {
     let policy = StudentPolicy::<S>::new(student, Path::new("in memory"), None).unwrap();
     Service { scorers: Some(Arc::new(Scorers::new(student, None).unwrap())), ..by(Box::new(policy)) }
 }
@@ -42,7 +42,7 @@ fn by<S: Registered>(policy: Box<dyn Policy<S>>) -> Service<S> {
 }
 
 /// What a session answers to a line.
-fn said<S: Registered>(session: &mut Session<S>, line: &str) -> Value {
+pub(super) fn said<S: Registered>(session: &mut Session<S>, line: &str) -> Value {
     let mut out = Vec::new();
     session.line(line.as_bytes(), &mut out);
     match out.is_empty() {

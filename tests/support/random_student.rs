@@ -92,6 +92,7 @@ impl Scenario for Given {
         part: "",
         parts: &[],
         edge_cases: &[],
+        may_abstain: false,
     };
     type View<'a> = View<'a>;
     type State = crate::replay::Untold;

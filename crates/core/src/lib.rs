@@ -12,6 +12,7 @@ pub mod contract;
 pub mod feature;
 pub mod figure;
 pub mod file;
+pub mod file_kind;
 pub mod level;
 pub mod model;
 mod nearest;
@@ -24,4 +25,5 @@ pub mod simulation;
 pub mod spec;
 #[cfg(test)]
 mod testing;
+pub mod text;
 pub mod workload;

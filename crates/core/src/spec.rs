@@ -1,9 +1,11 @@
 //! Names with parameters: `fair`, `decima:model.pt,mode=sample`, `builtin,executors=10,rate=4e-5`.
 //!
-//! Policies and workloads are written this way everywhere: on the command line, in manifests and in reports.
+//! Policies and workloads are written this way everywhere: on the command line, in manifests and in reports. A file whose name
+//! has a comma stands in double quotes: `decima:"a,b.pt",mode=sample`.
 
 use crate::nearest::edit_distance;
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fmt,
     ops::RangeInclusive,
@@ -16,7 +18,7 @@ use std::{
 #[non_exhaustive]
 pub enum SpecError {
     /// The text does not have the form `NAME[:FILE][,KEY=VALUE]...`.
-    #[error("`{text}`: {found}; expected NAME, NAME:FILE or NAME:FILE,key=value,...")]
+    #[error("`{text}`: {found}; expected NAME, NAME:FILE or NAME:FILE,key=value,...{}", comma_advice(text))]
     Form {
         /// What was written.
         text: String,
@@ -69,6 +71,43 @@ pub enum SpecError {
     },
 }
 
+/// What to do about a comma that may belong to the name of a file.
+fn comma_advice(text: &str) -> String {
+    let Some((name, rest)) = text.split_once(':').filter(|(_, rest)| rest.contains(',')) else { return String::new() };
+    // What follows the name of the file has an `=`, what belongs to it has none.
+    let end = rest.rsplit_once('=').and_then(|(before, _)| before.rfind(','));
+    let (file, params) = rest.split_at(end.unwrap_or(rest.len()));
+    match file.contains(',') {
+        true => format!("; a file whose name has a comma stands in double quotes: '{name}:\"{file}\"{params}'"),
+        false => String::new(),
+    }
+}
+
+/// Divides what follows the colon of a spec: the file, without the quotes that a comma in its name needs, and what follows it
+/// from the comma on.
+fn split_file(rest: &str) -> (String, &str) {
+    if let Some((file, after)) = rest.strip_prefix('"').and_then(quoted_file)
+        && file.contains(',')
+    {
+        return (file, after);
+    }
+    let end = rest.find(',').unwrap_or(rest.len());
+    (rest[..end].to_owned(), &rest[end..])
+}
+
+/// A file up to its closing quote, in which a quote is doubled, and what follows, which is nothing or begins with a comma.
+fn quoted_file(rest: &str) -> Option<(String, &str)> {
+    let mut from = 0;
+    loop {
+        let end = from + rest[from..].find('"')?;
+        match rest[end + 1..].chars().next() {
+            None | Some(',') => return Some((rest[..end].replace("\"\"", "\""), &rest[end + 1..])),
+            Some('"') => from = end + 2,
+            Some(_) => return None,
+        }
+    }
+}
+
 /// A policy or workload id without the folders of its file: `net:a/b/model.pt,mode=sample` is
 /// `net:model.pt,mode=sample`.
 ///
@@ -80,9 +119,17 @@ pub enum SpecError {
 #[must_use]
 pub fn brief(id: &str) -> String {
     let Some((name, rest)) = id.split_once(':') else { return id.to_owned() };
-    let (file, params) = rest.split_once(',').map_or((rest, String::new()), |(file, p)| (file, format!(",{p}")));
-    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    format!("{name}:{file}{params}")
+    let (file, params) = split_file(rest);
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(&file);
+    format!("{name}:{}{params}", in_quotes(file))
+}
+
+/// The name of a file as it stands in a spec.
+fn in_quotes(file: &str) -> Cow<'_, str> {
+    match file.contains(',') {
+        true => format!("\"{}\"", file.replace('"', "\"\"")).into(),
+        false => file.into(),
+    }
 }
 
 /// Names for policies that differ and take `most` characters where they can: the id itself or [`brief`], else the name that
@@ -194,18 +241,18 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let form = |found: &str| SpecError::Form { text: text.to_owned(), found: found.to_owned() };
-        let mut pieces = text.split(',');
-        let head = pieces.next().unwrap_or_default();
-        let (name, file) = match head.split_once(':') {
-            Some((_, "")) => return Err(form("no file after the colon")),
-            Some((name, file)) => (name, Some(PathBuf::from(file))),
-            None => (head, None),
+        let end = text.find([':', ',']).unwrap_or(text.len());
+        let (name, rest) = text.split_at(end);
+        let (file, rest) = match rest.strip_prefix(':').map(split_file) {
+            Some((file, _)) if file.is_empty() => return Err(form("no file after the colon")),
+            Some((file, rest)) => (Some(PathBuf::from(file)), rest),
+            None => (None, rest),
         };
         if name.is_empty() {
             return Err(form("no name"));
         }
         let mut params = BTreeMap::new();
-        for piece in pieces {
+        for piece in rest.split(',').skip(1) {
             let (key, value) = piece.split_once('=').ok_or_else(|| form(&format!("`{piece}` has no `=`")))?;
             if params.insert(key.trim().to_owned(), value.trim().to_owned()).is_some() {
                 return Err(form(&format!("`{key}` is given twice")));
@@ -219,7 +266,7 @@ impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if let Some(file) = &self.file {
-            write!(f, ":{}", file.display())?;
+            write!(f, ":{}", in_quotes(&file.to_string_lossy()))?;
         }
         self.params.iter().try_for_each(|(key, value)| write!(f, ",{key}={value}"))
     }
@@ -374,6 +421,29 @@ mod tests {
         for text in ["fair", "decima:a/b.pt", "decima:b.pt,mode=sample", "weighted-fair,alpha=-1"] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_file_with_a_comma_stands_in_quotes() {
+        for (text, file, mode) in [
+            ("net:\"my model,v2.pt\"", "my model,v2.pt", None),
+            ("net:\"a/b,c.pt\",mode=sample", "a/b,c.pt", Some("sample")),
+            ("net:\"a \"\"b\"\",c\",mode=x", "a \"b\",c", Some("x")),
+            // Quotes that no comma needs belong to the name or the command.
+            ("script:\"my prog\" --x,mode=sample", "\"my prog\" --x", Some("sample")),
+            ("script:\"my prog\"", "\"my prog\"", None),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.file.as_deref(), Some(Path::new(file)), "{text}");
+            assert_eq!(spec.params.get("mode").map(String::as_str), mode, "{text}");
+            assert_eq!(spec.to_string(), text);
+        }
+        assert_eq!(brief("net:\"a,1/b,c.pt\",mode=x"), "net:\"b,c.pt\",mode=x");
+        assert_eq!(brief("net:\"a,1/b.pt\",mode=x"), "net:b.pt,mode=x");
+        let advice = |text: &str| text.parse::<Spec>().unwrap_err().to_string();
+        assert!(advice("decima:my model,v2.pt").ends_with("'decima:\"my model,v2.pt\"'"));
+        assert!(advice("decima:a,b.pt,mode=sample").ends_with("'decima:\"a,b.pt\",mode=sample'"));
+        assert!(advice("net:\"a,b.pt").contains("`b.pt` has no `=`"));
     }
 
     #[test]

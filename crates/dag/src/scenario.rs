@@ -73,6 +73,7 @@ impl Scenario for Dag {
         part: "stage",
         parts: &[],
         edge_cases: EDGE_CASES,
+        may_abstain: true,
     };
 
     type View<'a> = View<'a>;

@@ -100,6 +100,7 @@ impl Scenario for Deadlines {
         part: "class",
         parts: &["deadline", "best effort"],
         edge_cases: EDGE_CASES,
+        may_abstain: false,
     };
 
     type View<'a> = View<'a>;

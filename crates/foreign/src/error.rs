@@ -15,6 +15,17 @@ pub enum ForeignError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A name without its command.
+    #[error(
+        "script:{name}: of a command that has a name the name alone is written (hash {hash}), so that this process does not know it; \
+         give the command again, as in script:{name}=COMMAND"
+    )]
+    NameAlone {
+        /// The name.
+        name: String,
+        /// Of the command that is meant.
+        hash: String,
+    },
     /// The program could not be started.
     #[error("script:{command}: cannot start `{program}`; is it installed and on the path?")]
     Start {

@@ -64,7 +64,10 @@ pub use batch_model::BatchModel;
 pub use error::ForeignError;
 #[cfg(feature = "onnx")]
 pub use onnx::OnnxNetwork;
-pub use script::{PROTOCOL, ScriptNetwork, kill_processes};
+pub use script::{
+    PROTOCOL, ScriptNetwork, kill_processes,
+    named::{name_command, secret_in},
+};
 #[cfg(feature = "torch")]
 pub use torchscript::TorchScriptNetwork;
 
@@ -187,7 +190,7 @@ fn open_onnx(path: &Path, contract: &'static Contract) -> Result<Box<dyn Network
     #[cfg(not(feature = "onnx"))]
     let _ = contract;
     #[cfg(not(feature = "onnx"))]
-    Err(ForeignError::NotBuilt { kind: "onnx", path: path.to_owned(), what: "ONNX files", feature: "onnx", hint: "" })
+    Err(without_onnx(path))
 }
 
 /// Loads a TorchScript file.
@@ -201,11 +204,29 @@ fn open_torchscript(path: &Path, contract: &'static Contract) -> Result<Box<dyn 
     #[cfg(not(feature = "torch"))]
     let _ = contract;
     #[cfg(not(feature = "torch"))]
-    Err(ForeignError::NotBuilt {
+    Err(without_torch(path))
+}
+
+/// Why this build cannot read the file of the policy of that name; `None` where it can, and of other policies.
+#[must_use]
+pub fn not_built(name: &str, path: &Path) -> Option<ForeignError> {
+    match name {
+        "onnx" if !cfg!(feature = "onnx") => Some(without_onnx(path)),
+        "torchscript" if !cfg!(feature = "torch") => Some(without_torch(path)),
+        _ => None,
+    }
+}
+
+fn without_onnx(path: &Path) -> ForeignError {
+    ForeignError::NotBuilt { kind: "onnx", path: path.to_owned(), what: "ONNX files", feature: "onnx", hint: "" }
+}
+
+fn without_torch(path: &Path) -> ForeignError {
+    ForeignError::NotBuilt {
         kind: "torchscript",
         path: path.to_owned(),
         what: "TorchScript files",
         feature: "torch",
         hint: ", with libtorch from scripts/setup-libtorch.sh",
-    })
+    }
 }

@@ -1,6 +1,6 @@
 //! Schedulers of others by name, for every scenario that says how its questions look as tables.
 
-use crate::{ForeignPolicy, Network, ScriptNetwork, open_onnx, open_torchscript};
+use crate::{ForeignError, ForeignPolicy, Network, ScriptNetwork, open_onnx, open_torchscript, script::named};
 use sched_distill_core::{
     contract::Tabular,
     policy::{self, Policy, PolicyError, PolicyInfo, Sort},
@@ -13,7 +13,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     PolicyInfo {
         name: "script",
         sort: Sort::Network,
-        usage: "script:COMMAND[,timeout=60][,mode=greedy|sample]",
+        usage: "script:[NAME=]COMMAND[,timeout=60][,mode=greedy|sample]",
         meaning: "a process that answers questions with scores, one JSON line each (docs/foreign-policies.md)",
     },
     PolicyInfo {
@@ -72,9 +72,19 @@ pub fn open<S: Tabular>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> 
         "script" => {
             let command =
                 spec.require("COMMAND", "a process as in docs/foreign-policies.md, e.g. python3 policy.py")?;
+            let command = command.to_string_lossy();
             let timeout = Duration::from_secs_f64(args.number("timeout", 60.0, 0.001..=1e6)?);
             let sample = samples(&mut args)?;
-            (Box::new(ScriptNetwork::new(&command.to_string_lossy(), timeout, S::CONTRACT)?), sample)
+            let network = match (args.text(named::HASH), named::split(&command)) {
+                (None, None) => ScriptNetwork::new(&command, timeout, S::CONTRACT)?,
+                (None, Some((name, command))) => ScriptNetwork::named(name, command, timeout, S::CONTRACT)?,
+                (Some(hash), _) => {
+                    let kept = named::command(&command, &hash);
+                    let kept = kept.ok_or_else(|| ForeignError::NameAlone { name: command.to_string(), hash })?;
+                    ScriptNetwork::named(&command, &kept, timeout, S::CONTRACT)?
+                }
+            };
+            (Box::new(network), sample)
         }
         "onnx" => {
             let path = spec.require_file("an ONNX model as in docs/foreign-policies.md")?;

@@ -107,6 +107,7 @@ impl Scenario for Preemption {
         part: "stage",
         parts: &["computing", "loading or saving"],
         edge_cases: EDGE_CASES,
+        may_abstain: false,
     };
 
     type View<'a> = View<'a>;

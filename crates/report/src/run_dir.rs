@@ -5,6 +5,7 @@ use sched_distill_core::{
     level::FeatureSet,
     model::Student,
     spec::{brief, workload_names},
+    text::without_mark,
 };
 use sched_distill_toolkit::{
     augment::Step,
@@ -190,5 +191,5 @@ fn json<T>(
         Err(e) if e.kind() == ErrorKind::NotFound => return Err(ReportError::Missing { path, command }),
         Err(source) => return Err(ReportError::Io { path, source }),
     };
-    parse(&text).map_err(|source| ReportError::Malformed { path, command, source })
+    parse(without_mark(&text)).map_err(|source| ReportError::Malformed { path, command, source })
 }

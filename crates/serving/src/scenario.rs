@@ -120,6 +120,7 @@ impl Scenario for Serving {
         part: "application",
         parts: &[],
         edge_cases: EDGE_CASES,
+        may_abstain: false,
     };
 
     type View<'a> = View<'a>;

@@ -61,6 +61,7 @@ impl Scenario for Training {
         part: "task",
         parts: &["worker", "server"],
         edge_cases: &[],
+        may_abstain: false,
     };
 
     type View<'a> = View<'a>;

@@ -23,7 +23,8 @@ fn shadow<S: Registered>(student: &Student, dir: &Path) -> Arc<Service<S>> {
     let mut service = by_student::<S>(student);
     service.source = policy_source("student", &*by_student::<S>(student).policy).unwrap_or(service.source);
     service.source.files.clear();
-    let log = ShadowLog::create(dir, &<S as Scenario>::INFO, &service.source, 3).unwrap();
+    let abstains = service.policy.abstains();
+    let log = ShadowLog::create(dir, &<S as Scenario>::INFO, &service.source, abstains, 3).unwrap();
     Arc::new(Service { shadow: Some(log), ..service })
 }
 
@@ -143,7 +144,7 @@ fn what_a_shadow_is_not_told_or_cannot_be_is_refused() {
 fn a_log_of_another_policy_is_not_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let source = |id: &str| sched_distill::trace::Source { id: id.to_owned(), ..Default::default() };
-    let create = |id| ShadowLog::create(dir.path(), &<Dag as Scenario>::INFO, &source(id), 3);
+    let create = |id| ShadowLog::create(dir.path(), &<Dag as Scenario>::INFO, &source(id), false, 3);
     assert!(create("fair").is_ok() && create("fair").is_ok());
     let first = create("fair").unwrap();
     let said = create("fair").err().unwrap().to_string();
@@ -175,7 +176,7 @@ fn a_log_with_a_damaged_part_is_not_gone_on_with() {
     let said = bring_up_to_date(&log).unwrap_err().to_string();
     assert!(said.contains("part-00001.parquet"), "{said}");
     let source = sched_distill::trace::Source { id: "served".to_owned(), ..Default::default() };
-    let resumed = ShadowLog::create(&log, &<Dag as Scenario>::INFO, &source, 3).err().unwrap();
+    let resumed = ShadowLog::create(&log, &<Dag as Scenario>::INFO, &source, false, 3).err().unwrap();
     assert!(std::error::Error::source(&resumed).unwrap().to_string().contains("part-00001.parquet"));
     assert!(inspect(&log).problem_count > 0);
     // What was sound is as it was.

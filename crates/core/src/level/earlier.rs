@@ -2,6 +2,7 @@
 //! level that is meant; what is written has the present names.
 
 use super::FeatureSet;
+use crate::text::without_mark;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -78,6 +79,7 @@ impl FeatureSet {
     ///
     /// What is no such document.
     pub fn read<T: DeserializeOwned>(&self, document: &[u8]) -> serde_json::Result<T> {
+        let document = without_mark(document);
         let mut value: Value = serde_json::from_slice(document)?;
         match self.rename_in(&mut value) {
             true => serde_json::from_value(value),

@@ -4,6 +4,7 @@ use super::{Guard, Model, Patch, ScoreCandidates};
 use crate::{
     file,
     level::{FeatureSet, first_max, sha256_hex},
+    text::without_mark,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -249,7 +250,8 @@ impl Student {
         let io = |source| StudentError::Io { path: path.to_owned(), action: "read", source };
         let bytes = std::fs::read(path).map_err(io)?;
         let invalid = |problem: String| StudentError::Invalid { path: path.to_owned(), problem };
-        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        let text = without_mark(&bytes);
+        let value: serde_json::Value = serde_json::from_slice(text).map_err(|e| invalid(e.to_string()))?;
         // The version first: fields of another version would only confuse the message.
         match value.get("format_version").and_then(serde_json::Value::as_u64) {
             None => return Err(invalid("`format_version` is missing; `distill fit` writes students".to_owned())),
@@ -258,7 +260,7 @@ impl Student {
             }
             Some(_) => {}
         }
-        let mut student: Self = serde_json::from_slice(&bytes).map_err(|e| invalid(e.to_string()))?;
+        let mut student: Self = serde_json::from_slice(text).map_err(|e| invalid(e.to_string()))?;
         student.rename_levels();
         student.check().map_err(invalid)?;
         let (sha256, own) = (sha256_hex(&bytes), student.hash());

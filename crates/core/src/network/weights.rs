@@ -5,7 +5,10 @@
 //! proportional to the file. Which tensors a network needs is checked by the network, not here.
 
 use super::{NeuralError, archive::Archive, state_dict};
-use crate::level::sha256_hex;
+use crate::{
+    file_kind::{FileKind, file_kind},
+    level::sha256_hex,
+};
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
 use std::{collections::BTreeMap, path::Path};
 
@@ -63,12 +66,13 @@ impl Tensors {
                 .map(|entries| (entries, BTreeMap::new()))
         } else if bytes.get(8) == Some(&b'{') {
             read_safetensors(bytes)
-        } else if bytes.first() == Some(&0x80) {
-            Err("a bare pickle (PyTorch before 1.6); load it in PyTorch and save it again".to_owned())
         } else {
             Err("neither safetensors nor a PyTorch state dict (zip archive)".to_owned())
         };
-        let (entries, texts) = entries.map_err(|reason| NeuralError::Format { origin: origin.to_owned(), reason })?;
+        let (entries, texts) = entries.map_err(|reason| {
+            let of_others = |kind: FileKind| format!("looks like {}: {}", kind.what, kind.advice);
+            NeuralError::Format { origin: origin.to_owned(), reason: file_kind(bytes).map_or(reason, of_others) }
+        })?;
         Ok(Self { entries, texts, sha256: sha256_hex(bytes) })
     }
 
@@ -196,7 +200,7 @@ mod tests {
     fn the_format_is_told_by_content_and_other_content_is_named() {
         let reason = |bytes: &[u8]| Tensors::from_bytes(bytes, "f").unwrap_err().to_string();
         assert!(reason(b"").contains("neither safetensors nor"));
-        assert!(reason(b"\x80\x02}.").contains("bare pickle"));
+        assert!(reason(b"\x80\x02}.").contains("a pickle of Python objects"));
         assert!(reason(b"PK\x03\x04").contains("zip"));
         assert!(reason(b"\x02\0\0\0\0\0\0\0{").contains("damaged safetensors"));
     }

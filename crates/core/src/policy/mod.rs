@@ -84,7 +84,7 @@ pub enum PolicyError {
     Student(#[from] crate::model::StudentError),
     /// A student was fitted on other features than this build extracts.
     #[error(
-        "{path}: the student was fitted on another feature set (hash {found}) than this build extracts (hash {expected}): {difference}; fit it again on a trace recorded by this build"
+        "{path}: the student was fitted on another feature set (hash {found}) than this build extracts (hash {expected}): {difference}. One that was fitted on a trace of `distill record` is fitted again on a new recording; one with features of your own is for `evaluate`, `explain`, `report` and `export`, and does not schedule here"
     )]
     FeatureSet {
         /// The student's file.

@@ -130,6 +130,12 @@ pub struct ScenarioInfo {
     pub parts: &'static [&'static str],
     /// Values of `edge=NAME` of those workloads that take it, with their meanings.
     pub edge_cases: &'static [(&'static str, &'static str)],
+    /// Whether policies differ in whether they may give nothing: that is then a last candidate of the first level, of those
+    /// alone that may ([`Policy::abstains`]), told by [`NONE_FLAG`].
+    ///
+    /// [`Policy::abstains`]: crate::policy::Policy::abstains
+    /// [`NONE_FLAG`]: crate::level::NONE_FLAG
+    pub may_abstain: bool,
 }
 
 impl ScenarioInfo {

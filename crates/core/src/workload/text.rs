@@ -11,7 +11,7 @@ use std::{
 /// Most bytes of text that a workload may have: what is read from it takes several times as much memory.
 const MOST_BYTES: u64 = 128 << 20;
 
-/// Reads a text file. One that is compressed with gzip, in however many members, is unpacked.
+/// Reads a text file, without the byte-order mark that it may begin with. One that is compressed with gzip, in however many members, is unpacked.
 ///
 /// # Errors
 ///
@@ -37,9 +37,13 @@ pub fn read_text(path: &Path) -> Result<String, WorkloadError> {
             MOST_BYTES >> 20
         )));
     }
-    String::from_utf8(bytes).map_err(|e| {
+    let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         io(std::io::Error::new(ErrorKind::InvalidData, format!("it is no UTF-8 text: byte {at}")))
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(text) => text.to_owned(),
+        None => text,
     })
 }
 
@@ -65,6 +69,7 @@ mod tests {
         };
         assert_eq!(read(b"")?, "");
         assert_eq!(read("{\"ä\": 1}".as_bytes())?, "{\"ä\": 1}");
+        assert_eq!(read("\u{feff}{}".as_bytes())?, "{}");
         assert_eq!(read(&packed(b"one, "))?, "one, ");
         assert_eq!(read(&[packed(b"one, "), packed(b"two")].concat())?, "one, two");
         let mut cut = packed(b"one, two, three, four");

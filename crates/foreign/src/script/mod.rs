@@ -1,6 +1,7 @@
 //! A process that answers questions: one JSON line each way.
 
 mod family;
+pub(crate) mod named;
 mod pipe;
 mod process;
 mod protocol;
@@ -33,7 +34,10 @@ pub struct ScriptNetwork {
 
 /// What copies share.
 struct Pool {
+    /// What it is called: its name, or the whole command.
     command: String,
+    /// Whether that is a name, of which nothing else is to be written.
+    is_named: bool,
     words: Vec<String>,
     timeout: Duration,
     contract: &'static Contract,
@@ -54,8 +58,27 @@ impl ScriptNetwork {
         if words.first().is_none_or(String::is_empty) {
             return Err(bad("no program; expected script:PROGRAM ARGUMENTS..., e.g. script:python3 policy.py"));
         }
-        let pool = Pool { command: command.to_owned(), words, timeout, contract, idle: Mutex::default() };
+        let pool =
+            Pool { command: command.to_owned(), is_named: false, words, timeout, contract, idle: Mutex::default() };
         Ok(Self::with(Arc::new(pool)))
+    }
+
+    /// The same under a name, which stands for the command wherever the process is spoken of.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::new`].
+    pub fn named(
+        name: &str,
+        command: &str,
+        timeout: Duration,
+        contract: &'static Contract,
+    ) -> Result<Self, ForeignError> {
+        let mut network = Self::new(command, timeout, contract)?;
+        if let Some(pool) = Arc::get_mut(&mut network.pool) {
+            (pool.command, pool.is_named) = (name.to_owned(), true);
+        }
+        Ok(network)
     }
 
     fn with(pool: Arc<Pool>) -> Self {
@@ -165,7 +188,9 @@ impl Network for ScriptNetwork {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        self.pool.words.iter().map(PathBuf::from).filter(|path| path.is_file()).collect()
+        // Those of a named command are part of its hash.
+        let words = self.pool.words.iter().filter(|_| !self.pool.is_named);
+        words.map(PathBuf::from).filter(|path| path.is_file()).collect()
     }
 }
 

@@ -1,7 +1,10 @@
 //! The lines that go to a process and come back, as `docs/foreign-policies.md` describes them.
 
 use super::process::{cut, escaped};
-use sched_distill_core::contract::{Contract, Inputs, Scores, Values};
+use sched_distill_core::{
+    contract::{Contract, Inputs, Scores, Values},
+    text::without_mark,
+};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -30,7 +33,7 @@ pub(super) fn read_ready(line: &[u8]) -> Result<(), String> {
         protocol: u32,
         r#type: Option<IgnoredAny>,
     }
-    match serde_json::from_slice::<Ready>(line) {
+    match serde_json::from_slice::<Ready>(without_mark(line)) {
         Ok(Ready { r#type: Some(_), .. }) => Err("this is what it was told; it must answer".to_owned()),
         Ok(Ready { protocol: PROTOCOL, .. }) => Ok(()),
         Ok(Ready { protocol, .. }) => {

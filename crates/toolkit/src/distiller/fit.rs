@@ -21,7 +21,7 @@ pub struct Subject<'a> {
 
 impl<'a> From<&'a Manifest> for Subject<'a> {
     fn from(manifest: &'a Manifest) -> Self {
-        Self { feature_set: &manifest.feature_set, abstains: manifest.abstains }
+        Self { feature_set: &manifest.feature_set, abstains: manifest.labels_none() }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Scorer {
     rule: Rule,
     /// What it takes of the probabilities.
     pick: Pick,
+    /// Whether it may take the candidate that gives nothing, where some policies may and others may not.
+    abstains: bool,
     /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
     pub(super) only: Option<Option<u8>>,
 }
@@ -47,13 +49,19 @@ impl Scorer {
         let guards = CompiledGuards::default();
         let compiled = Box::new(CompiledModel::new(&model.model));
         let rule = Rule::Model { model: compiled, temperature: Some(model.temperature), guards };
-        Self { name: model.name.clone(), role, rule, pick: Pick::Mode, only: None }
+        Self { name: model.name.clone(), role, rule, pick: Pick::Mode, abstains: true, only: None }
     }
 
     /// The same, taking another candidate than the most probable one.
     #[must_use]
     pub fn picking(self, pick: Pick) -> Self {
         Self { pick, ..self }
+    }
+
+    /// The same, which may give nothing or, if `abstains` is false, always gives something.
+    #[must_use]
+    pub fn abstaining(self, abstains: bool) -> Self {
+        Self { abstains, ..self }
     }
 
     /// A level of a student as it schedules: the model in use under the student's guards, and what it takes of the
@@ -64,7 +72,7 @@ impl Scorer {
             Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
             None => Self::model(level.scheduler(), role),
         };
-        scorer.picking(level.pick)
+        scorer.picking(level.pick).abstaining(student.abstains)
     }
 
     /// A model under those of the guards that are about its level.
@@ -90,7 +98,14 @@ impl Scorer {
     /// A uniformly random choice.
     #[must_use]
     pub fn random() -> Self {
-        Self { name: "random".to_owned(), role: Role::Baseline, rule: Rule::Random, pick: Pick::Mode, only: None }
+        Self {
+            name: "random".to_owned(),
+            role: Role::Baseline,
+            rule: Rule::Random,
+            pick: Pick::Mode,
+            abstains: true,
+            only: None,
+        }
     }
 
     /// What was carried out, as if somebody had scored it: a present scheduler of which nothing else is known. It has an answer
@@ -98,14 +113,14 @@ impl Scorer {
     #[must_use]
     pub fn executed() -> Self {
         let name = "present scheduler".to_owned();
-        Self { name, role: Role::Student, rule: Rule::Executed, pick: Pick::Mode, only: None }
+        Self { name, role: Role::Student, rule: Rule::Executed, pick: Pick::Mode, abstains: true, only: None }
     }
 
     fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
         let rule = Rule::Feature { column, largest };
-        Self { name, role: Role::Baseline, rule, pick: Pick::Mode, only: Some(kind) }
+        Self { name, role: Role::Baseline, rule, pick: Pick::Mode, abstains: true, only: Some(kind) }
     }
 
     /// Whether its scores have a temperature, so that they stand for probabilities.
@@ -126,8 +141,9 @@ impl Scorer {
             }
             Rule::Model { model, temperature, guards } => {
                 model.score_choice(choice.x, choice.width, scores);
-                if !guards.is_empty() {
-                    restrict(guards, choice, temperature.unwrap_or(1.0), scores);
+                let barred = if self.abstains { None } else { choice.none() };
+                if !guards.is_empty() || barred.is_some() {
+                    restrict(guards, choice, barred, temperature.unwrap_or(1.0), scores);
                 }
                 Some(*temperature)
             }
@@ -167,9 +183,12 @@ impl Scorer {
 /// probability, yet a finite cross-entropy.
 const RULED_OUT: f64 = 50.0;
 
-/// Puts the candidates that guards rule out behind all others.
-fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, temperature: f64, scores: &mut [f64]) {
+/// Puts the candidates that guards rule out, and the one that is barred, behind all others.
+fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, barred: Option<usize>, temperature: f64, scores: &mut [f64]) {
     (0..guards.len()).for_each(|guard| guards.apply(guard, choice.x, choice.width, scores));
+    if let Some(barred) = barred {
+        scores[barred] = f64::NEG_INFINITY;
+    }
     let least = scores.iter().copied().filter(|s| s.is_finite()).fold(f64::INFINITY, f64::min);
     for score in scores.iter_mut().filter(|s| !s.is_finite()) {
         *score = least - RULED_OUT * temperature;

@@ -20,6 +20,7 @@ use sched_distill_core::{
     scenario::Scenario,
     simulation::{EditInfo, Editable, Simulated, Simulation},
     spec::Spec,
+    text::without_mark,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -242,7 +243,8 @@ fn found(
     let not = |why: String| PipelineError::Refused(format!("{}: {why}", dir.display()));
     let read = |path: PathBuf| {
         let text = std::fs::read(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
-        serde_json::from_slice::<Value>(&text).map_err(|e| PipelineError::Refused(format!("{}: {e}", path.display())))
+        serde_json::from_slice::<Value>(without_mark(&text))
+            .map_err(|e| PipelineError::Refused(format!("{}: {e}", path.display())))
     };
     if !dir.join("attack.json").is_file() {
         return Err(not("it holds no attack that was carried to its end (attack.json)".to_owned()));

@@ -64,7 +64,7 @@ pub fn certify<S: Editable>(
         return Err(refused(&format!("the student was fitted on other features than this build has: {difference}")));
     }
     check_features(request.student, request.trace)?;
-    let abstains = request.trace.manifest.abstains;
+    let abstains = request.trace.abstains();
     if request.student.abstains != abstains {
         let of = |abstains| if abstains { "may give nothing" } else { "always gives something" };
         return Err(refused(&format!(

@@ -14,6 +14,7 @@ use sched_distill_core::model::Student;
 /// A trace that cannot be read or has other features.
 pub fn agreement_of(a: &Student, b: &Student, trace: &Trace, seed: u64) -> Result<Vec<AgreementRow>, PipelineError> {
     check_features(a, trace)?;
+    let trace = trace.asked_of(a.abstains || b.abstains);
     let mut rows = Vec::new();
     for level in &a.levels {
         let Some(other) = b.level(&level.level) else { continue };

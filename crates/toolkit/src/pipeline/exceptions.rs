@@ -89,7 +89,7 @@ pub fn with_exceptions(
     let manifest = &trace.manifest;
     let student = student_of_rules(
         &manifest.feature_set,
-        manifest.abstains,
+        trace.abstains(),
         &rules,
         params,
         &validation,

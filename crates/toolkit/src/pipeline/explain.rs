@@ -78,6 +78,7 @@ pub fn explain(
     caller: Caller<'_>,
 ) -> Result<Explained, PipelineError> {
     check_features(student, trace)?;
+    let trace = &trace.asked_of(student.abstains);
     let (manifest, seed) = (&trace.manifest, params.seed);
     let known = known_rules(trace, params.scenario, params.rules)?;
     caller.watch.steps(student.levels.len());
@@ -191,6 +192,7 @@ pub fn explain_choice(
     seed: u64,
 ) -> Result<OneChoice, PipelineError> {
     check_features(student, trace)?;
+    let trace = &trace.asked_of(student.abstains);
     let found = level.map_or_else(|| student.levels.first(), |name| student.level(name));
     let level = found.ok_or_else(|| {
         let known: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();

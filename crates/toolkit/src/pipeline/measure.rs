@@ -105,7 +105,7 @@ fn scorers(
             .iter()
             .map(|m| match m.name == level.used {
                 true => Scorer::student(student, level, Role::Student),
-                false => Scorer::model(m, Role::Surrogate),
+                false => Scorer::model(m, Role::Surrogate).abstaining(student.abstains),
             })
             .collect();
         if let Some(selection) = selection {

@@ -39,7 +39,7 @@ pub fn known_rules(
     more: &[String],
 ) -> Result<Vec<KnownRule>, PipelineError> {
     let set = &trace.manifest.feature_set;
-    let known = scenario.map(|info| info.catalogue.rules(set, trace.manifest.abstains));
+    let known = scenario.map(|info| info.catalogue.rules(set, trace.abstains()));
     let mut all: Vec<(Rule, String)> =
         known.into_iter().flatten().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
     for text in more {

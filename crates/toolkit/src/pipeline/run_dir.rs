@@ -14,6 +14,7 @@ use sched_distill_core::{
     model::{Provenance, Student},
     policy::Sort,
     spec::Spec,
+    text::without_mark,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::{Path, PathBuf};
@@ -316,7 +317,7 @@ fn read<T>(
         Err(source) => return Err(PipelineError::Read { path: path.to_owned(), source }),
     };
     let malformed = |source| PipelineError::Malformed { path: path.to_owned(), expected, source };
-    parse(&text).map(Some).map_err(malformed)
+    parse(without_mark(&text)).map(Some).map_err(malformed)
 }
 
 /// The command that makes a trace again; `None` if this build's `distill record` did not make it at once.

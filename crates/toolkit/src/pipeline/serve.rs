@@ -56,7 +56,7 @@ pub fn serve<S: Simulated>(
     };
     let source = policy_source(&params.policy, &*policy).map_err(PipelineError::Record)?;
     let shadow = match &params.shadow {
-        Some(dir) => Some(ShadowLog::create(dir, &<S as Scenario>::INFO, &source, params.seed)?),
+        Some(dir) => Some(ShadowLog::create(dir, &<S as Scenario>::INFO, &source, policy.abstains(), params.seed)?),
         None => None,
     };
     let processes = policy.processes();

@@ -38,17 +38,17 @@ pub fn shadow_report(
     seed: u64,
     caller: Caller<'_>,
 ) -> Result<ShadowReport, PipelineError> {
-    let set = &log.manifest.feature_set;
+    let (set, done) = (&log.manifest.feature_set, log.as_executed());
     if let Some(difference) = training.and_then(|training| set.difference(&training.manifest.feature_set)) {
         return Err(PipelineError::OtherFeatures(difference));
     }
     let names: Vec<&str> = set.levels.iter().map(|level| level.name.as_str()).collect();
-    let empty = names.iter().map(|n| Ok(log.pieces(n)?.empty())).collect::<Result<Vec<_>, PipelineError>>()?;
+    let empty = names.iter().map(|n| Ok(done.pieces(n)?.empty())).collect::<Result<Vec<_>, PipelineError>>()?;
     let present = [Scorer::executed()];
     let mut tallies: Vec<Tally<'_>> = empty.iter().map(|table| Tally::new(table, &present)).collect();
     let mut samplers: Vec<Sampler> = empty.iter().map(|table| Sampler::new(table.clone(), SAMPLE, seed)).collect();
     let mut departures = DeparturesTally::new(Structure::Hierarchical);
-    for tables in log.pieces_together(&names)? {
+    for tables in done.pieces_together(&names)? {
         caller.check()?;
         let tables = tables?;
         departures.add(&tables.iter().map(|table| (table, &present[0])).collect::<Vec<_>>());

@@ -66,7 +66,7 @@ pub fn resampled(
     let episodes = episodes(&tables).len();
     let mut found = Vec::new();
     for (i, level) in student.levels.iter().enumerate() {
-        let sample = test.sample(&level.level, params.choices, params.seed)?;
+        let sample = test.asked_of(student.abstains).sample(&level.level, params.choices, params.seed)?;
         let of_level: Vec<&NamedModel> = fits.iter().map(|fit| &fit[i]).collect();
         found.extend(stability(student, level, &sample, &of_level, episodes));
     }

@@ -89,7 +89,7 @@ impl<S: Simulated> RecordedLessons<S> {
     /// A trace that cannot be read, whose workload is not there or has changed, or that lacks decisions.
     pub fn open(dir: &Path) -> Result<Self, LessonsError> {
         let fail = |reason: String| LessonsError::Unfit { path: dir.to_owned(), reason };
-        let trace = Trace::open(dir)?;
+        let trace = Trace::open(dir)?.as_executed();
         let found = &trace.manifest.feature_set.scenario;
         if found != S::INFO.name {
             return Err(fail(format!("a trace of the scenario {found}, the network is for {}", S::INFO.name)));
@@ -124,7 +124,7 @@ impl<S: Simulated> RecordedLessons<S> {
         }
         let mut episodes = Vec::new();
         for (episode, seed, paths) in paths {
-            let decisions = decisions::<S>(&workload, seed, &paths, trace.manifest.abstains);
+            let decisions = decisions::<S>(&workload, seed, &paths, trace.abstains());
             let decisions =
                 decisions.map_err(|reason| fail(format!("episode {episode} cannot be played again: {reason}")))?;
             episodes.push(RecordedEpisode { episode, seed, decisions: decisions.into() });

@@ -59,7 +59,7 @@ pub(super) struct Notes {
 impl<S: Scenario> Episode<S> {
     pub(super) fn new() -> Self {
         // A present scheduler may leave open what the policy would not.
-        Self { log: ChoiceLog::new(true), decisions: 0, since: None }
+        Self { log: ChoiceLog::new(S::INFO.may_abstain), decisions: 0, since: None }
     }
 
     pub(super) fn push(&mut self, seen: &S::View<'_>, decision: S::Decision, probabilities: &S::Probabilities) {
@@ -98,19 +98,26 @@ struct Pending {
 }
 
 impl ShadowLog {
-    /// Begins a log in `dir`, or goes on with one of the same policy.
+    /// Begins a log in `dir`, or goes on with one of the same policy, which may give nothing if it `abstains`.
     ///
     /// # Errors
     ///
     /// A directory that cannot be written, or that holds something else.
-    pub fn create(dir: &Path, info: &ScenarioInfo, labeller: &Source, seed: u64) -> Result<Self, ShadowError> {
+    pub fn create(
+        dir: &Path,
+        info: &ScenarioInfo,
+        labeller: &Source,
+        abstains: bool,
+        seed: u64,
+    ) -> Result<Self, ShadowError> {
         let set = (info.feature_set)();
         let present = || Source { id: PRESENT_SCHEDULER.to_owned(), ..Source::default() };
         let manifest = Manifest {
             seed,
             split: Split::Test,
             kinds: info.kinds.iter().map(|&kind| kind.to_owned()).collect(),
-            abstains: true,
+            abstains: info.may_abstain,
+            labeller_abstains: (info.may_abstain && !abstains).then_some(false),
             figures: info.figures.to_vec(),
             ..Manifest::new(set.clone(), present(), labeller.clone(), present())
         };

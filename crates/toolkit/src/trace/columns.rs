@@ -19,6 +19,7 @@ use polars_io::{
     mmap::MmapBytesReader,
     parquet::{metadata::FileMetadataRef, read::ParquetReader},
 };
+use polars_parquet::arrow::read::{FileMetadata, infer_schema};
 
 use super::{encoder::Cells, error::Problems};
 
@@ -205,6 +206,10 @@ fn read<R: MmapBytesReader>(file: &str, reader: ParquetReader<R>, problems: &mut
     let mut reader = reader.set_rechunk(true);
     let mut unknown = Vec::new();
     let read = || {
+        let plain = without_dictionaries(reader.get_metadata()?)?;
+        if let Some(plain) = plain {
+            reader.set_metadata(plain);
+        }
         let schema = reader.schema()?;
         let fields = schema.iter().filter(|(_, field)| !is_plain(field.dtype()));
         unknown.extend(fields.map(|(name, field)| (name.clone(), format!("{:?}", field.dtype()))));
@@ -224,6 +229,18 @@ fn read<R: MmapBytesReader>(file: &str, reader: ParquetReader<R>, problems: &mut
         problems.add(file, Some(&name), None, format_args!("has type {dtype}, which no column of the format has"));
     }
     data
+}
+
+/// The footer of a file without what its writer said of Arrow types, where by these a column of texts is a dictionary: a kind
+/// that pandas or polars wrote as categorical. Parquet itself has texts there.
+fn without_dictionaries(metadata: &FileMetadataRef) -> Result<Option<FileMetadataRef>, PolarsError> {
+    let is_dictionary = |dtype: &ArrowDataType| matches!(dtype, ArrowDataType::Dictionary(..));
+    if !infer_schema(metadata)?.iter_values().any(|field| is_dictionary(field.dtype())) {
+        return Ok(None);
+    }
+    let mut plain = FileMetadata::clone(metadata);
+    plain.key_value_metadata = None;
+    Ok(Some(plain.into()))
 }
 
 /// Whether a decoder of tables panics because it gets no memory, by what it says.
@@ -353,4 +370,39 @@ fn last_episode(data: &DataFrame) -> Option<usize> {
 fn is_plain(dtype: &ArrowDataType) -> bool {
     use ArrowDataType::{Boolean, Float32, Float64, Int32, Int64, LargeUtf8, Null, UInt32, UInt64, Utf8, Utf8View};
     matches!(dtype, Boolean | Float32 | Float64 | Int32 | Int64 | LargeUtf8 | Null | UInt32 | UInt64 | Utf8 | Utf8View)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::encoder::{Encoder, schema};
+    use polars::prelude::ArrowDataType;
+    use polars_arrow::datatypes::IntegerType;
+    use sched_distill_core::file::PendingFile;
+
+    #[test]
+    fn texts_that_were_written_as_categorical_are_read_as_texts() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("job.parquet");
+        for (places, texts) in [
+            (IntegerType::UInt32, ArrowDataType::Utf8View),
+            (IntegerType::Int8, ArrowDataType::Utf8),
+            (IntegerType::Int32, ArrowDataType::LargeUtf8),
+        ] {
+            let kind = ArrowDataType::Dictionary(places, Box::new(texts.clone()), false);
+            let columns = [("kind", kind), ("age", ArrowDataType::Float32)].into_iter();
+            let mut file = Encoder::new(PendingFile::create(&path).unwrap(), schema(columns), &[]).unwrap();
+            let cells = [Cells::listed_texts(vec![1, 0, 1], &["free", "affinity"]), Cells::numbers(&[1f32, 2.0, 3.0])];
+            file.write(3, cells.into_iter()).unwrap();
+            file.finish().unwrap().commit().unwrap();
+            let mut problems = Problems::default();
+            let bytes = std::fs::read(&path).unwrap();
+            let frame = Frame::decode("job.parquet", &bytes, &mut problems).unwrap();
+            assert_eq!(frame.strings("kind", &mut problems).unwrap(), ["affinity", "free", "affinity"], "{texts:?}");
+            assert_eq!(frame.slice::<polars::prelude::Float32Type>("age", &mut problems).unwrap(), [1.0, 2.0, 3.0]);
+            let mut pieces = FrameReader::open("job.parquet", &path, &[], &mut problems).unwrap();
+            assert_eq!(pieces.next(100, &mut problems).unwrap().rows(), 3);
+            assert_eq!(problems.count, 0);
+        }
+    }
 }

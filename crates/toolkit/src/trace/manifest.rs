@@ -17,6 +17,7 @@ use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
     level::{ALL_KINDS, FeatureSet, sha256_hex},
     rng::Split,
+    text::without_mark,
 };
 
 /// The version of the trace format that this build writes and reads.
@@ -98,6 +99,10 @@ pub struct Manifest {
     pub kinds: Vec<String>,
     /// Whether the first level has a candidate `none`.
     pub abstains: bool,
+    /// Whether the labeller too may take that candidate; left out where it may. In the log of a shadow a present scheduler may
+    /// give nothing where the policy beside it never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labeller_abstains: Option<bool>,
     /// Levels, their entity columns and their features.
     pub feature_set: FeatureSet,
     /// [`FeatureSet::hash`] of `feature_set`.
@@ -151,6 +156,7 @@ impl Manifest {
             first_episode: 0,
             kinds: Vec::new(),
             abstains: false,
+            labeller_abstains: None,
             feature_set_hash: feature_set.hash(),
             feature_set,
             figures: completion_figures(),
@@ -163,6 +169,12 @@ impl Manifest {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         json_bytes(self)
+    }
+
+    /// Whether a label may be `none`.
+    #[must_use]
+    pub fn labels_none(&self) -> bool {
+        self.abstains && self.labeller_abstains != Some(false)
     }
 
     /// SHA-256 (hex) of [`Manifest::to_bytes`]. Since the manifest holds the hash of every table, this is the hash of the
@@ -324,7 +336,7 @@ pub(super) fn json_bytes<T: Serialize>(value: &T) -> Vec<u8> {
 
 /// Parses a JSON file of the format.
 pub(super) fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, TraceError> {
-    serde_json::from_slice(bytes).map_err(|source| TraceError::Json { path: path.to_owned(), source })
+    serde_json::from_slice(without_mark(bytes)).map_err(|source| TraceError::Json { path: path.to_owned(), source })
 }
 
 /// Reads `manifest.json` of a directory: the manifest and the hash of the file. Nothing but its version is checked.

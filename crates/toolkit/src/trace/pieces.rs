@@ -49,7 +49,8 @@ impl<'a> Pieces<'a> {
     #[must_use]
     pub fn empty(&self) -> LevelTable {
         let manifest = &self.trace.manifest;
-        LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone())
+        let table = LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone());
+        self.trace.for_reader(self.level, table)
     }
 
     /// Opens a file, to read all columns if none are named, after its hash and number of rows are compared with the manifest's.
@@ -102,7 +103,7 @@ impl<'a> Pieces<'a> {
             let context = Context { rows_before, ..context(&self.trace.manifest, self.level, self.last) };
             let table = level_file::read(&frame, &context, problems)?;
             self.last = table.choices.last().map(|c| (c.id, c.step)).or(self.last);
-            return Some(table);
+            return Some(self.trace.for_reader(self.level, table));
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Trace {
     pub manifest: Manifest,
     /// SHA-256 (hex) of the manifest file: the hash of the trace.
     pub hash: String,
+    /// Whether choices are read as a policy has them that always gives something.
+    without_none: bool,
 }
 
 impl Trace {
@@ -46,8 +48,34 @@ impl Trace {
         manifest.check(&mut problems);
         manifest.check_sealed(&mut problems);
         problems.into_result(dir)?;
-        let dir = dir.to_owned();
-        Ok(Self { dir, manifest, hash })
+        let (dir, without_none) = (dir.to_owned(), !manifest.labels_none());
+        Ok(Self { dir, manifest, hash, without_none })
+    }
+
+    /// The same trace with everything that was executed: also where nobody was given anything, which the labeller never does.
+    /// As it is opened, a trace has the candidates of its labeller.
+    #[must_use]
+    pub fn as_executed(&self) -> Self {
+        Self { without_none: false, ..self.clone() }
+    }
+
+    /// The same trace as a policy is asked that may give nothing (`abstains`) or always gives something. That one has no such
+    /// candidate, and is not asked where that is the label.
+    #[must_use]
+    pub fn asked_of(&self, abstains: bool) -> Self {
+        Self { without_none: self.without_none || !abstains, ..self.clone() }
+    }
+
+    /// Whether the choices of the first level have a candidate that gives nothing, of policies that may.
+    #[must_use]
+    pub fn abstains(&self) -> bool {
+        self.manifest.abstains && !self.without_none
+    }
+
+    /// A table of a level that was just read, with the candidates that it is to have.
+    pub(super) fn for_reader(&self, level: usize, table: LevelTable) -> LevelTable {
+        let table = table.with_none(level == 0 && self.manifest.abstains);
+        if self.without_none { table.without_none() } else { table }
     }
 
     /// Reads all choices of a level, in order.
@@ -61,13 +89,16 @@ impl Trace {
     pub fn level(&self, name: &str) -> Result<LevelTable, TraceError> {
         let index = self.level_index(name)?;
         let spec = self.manifest.feature_set.levels[index].clone();
-        let mut all = LevelTable::new(spec, self.manifest.kinds.clone());
+        let mut last = None;
+        let mut all = self.for_reader(index, LevelTable::new(spec, self.manifest.kinds.clone()));
         for file in self.manifest.files(&self.manifest.feature_set.levels[index].name) {
             let mut problems = Problems::default();
-            let context = context(&self.manifest, index, all.choices.last().map(|c| (c.id, c.step)));
+            let context = context(&self.manifest, index, last);
             let part = read_level_file(&self.dir, file, &context, &mut problems);
             problems.into_result(&self.dir)?;
-            all.append(part.expect("a file without problems has a table"));
+            let part = part.expect("a file without problems has a table");
+            last = part.choices.last().map(|c| (c.id, c.step)).or(last);
+            all.append(self.for_reader(index, part));
         }
         Ok(all)
     }

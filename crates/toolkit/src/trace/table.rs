@@ -1,6 +1,6 @@
 //! One level of a trace in memory: choices, and one row per candidate.
 
-use sched_distill_core::level::{LevelSpec, first_max};
+use sched_distill_core::level::{LevelSpec, NONE_FLAG, first_max};
 
 /// What the rows of one choice have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +42,9 @@ pub struct LevelTable {
     pub x: Vec<f32>,
     /// By choice, the weights that a fit takes as they are, where the choices were drawn for it from more.
     pub drawn: Option<Vec<f64>>,
+    /// The feature that marks the candidate which gives nothing, where some policies have it and others do not
+    /// ([`Self::with_none`]).
+    pub none: Option<usize>,
 }
 
 /// One choice of a [`LevelTable`].
@@ -59,6 +62,8 @@ pub struct Choice<'a> {
     pub chosen: &'a [bool],
     /// Entity columns, shape `(candidates, entities)`, row-major.
     pub entity: &'a [u32],
+    /// [`LevelTable::none`].
+    pub none: Option<usize>,
 }
 
 impl LevelTable {
@@ -74,7 +79,43 @@ impl LevelTable {
             chosen: Vec::new(),
             x: Vec::new(),
             drawn: None,
+            none: None,
         }
+    }
+
+    /// The same table if `there` is false, else one in whose choices to give nothing is a candidate of those policies that may:
+    /// the one that has [`NONE_FLAG`]. A level without such a feature has no such candidate.
+    #[must_use]
+    pub fn with_none(mut self, there: bool) -> Self {
+        self.none = self.spec.features.iter().position(|f| there && f.name == NONE_FLAG);
+        self
+    }
+
+    /// The choices as a policy that always gives something has them: without the candidate that gives nothing, and without
+    /// those of which that is the label. Who was executed is not known where nobody was.
+    #[must_use]
+    pub fn without_none(self) -> Self {
+        if self.none.is_none() {
+            return self;
+        }
+        let mut kept = Self { none: None, ..self.filter(|_| false) };
+        for (i, choice) in self.iter().enumerate() {
+            let none = choice.none();
+            if none == Some(choice.target()) {
+                continue;
+            }
+            kept.choices.push(ChoiceHeader { first_row: kept.rows(), ..*choice.header });
+            for candidate in (0..choice.len()).filter(|&candidate| Some(candidate) != none) {
+                kept.entity.extend_from_slice(choice.entities(candidate));
+                kept.log_prob.push(choice.log_prob[candidate]);
+                kept.chosen.push(choice.chosen[candidate]);
+                kept.x.extend_from_slice(choice.row(candidate));
+            }
+            if let (Some(kept), Some(drawn)) = (&mut kept.drawn, &self.drawn) {
+                kept.push(drawn[i]);
+            }
+        }
+        kept
     }
 
     /// Number of rows (candidates).
@@ -128,6 +169,7 @@ impl LevelTable {
     #[must_use]
     pub fn filter(&self, keep: impl Fn(&Choice<'_>) -> bool) -> Self {
         let mut kept = Self::new(self.spec.clone(), self.kinds.clone());
+        kept.none = self.none;
         kept.drawn = self.drawn.as_ref().map(|_| Vec::new());
         for (i, choice) in self.iter().enumerate().filter(|(_, c)| keep(c)) {
             kept.push(&choice);
@@ -161,6 +203,7 @@ impl LevelTable {
             log_prob: &self.log_prob[rows.clone()],
             chosen: &self.chosen[rows.clone()],
             entity: &self.entity[rows.start * entities..rows.end * entities],
+            none: self.none,
         }
     }
 
@@ -199,6 +242,19 @@ impl<'a> Choice<'a> {
     #[must_use]
     pub fn row(&self, i: usize) -> &'a [f32] {
         &self.x[i * self.width..(i + 1) * self.width]
+    }
+
+    /// The entities of candidate `i`.
+    #[must_use]
+    pub fn entities(&self, i: usize) -> &'a [u32] {
+        let width = self.entity.len() / self.len();
+        &self.entity[i * width..(i + 1) * width]
+    }
+
+    /// The candidate that gives nothing, where some policies have it and others do not.
+    #[must_use]
+    pub fn none(&self) -> Option<usize> {
+        self.none.and_then(|column| (0..self.len()).find(|&candidate| self.row(candidate)[column] > 0.5))
     }
 
     /// The candidate that a student should pick: the most probable one (the first of equals), or the executed one where

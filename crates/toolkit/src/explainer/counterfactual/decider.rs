@@ -60,7 +60,8 @@ impl<'a> Decider<'a> {
             };
             let (log_prob, chosen) = (vec![f32::NAN; rows], vec![false; rows]);
             let entity = vec![0; rows * entities];
-            let choice = Choice { header: &header, width, x, log_prob: &log_prob, chosen: &chosen, entity: &entity };
+            let (log_prob, chosen, entity) = (&log_prob[..], &chosen[..], &entity[..]);
+            let choice = Choice { header: &header, width, x, log_prob, chosen, entity, none: None };
             scorer.choose(&choice, &mut Vec::new())
         };
         let mut found = Self::new(Box::new(decide), width);
