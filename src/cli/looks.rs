@@ -37,8 +37,8 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
         format!("{}: {}", kind.what, kind.advice.replace("FILE", &path.display().to_string()))
     } else if bytes.starts_with(b"PK\x03\x04") || bytes.get(8) == Some(&b'{') {
         format!(
-            "the weights of a network: `distill check-policy {}` says whether it is a Decima network, \
-             `distill check-policy --scenario training {}` whether it is a DL2 network",
+            "the weights of a network: `distill check-policy -p {}` says whether it is a Decima network, \
+             `distill check-policy --scenario training -p {}` whether it is a DL2 network",
             name("decima"),
             name("dl2")
         )
@@ -61,7 +61,7 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
         return Looks::Student;
     } else if let Some(program) = program(path, text) {
         format!(
-            "a program: as a scheduler it is checked by `distill check-policy {}` (docs/foreign-policies.md)",
+            "a program: as a scheduler it is checked by `distill check-policy -p {}` (docs/foreign-policies.md)",
             quoted(&program)
         )
     } else if text.is_some_and(is_table) {

@@ -35,14 +35,14 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
     write("image.png", b"\x89PNG\r\n\x1a\n\xff\xfe");
     for (name, words) in [
         ("theirs.parquet", &["a Parquet file", "docs/trace-format.md"][..]),
-        ("policy.py", &["a program", "distill check-policy 'script:python3 policy.py'"]),
+        ("policy.py", &["a program", "distill check-policy -p 'script:python3 policy.py'"]),
         ("run.sh", &["a program", "script:./run.sh"]),
         ("bad.json", &["a workload that cannot be opened", "distill simulate -w json:bad.json"]),
         ("other.json", &["JSON, but nothing"]),
         ("log.csv", &["a table of text", "philly"]),
         ("t/manifest.json", &["the manifest of a trace", "distill inspect t"]),
         ("sb3.zip", &["Stable-Baselines3", "onnx:sb3.zip"]),
-        ("net.pt", &["weights of a network", "distill check-policy decima:net.pt"]),
+        ("net.pt", &["weights of a network", "distill check-policy -p decima:net.pt"]),
         ("model.joblib", &["a pickle of Python objects"]),
         ("image.png", &["nothing that is known"]),
     ] {
@@ -59,7 +59,7 @@ fn a_model_of_others_as_a_teacher_is_named_with_the_way_in() {
     let dir = dir.path();
     let refuse = |name: &str, bytes: &[u8], words: &[&str]| {
         fs::write(dir.join(name), bytes).unwrap();
-        refused(dir, &["check-policy", &format!("decima:{name}")], words);
+        refused(dir, &["check-policy", "-p", &format!("decima:{name}")], words);
     };
     let both = ["onnx:", "script:"];
     refuse("sb3.zip", &zip(&["pytorch_variables.pth"]), &[&["Stable-Baselines3"], &both[..]].concat());
@@ -67,7 +67,7 @@ fn a_model_of_others_as_a_teacher_is_named_with_the_way_in() {
     refuse("m.h5", b"\x89HDF\r\n\x1a\n", &[&["a Keras or other HDF5 file"], &both[..]].concat());
     refuse("m.joblib", b"\x80\x04c", &[&["a pickle of Python objects"], &both[..]].concat());
     if !cfg!(feature = "onnx") {
-        refused(dir, &["check-policy", "onnx:missing.onnx"], &["does not read ONNX files", "--features onnx"]);
+        refused(dir, &["check-policy", "-p", "onnx:missing.onnx"], &["does not read ONNX files", "--features onnx"]);
     }
     if !cfg!(feature = "torch") {
         refused(dir, &["simulate", "-p", "torchscript:missing.pt"], &["does not read TorchScript", "--features torch"]);

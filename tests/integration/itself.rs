@@ -61,7 +61,9 @@ fn agrees<S: Registered>(case: &Case) {
     let open = |id: &str| S::open(&id.parse().unwrap()).unwrap();
     let teacher = open(case.teacher);
     let rules = student::<S>(&*workload, &*teacher, &FitParams { max_leaf_nodes: 24, ..FitParams::default() });
-    let policy = StudentPolicy::<S>::new(&rules, Path::new("in memory"), None).unwrap();
+    let file = dir.path().join("student.json");
+    rules.save(&file).unwrap();
+    let policy = StudentPolicy::<S>::load(&file, None).unwrap();
     let own = recorded::<S>(&dir.path().join("own"), &*workload, case, &policy, None);
     always_itself(&rules, &own, case);
     let other = open(case.other);

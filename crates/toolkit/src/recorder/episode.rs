@@ -175,13 +175,15 @@ impl<S: Scenario> ChoiceLog<S> {
     pub fn new(abstains: bool) -> Self {
         let levels = &(S::INFO.feature_set)().levels;
         let kinds: Vec<String> = S::INFO.kinds.iter().map(|&k| k.to_owned()).collect();
-        let table = |spec: &LevelSpec| LevelTable::new(spec.clone(), kinds.clone());
+        let table = |(level, spec): (usize, &LevelSpec)| {
+            LevelTable::new(spec.clone(), kinds.clone()).with_none(abstains && level == 0)
+        };
         Self {
             abstains,
             questions: S::Questions::default(),
             path: Vec::new(),
             rows: vec![ChoiceRows::default(); levels.len()],
-            tables: levels.iter().map(table).collect(),
+            tables: levels.iter().enumerate().map(table).collect(),
             next_id: vec![0; levels.len()],
         }
     }

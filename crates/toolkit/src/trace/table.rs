@@ -268,3 +268,32 @@ impl<'a> Choice<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::tiny;
+
+    #[test]
+    fn who_always_gives_something_has_no_candidate_that_gives_nothing() {
+        // The second feature marks that candidate; it is the label of the third choice.
+        let rows = vec![[3.0, 0.0], [4.0, 0.0], [0.0, 1.0]];
+        let choices = [(0, 0, rows.clone(), 1), (0, 1, vec![[5.0, 0.0], [0.0, 1.0]], 0), (1, 0, rows, 2)];
+        let mut table = tiny::table("job", &choices);
+        table.spec.features[1].name = NONE_FLAG.to_owned();
+        assert_eq!(
+            table.clone().without_none().x,
+            table.x,
+            "where no policy may give nothing it is a candidate as any other"
+        );
+        let with = table.with_none(true);
+        assert_eq!(with.iter().map(|c| c.none()).collect::<Vec<_>>(), [Some(2), Some(1), Some(2)]);
+        let without = with.without_none();
+        assert_eq!(
+            without.iter().map(|c| (c.header.id, c.len(), c.target())).collect::<Vec<_>>(),
+            [(0, 2, 1), (1, 1, 0)]
+        );
+        assert_eq!(without.x, [3.0, 0.0, 4.0, 0.0, 5.0, 0.0]);
+        assert_eq!((without.entity, without.none), (vec![0, 1, 0], None));
+    }
+}
