@@ -201,13 +201,18 @@ fn add(scorer: &Scorer, choice: &Choice<'_>, scores: &mut Vec<f64>, sums: &mut S
         }
         return;
     };
-    // Candidates ahead of the target: better ones, and equal ones that stand before it.
+    let chosen = scorer.taken(scores, temperature);
+    // Candidates ahead of the target: better ones, and equal ones that stand before it; the one that is taken is ahead of all.
     let mine = scores[target];
-    let ahead = scores.iter().enumerate().filter(|&(i, &s)| s > mine || (s == mine && i < target)).count();
+    let first = scorer.schedules.then_some(chosen);
+    let is_ahead = |(i, &s): (usize, &f64)| first == Some(i) || s > mine || (s == mine && i < target);
+    let ahead = match first == Some(target) {
+        true => 0,
+        false => scores.iter().enumerate().filter(|&candidate| is_ahead(candidate)).count(),
+    };
     for (k, top) in sums.top.iter_mut().enumerate() {
         *top += if ahead <= k { weight } else { 0.0 };
     }
-    let chosen = scorer.taken(scores, temperature);
     if let Some(executed) = executed {
         sums.executed += if executed == chosen { weight } else { 0.0 };
         sums.distance += weight * executed.abs_diff(chosen) as f64;

@@ -21,6 +21,9 @@ pub struct Scorer {
     pick: Pick,
     /// Whether it may take the candidate that gives nothing, where some policies may and others may not.
     abstains: bool,
+    /// Whether what it takes counts as its first candidate, rather than the one with the highest score: they differ where it takes
+    /// the median of its probabilities.
+    pub(super) schedules: bool,
     /// The one row that it is meant for: a kind, or `Some(None)` for all kinds together; `None` for every row.
     pub(super) only: Option<Option<u8>>,
 }
@@ -49,7 +52,7 @@ impl Scorer {
         let guards = CompiledGuards::default();
         let compiled = Box::new(CompiledModel::new(&model.model));
         let rule = Rule::Model { model: compiled, temperature: Some(model.temperature), guards };
-        Self { name: model.name.clone(), role, rule, pick: Pick::Mode, abstains: true, only: None }
+        Self { name: model.name.clone(), role, rule, pick: Pick::Mode, abstains: true, schedules: false, only: None }
     }
 
     /// The same, taking another candidate than the most probable one.
@@ -72,7 +75,7 @@ impl Scorer {
             Some(spec) => Self::guarded(level.scheduler(), &student.guards, spec, role),
             None => Self::model(level.scheduler(), role),
         };
-        scorer.picking(level.pick).abstaining(student.abstains)
+        Self { schedules: true, ..scorer.picking(level.pick).abstaining(student.abstains) }
     }
 
     /// A model under those of the guards that are about its level.
@@ -104,6 +107,7 @@ impl Scorer {
             rule: Rule::Random,
             pick: Pick::Mode,
             abstains: true,
+            schedules: false,
             only: None,
         }
     }
@@ -113,14 +117,22 @@ impl Scorer {
     #[must_use]
     pub fn executed() -> Self {
         let name = "present scheduler".to_owned();
-        Self { name, role: Role::Student, rule: Rule::Executed, pick: Pick::Mode, abstains: true, only: None }
+        Self {
+            name,
+            role: Role::Student,
+            rule: Rule::Executed,
+            pick: Pick::Mode,
+            abstains: true,
+            schedules: false,
+            only: None,
+        }
     }
 
     fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
         let rule = Rule::Feature { column, largest };
-        Self { name, role: Role::Baseline, rule, pick: Pick::Mode, abstains: true, only: Some(kind) }
+        Self { name, role: Role::Baseline, rule, pick: Pick::Mode, abstains: true, schedules: false, only: Some(kind) }
     }
 
     /// Whether its scores have a temperature, so that they stand for probabilities.
