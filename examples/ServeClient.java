@@ -3,20 +3,27 @@
 //     distill serve -p student:student.json --listen unix:distill.sock &
 //     java examples/ServeClient.java distill.sock
 //
+// Over TCP it says the token that the server asks for (--token-file token), which is in a file:
+//
+//     java examples/ServeClient.java 127.0.0.1:7400 token
+//
 // `docs/serve.md` has the lines, `docs/cluster-state.md` the state. Use the JSON library that you have; here patterns will do.
 
 import java.io.*;
-import java.net.UnixDomainSocketAddress;
+import java.net.*;
 import java.nio.channels.*;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
 import java.util.regex.*;
 
 class ServeClient {
     public static void main(String[] args) throws IOException {
-        try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(args[0]))) {
+        String token = args.length > 1 ? ",'token':'" + Files.readString(Path.of(args[1])).strip() + "'" : "";
+        try (SocketChannel channel = SocketChannel.open(address(args[0], !token.isEmpty()))) {
             Writer out = Channels.newWriter(channel, StandardCharsets.UTF_8);
             BufferedReader in = new BufferedReader(Channels.newReader(channel, StandardCharsets.UTF_8));
-            Matcher ready = ask(out, in, "{'type':'hello','protocol':1,'seed':7}", "'scenario':'(.*?)','policy':'(.*?)'");
+            String hello = "{'type':'hello','protocol':1,'seed':7" + token + "}";
+            Matcher ready = ask(out, in, hello, "'scenario':'(.*?)','policy':'(.*?)'");
             ready.find();
             System.out.println("asked " + ready.group(2) + " of " + ready.group(1));
             String state = "{'num_executors':10,'time_ms':60000,'offered':6,'jobs':[{'id':7,'arrival_ms':42000,'stages':["
@@ -31,6 +38,12 @@ class ServeClient {
             Matcher more = ask(out, in, "{'id':2,'change':" + change + "}", assign);
             System.out.println(more.find() ? "more to do" : "nothing to decide");
         }
+    }
+
+    static SocketAddress address(String text, boolean tcp) {
+        if (!tcp) return UnixDomainSocketAddress.of(text);
+        int colon = text.lastIndexOf(':');
+        return new InetSocketAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
     }
 
     static Matcher ask(Writer out, BufferedReader in, String line, String wanted) throws IOException {

@@ -4,6 +4,12 @@
     distill serve -p student:student.json --listen unix:distill.sock &
     python3 examples/serve_client.py distill.sock
 
+Over TCP it says the token that the server asks for, which is in a file:
+
+    (umask 077 && openssl rand -hex 32 > token)
+    distill serve -p student:student.json --listen tcp:127.0.0.1:7400 --token-file token &
+    python3 examples/serve_client.py 127.0.0.1:7400 token
+
 `docs/serve.md` has the lines, `docs/cluster-state.md` the state.
 """
 
@@ -11,9 +17,17 @@ import json
 import socket
 import sys
 
-stream = socket.socket(socket.AF_UNIX)
+address, token_file = sys.argv[1], sys.argv[2:]
+hello = {"type": "hello", "protocol": 1, "seed": 7}
+if token_file:
+    host, port = address.rsplit(":", 1)
+    stream = socket.create_connection((host, int(port)))
+    with open(token_file[0]) as file:
+        hello["token"] = file.read().strip()
+else:
+    stream = socket.socket(socket.AF_UNIX)
+    stream.connect(address)
 stream.settimeout(5)  # when no answer comes, let your own scheduler decide
-stream.connect(sys.argv[1])
 lines = stream.makefile("rw")
 
 
@@ -25,7 +39,7 @@ def ask(message):
     return answer
 
 
-ready = ask({"type": "hello", "protocol": 1, "seed": 7})
+ready = ask(hello)
 print("asked", ready["policy"], "of", ready["scenario"])
 scan = {"tasks": 8, "rough_ms": 1500, "completed": 2, "running": 3, "recent_ms": 1320}
 total = {"tasks": 4, "rough_ms": 400, "parents": [0]}

@@ -47,6 +47,7 @@ fn main() -> Result<()> {
         ("damaged lines", 4, damaged_lines as Harm),
         ("huge, deep and dense lines", 4, huge_lines),
         ("clients that vanish", 4, vanishing),
+        ("a client that connects and hangs up", 1, hanging_up),
         ("clients that stall", 30, stalling),
         ("clients that flood and never read", 8, flooding),
     ] {
@@ -165,18 +166,40 @@ fn damage(line: &str, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Sends damaged lines and reads what comes, until all are sent.
+/// Sends damaged lines and reads what comes, until all are sent; comes again where a conversation was ended.
 fn damaged_lines(hostile: &Hostile<'_>) {
-    let (Some(mut stream), mut n) = (hostile.connect(), hostile.client) else { return };
-    let mut reader = BufReader::new(stream.try_clone().expect("a file is left"));
-    let mut answer = String::new();
+    let (mut connection, mut n) = (Connection::new(hostile), hostile.client);
     while hostile.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
         n += 7;
         let line = &hostile.damaged[n % hostile.damaged.len()];
-        answer.clear();
-        let sent =
-            line.trim_ascii().is_empty() || (stream.write_all(line).is_ok() && reader.read_line(&mut answer).is_ok());
-        assert!(sent, "the connection lives");
+        let heard = line.trim_ascii().is_empty() || connection.as_mut().is_some_and(|it| it.is_answered(line));
+        assert!(heard, "the connection lives");
+        if connection.as_ref().is_some_and(Connection::is_over) {
+            connection = Connection::new(hostile);
+        }
+    }
+}
+
+/// A connection, and the answer that came last.
+struct Connection {
+    stream: UnixStream,
+    reader: BufReader<UnixStream>,
+    answer: String,
+}
+
+impl Connection {
+    fn new(hostile: &Hostile<'_>) -> Option<Self> {
+        let stream = hostile.connect()?;
+        Some(Self { reader: BufReader::new(stream.try_clone().ok()?), stream, answer: String::new() })
+    }
+
+    fn is_answered(&mut self, line: &[u8]) -> bool {
+        self.answer.clear();
+        self.stream.write_all(line).is_ok() && self.reader.read_line(&mut self.answer).is_ok_and(|bytes| bytes > 0)
+    }
+
+    fn is_over(&self) -> bool {
+        self.answer.contains("; the conversation ends")
     }
 }
 
@@ -201,13 +224,13 @@ fn huge_lines(hostile: &Hostile<'_>) {
         state("{\"tasks\":1000000,\"rough_ms\":1}")
             .replace("\"num_executors\":1,\"offered\":1", "\"num_executors\":30000,\"offered\":30000"),
     ];
-    let Some(mut stream) = hostile.connect() else { return };
-    let mut reader = BufReader::new(stream.try_clone().expect("a file is left"));
+    let mut connection: Option<Connection> = None;
     for line in lines.iter().cycle().skip(hostile.client) {
-        let mut answer = String::new();
-        if !hostile.goes_on() || stream.write_all(line.as_bytes()).is_err() || reader.read_line(&mut answer).is_err() {
+        if !hostile.goes_on() {
             return;
         }
+        connection = connection.filter(|it| !it.is_over()).or_else(|| Connection::new(hostile));
+        connection = connection.and_then(|mut it| it.is_answered(line.as_bytes()).then_some(it));
     }
 }
 
@@ -220,6 +243,13 @@ fn vanishing(hostile: &Hostile<'_>) {
             let _ = stream.write_all(&line[..line.len() / 2]);
         }
         thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Comes and goes, as fast as it can.
+fn hanging_up(hostile: &Hostile<'_>) {
+    while hostile.goes_on() {
+        drop(hostile.connect());
     }
 }
 

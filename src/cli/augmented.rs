@@ -3,6 +3,7 @@
 use super::{
     gamed,
     output::Output,
+    serve::SOCKET,
     table::{self, Table, paragraph},
 };
 use crate::{
@@ -89,7 +90,7 @@ pub(super) fn print_summary(
     output.text("\nnext")?;
     output.text(format!("  distill export {file} --to rules        # the rules to read"))?;
     output.text(format!("  distill evaluate {file} TRACE        # fidelity, closed loop and gates"))?;
-    output.text(format!("  distill serve -p student:{file}        # let it schedule"))
+    output.text(format!("  distill serve -p student:{file} --listen {SOCKET}        # let it schedule"))
 }
 
 /// `... a user is served sooner by 5 % in 12 % [9, 15] of cases, before in 31 % [26, 36]; the mean change over all is ...`.

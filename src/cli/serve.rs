@@ -1,19 +1,20 @@
 //! `distill serve`: a policy that answers cluster states, over a pipe or a socket.
 
 use super::{
-    Common, Verdict, inputs::Inputs, interrupt, interrupt::STOP, output::Output, parts::count, progress::Watched,
+    Common, Verdict, files::shown, inputs::Inputs, interrupt, interrupt::STOP, output::Output, parts::count,
+    progress::Watched,
 };
 use crate::{
     pipeline::ServeParams,
-    serve::{Address, Limits},
+    serve::{Access, Address, Fault, Limits, Served, Token},
 };
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{
     io::{self, Read},
     path::PathBuf,
-    sync::atomic::Ordering,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -24,9 +25,9 @@ use std::{
 distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock --shadow log",
     after_long_help = "One client, over pipes:\n  \
 distill serve -p student:runs/demo/student.json < questions.jsonl\n\n\
-Many, over a socket or TCP:\n  \
+Many, over a socket that is yours alone, or over TCP, which asks for a token:\n  \
 distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock\n  \
-distill serve -p decima --listen tcp:127.0.0.1:7400 --max-clients 8\n\n\
+distill serve -p decima --listen tcp:127.0.0.1:7400 --token-file token --max-clients 8\n\n\
 Look on while another scheduler decides:\n  \
 distill serve -p student:runs/demo/student.json --listen unix:/tmp/distill.sock --shadow log\n\n\
 A question is {\"id\": 1, \"state\": {...}}, an answer {\"type\": \"answer\", \"id\": 1, \"decisions\": [...]}: docs/serve.md. \
@@ -39,10 +40,16 @@ pub(super) struct ServeArgs {
     policy: String,
     /// Where clients come from: unix:PATH or tcp:HOST:PORT [default: stdin]
     ///
-    /// Repeatable. Answers to standard input go to standard output.
+    /// Repeatable. A Unix socket is for its owner alone; whoever is on this machine reaches TCP. Answers to standard input go
+    /// to standard output.
     #[arg(long, value_name = "ADDRESS", help_heading = "Clients")]
     listen: Vec<Address>,
-    /// Listen at TCP addresses that other machines can reach; anybody there is answered
+    /// A secret that clients over TCP have to know
+    ///
+    /// A file of one line, of 16 characters at least. They say it first: {"type": "hello", "protocol": 1, "token": "..."}.
+    #[arg(long, value_name = "FILE", help_heading = "Clients")]
+    token_file: Option<PathBuf>,
+    /// Listen at TCP addresses that other machines can reach; wants --token-file
     #[arg(long, help_heading = "Clients", hide_short_help = true)]
     allow_remote: bool,
     /// Most clients at a time
@@ -84,7 +91,23 @@ impl ServeArgs {
     pub(super) fn inputs(&self) -> Inputs {
         Inputs::default().policies([&self.policy])
     }
+
+    /// Who may come in over TCP.
+    fn access(&self, output: &Output) -> Result<Access> {
+        let Some(path) = &self.token_file else { return Ok(Access { remote: self.allow_remote, token: None }) };
+        if !self.listen.iter().any(|address| matches!(address, Address::Tcp(_))) {
+            bail!("--token-file {}: clients over TCP are asked for it, and there is no --listen tcp:...", shown(path));
+        }
+        let token = Token::load(path).context("--token-file")?;
+        if token.is_exposed() {
+            output.warn(format!("--token-file {0}: others may read or write it; chmod 600 {0}", shown(path)));
+        }
+        Ok(Access { remote: self.allow_remote, token: Some(Arc::new(token)) })
+    }
 }
+
+/// Where to listen, in commands that say what to type next.
+pub(super) const SOCKET: &str = if cfg!(unix) { "unix:distill.sock" } else { "tcp:127.0.0.1:7400" };
 
 pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let scenario = common.scenario_of_policy(&args.policy)?;
@@ -95,7 +118,7 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
         policy: args.policy.clone(),
         seed: common.seed,
         listen: args.listen.clone(),
-        remote: args.allow_remote,
+        access: args.access(output)?,
         limits,
         shadow: args.shadow.clone(),
         patience: PATIENCE,
@@ -116,15 +139,7 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
     let pipes = (Box::new(UntilStopped) as _, Box::new(io::stdout()) as _);
     let served = scenario.serve(&params, pipes, &mut started, watched.caller())?;
     said?;
-    let turned_away = match served.turned_away {
-        0 => String::new(),
-        n => format!(", {n} more turned away"),
-    };
-    notes.note(format!(
-        "{}{turned_away}, {}",
-        count(served.clients as usize, "client"),
-        count(served.lines as usize, "line")
-    ));
+    notes.note(summary(&served, common.verbose > 0));
     if let Some(dir) = &args.shadow {
         match &served.log {
             Some(log) => notes.note(format!(
@@ -137,6 +152,25 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
         }
     }
     Ok(Verdict::Done)
+}
+
+/// What a server has done, with the kinds of errors where that is wanted.
+fn summary(served: &Served, kinds: bool) -> String {
+    let mut said = count(served.clients as usize, "client");
+    if served.turned_away > 0 {
+        said.push_str(&format!(", {} more turned away", served.turned_away));
+    }
+    said.push_str(&format!(", {}", count(served.lines as usize, "line")));
+    let errors: u64 = served.errors.values().sum();
+    if errors > 0 {
+        let of = |(kind, n): (&Fault, &u64)| format!("{kind} {n}");
+        let kinds = match kinds {
+            true => format!(": {}", served.errors.iter().map(of).collect::<Vec<_>>().join(", ")),
+            false => " (-v counts them by kind)".to_owned(),
+        };
+        said.push_str(&format!(", {}{kinds}", count(errors as usize, "error")));
+    }
+    said
 }
 
 /// Standard input, which ends when the program is to end and nothing more has come.

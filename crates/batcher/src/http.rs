@@ -1,6 +1,9 @@
 //! What clients see: `POST /v1/models/NAME:predict` as of TensorFlow Serving, and pages for those who look after the server.
 
-use crate::{Door, Metrics, Models, NoAnswer};
+use crate::{
+    Door, Metrics, Models, NoAnswer,
+    pages::{Hosts, keep_out},
+};
 use axum::{
     Router,
     body::Bytes,
@@ -9,6 +12,7 @@ use axum::{
         HeaderValue, StatusCode,
         header::{CONTENT_TYPE, RETRY_AFTER},
     },
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -18,6 +22,7 @@ use hyper_util::{
     server::graceful::GracefulShutdown,
     service::TowerToHyperService,
 };
+use sched_distill_core::text::one_line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -28,7 +33,12 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::yield_now,
+    time::timeout,
+};
 use tokio_io_timeout::TimeoutStream;
 
 /// Most tasks of one request.
@@ -66,7 +76,8 @@ struct Shared {
     is_ending: Arc<AtomicBool>,
 }
 
-/// Lets clients in until `end` is there; then what was asked is answered, and the door is closed behind.
+/// Lets clients in until `end` is there; then what was asked is answered, and the door is closed behind. Requests have to call the
+/// server by its address, `localhost` or one of `names`.
 ///
 /// Tells whether all was answered in time.
 ///
@@ -79,8 +90,10 @@ pub async fn serve(
     door: Door,
     metrics: Arc<Metrics>,
     limits: Limits,
+    names: Vec<String>,
     end: impl Future<Output = ()>,
 ) -> io::Result<bool> {
+    let hosts = Arc::new(Hosts::new(listener.local_addr()?.ip(), names));
     let is_ending = Arc::new(AtomicBool::new(false));
     let shared = Shared { models, door: door.clone(), metrics, limits, is_ending: is_ending.clone() };
     let routes = Router::new()
@@ -91,6 +104,7 @@ pub async fn serve(
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is no such page; GET / lists those there are"))
         .method_not_allowed_fallback(async || Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "not with this method"))
         .layer(DefaultBodyLimit::max(limits.body))
+        .layer(middleware::from_fn_with_state(hosts, keep_out))
         .with_state(shared);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
@@ -99,7 +113,8 @@ pub async fn serve(
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
-                // A client that is gone already, or no room for another file: others may fare better.
+                Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => continue,
+                // No room for another file: others may fare better.
                 Err(_) => {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                     continue;
@@ -107,7 +122,7 @@ pub async fn serve(
             },
             () = &mut end => break,
         };
-        let Ok(slot) = room.clone().try_acquire_owned() else {
+        let Some(slot) = slot(&room).await else {
             // In one go, or not at all.
             let _ = stream.try_write(
                 b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
@@ -137,11 +152,23 @@ pub async fn serve(
     Ok(drained)
 }
 
+/// A place for a client. Those who have hung up give theirs back as soon as their tasks have had their turn.
+async fn slot(room: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    const TURNS: usize = 3;
+    for _ in 0..TURNS {
+        if let Ok(slot) = room.clone().try_acquire_owned() {
+            return Some(slot);
+        }
+        yield_now().await;
+    }
+    room.clone().try_acquire_owned().ok()
+}
+
 /// A refusal in words, and after how many seconds it is worth coming again.
-struct Refusal(StatusCode, String, Option<u64>);
+pub(crate) struct Refusal(StatusCode, String, Option<u64>);
 
 impl Refusal {
-    fn new(status: StatusCode, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, problem: impl Into<String>) -> Self {
         Self(status, problem.into(), None)
     }
 }
@@ -149,7 +176,7 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self(status, problem, retry) = self;
-        let mut response = (status, axum_json(&json!({"error": problem}))).into_response();
+        let mut response = (status, axum_json(&json!({"error": one_line(&problem)}))).into_response();
         if let Some(seconds) = retry {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -289,7 +316,7 @@ async fn about(State(shared): State<Shared>) -> String {
         .server()
         .applications
         .iter()
-        .map(|of| format!("  POST /v1/models/{}:predict\n", of.name))
+        .map(|of| format!("  POST /v1/models/{}:predict\n", one_line(&of.name)))
         .collect();
     format!("distill-batcher\n\n{}  GET  /metrics\n  GET  /healthz\n", names.concat())
 }

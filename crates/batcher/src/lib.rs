@@ -15,6 +15,7 @@ pub mod http;
 pub mod load;
 mod metrics;
 mod models;
+mod pages;
 mod scheduler;
 
 pub use metrics::Metrics;

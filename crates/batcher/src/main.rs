@@ -1,13 +1,14 @@
 //! `distill-batcher`: serve models in batches that a student or a heuristic decides, and play load against it.
 
 use anyhow::{Context as _, Result, bail};
+use axum::http::uri::Authority;
 use clap::{Args, Parser, Subcommand};
 use sched_distill_batcher::{
     Metrics, Models, Scheduler,
     http::{self, Limits},
     load::{self, LoadParams, Played},
 };
-use sched_distill_core::spec::Spec;
+use sched_distill_core::{spec::Spec, text::one_line};
 use sched_distill_serving::{policies, workload::ServingWorkload};
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -45,7 +46,7 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  distill-batcher serve -w models:models.json -p dybatch\n  \
 distill-batcher serve -w models:models.json,queue=200,timeout=2 -p student:student.json\n\n  \
-  curl -d '{\"instances\": [[3, 14, 15]]}' http://127.0.0.1:7411/v1/models/text-classifier:predict\n  \
+  curl --json '{\"instances\": [[3, 14, 15]]}' http://127.0.0.1:7411/v1/models/text-classifier:predict\n  \
 curl http://127.0.0.1:7411/metrics")]
 struct ServeArgs {
     /// models:FILE[,...] as for `distill simulate`: who may ask what, and how long batches take
@@ -60,6 +61,11 @@ struct ServeArgs {
     /// Listen at an address that other machines can reach; anybody there is answered
     #[arg(long)]
     allow_remote: bool,
+    /// Another name that clients may call it by, such as batcher.example; repeatable
+    ///
+    /// Requests whose Host is another are refused: pages of others could have sent them.
+    #[arg(long, value_name = "NAME", value_parser = host)]
+    allow_host: Vec<String>,
     /// Most connections at a time; others are sent away with 503
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = count)]
     max_connections: usize,
@@ -110,6 +116,13 @@ fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+fn host(text: &str) -> Result<String, String> {
+    match text.parse::<Authority>() {
+        Ok(authority) if authority.host() == text => Ok(text.to_owned()),
+        _ => Err("expected a name without a port, such as batcher.example".to_owned()),
+    }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(s) if s > 0.0 && s <= 1e6 => Ok(s),
@@ -129,7 +142,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", one_line(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }
@@ -174,7 +187,8 @@ fn serve(args: &ServeArgs) -> Result<ExitCode> {
             TcpListener::bind(args.listen).await.with_context(|| format!("cannot listen at {}", args.listen))?;
         let at = listener.local_addr()?;
         let names: Vec<&str> = models.server().applications.iter().map(|of| &*of.name).collect();
-        println!("listening at http://{at}, {} decides for {}", args.policy, names.join(", "));
+        let decides = format!("{} decides for {}", args.policy, names.join(", "));
+        println!("listening at http://{at}, {}", one_line(&decides));
         std::io::stdout().flush()?;
         let told = ended()?;
         let end = async {
@@ -183,7 +197,7 @@ fn serve(args: &ServeArgs) -> Result<ExitCode> {
                 () = finished(&scheduler) => {}
             }
         };
-        anyhow::Ok(http::serve(listener, models.clone(), door, metrics, limits, end).await?)
+        anyhow::Ok(http::serve(listener, models.clone(), door, metrics, limits, args.allow_host.clone(), end).await?)
     })?;
     // Whatever was not answered in time is not worth waiting for.
     match drained {
@@ -247,7 +261,7 @@ fn play(args: &LoadArgs) -> Result<ExitCode> {
         print(&played);
     }
     if let Some(failure) = &played.failure {
-        eprintln!("the first that failed: {failure}");
+        eprintln!("the first that failed: {}", one_line(failure));
     }
     Ok(if played.answered > 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

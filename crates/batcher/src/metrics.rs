@@ -10,6 +10,7 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
+use sched_distill_core::text::one_line;
 use sched_distill_serving::{Batch, Server};
 use std::{
     sync::{Arc, atomic::AtomicU64},
@@ -115,7 +116,7 @@ impl Metrics {
     }
 
     fn name(&self, application: u32) -> String {
-        self.server.applications[application as usize].name.to_string()
+        one_line(&self.server.applications[application as usize].name).into_owned()
     }
 
     fn of(&self, application: u32) -> Of {

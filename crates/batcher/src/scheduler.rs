@@ -4,7 +4,7 @@ use crate::{
     Metrics, Models,
     accelerator::{self, Batch, Done},
 };
-use sched_distill_core::{policy::Policy, scenario::Scenario as _};
+use sched_distill_core::{policy::Policy, scenario::Scenario as _, text::one_line};
 use sched_distill_serving::{
     Batch as Sum, Decision, NewTask, Probabilities, ServerState, Serving, StateError, View, heuristic::DyBatch,
 };
@@ -416,6 +416,7 @@ fn decide(
     decided.and_then(|decision| view.check(decision).map(|()| decision).map_err(|e| e.to_string())).unwrap_or_else(
         |why| {
             if metrics.fell_back() == 0 {
+                let why = one_line(&why);
                 eprintln!("the policy cannot answer, dybatch does (distill_batcher_fallbacks counts on): {why}");
             }
             DyBatch::default().decide(view)

@@ -2,7 +2,7 @@
 
 use super::{Demo, Output};
 use crate::{
-    cli::{files::shown, verdict},
+    cli::{files::shown, serve::SOCKET, verdict},
     evaluator::Evaluation,
     model::{ScoreCandidates, Student},
     pipeline::{command_line, with_edge_cases},
@@ -30,7 +30,7 @@ impl Demo<'_> {
         let commands: [(&[&str], &str); 3] = [
             (&["export", &best, "--to", "rules"], "the rules to read"),
             (&evaluate, "where it holds up"),
-            (&["serve", "-p", &policy, "--listen", "tcp:127.0.0.1:7400"], "ask it for decisions in any language"),
+            (&["serve", "-p", &policy, "--listen", SOCKET], "ask it for decisions in any language"),
         ];
         commands.iter().try_for_each(|(words, what)| {
             let command = command_line(words.iter().map(|&word| word.to_owned()));

@@ -10,7 +10,7 @@ use sched_distill::{
     registry::Registered,
     rng::Split,
     scenario::{Questions, Scenario, State},
-    serve::{Limits, Session},
+    serve::{Fault, Limits, Session},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -49,8 +49,8 @@ fn lines_that_are_none_are_named_and_the_next_one_is_answered() {
     let mut session = fair();
     for (wrong, words) in [
         (r#"{"change":{}}"#.to_owned(), "tell the whole `state` first"),
-        ("nonsense".to_owned(), "expected ident"),
-        ("[]".to_owned(), "invalid length"),
+        ("nonsense".to_owned(), "begins with `{`"),
+        ("[]".to_owned(), "begins with `{`"),
         ("{".to_owned(), "EOF"),
         (r#"{"type":"question"}"#.to_owned(), "no `state`"),
         (r#"{"type":"answer"}"#.to_owned(), "unknown variant `answer`"),
@@ -76,8 +76,42 @@ fn lines_that_are_none_are_named_and_the_next_one_is_answered() {
     let other = said(&mut fair(), r#"{"type":"hello","protocol":2}"#);
     assert!(other["error"].as_str().unwrap().contains("speaks protocol 2"));
     // What is said of a long line is short.
-    let long = said(&mut session, &format!("{{\"{}\":1}}", "x".repeat(100_000)));
+    let long = said(&mut fair(), &format!("{{\"{}\":1}}", "x".repeat(100_000)));
     assert!(long["error"].as_str().unwrap().len() < 1000);
+}
+
+/// A greeting that is not understood: what comes behind it was written for another server.
+#[test]
+fn a_hello_that_cannot_be_ends_the_conversation() {
+    for (hello, words) in [
+        (r#"{"type":"hello","protocol":2}"#, "speaks protocol 2"),
+        (r#"{"type":"hello","protocol":"1"}"#, "invalid type"),
+        (r#"{"type":"hello","protocol":2,"wants":["scores"]}"#, "unknown field `wants`"),
+        (r#"{"type":"hello"}"#, "no `protocol`"),
+        (r#"{"type":"hello","protocol":1,"most":2}"#, "`most` does not belong here"),
+    ] {
+        let (mut session, mut out) = (fair(), Vec::new());
+        assert_eq!(session.line(hello.as_bytes(), &mut out), Some(Fault::Hello));
+        let answer: Value = serde_json::from_slice(&out).unwrap();
+        let error = answer["error"].as_str().unwrap();
+        assert!(error.contains(words) && error.ends_with("; the conversation ends"), "{answer}");
+        assert!(session.is_over() && said(&mut session, &line("")) == Value::Null);
+    }
+    // Who need not say a token may say one.
+    assert_eq!(said(&mut fair(), r#"{"type":"hello","protocol":1,"token":"any"}"#)["type"], "ready");
+    let misplaced = said(&mut fair(), &line("\"token\":\"0123456789abcdef\","));
+    assert!(
+        misplaced["error"].as_str().unwrap().contains("belong to `hello`") && !misplaced.to_string().contains("0123")
+    );
+}
+
+/// Editors of some systems write it before the first line, and nowhere else.
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    let mut session = fair();
+    assert_eq!(said(&mut session, &format!("\u{feff}{}", line("\"id\":1,")))["id"], 1);
+    assert_eq!(said(&mut session, &format!("\u{feff}{}", line("\"id\":2,")))["type"], "error");
+    assert_eq!(said(&mut fair(), "\u{feff}{\"type\":\"hello\",\"protocol\":1}")["type"], "ready");
 }
 
 #[test]
@@ -161,7 +195,9 @@ fn a_policy_that_fails_is_replaced() {
     let mut session = Session::new(&Arc::new(by::<Dag>(Box::new(Failing(true)))));
     for _ in 0..3 {
         assert_eq!(said(&mut session, &line("\"most\":1,"))["type"], "answer");
-        let answer = said(&mut session, &line("\"most\":1,"));
+        let mut out = Vec::new();
+        assert_eq!(session.line(line("\"most\":1,").as_bytes(), &mut out), Some(Fault::Server));
+        let answer: Value = serde_json::from_slice(&out).unwrap();
         assert!(answer["error"].as_str().unwrap().contains("failing: at 0 ms"), "{answer}");
     }
 }

@@ -13,7 +13,7 @@ use sched_distill::{
     registry::Registered,
     rng::Split,
     scenario::State,
-    serve::{Service, Session},
+    serve::{Fault, Service, Session},
     serving::Serving,
     training::Training,
 };
@@ -56,12 +56,18 @@ fn survives<S: Registered>(service: Service<S>, lines: &[Vec<u8>]) {
         // A line has no end of a line in it.
         for part in line.split(|&byte| byte == b'\n') {
             out.clear();
+            if session.is_over() {
+                *session = Session::new(&service);
+            }
             session.line(part, &mut out);
             assert!(out.iter().filter(|&&byte| byte == b'\n').count() <= 1);
             if let [.., b'\n'] = out[..] {
                 let answer: Value = serde_json::from_slice(&out).unwrap();
                 assert!(["answer", "error", "ready"].contains(&answer["type"].as_str().unwrap()), "{answer}");
             }
+        }
+        if session.is_over() {
+            *session = Session::new(&service);
         }
         assert_eq!(strip(said(&mut session, &sound)), expected);
     });
@@ -104,9 +110,51 @@ fn damaged_lines_do_no_harm_in_serving() {
     survives(by_student::<Serving>(&student), &lines::<Serving>(&*workload, "tf-serving"));
 }
 
+fn fair() -> Session<Dag> {
+    Session::new(&Arc::new(by::<Dag>(Dag::open(&"fair".parse().unwrap()).unwrap())))
+}
+
+const SOUND: &str = r#"{"id":1,"state":{"num_executors":1,"jobs":[]}}"#;
+
+/// What a browser says first, whatever a page makes it say then.
+#[test]
+fn a_first_line_that_is_no_object_ends_the_conversation() {
+    let list = r#"["question",null,null,null,null,{"num_executors":1,"jobs":[]}]"#;
+    for first in ["POST / HTTP/1.1\r", "OPTIONS * HTTP/1.1\r", "\u{16}\u{3}\u{1}", "[]", list, "7", "{", "{\"id\":1"] {
+        let (mut session, mut out) = (fair(), Vec::new());
+        // Blank lines are none.
+        assert_eq!(session.line(b" \r", &mut out), None);
+        assert_eq!(session.line(first.as_bytes(), &mut out), Some(Fault::NoObject), "{first}");
+        assert_eq!(session.line(SOUND.as_bytes(), &mut out), None);
+        assert!(session.is_over() && out.iter().filter(|&&byte| byte == b'\n').count() == 1, "{first}");
+        let error: Value = serde_json::from_slice(&out).unwrap();
+        assert!(error["error"].as_str().unwrap().ends_with("; the conversation ends"), "{error}");
+    }
+    // An object that says what cannot be is an object.
+    let mut session = fair();
+    assert_eq!(said(&mut session, r#"{"state":5}"#)["type"], "error");
+    assert_eq!(said(&mut session, SOUND)["id"], 1);
+}
+
+#[test]
+fn the_eighth_line_that_is_no_object_ends_the_conversation() {
+    let mut session = fair();
+    for _ in 0..7 {
+        assert_eq!(said(&mut session, SOUND)["id"], 1);
+        let error = said(&mut session, "Host: 127.0.0.1:7400\r");
+        assert!(error["error"].as_str().unwrap().ends_with("begins with `{`"), "{error}");
+        // Others are not counted.
+        assert_eq!(said(&mut session, r#"{"state":5}"#)["type"], "error");
+    }
+    assert_eq!(said(&mut session, SOUND)["id"], 1);
+    let last = said(&mut session, "nonsense");
+    assert!(last["error"].as_str().unwrap().ends_with("; the conversation ends"), "{last}");
+    assert_eq!(said(&mut session, SOUND), Value::Null);
+}
+
 #[test]
 fn deep_lines_and_huge_numbers_are_refused() {
-    let mut session = Session::new(&Arc::new(by::<Dag>(Dag::open(&"fair".parse().unwrap()).unwrap())));
+    let mut session = fair();
     for line in [
         "[".repeat(100_000),
         "{\"state\":".repeat(100_000),
@@ -116,6 +164,9 @@ fn deep_lines_and_huge_numbers_are_refused() {
         r#"{"id":-1,"state":{"num_executors":1,"jobs":[]}}"#.to_owned(),
         "\u{0}".repeat(1000),
     ] {
+        if session.is_over() {
+            session = fair();
+        }
         assert_eq!(said(&mut session, &line)["type"], "error", "{}", &line[..50]);
     }
     let mut training = Session::new(&Arc::new(by::<Training>(Training::open(&"drf".parse().unwrap()).unwrap())));

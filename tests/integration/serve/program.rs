@@ -44,15 +44,15 @@ fn pipes_answer_training_as_in_process() {
     over_pipes::<Training>("builtin,nodes=4,jobs=5,max=3", "optimus", "job: stay > 3 first");
 }
 
-/// The program at a socket, once it listens.
-fn listening(dir: &Path, more: &[&str]) -> Child {
+/// The program at a socket, once it listens, and where it listens over TCP.
+fn listening(dir: &Path, more: &[&str]) -> (Child, String) {
     let mut child = command(dir, &[]);
     child.args(["serve", "-p", "srpt-fair", "--listen", "unix:d.sock", "--listen", "tcp:localhost:0"]).args(more);
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("listening on unix:d.sock, tcp:127.0.0.1:"), "{line}");
-    child
+    let tcp = line.trim_end().strip_prefix("listening on unix:d.sock, tcp:").unwrap_or_else(|| panic!("{line}"));
+    (child, tcp.to_owned())
 }
 
 fn end(mut child: Child) -> String {
@@ -72,7 +72,7 @@ fn end(mut child: Child) -> String {
 #[test]
 fn a_signal_ends_it_in_good_order() {
     let dir = tempfile::tempdir().unwrap();
-    let child = listening(dir.path(), &[]);
+    let (child, _) = listening(dir.path(), &[]);
     let mut client = std::os::unix::net::UnixStream::connect(dir.path().join("d.sock")).unwrap();
     client.write_all(b"{\"state\":{\"num_executors\":1,\"jobs\":[]}}\n").unwrap();
     let mut line = String::new();
@@ -92,8 +92,31 @@ fn a_signal_ends_it_in_good_order() {
 }
 
 #[test]
+fn errors_that_clients_were_told_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = "\u{feff}{\"state\":5}\nnonsense\n{\"state\":{\"num_executors\":1,\"jobs\":[]}}\n{\"type\":\"hello\",\"protocol\":2}\nmore\n";
+    std::fs::write(dir.path().join("lines"), lines).unwrap();
+    for (more, words) in [
+        (&["serve"][..], "1 client, 4 lines, 3 errors (-v counts them by kind)\n"),
+        (&["-v", "serve"], "1 client, 4 lines, 3 errors: no JSON object 1, refused hello 1, refused line 1\n"),
+    ] {
+        let input = std::fs::File::open(dir.path().join("lines")).unwrap();
+        let output = command(dir.path(), more).args(["-p", "fair"]).stdin(input).output().unwrap();
+        let (said, told) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success() && told.ends_with(words), "{told}");
+        let types: Vec<Value> =
+            said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].take()).collect();
+        assert_eq!(types, ["error", "error", "answer", "error"], "nothing is read behind the end: {said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_served_is_said() {
     let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("empty"), "\n").unwrap();
+    std::fs::write(dir.path().join("token"), "0123456789abcdef").unwrap();
+    let remote = ["serve", "-p", "fair", "--listen", "tcp:0.0.0.0:0", "--allow-remote"];
+    let local = |file| ["serve", "-p", "fair", "--listen", "tcp:127.0.0.1:0", "--token-file", file];
     for (args, words) in [
         (&["serve", "-p", "nobody"][..], "unknown policy `nobody`"),
         (&["serve", "-p", "student:missing.json"], "missing.json"),
@@ -101,6 +124,10 @@ fn what_cannot_be_served_is_said() {
         (&["serve", "-p", "fair", "--listen", "unix:no/such/folder.sock"], "cannot listen"),
         (&["serve", "-p", "fair", "--listen", "7400"], "is no address"),
         (&["serve", "-p", "fair", "--max-clients", "0"], "at least 1"),
+        (&remote, "(--token-file)"),
+        (&local("missing"), "missing: cannot read"),
+        (&local("empty"), "empty: is empty; a token is a line of 16 to 4096 characters"),
+        (&["serve", "-p", "fair", "--listen", "unix:d.sock", "--token-file", "token"], "there is no --listen tcp:..."),
     ] {
         let output = command(dir.path(), &[]).args(args).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -117,16 +144,22 @@ fn client(interpreter: &str, file: &str) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let child = listening(dir.path(), &[]);
+    let secret = dir.path().join("token");
+    std::fs::write(&secret, "0123456789abcdef\n").unwrap();
+    std::fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let (child, tcp) = listening(dir.path(), &["--token-file", "token"]);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(file);
-    let output = Command::new(interpreter).arg(path).arg("d.sock").current_dir(dir.path()).output().unwrap();
-    let (said, wrong) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert!(output.status.success(), "{said}{wrong}");
-    assert_eq!(
-        said,
-        "asked srpt-fair of dag\n6 executors for stage 0 of job 7\n3 executors for stage 1 of job 7\nnothing to decide\n"
-    );
-    end(child);
+    for words in [&["d.sock"][..], &[&tcp, "token"]] {
+        let output = Command::new(interpreter).arg(&path).args(words).current_dir(dir.path()).output().unwrap();
+        let (said, wrong) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success(), "{said}{wrong}");
+        assert_eq!(
+            said,
+            "asked srpt-fair of dag\n6 executors for stage 0 of job 7\n3 executors for stage 1 of job 7\nnothing to decide\n"
+        );
+    }
+    let said = end(child);
+    assert!(said.contains("others may read or write it; chmod 600 token") && !said.contains("0123"), "{said}");
 }
 
 #[test]

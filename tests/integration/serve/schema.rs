@@ -26,7 +26,7 @@ fn conversation<S: Registered>(workload: &str, driver: &str, guard: &str) {
     let service = Arc::new(by_student::<S>(&student));
     let episode = &recorded(&*workload, driver, &service)[0];
     let mut session = Session::new(&service);
-    let hello = json!({"type": "hello", "protocol": 1, "seed": 3});
+    let hello = json!({"type": "hello", "protocol": 1, "seed": 3, "token": "0123456789abcdef"});
     check(&hello);
     check(&said(&mut session, &hello.to_string()));
     check(&json!({"type": "reset", "seed": 4}));
@@ -63,6 +63,7 @@ fn what_has_another_form_does_not_fit() {
         json!({"state": {"num_executors": -1, "jobs": []}}),
         json!({"state": {"num_executors": 1, "jobs": [], "colour": 3}}),
         json!({"type": "reset"}),
+        json!({"type": "reset", "seed": 1, "token": "0123456789abcdef"}),
         json!({"type": "answer", "decisions": [{"do": "nothing"}]}),
         json!({"change": {"slot": "next"}}),
     ] {

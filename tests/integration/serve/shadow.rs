@@ -68,6 +68,12 @@ fn a_log_is_a_trace<S: Registered>(workload: &str, teacher: &str, driver: &str, 
         decisions += all;
         let manifest = service.shadow.as_ref().unwrap().finish().unwrap().unwrap();
         assert_eq!(manifest.episodes, 2 * round);
+        // Clients and the log are told the same of the policy.
+        let ready = said(&mut Session::new(&service), r#"{"type":"hello","protocol":1}"#);
+        assert_eq!(
+            (&ready["policy"], &ready["files"]),
+            (&json!(manifest.labeller.id), &json!(manifest.labeller.files))
+        );
     }
     let found = inspect(&log);
     assert_eq!(found.problem_count, 0, "{:?}", found.problems);

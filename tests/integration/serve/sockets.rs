@@ -5,7 +5,8 @@ use sched_distill::{
     dag::Dag,
     model::Structure,
     registry::Registered,
-    serve::{Address, Limits, Served, Server, Service},
+    scenario::Scenario as _,
+    serve::{Access, Address, Fault, Limits, Served, Server, Service, ShadowLog, Token},
     training::Training,
 };
 use serde_json::{Value, json};
@@ -32,10 +33,14 @@ struct Running {
 }
 
 fn start<S: Registered>(service: Service<S>, processes: usize) -> Running {
+    start_for(service, processes, &Access::default())
+}
+
+fn start_for<S: Registered>(service: Service<S>, processes: usize, access: &Access) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("distill.sock");
     let addresses = [Address::Unix(socket.clone()), "tcp:127.0.0.1:0".parse().unwrap()];
-    let server = Server::listen(service, processes, &addresses, false).unwrap();
+    let server = Server::listen(service, processes, &addresses, access).unwrap();
     let Address::Tcp(tcp) = server.addresses()[1].clone() else { panic!("TCP") };
     let stop = Arc::new(AtomicBool::new(false));
     let theirs = Arc::clone(&stop);
@@ -134,7 +139,8 @@ fn a_socket_is_for_its_owner_and_for_one_server() {
     let running = start(fair(Limits::default()), 0);
     let mode = std::fs::metadata(&running.socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let another = |path: &PathBuf| Server::listen(fair(Limits::default()), 0, &[Address::Unix(path.clone())], false);
+    let listen = |address| Server::listen(fair(Limits::default()), 0, &[address], &Access::default());
+    let another = |path: &PathBuf| listen(Address::Unix(path.clone()));
     let said = another(&running.socket).err().unwrap().to_string();
     assert!(said.contains("another server answers there"), "{said}");
     let file = running.folder.path().join("file");
@@ -145,7 +151,7 @@ fn a_socket_is_for_its_owner_and_for_one_server() {
     let left = running.folder.path().join("left.sock");
     drop(std::os::unix::net::UnixListener::bind(&left).unwrap());
     assert!(left.exists() && another(&left).is_ok());
-    let remote = Server::listen(fair(Limits::default()), 0, &["tcp:0.0.0.0:0".parse().unwrap()], false);
+    let remote = listen("tcp:0.0.0.0:0".parse().unwrap());
     assert!(remote.err().unwrap().to_string().contains("reached from other machines"));
     running.end();
 }
@@ -177,12 +183,18 @@ fn clients_beyond_the_limit_are_turned_away_with_a_word() {
 fn lines_without_end_are_passed_over() {
     let running = start(fair(Limits { line: 1000, ..Limits::default() }), 0);
     let mut long = running.unix();
+    assert_eq!(ask(&mut long, QUESTION)["id"], 1);
     let filler = vec![b'x'; 1 << 16];
     (0..100).for_each(|_| long.write_all(&filler).unwrap());
     let refused = ask(&mut long, "");
     assert!(refused["error"].as_str().unwrap().contains("the line has 6553600 bytes, at most 1000"), "{refused}");
     assert_eq!(ask(&mut long, QUESTION)["id"], 1);
-    running.end();
+    // Of a first one nobody knows whether it is an object: the path of a request may be as long.
+    let mut first = running.unix();
+    let refused = ask(&mut first, &"x".repeat(2000));
+    assert!(refused["error"].as_str().unwrap().ends_with("; the conversation ends"), "{refused}");
+    assert_eq!(first.read(&mut [0; 8]).unwrap(), 0, "it is hung up");
+    assert_eq!(running.end().errors.get(&Fault::TooLong), Some(&2));
 }
 
 #[test]
@@ -231,4 +243,100 @@ fn what_has_come_is_answered_before_the_end() {
     assert!(served.lines > 2000 / 3);
     assert_eq!(slow.read(&mut [0; 8]).unwrap(), 0);
     assert!(json!(served.clients) == 2);
+}
+
+/// All that comes back until the connection is closed.
+fn answers(mut stream: impl Read) -> Vec<Value> {
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A page in a browser posts lines to a shadow: one error, and nothing in the log.
+#[test]
+fn a_page_cannot_write_into_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = fair(Limits::default());
+    let log = ShadowLog::create(&folder.path().join("log"), &Dag::INFO, &service.source, 3).unwrap();
+    let running = start(Service { shadow: Some(log), ..service }, 0);
+    let done =
+        QUESTION.replace("\"state\"", "\"did\":[{\"do\":\"assign\",\"job\":0,\"stage\":0,\"executors\":2}],\"state\"");
+    let mut page = running.tcp();
+    let head = format!("POST / HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", running.tcp, done.len() + 1);
+    page.write_all(format!("{head}{done}\n").as_bytes()).unwrap();
+    let said = answers(page);
+    assert!(said.len() == 1 && said[0]["type"] == "error", "{said:?}");
+    let served = running.end();
+    assert_eq!((served.log, served.lines, served.errors), (None, 1, [(Fault::NoObject, 1)].into()));
+}
+
+#[test]
+fn who_comes_over_tcp_has_to_know_the_token() {
+    const SECRET: &str = "0123456789abcdef";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("token"), SECRET).unwrap();
+    let token = Token::load(&folder.path().join("token")).unwrap();
+    let access = Access { remote: false, token: Some(Arc::new(token)) };
+    let patience = Duration::from_millis(300);
+    let running = start_for(fair(Limits { patience, ..Limits::default() }), 0, &access);
+    let silent = running.tcp();
+    let hello = |token: &str| format!("{{\"type\":\"hello\",\"protocol\":1{token}}}");
+    let with = |token: &str| hello(&format!(",\"token\":\"{token}\""));
+    let mut known = running.tcp();
+    assert_eq!(ask(&mut known, &with(SECRET))["type"], "ready");
+    assert_eq!(ask(&mut known, QUESTION)["id"], 1);
+    let strangers = [
+        hello(""),
+        with(""),
+        with("0123456789abcdeF"),
+        hello(",\"token\":123"),
+        QUESTION.to_owned(),
+        "GET /".to_owned(),
+        String::new(),
+    ];
+    for first in &strangers {
+        let mut stranger = running.tcp();
+        stranger.write_all(format!("{first}\n{QUESTION}\n").as_bytes()).unwrap();
+        let said = answers(stranger);
+        assert!(said.len() == 1 && said[0]["error"].as_str().unwrap().contains("--token-file"), "{first}: {said:?}");
+        assert!(!said[0].to_string().contains(SECRET));
+    }
+    // Who says nothing is not waited for. Those who have said it may be silent, and the socket's file asks for nothing.
+    let said = answers(silent);
+    assert!(said[0]["error"].as_str().unwrap().contains("did not come"), "{said:?}");
+    assert_eq!(ask(&mut known, QUESTION)["id"], 1);
+    assert_eq!(ask(&mut running.unix(), QUESTION)["id"], 1);
+    let errors = [(Fault::Token, strangers.len() as u64), (Fault::Unfinished, 1)];
+    assert_eq!(running.end().errors, errors.into());
+}
+
+/// Those who come and hang up at once, on and on, keep nobody out, also where there is room for few.
+#[test]
+fn clients_that_vanish_keep_nobody_out() {
+    let running = start(fair(Limits { clients: 4, ..Limits::default() }), 0);
+    let stop = AtomicBool::new(false);
+    let (mut times, refused) = thread::scope(|scope| {
+        scope.spawn(|| {
+            let began = Instant::now();
+            while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(30) {
+                // Whether it is let in is all the same.
+                drop(UnixStream::connect(&running.socket));
+                drop(TcpStream::connect(&running.tcp));
+            }
+        });
+        let (mut times, mut refused) = (Vec::new(), Vec::new());
+        for newcomer in 0..200 {
+            let began = Instant::now();
+            let hello = r#"{"type":"hello","protocol":1}"#;
+            let said = if newcomer % 2 == 0 { ask(&mut running.unix(), hello) } else { ask(&mut running.tcp(), hello) };
+            times.push(began.elapsed());
+            refused.extend((said["type"] != "ready").then_some(said));
+        }
+        stop.store(true, Ordering::Relaxed);
+        (times, refused)
+    });
+    assert!(refused.is_empty(), "{refused:?}");
+    times.sort_unstable();
+    assert!(times[197] < Duration::from_millis(200), "{times:?}");
+    running.end();
 }

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::Write as _,
+    net::TcpStream,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::runtime;
 
@@ -99,8 +100,8 @@ fn no_answer_is_lost_or_doubled() {
                     }
                     _ => {
                         // Half a request, and then nothing.
-                        write!(client.stream(), "POST {} HTTP/1.1\r\ncontent-length: 50\r\n\r\n{{\"inst", path(name))
-                            .unwrap();
+                        let head = "content-type: application/json\r\ncontent-length: 50";
+                        write!(client.stream(), "POST {} HTTP/1.1\r\n{head}\r\n\r\n{{\"inst", path(name)).unwrap();
                         let status = client.reply().map(|reply| reply.status);
                         assert!(matches!(status, Ok(408) | Err(_)), "{status:?}");
                         client = Client::new(at);
@@ -298,4 +299,66 @@ fn numbers_do_not_run_out() {
     assert_eq!(count(&metrics.page(), answered), 20.0);
     // Nobody waits for an answer that will not come.
     assert_eq!(runtime.block_on(door.ask(0, vec![(1, vec![1.0])])[0].answer()), Err(NoAnswer::Ending));
+}
+
+/// A browser sends what pages of others ask for, but says for whom, and not as JSON unless it was allowed to.
+#[test]
+fn pages_of_others_are_kept_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(&workload(folder.path(), ""), "dybatch", Limits::default());
+    let at = server.at;
+    let (json, body) = ("content-type: application/json\r\n", "{\"instances\": [[1, 2]]}");
+    for (head, status, words) in [
+        (format!("host: {at}\r\n{json}"), 200, ""),
+        (format!("host: batcher.example\r\n{json}"), 200, ""),
+        (format!("host: localhost\r\n{}", json.replace("json", "json; charset=utf-8")), 200, ""),
+        (format!("host: evil.example\r\n{json}"), 421, "this server is not `evil.example`"),
+        (format!("host: {at}\r\n"), 415, "must be application/json, got none"),
+        (format!("host: {at}\r\ncontent-type: text/plain\r\n"), 415, "must be application/json, got text/plain"),
+        (format!("host: {at}\r\ncontent-type: application/x-www-form-urlencoded\r\n"), 415, "must be application/json"),
+    ] {
+        let mut client = Client::new(at);
+        client.send_as(&head, &path("long"), body).unwrap();
+        let reply = client.reply().unwrap();
+        let said = reply.body["error"].as_str().unwrap_or_default();
+        assert!(reply.status == status && said.contains(words), "{head}: {reply:?}");
+    }
+    let answered = "distill_batcher_tasks_total{application=\"long\",outcome=\"answered\"}";
+    assert_eq!(server.count(answered), 3.0, "and nothing else was taken in");
+    // Nor can they read, under a name that stands for this address.
+    let mut client = Client::new(at);
+    client.stream().write_all(b"GET /metrics HTTP/1.1\r\nhost: evil.example\r\n\r\n").unwrap();
+    assert_eq!(client.reply().unwrap().status, 421);
+    assert!(server.end());
+}
+
+/// Those who come and hang up at once, on and on, take nobody's place.
+#[test]
+fn clients_that_vanish_keep_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let server = Running::start(&workload(folder.path(), ""), "dybatch", limits);
+    let (at, stop) = (server.at, AtomicBool::new(false));
+    let mut times: Vec<Duration> = thread::scope(|scope| {
+        scope.spawn(|| {
+            let began = Instant::now();
+            while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(30) {
+                // Whether it is let in is all the same.
+                drop(TcpStream::connect(at));
+            }
+        });
+        let newcomer = |_| {
+            let began = Instant::now();
+            let mut client = Client::new(at);
+            client.stream().write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
+            assert_eq!(client.reply().unwrap().status, 200);
+            began.elapsed()
+        };
+        let times = (0..100).map(newcomer).collect();
+        stop.store(true, Ordering::Relaxed);
+        times
+    });
+    times.sort_unstable();
+    assert!(times[98] < Duration::from_millis(200), "{times:?}");
+    assert!(server.end());
 }

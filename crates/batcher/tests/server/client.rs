@@ -61,7 +61,9 @@ impl Running {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
                 let ended = async { drop(ended.await) };
-                http::serve(listener, models, door, counted, limits, ended).await.unwrap()
+                http::serve(listener, models, door, counted, limits, vec!["batcher.example".to_owned()], ended)
+                    .await
+                    .unwrap()
             });
             if drained {
                 scheduler.join().unwrap().unwrap();
@@ -120,7 +122,12 @@ impl Client {
     }
 
     pub(crate) fn send(&mut self, path: &str, body: &str) -> io::Result<()> {
-        write!(self.0, "POST {path} HTTP/1.1\r\nhost: test\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+        self.send_as("host: localhost\r\ncontent-type: application/json\r\n", path, body)
+    }
+
+    /// The same with other lines about it.
+    pub(crate) fn send_as(&mut self, head: &str, path: &str, body: &str) -> io::Result<()> {
+        write!(self.0, "POST {path} HTTP/1.1\r\n{head}content-length: {}\r\n\r\n{body}", body.len())
     }
 
     /// Reads one answer, to its last byte and no further.

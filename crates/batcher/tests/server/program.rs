@@ -3,7 +3,7 @@
 use crate::client::{Client, models, path};
 use serde_json::Value;
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -74,7 +74,7 @@ fn load_is_played() {
     assert!(found["slowdown"].as_f64() > Some(0.0) && found["p99_ms"].as_f64() >= found["p95_ms"].as_f64(), "{found}");
     let done = program().args(load).output().unwrap();
     assert!(String::from_utf8(done.stdout).unwrap().contains("0 refused, 0 failed, 0 not answered in time"));
-    refused(&program().args(load).args(["--most", "5"]).output().unwrap(), "more than --most 5");
+    refused(&program().args(load).args(["--most", "5"]).output().unwrap(), "more tasks than --most 5");
     let other = format!("models:{},load=0.01,seconds=1", renamed(folder.path()).display());
     let done = program().args(["load", "-w", &other, "--to", &at.to_string()]).output().unwrap();
     assert_eq!(done.status.code(), Some(1), "nothing was answered: {done:?}");
@@ -125,7 +125,35 @@ fn what_cannot_be_served_is_said() {
         (&["-w", &good, "-p", "student:none.json"], "none.json"),
         (&["-w", &good, "--listen", "0.0.0.0:0"], "--allow-remote"),
         (&["-w", &good, "--answer-within", "0"], "positive number of seconds"),
+        (&["-w", &good, "--allow-host", "batcher.example:80"], "a name without a port"),
     ] {
         refused(&program().arg("serve").args(args).output().unwrap(), says);
     }
+}
+
+/// Names come from files that anybody may have made.
+#[test]
+fn names_do_nothing_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(models(folder.path())).unwrap();
+    let path = folder.path().join("hostile.json");
+    std::fs::write(&path, text.replace("long", "\\u001b[31m\\u202elo\\nng")).unwrap();
+    let workload = format!("models:{}", path.display());
+    let mut command = program();
+    command.args(["serve", "-w", &workload, "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+    let mut server = Server(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let shown = r"\u{1b}[31m\u{202e}lo\u{a}ng";
+    assert!(line.ends_with(&format!("dybatch decides for {shown}, short\n")), "{line:?}");
+    let at: SocketAddr = line["listening at http://".len()..line.find(',').unwrap()].parse().unwrap();
+    for page in ["/", "/metrics", "/v1/models/none"] {
+        let mut client = TcpStream::connect(at).unwrap();
+        write!(client, "GET {page} HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).unwrap();
+        assert!(said.contains(r"u{1b}[31m") && !said.contains(['\u{1b}', '\u{202e}']), "{page}: {said:?}");
+    }
+    drop(server);
+    refused(&program().args(["load", "-w", &workload, "--to", &at.to_string()]).output().unwrap(), "nobody answers");
 }

@@ -92,30 +92,45 @@ impl Generator {
         Some((sizes.file.as_deref()?, sizes.most))
     }
 
+    /// How many tasks of an application arrive at each of its moments.
+    fn at_once(&self) -> u32 {
+        self.edge.map_or(1, EdgeCase::at_once)
+    }
+
+    /// The moments at which tasks of an application arrive. Each application has its own luck: what others do changes nothing.
+    fn arrivals(&self, application: u32, horizon_ms: f64, seed: u64) -> impl Iterator<Item = f64> + use<> {
+        let mut stream = Stream::new(hash(&[seed, application.into()]), "arrivals of tasks");
+        let demand = self.edge.map_or(1.0, |edge| edge.demand(application, self.streams.len()));
+        let mean_ms = f64::from(self.at_once()) / (self.streams[application as usize].rate * demand);
+        let mut now_ms = 0.0;
+        std::iter::from_fn(move || {
+            now_ms += stream.exponential(mean_ms);
+            (now_ms < horizon_ms).then_some(now_ms)
+        })
+    }
+
+    /// Whether the episode with this seed has more tasks than so many.
+    pub(super) fn has_more_tasks(&self, horizon_ms: f64, seed: u64, most: usize) -> bool {
+        let (applications, at_once) = (0..self.streams.len() as u32, self.at_once() as usize);
+        let moments = applications.flat_map(|application| self.arrivals(application, horizon_ms, seed));
+        moments.take(most / at_once + 1).count() * at_once > most
+    }
+
     /// The tasks of the episode with this seed, in order of arrival.
     #[must_use]
     pub fn tasks(&self, server: &Server, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
         let mut tasks = Vec::new();
         for (application, sizes) in (0..server.applications.len() as u32).zip(&self.streams) {
-            // Each application has its own luck: what others do changes nothing.
-            let key = hash(&[seed, application.into()]);
-            let (mut arrivals, mut drawn) = (Stream::new(key, "arrivals of tasks"), Stream::new(key, "sizes of tasks"));
-            let at_once = self.edge.map_or(1, EdgeCase::at_once);
-            let rate = sizes.rate * self.edge.map_or(1.0, |edge| edge.demand(application, self.streams.len()));
-            let mut now_ms = 0.0;
+            let mut drawn = Stream::new(hash(&[seed, application.into()]), "sizes of tasks");
             let mut place = 0u32;
-            loop {
-                now_ms += arrivals.exponential(f64::from(at_once) / rate);
-                if now_ms >= horizon_ms {
-                    break;
-                }
-                for _ in 0..at_once {
+            for arrival_ms in self.arrivals(application, horizon_ms, seed) {
+                for _ in 0..self.at_once() {
                     let usual = sizes.draw(&mut drawn);
                     let size = self.edge.map_or(usual, |edge| edge.size(place, usual)).min(sizes.held);
                     let half =
                         drawn.uniform() < self.edge.map_or(self.understated, |e| e.understated(self.understated));
                     let declared_size = if half { size.div_ceil(2) } else { size };
-                    tasks.push(ServingTask { application, arrival_ms: now_ms, size, declared_size });
+                    tasks.push(ServingTask { application, arrival_ms, size, declared_size });
                     place += 1;
                 }
             }
@@ -316,6 +331,7 @@ mod tests {
             let found: f64 = offered(&workload, &tasks).iter().sum();
             assert!((found / load - 1.0).abs() < 0.03, "{spec}: {found}");
             assert!(tasks.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
+            assert!(workload.has_more_tasks(3, tasks.len() - 1) && !workload.has_more_tasks(3, tasks.len()));
         }
         let workload = open("builtin,mix=work,load=1,seconds=100").unwrap();
         for found in offered(&workload, &workload.tasks(3)) {

@@ -132,6 +132,17 @@ impl ServingWorkload {
         }
     }
 
+    /// Whether the episode with this seed has more tasks than so many; no more than these are counted, and none is kept.
+    #[must_use]
+    pub fn has_more_tasks(&self, seed: u64, most: usize) -> bool {
+        match &self.source {
+            Source::Generated(generator) => generator.has_more_tasks(self.horizon_ms, seed, most),
+            // They are in memory already.
+            Source::Recorded(requests) => requests.tasks(self.horizon_ms, seed).len() > most,
+            Source::Fixed(tasks) => tasks.len() > most,
+        }
+    }
+
     /// The ONNX file of the model that an application's tasks are asked of, if the workload has one, and the largest size of tasks.
     #[must_use]
     pub fn model_file(&self, application: u32) -> Option<(&Path, u32)> {

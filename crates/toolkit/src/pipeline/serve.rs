@@ -3,7 +3,7 @@
 use super::{Caller, Entry, PipelineError};
 use crate::{
     recorder::policy_source,
-    serve::{Address, Limits, Scorers, Served, Server, Service, ShadowLog},
+    serve::{Access, Address, Limits, Scorers, Served, Server, Service, ShadowLog},
 };
 use sched_distill_core::{model::Student, policy::Sort, scenario::Scenario, simulation::Simulated, spec::Spec};
 use std::{
@@ -22,8 +22,8 @@ pub struct ServeParams {
     pub seed: u64,
     /// Where clients come from; none for the pipes.
     pub listen: Vec<Address>,
-    /// Whether other machines may reach it.
-    pub remote: bool,
+    /// Who may come in over TCP.
+    pub access: Access,
     /// What clients may ask.
     pub limits: Limits,
     /// Where to note what was done instead of answering.
@@ -61,7 +61,7 @@ pub fn serve<S: Simulated>(
     };
     let processes = policy.processes();
     let service = Service { source, policy, scorers, seed: params.seed, limits: params.limits, shadow };
-    let server = Server::listen(service, processes, &params.listen, params.remote)?;
+    let server = Server::listen(service, processes, &params.listen, &params.access)?;
     started(server.addresses());
     Ok(match params.listen.is_empty() {
         true => server.run_piped(pipes.0, pipes.1)?,

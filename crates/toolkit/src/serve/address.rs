@@ -1,5 +1,6 @@
 //! Where a server listens: paths of Unix sockets and TCP addresses, loopback ones unless more is allowed.
 
+use super::Access;
 use std::{
     fmt, io,
     net::{SocketAddr, TcpListener, ToSocketAddrs},
@@ -25,9 +26,19 @@ pub enum AddressError {
     Form(String),
     /// Others than this machine could connect.
     #[error(
-        "{address}: {found} can be reached from other machines, and whoever reaches it is answered; listen on 127.0.0.1 or [::1], or allow it (--allow-remote)"
+        "{address}: {found} can be reached from other machines; listen on 127.0.0.1 or [::1], or allow it (--allow-remote, with --token-file)"
     )]
     Remote {
+        /// What was asked for.
+        address: Address,
+        /// What it stands for.
+        found: SocketAddr,
+    },
+    /// Others than this machine could connect, and anybody would be answered.
+    #[error(
+        "{address}: other machines may reach {found}, and whoever does would be answered; give a token that they have to know (--token-file)"
+    )]
+    Open {
         /// What was asked for.
         address: Address,
         /// What it stands for.
@@ -75,25 +86,37 @@ impl Address {
         |source| AddressError::Io { address: self.clone(), source }
     }
 
-    pub(super) fn listen_tcp(&self, host: &str, remote: bool) -> Result<TcpListener, AddressError> {
+    pub(super) fn listen_tcp(&self, host: &str, access: &Access) -> Result<TcpListener, AddressError> {
         let found: Vec<SocketAddr> = host.to_socket_addrs().map_err(self.io())?.collect();
-        if let Some(&found) = found.iter().find(|found| !found.ip().is_loopback() && !remote) {
-            return Err(AddressError::Remote { address: self.clone(), found });
+        if let Some(&found) = found.iter().find(|found| !found.ip().is_loopback()) {
+            let address = self.clone();
+            match access {
+                Access { remote: false, .. } => return Err(AddressError::Remote { address, found }),
+                Access { token: None, .. } => return Err(AddressError::Open { address, found }),
+                Access { .. } => {}
+            }
         }
-        TcpListener::bind(&found[..]).map_err(self.io())
+        let listener = TcpListener::bind(&found[..]).map_err(self.io())?;
+        #[cfg(unix)]
+        unix::let_many_wait(&listener).map_err(self.io())?;
+        Ok(listener)
     }
 }
 
 #[cfg(unix)]
 pub(super) mod unix {
-    //! A socket in the file system that nobody else may use.
+    //! A socket in the file system that nobody else may use, and room for many who come at once.
 
     use super::{Address, AddressError};
     use std::{
         fs, io,
-        os::unix::{
-            fs::{FileTypeExt, MetadataExt},
-            net::{UnixListener, UnixStream},
+        net::TcpListener,
+        os::{
+            fd::AsRawFd,
+            unix::{
+                fs::{FileTypeExt, MetadataExt},
+                net::{UnixListener, UnixStream},
+            },
         },
         path::{Path, PathBuf},
         sync::Mutex,
@@ -139,6 +162,16 @@ pub(super) mod unix {
         Ok((listener, SocketFile { path: path.to_owned(), identity }))
     }
 
+    /// Lets many wait to be let in, as Unix sockets do: whoever finds no room there tries again a second later.
+    pub(super) fn let_many_wait(listener: &TcpListener) -> io::Result<()> {
+        const MANY: i32 = 4096;
+        // SAFETY: takes two numbers.
+        match unsafe { libc::listen(listener.as_raw_fd(), MANY) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     /// Binds with mode 0600 from the first moment on: the mask belongs to the process, so one at a time.
     fn bind(path: &Path) -> io::Result<UnixListener> {
         static MASK: Mutex<()> = Mutex::new(());
@@ -154,7 +187,8 @@ pub(super) mod unix {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Token, *};
+    use std::sync::Arc;
 
     #[test]
     fn addresses_are_read_as_they_are_written() -> Result<(), AddressError> {
@@ -168,11 +202,22 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_are_kept_out_unless_allowed() {
-        let listen = |host: &str, remote| Address::Tcp(host.to_owned()).listen_tcp(host, remote);
-        assert!(listen("127.0.0.1:0", false).is_ok());
-        let said = listen("0.0.0.0:0", false).unwrap_err().to_string();
-        assert!(said.contains("--allow-remote"), "{said}");
-        assert!(listen("0.0.0.0:0", true).is_ok());
+    fn other_machines_are_kept_out_unless_allowed_and_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        std::fs::write(&path, "0123456789abcdef").unwrap();
+        let token = Some(Arc::new(Token::load(&path).unwrap()));
+        let listen = |host: &str, remote, token: &Option<Arc<Token>>| {
+            let access = Access { remote, token: token.clone() };
+            Address::Tcp(host.to_owned()).listen_tcp(host, &access).map_err(|e| e.to_string())
+        };
+        assert!(listen("127.0.0.1:0", false, &None).is_ok());
+        for (remote, token, words) in
+            [(false, &None, "--allow-remote"), (false, &token, "--allow-remote"), (true, &None, "(--token-file)")]
+        {
+            let said = listen("0.0.0.0:0", remote, token).unwrap_err();
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(listen("0.0.0.0:0", true, &token).is_ok());
     }
 }

@@ -31,11 +31,25 @@ pub(super) struct Lines<R> {
     /// Whether a last line counts that has no end: one of a file does, one of a client that is gone does not.
     last: bool,
     line: Vec<u8>,
+    /// Since when the next line is awaited, if it may not keep one waiting.
+    awaited: Option<Instant>,
 }
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(reader: R, most: usize, patience: Duration, last: bool) -> Self {
-        Self { reader: BufReader::with_capacity(64 << 10, reader), most, patience, last, line: Vec::new() }
+        Self {
+            reader: BufReader::with_capacity(64 << 10, reader),
+            most,
+            patience,
+            last,
+            line: Vec::new(),
+            awaited: None,
+        }
+    }
+
+    /// The next line's time runs from now on, and not from its first byte on.
+    pub(super) fn hurry(&mut self) {
+        self.awaited = Some(Instant::now());
     }
 
     /// Whether the next line is here already.
@@ -49,7 +63,7 @@ impl<R: Read> Lines<R> {
             self.line = Vec::new();
         }
         self.line.clear();
-        let (mut length, mut began) = (0u64, None::<Instant>);
+        let (mut length, mut began) = (0u64, self.awaited.take());
         loop {
             let bytes = match self.reader.fill_buf() {
                 Ok([]) => {
@@ -157,6 +171,11 @@ mod tests {
         assert_eq!(lines(&[b"", b"ok\n", b"", b"", b"ok\n"], 0, 0, false), ["ok", "ok"]);
         assert_eq!(lines(&[b"ok\no", b"", b"k\n"], 0, 60_000, false), ["ok", "ok"]);
         assert_eq!(lines(&[b"ok\n", b"o", b"", b"k\n"], 0, 0, false), ["ok", "stalled"]);
+        // Nor before a line that has to come at once.
+        let reader = Pieces([b"" as &[u8], b"ok\n"].to_vec(), Duration::ZERO);
+        let mut lines = Lines::new(reader, 4, Duration::ZERO, false);
+        lines.hurry();
+        assert_eq!((lines.next().unwrap() == Next::Stalled, lines.next().unwrap()), (true, Next::Line(b"ok")));
         // Nor is a line that comes byte by byte without end.
         assert_eq!(lines(&[b"a", b"b", b"c", b"d", b"e", b"f", b"\n"], 10, 25, false), ["stalled"]);
     }

@@ -3,7 +3,9 @@
 //! [`Session`] is one client's conversation, lines in and lines out; [`Server`] is where clients come from. [`ShadowLog`] is what
 //! they tell where the policy only looks on.
 
+mod access;
 mod address;
+mod fault;
 mod lines;
 mod priority;
 mod protocol;
@@ -12,7 +14,9 @@ mod server;
 mod session;
 mod shadow;
 
+pub use access::{Access, Token, TokenError};
 pub use address::{Address, AddressError};
+pub use fault::Fault;
 pub use protocol::SERVE_PROTOCOL;
 pub use reason::{GuardSpoke, LevelScores, Reason, RegimeTaken, Scorers, TermShare};
 pub use server::{ServeError, Served, Server};

@@ -1,6 +1,7 @@
 //! The lines of `distill serve`, as `docs/serve.md` describes them: one JSON object each.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
+use serde_json::Value;
 
 /// Version of the protocol.
 pub const SERVE_PROTOCOL: u32 = 1;
@@ -14,6 +15,8 @@ pub(super) struct Request<State, Change, Decision> {
     pub(super) kind: Kind,
     /// `hello`: version of the protocol that the client speaks.
     pub(super) protocol: Option<u32>,
+    /// `hello`: what a client has to know; who asks for it has looked at it by then.
+    pub(super) token: Option<IgnoredAny>,
     /// `hello`, `reset`: seed of the episode that begins.
     pub(super) seed: Option<u64>,
     /// `question`: given back with the answer.
@@ -39,6 +42,31 @@ pub(super) enum Kind {
     Reset,
     #[default]
     Question,
+}
+
+/// What of a line tells that it greets, whatever protocol it speaks.
+#[derive(Deserialize)]
+pub(super) struct Greeting {
+    #[serde(rename = "type")]
+    kind: Value,
+    token: Option<Value>,
+}
+
+impl Greeting {
+    /// Reads a line that may greet.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice::<Self>(line).ok().filter(|greeting| greeting.kind == "hello")
+    }
+
+    /// The token that it has.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.token.as_ref()?.as_str()
+    }
+}
+
+/// Whether a line can be an object at all.
+pub(super) fn begins_object(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{")
 }
 
 /// The answer to `hello`.

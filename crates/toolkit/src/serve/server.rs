@@ -3,14 +3,17 @@
 #[cfg(unix)]
 use super::address::unix;
 use super::{
-    Address, AddressError, Service, Session, ShadowError,
+    Access, Address, AddressError, Fault, Service, Session, ShadowError, Token,
     lines::{Lines, Next},
     priority::Priority,
 };
 use crate::trace::Manifest;
 use sched_distill_core::scenario::Scenario;
 #[cfg(unix)]
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::{
+    fd::AsRawFd,
+    unix::net::{UnixListener, UnixStream},
+};
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
@@ -54,6 +57,8 @@ pub struct Served {
     pub turned_away: u64,
     /// Lines that came.
     pub lines: u64,
+    /// What was wrong with some of them, and how often.
+    pub errors: BTreeMap<Fault, u64>,
     /// The trace of a shadow; `None` if nothing was noted.
     pub log: Option<Manifest>,
 }
@@ -77,6 +82,8 @@ struct Shared<S: Scenario> {
     clients: AtomicU64,
     turned_away: AtomicU64,
     lines: AtomicU64,
+    /// By [`Fault`].
+    errors: [AtomicU64; Fault::ALL.len()],
 }
 
 /// The clients that are there.
@@ -85,6 +92,13 @@ struct Room {
     next: u64,
     /// Their streams, by which their threads are told to end.
     here: BTreeMap<u64, Box<dyn Wire>>,
+}
+
+impl Room {
+    /// Clients that have not hung up.
+    fn live(&self) -> usize {
+        self.here.values().filter(|wire| !wire.is_gone()).count()
+    }
 }
 
 enum Listener {
@@ -98,6 +112,25 @@ trait Wire: Read + Write + Send {
     fn another(&self) -> io::Result<Box<dyn Wire>>;
     fn limit(&self, patience: Duration) -> io::Result<()>;
     fn hang_up(&self, how: Shutdown);
+    /// Whether whoever was there has hung up, and nothing that they sent is left to read.
+    fn is_gone(&self) -> bool;
+}
+
+#[cfg(unix)]
+fn is_gone(stream: &impl AsRawFd) -> bool {
+    let (mut byte, how) = (0u8, libc::MSG_PEEK | libc::MSG_DONTWAIT);
+    // SAFETY: room for one byte, which stays where it is.
+    match unsafe { libc::recv(stream.as_raw_fd(), (&raw mut byte).cast(), 1, how) } {
+        0 => true,
+        1.. => false,
+        _ => !matches!(io::Error::last_os_error().kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+    }
+}
+
+/// It is noticed by who reads.
+#[cfg(not(unix))]
+fn is_gone<T>(_: &T) -> bool {
+    false
 }
 
 macro_rules! wire {
@@ -118,6 +151,10 @@ macro_rules! wire {
                 // Who is gone already needs no word.
                 let _ = self.shutdown(how);
             }
+
+            fn is_gone(&self) -> bool {
+                is_gone(self)
+            }
         }
     };
 }
@@ -127,8 +164,7 @@ wire!(TcpStream, |stream| stream.set_nodelay(true));
 wire!(UnixStream, |_| Ok(()));
 
 impl<S: Scenario> Server<S> {
-    /// Listens at the addresses; `remote` allows those that other machines reach. Each copy of the policy starts so many
-    /// `processes`.
+    /// Listens at the addresses, over TCP for those to whom `access` is given. Each copy of the policy starts so many `processes`.
     ///
     /// # Errors
     ///
@@ -137,7 +173,7 @@ impl<S: Scenario> Server<S> {
         service: Service<S>,
         processes: usize,
         addresses: &[Address],
-        remote: bool,
+        access: &Access,
     ) -> Result<Self, ServeError> {
         let shared = Arc::new(Shared {
             service: Arc::new(service),
@@ -148,6 +184,7 @@ impl<S: Scenario> Server<S> {
             clients: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
             lines: AtomicU64::new(0),
+            errors: Default::default(),
         });
         let mut server = Self {
             shared,
@@ -156,26 +193,27 @@ impl<S: Scenario> Server<S> {
             _files: Vec::new(),
         };
         // All listen before anybody comes: until then one thread has the process and its mask to itself.
-        let listeners = addresses.iter().map(|address| server.bind(address, remote)).collect::<Result<Vec<_>, _>>()?;
+        let listeners = addresses.iter().map(|address| server.bind(address, access)).collect::<Result<Vec<_>, _>>()?;
         for listener in listeners {
             let shared = Arc::clone(&server.shared);
             match listener {
                 Listener::Tcp(listener) => {
-                    spawn("accepts TCP", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))?;
+                    let token = access.token.clone();
+                    spawn("accepts TCP", move || shared.accept(token, || listener.accept().map(|(stream, _)| stream)))?;
                 }
                 #[cfg(unix)]
                 Listener::Unix(listener) => {
-                    spawn("accepts Unix", move || shared.accept(|| listener.accept().map(|(stream, _)| stream)))?;
+                    spawn("accepts Unix", move || shared.accept(None, || listener.accept().map(|(stream, _)| stream)))?;
                 }
             }
         }
         Ok(server)
     }
 
-    fn bind(&mut self, address: &Address, remote: bool) -> Result<Listener, AddressError> {
+    fn bind(&mut self, address: &Address, access: &Access) -> Result<Listener, AddressError> {
         match address {
             Address::Tcp(host) => {
-                let listener = address.listen_tcp(host, remote)?;
+                let listener = address.listen_tcp(host, access)?;
                 let bound = listener.local_addr().map_err(address.io())?;
                 self.addresses.push(Address::Tcp(bound.to_string()));
                 Ok(Listener::Tcp(listener))
@@ -229,7 +267,7 @@ impl<S: Scenario> Server<S> {
     /// If what a shadow has noted cannot be written.
     pub fn run_piped(self, input: impl Read, output: impl Write) -> Result<Served, ServeError> {
         self.shared.clients.fetch_add(1, Ordering::Relaxed);
-        self.shared.converse(input, output, true);
+        self.shared.converse(input, output, None, true);
         self.shared.served()
     }
 }
@@ -267,6 +305,7 @@ impl<S: Scenario> Shared<S> {
             clients: count(&self.clients),
             turned_away: count(&self.turned_away),
             lines: count(&self.lines),
+            errors: Fault::ALL.into_iter().zip(self.errors.iter().map(count)).filter(|(_, count)| *count > 0).collect(),
             log: match &self.service.shadow {
                 Some(log) => log.finish()?,
                 None => None,
@@ -274,30 +313,38 @@ impl<S: Scenario> Shared<S> {
         })
     }
 
-    /// Lets clients in, each with a thread of its own.
-    fn accept<W: Wire + 'static>(self: Arc<Self>, next: impl Fn() -> io::Result<W>) {
+    /// Lets clients in, each with a thread of its own; they have to know the `token`.
+    fn accept<W: Wire + 'static>(self: Arc<Self>, token: Option<Arc<Token>>, next: impl Fn() -> io::Result<W>) {
         loop {
             let came = next();
             if self.ended.get().is_some() {
                 return;
             }
             match came {
-                Ok(wire) => self.let_in(wire),
-                // Too many open files, or a client that was gone before it was let in.
+                // Who comes and goes at once costs nothing more, and keeps nobody waiting.
+                Ok(wire) if wire.is_gone() => {}
+                Ok(wire) => self.let_in(wire, token.clone()),
+                Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => {}
+                // Too many open files.
                 Err(_) => thread::sleep(LOOK),
             }
         }
     }
 
-    fn let_in<W: Wire + 'static>(self: &Arc<Self>, mut wire: W) {
+    fn let_in<W: Wire + 'static>(self: &Arc<Self>, mut wire: W, token: Option<Arc<Token>>) {
         let limits = self.service.limits;
+        let most = (limits.clients / self.slots).max(1);
         let mut room = self.room();
-        if (room.here.len() + 1) * self.slots > limits.clients.max(self.slots) {
+        if room.here.len() >= most && room.live() < most {
+            // The threads of those who are gone are about to leave.
+            let until = self.left.wait_timeout_while(room, LOOK, |room| room.here.len() >= most);
+            room = until.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if room.here.len() >= most {
             drop(room);
             self.turned_away.fetch_add(1, Ordering::Relaxed);
             let line = format!(
-                "{{\"type\":\"error\",\"error\":\"too many clients: {} are let in at a time (--max-clients)\"}}\n",
-                limits.clients.max(self.slots) / self.slots
+                "{{\"type\":\"error\",\"error\":\"too many clients: {most} are let in at a time (--max-clients)\"}}\n"
             );
             // Who does not read this goes without it.
             let _ = wire.limit(LOOK).and_then(|()| wire.write_all(line.as_bytes()));
@@ -314,7 +361,7 @@ impl<S: Scenario> Shared<S> {
         let shared = Arc::clone(self);
         let started = spawn("answers", move || {
             let gone = Gone { shared: &shared, id };
-            shared.converse(reader, wire, false);
+            shared.converse(reader, wire, token, false);
             drop(gone);
         });
         if started.is_err() {
@@ -323,36 +370,41 @@ impl<S: Scenario> Shared<S> {
     }
 
     /// Answers one client until it is gone. `alone` is the one client of a pair of pipes, whose last line needs no end.
-    fn converse(&self, reader: impl Read, mut writer: impl Write, alone: bool) {
+    fn converse(&self, reader: impl Read, mut writer: impl Write, token: Option<Arc<Token>>, alone: bool) {
         let limits = self.service.limits;
         // Nobody else waits for a pair of pipes.
         let patience = if alone { Duration::MAX } else { limits.patience };
         let mut lines = Lines::new(reader, limits.line, patience, alone);
-        let mut session = Session::new(&self.service);
+        if token.is_some() {
+            // Strangers are not waited for.
+            lines.hurry();
+        }
+        // A policy may start a process: not for somebody who only looks in.
+        let mut session = None;
         let (mut priority, mut out) = (Priority::new(), Vec::new());
         loop {
-            let mut stalled = false;
-            match lines.next() {
-                Ok(Next::Line(line)) => session.line(line, &mut out),
-                Ok(Next::TooLong(bytes)) => {
-                    let problem =
-                        format!("the line has {bytes} bytes, at most {} are allowed (--max-line)", limits.line);
-                    session.refuse(None, &problem, &mut out);
-                }
-                Ok(Next::Stalled) => {
-                    let problem =
-                        format!("the rest of the line did not come within {} s", limits.patience.as_secs_f64());
-                    session.refuse(None, &problem, &mut out);
-                    stalled = true;
-                }
+            let next = match lines.next() {
                 Ok(Next::End) | Err(_) => break,
+                Ok(next) => next,
+            };
+            let session = session.get_or_insert_with(|| match token.clone() {
+                Some(token) => Session::new(&self.service).asking_for(token),
+                None => Session::new(&self.service),
+            });
+            let fault = match next {
+                Next::Line(line) => session.line(line, &mut out),
+                Next::TooLong(bytes) => Some(session.too_long(bytes, &mut out)),
+                Next::Stalled | Next::End => Some(session.stalled(&mut out)),
+            };
+            if let Some(fault) = fault {
+                self.errors[fault as usize].fetch_add(1, Ordering::Relaxed);
             }
             self.lines.fetch_add(1, Ordering::Relaxed);
             if !alone {
                 priority.look();
             }
             // TCP goes on reading what comes after its end was told.
-            let last = stalled || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS);
+            let last = session.is_over() || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS);
             if !out.is_empty() && (last || out.len() >= COLLECTED || !lines.is_ready()) {
                 if write_in_time(&mut writer, &out, patience).is_err() {
                     break;
@@ -375,7 +427,8 @@ struct Gone<'a, S: Scenario> {
 
 impl<S: Scenario> Drop for Gone<'_, S> {
     fn drop(&mut self) {
-        if let Some(wire) = self.shared.room().here.remove(&self.id) {
+        let wire = self.shared.room().here.remove(&self.id);
+        if let Some(wire) = wire {
             wire.hang_up(Shutdown::Both);
         }
         self.shared.left.notify_all();

@@ -1,8 +1,10 @@
 //! One client's conversation: a line in, at most a line out. Nothing here reads or writes anything.
 
 use super::{
-    Limits,
-    protocol::{Answered, Kind, Noted, Ready, Refused, Request, SERVE_PROTOCOL, cut, id_of, write},
+    Fault, Limits, Token,
+    protocol::{
+        Answered, Greeting, Kind, Noted, Ready, Refused, Request, SERVE_PROTOCOL, begins_object, cut, id_of, write,
+    },
     reason::{LevelScores, Scorers, Teller},
     shadow::{Episode, ShadowLog},
 };
@@ -11,12 +13,17 @@ use sched_distill_core::{
     policy::Policy,
     scenario::{Scenario, State},
 };
+use serde::de::IgnoredAny;
 use std::{error::Error, sync::Arc};
 
 /// Decisions of a round × the extent of its state: what one line may ask for.
 const MOST_WORK: usize = 1 << 25;
 /// Candidates that one answer lists, over all decisions and levels.
 const MOST_LISTED: usize = 1 << 16;
+/// Lines that are no JSON objects after which a conversation ends.
+const MOST_NOISE: u32 = 8;
+/// What editors of some systems put before a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What all clients are answered by.
 pub struct Service<S: Scenario> {
@@ -37,6 +44,8 @@ pub struct Service<S: Scenario> {
 /// A client's conversation.
 pub struct Session<S: Scenario> {
     service: Arc<Service<S>>,
+    /// What the first line has to have.
+    token: Option<Arc<Token>>,
     policy: Box<dyn Policy<S>>,
     /// Seed of the running episode.
     seed: u64,
@@ -45,8 +54,13 @@ pub struct Session<S: Scenario> {
     probabilities: S::Probabilities,
     teller: Teller<S>,
     episode: Option<Episode<S>>,
-    /// Whether a line has been answered.
-    begun: bool,
+    /// Lines that have come, blank ones aside.
+    lines: u64,
+    /// Those that were no JSON objects.
+    noise: u32,
+    is_over: bool,
+    /// Whether the policy or the log, and not the line, is at fault.
+    is_own_fault: bool,
     decisions: Vec<S::Decision>,
     levels: Vec<Vec<LevelScores>>,
 }
@@ -67,32 +81,113 @@ impl<S: Scenario> Session<S> {
             probabilities: S::Probabilities::default(),
             teller: Teller::new(service.scorers.clone(), service.policy.abstains()),
             episode: service.shadow.as_ref().map(|_| Episode::new()),
-            begun: false,
+            token: None,
+            lines: 0,
+            noise: 0,
+            is_over: false,
+            is_own_fault: false,
             decisions: Vec::new(),
             levels: Vec::new(),
             service: Arc::clone(service),
         }
     }
 
-    /// Takes in a line and appends the answer to it, if it has one.
-    pub fn line(&mut self, line: &[u8], out: &mut Vec<u8>) {
-        if line.trim_ascii().is_empty() {
-            return;
+    /// The same of a client that has to greet with the token.
+    #[must_use]
+    pub fn asking_for(mut self, token: Arc<Token>) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Whether the conversation is over: nothing more is taken in.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Takes in a line and appends the answer to it, if it has one. Tells what was wrong, if anything.
+    pub fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Option<Fault> {
+        let line = if self.lines == 0 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
+        // Who has to say a token first does not begin with nothing.
+        let may_be_blank = self.lines > 0 || self.token.is_none();
+        if self.is_over || (may_be_blank && line.trim_ascii().is_empty()) {
+            return None;
         }
-        let read = serde_json::from_slice::<Line<S>>(line);
-        let known = read.as_ref().ok().map(|request| request.id);
+        self.lines += 1;
+        self.is_own_fault = false;
         let before = out.len();
-        let answered = read.map_err(|e| e.to_string().into()).and_then(|request| self.request(request, out));
-        if let Err(problem) = answered {
-            out.truncate(before);
-            self.refuse(known.unwrap_or_else(|| id_of(line)), &causes(&*problem), out);
+        let (fault, id, problem) = match self.read(line) {
+            Ok(request) => {
+                let (kind, id) = (request.kind, request.id);
+                let problem = causes(&*self.request(request, out).err()?);
+                let fault = match kind {
+                    _ if self.is_own_fault => Fault::Server,
+                    Kind::Hello => Fault::Hello,
+                    _ => Fault::Line,
+                };
+                (fault, id, problem)
+            }
+            Err((fault, problem)) => (fault, id_of(line), problem),
+        };
+        out.truncate(before);
+        self.noise += u32::from(fault == Fault::NoObject);
+        self.is_over = match fault {
+            Fault::Hello | Fault::Token => true,
+            // A browser that was sent here begins with a line of HTTP, and what a stranger wants said comes later.
+            Fault::NoObject => self.lines == 1 || self.noise == MOST_NOISE,
+            _ => false,
+        };
+        self.refuse(id, problem, out);
+        Some(fault)
+    }
+
+    fn read(&self, line: &[u8]) -> Result<Line<S>, (Fault, String)> {
+        if let (1, Some(token)) = (self.lines, &self.token)
+            && !Greeting::read(line).is_some_and(|greeting| greeting.token().is_some_and(|said| token.is(said)))
+        {
+            let problem = "clients have to know the token of this server and say it first: \
+                           {\"type\":\"hello\",\"protocol\":1,\"token\":\"...\"} (--token-file)";
+            return Err((Fault::Token, problem.to_owned()));
         }
-        self.begun = true;
+        if !begins_object(line) {
+            // A list would do as well for whoever reads the fields in order.
+            return Err((Fault::NoObject, "a line is a JSON object, and begins with `{`".to_owned()));
+        }
+        serde_json::from_slice(line).map_err(|e| {
+            let fault = match serde_json::from_slice::<IgnoredAny>(line) {
+                Err(_) => Fault::NoObject,
+                Ok(_) if Greeting::read(line).is_some() => Fault::Hello,
+                Ok(_) => Fault::Line,
+            };
+            (fault, e.to_string())
+        })
+    }
+
+    /// Takes in a line that was too long to be kept.
+    pub(super) fn too_long(&mut self, bytes: u64, out: &mut Vec<u8>) -> Fault {
+        self.lines += 1;
+        // Whether a first one is an object nobody knows.
+        self.is_over |= self.lines == 1;
+        let most = self.service.limits.line;
+        self.refuse(None, format!("the line has {bytes} bytes, at most {most} are allowed (--max-line)"), out);
+        Fault::TooLong
+    }
+
+    /// The rest of a line did not come in time.
+    pub(super) fn stalled(&mut self, out: &mut Vec<u8>) -> Fault {
+        self.is_over = true;
+        let patience = self.service.limits.patience.as_secs_f64();
+        self.refuse(None, format!("the rest of the line did not come within {patience} s"), out);
+        Fault::Unfinished
     }
 
     /// Appends what is wrong.
-    pub(super) fn refuse(&self, id: Option<u64>, error: &str, out: &mut Vec<u8>) {
-        write(&Refused { id, error: &cut(error) }, out);
+    fn refuse(&self, id: Option<u64>, mut problem: String, out: &mut Vec<u8>) {
+        problem = cut(&problem);
+        if self.is_over {
+            problem.push_str("; the conversation ends");
+        }
+        write(&Refused { id, error: &problem }, out);
     }
 
     /// The client is gone.
@@ -106,7 +201,9 @@ impl<S: Scenario> Session<S> {
 
     fn end_episode(&mut self) -> Result<(), Problem> {
         if let (Some(log), Some(episode)) = (&self.service.shadow, &mut self.episode) {
+            self.is_own_fault = true;
             log.add(episode.take(self.seed))?;
+            self.is_own_fault = false;
         }
         Ok(())
     }
@@ -123,8 +220,8 @@ impl<S: Scenario> Session<S> {
     }
 
     fn hello(&mut self, request: &Line<S>, out: &mut Vec<u8>) -> Result<(), Problem> {
-        only(request, &["protocol", "seed"])?;
-        if self.begun {
+        only(request, &["protocol", "seed", "token"])?;
+        if self.lines > 1 {
             return Err("`hello` is the first line or none; `reset` begins the next episode".into());
         }
         match request.protocol {
@@ -161,8 +258,8 @@ impl<S: Scenario> Session<S> {
     }
 
     fn question(&mut self, request: Line<S>, out: &mut Vec<u8>) -> Result<(), Problem> {
-        if request.protocol.is_some() || request.seed.is_some() {
-            return Err("`protocol` and `seed` belong to `hello`, and `seed` to `reset`".into());
+        if request.protocol.is_some() || request.seed.is_some() || request.token.is_some() {
+            return Err("`protocol`, `token` and `seed` belong to `hello`, and `seed` to `reset`".into());
         }
         // Whatever goes wrong from here on, what was told before is not known any more.
         let mut state = match (request.state, request.change, self.state.take()) {
@@ -248,7 +345,10 @@ impl<S: Scenario> Session<S> {
                 }
                 self.levels.push(levels);
             }
-            let carried_out = state.answer(decision).map_err(|e| format!("the policy's decision is illegal: {e}"))?;
+            let carried_out = state.answer(decision).map_err(|e| {
+                self.is_own_fault = true;
+                format!("the policy's decision is illegal: {e}")
+            })?;
             self.decisions.push(carried_out);
         }
         Ok(())
@@ -284,6 +384,7 @@ impl<S: Scenario> Session<S> {
 
     /// A copy instead of a policy that has failed; the episode goes on with what the new one knows.
     fn replace(&mut self, problem: Problem) -> Problem {
+        self.is_own_fault = true;
         self.policy = self.service.policy.fresh();
         self.policy.reset(self.seed);
         problem
@@ -302,6 +403,7 @@ impl<S: Scenario> Drop for Session<S> {
 fn only<St, C, D>(request: &Request<St, C, D>, allowed: &[&str]) -> Result<(), Problem> {
     let found = [
         ("protocol", request.protocol.is_some()),
+        ("token", request.token.is_some()),
         ("seed", request.seed.is_some()),
         ("id", request.id.is_some()),
         ("state", request.state.is_some()),
