@@ -4,6 +4,7 @@
 //! them from the stages they find there, so that tasks keep the durations of the generator.
 
 use super::{JobTemplate, StageTemplate};
+use crate::graph::MOST_TASKS;
 use sched_distill_core::rng::{Stream, hash};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ const fn info(name: &'static str, case: EdgeCase, meaning: &'static str) -> Edge
 pub(super) const BURST: u32 = 10;
 
 /// Fewest stages of a job that is put together for its shape.
-const MANY_STAGES: usize = 20;
+pub(super) const MANY_STAGES: usize = 20;
 
 /// Most tasks of a long last stage.
 const TAIL_TASKS: u32 = 4;
@@ -99,7 +100,7 @@ impl EdgeCase {
                 let others: f64 = jobs.iter().map(|job| work_ms(job)).sum::<f64>() - work_ms(&jobs[place]);
                 let chosen = largest(&mut stream, 3);
                 let factor = (others / work_ms(&chosen)).ceil().max(1.0) as u32;
-                jobs[place] = with_tasks(&chosen, "giant", |tasks| tasks.saturating_mul(factor));
+                jobs[place] = with_tasks(&chosen, "giant", |tasks| tasks.saturating_mul(factor).min(MOST_TASKS));
                 Some(jobs)
             }
         }
@@ -163,7 +164,8 @@ fn chain(jobs: &[Arc<JobTemplate>]) -> Arc<JobTemplate> {
 }
 
 /// The job with half its tasks, rounded up, in all stages but the last, which then needs every stage that had no children,
-/// has few tasks, and so long ones that it holds half of the job's work. A job of one stage stays as it is.
+/// has few tasks, and so long ones that it holds half of the job's work. A job of one stage stays as it is, and so does one whose last
+/// stage cannot be so long.
 fn long_tail(job: &Arc<JobTemplate>) -> Arc<JobTemplate> {
     let (graph, mut stages) = (job.graph(), job.stages());
     let Some((&last, before)) = graph.topological().split_last() else { unreachable!("a job has stages") };
@@ -180,7 +182,7 @@ fn long_tail(job: &Arc<JobTemplate>) -> Arc<JobTemplate> {
     tail.durations = tail.durations.scaled(factor);
     let sinks = before.iter().filter(|&&s| graph.children(s).is_empty());
     let edges: Vec<[u32; 2]> = graph.edges().chain(sinks.map(|&s| [s, last])).collect();
-    build(format!("{}-tail", graph.name()), stages, &edges)
+    JobTemplate::new(format!("{}-tail", graph.name()), stages, &edges).map_or_else(|_| Arc::clone(job), Arc::new)
 }
 
 /// The job with other numbers of tasks.
