@@ -1,23 +1,26 @@
 //! Numbers of workloads, of any size: whatever they are, a workload is refused in words, or its episodes end, and soon.
 
 use crate::{
-    mutate::{each_with_other_numbers, limited, until_the_time_is_over},
+    mutate::{each_with_other_numbers, limited, seed, until_the_time_is_over},
     random_scorer::random_scorer,
 };
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,
-    level::Words,
     policy::{Policy, Sort},
     preemption::Preemption,
     registry::Registered,
     rng::Stream,
+    scenario::Scenario as _,
     serving::Serving,
     simulation::{Outcome, Simulation as _},
     training::Training,
-    workload::MOST_EVENTS,
 };
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// Episodes that need more events are not run here: unoptimised programs are slow.
 const FEW: f64 = 1000.0;
@@ -120,6 +123,14 @@ impl Grounds {
         }
     }
 
+    /// What is said of a workload that is refused.
+    fn refused(&mut self, scenario: &str, spec: &str) -> String {
+        assert_eq!(self.try_out(scenario, spec), Fate::Refused, "{spec}");
+        let registry = sched_distill::registry::all();
+        let any = registry.find(scenario).unwrap();
+        words(&any.same_jobs(spec).unwrap_err())
+    }
+
     fn try_out(&mut self, scenario: &str, spec: &str) -> Fate {
         match scenario {
             "dag" => self.dag.try_out(spec),
@@ -133,7 +144,7 @@ impl Grounds {
 }
 
 /// A file of each kind of workload: its scenario, how it is named (`FILE` is where it is), and what stands in it.
-fn files() -> Vec<(&'static str, &'static str, String)> {
+pub(crate) fn files() -> Vec<(&'static str, &'static str, String)> {
     let stage =
         r#"{"num_tasks": 2, "first_wave": [[5, [1.5, 2]]], "rest_wave": [[5, [1]]], "fresh_durations": [[5, [3]]]}"#;
     let tpch = format!(
@@ -222,7 +233,7 @@ fn files() -> Vec<(&'static str, &'static str, String)> {
         ("serving", "models:FILE,seconds=0.05", models),
         (
             "serving",
-            "azure:FILE,seconds=1,applications=2",
+            "azure:FILE,seconds=0.02,applications=2",
             "arrival_s,context_tokens,generated_tokens\n0,64,2\n1,300,0\n2.5,64,1\n3,900,5\n4,10,10\n900,10,10\n",
         ),
     ];
@@ -257,7 +268,9 @@ fn workloads_of_any_numbers_are_refused_or_end() {
         assert!(matches!(fate, Fate::Ended | Fate::Stalled), "{scenario} {spec}: {fate:?}");
     }
     let texts: Vec<String> = files.iter().map(|(_, _, text)| text.clone()).collect();
-    let count = each_with_other_numbers(&texts, 0.5, |which, text| drop(try_one(which, text)));
+    let count = each_with_other_numbers(&texts, 0.5, |which, text| {
+        try_one(which, text);
+    });
     tell(&fates);
     assert!(count > 0);
 }
@@ -315,7 +328,7 @@ fn parameters_at_their_bounds_are_refused_together_or_end() {
             }
         }
     }
-    let mut stream = Stream::new(1, "parameters");
+    let mut stream = Stream::new(seed(), "parameters");
     let mut fates = BTreeMap::new();
     until_the_time_is_over(0.5, |count| {
         let (scenario, parameters, least) = &all[count as usize % all.len()];
@@ -332,4 +345,47 @@ fn parameters_at_their_bounds_are_refused_together_or_end() {
         *fates.entry((*scenario, fate)).or_insert(0) += 1;
     });
     tell(&fates);
+}
+
+/// What an episode may come to, as the docs have it: the workload of each row is refused, and says which bound it meets.
+#[test]
+fn the_bounds_of_the_docs_are_met_by_their_examples() {
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/safety.md")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut grounds = Grounds::new(dir.path());
+    let all = files();
+    let mut found = BTreeSet::new();
+    for row in docs.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace('`', "")).collect();
+        let [_, scenario, workload, _, example, bound, _] = &cells[..] else { continue };
+        let (name, _) = workload.split_once(':').unwrap_or((workload, ""));
+        found.insert((scenario.to_owned(), name.to_owned()));
+        let file = all.iter().find(|(of, spec, _)| *of == scenario && spec.starts_with(&format!("{name}:")));
+        let path = dir.path().join("file");
+        if let Some((_, _, text)) = file {
+            fs::write(&path, text).unwrap();
+        }
+        // What an example changes in a file stands behind it.
+        let (spec, change) = example.split_once(" with ").unwrap_or((example, ""));
+        if let Some((to, from)) = change.split_once(" for ") {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.contains(from), "{row}: {text}");
+            fs::write(&path, text.replace(from, to)).unwrap();
+        }
+        let spec = spec.replace("FILE", &path.display().to_string());
+        let said = grounds.refused(scenario, &spec);
+        assert!(said.contains(bound.as_str()), "{row}: {said}");
+    }
+    // No workload is left out.
+    for (scenario, infos) in [
+        ("dag", Dag::INFO.workloads),
+        ("training", Training::INFO.workloads),
+        ("deadlines", Deadlines::INFO.workloads),
+        ("preemption", Preemption::INFO.workloads),
+        ("serving", Serving::INFO.workloads),
+    ] {
+        for info in infos {
+            assert!(found.contains(&(scenario.to_owned(), info.name.to_owned())), "{scenario} {}", info.name);
+        }
+    }
 }

@@ -105,11 +105,16 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+/// Where what is drawn begins.
+pub(crate) fn seed() -> u64 {
+    setting("DISTILL_FUZZ_SEED", 1)
+}
+
 /// Gives `read` damaged versions of the `seeds` until the time is over; returns how many. Whatever it does but panic is
 /// right: what it must do is its own affair. Of a panic the smallest edits are shown that bring it about.
 pub(crate) fn each_mutant(seeds: &[Vec<u8>], read: impl Fn(usize, &[u8])) -> u64 {
     let end = Instant::now() + Duration::from_secs(setting("DISTILL_FUZZ_SECONDS", 2));
-    let (first, count) = (setting("DISTILL_FUZZ_SEED", 1), Cell::new(0));
+    let (first, count) = (seed(), Cell::new(0));
     let mutants = (0..seeds.len(), prop::collection::vec(Edit::strategy(), 1..6));
     for batch in 0_u64.. {
         if Instant::now() >= end {
@@ -170,7 +175,7 @@ fn any_number(stream: &mut Stream) -> String {
 /// Gives `run` the texts with some of their numbers replaced until the share of the time is over; returns how many. One that takes
 /// longer than the limit ends the program with its text.
 pub(crate) fn each_with_other_numbers(texts: &[String], share: f64, mut run: impl FnMut(usize, &str)) -> u64 {
-    let mut stream = Stream::new(setting("DISTILL_FUZZ_SEED", 1), "other numbers");
+    let mut stream = Stream::new(seed(), "other numbers");
     until_the_time_is_over(share, |count| {
         let which = count as usize % texts.len();
         let mut text = texts[which].clone();

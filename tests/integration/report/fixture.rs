@@ -275,6 +275,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
     }
     ClosedLoop {
         identical_episodes: false,
+        empty_episodes: Vec::new(),
         workload: workload.into(),
         split: "test".into(),
         episodes: 20,

@@ -236,6 +236,18 @@ mod tests {
     }
 
     #[test]
+    fn tasks_are_counted_over_all_jobs() {
+        let stage = r#"{"num_tasks":1000000,"durations":1}"#;
+        let job = format!(r#"{{"arrival_ms":0,"stages":[{}]}}"#, [stage; 20].join(","));
+        let jobs = |n: usize| format!(r#"{{"jobs":[{}]}}"#, vec![job.as_str(); n].join(","));
+        assert!(load(&jobs(2)).is_ok());
+        let message = load(&jobs(3)).unwrap_err();
+        let expected =
+            "job 2: needs 40000001 events (of 20000000 tasks), with those above it 120000003; at most 100000000";
+        assert!(message.contains(expected), "{message}");
+    }
+
+    #[test]
     fn long_chains_are_counted_over_all_jobs() {
         let edges: Vec<String> = (1..2_800).map(|child| format!("[{},{child}]", child - 1)).collect();
         let stages = vec![r#"{"num_tasks":1,"durations":1}"#; 2_800].join(",");

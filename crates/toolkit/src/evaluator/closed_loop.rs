@@ -45,7 +45,7 @@ pub struct Runs<'a> {
 /// Compares policies on the same episodes, every policy with every baseline, with intervals that resample episodes.
 ///
 /// A stalled episode is a failure and is never dropped from a comparison: there is none then. An episode in which no job arrived says
-/// nothing of figures that are of jobs: it is left out of their means and comparisons, for all policies alike, and counted.
+/// nothing of policies: it is left out of comparisons, for all alike, and of the means of figures that it does not have, and counted.
 #[must_use]
 pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     let Runs { workload, split, figures, policies } = runs;
@@ -83,8 +83,8 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
                 baseline: baseline.clone(),
                 figures: by_name(&|place, figure| {
                     let of = |runs: &[EpisodeFigures]| {
-                        let tells = |run: &&EpisodeFigures| !run.empty || run.of(place).is_some();
-                        runs[..counted(runs)].iter().filter(tells).map(|run| run.of(place)).collect::<Vec<_>>()
+                        let told = runs[..counted(runs)].iter().filter(|run| !run.empty);
+                        told.map(|run| run.of(place)).collect::<Vec<_>>()
                     };
                     paired(figure.compared, &of(runs), &of(base), seed)
                 }),
@@ -118,7 +118,7 @@ impl ClosedLoop {
     #[must_use]
     pub fn told(&self, objective: &[Option<f64>]) -> Vec<Option<f64>> {
         let of = objective.iter().enumerate();
-        of.filter(|(i, value)| value.is_some() || !self.empty_episodes.contains(i)).map(|(_, value)| *value).collect()
+        of.filter(|(i, _)| !self.empty_episodes.contains(i)).map(|(_, value)| *value).collect()
     }
 
     /// The objective of a policy against that of another one, from their episodes, whether or not the two were compared;
@@ -325,7 +325,7 @@ mod tests {
         assert!((ratio.value - 2.0).abs() < 1e-12);
         assert_eq!(found.objective_against("twice", "base", 1), Some(ratio));
         let busy = found.compared("twice", "base").unwrap().figure("utilisation").unwrap().value;
-        assert!((busy - (0.01 + 0.1) / 4.0).abs() < 1e-12, "{busy}");
+        assert!((busy - (0.01 + 0.1) / 2.0).abs() < 1e-12, "{busy}");
         // A stall is still never left out.
         let mut stuck = policies.clone();
         stuck[1].2[0] = figures(&[None]).remove(0);
