@@ -337,6 +337,7 @@ impl Simulation<Machine> for Run {
             total_reward: -self.cost(0.0, f64::INFINITY),
             events: 2 * ends.len() as u64,
             decisions: ends.len() as u64,
+            stall: None,
         })
     }
 

@@ -8,6 +8,7 @@ use crate::{
     pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
     rng::Split,
     scenario::ScenarioInfo,
+    simulation::Stall,
     spec::Spec,
     trace::Trace,
 };
@@ -290,6 +291,14 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
     if first {
         names.legend().into_iter().try_for_each(|line| output.text(line))?;
     }
+    stalls_in_words(c, &names).into_iter().try_for_each(|line| output.text(line))?;
+    if !c.empty_episodes.is_empty() {
+        output.text(format!(
+            "empty: no job arrived in {} of {} episodes; figures of jobs are those of the others, rates count all",
+            c.empty_episodes.len(),
+            c.episodes
+        ))?;
+    }
     if c.identical_episodes {
         output.text(format!(
             "no intervals: the jobs are the same in all {} episodes, and every policy had the same figures in each",
@@ -304,6 +313,16 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
         table::figure(c.objective(), &floor.objective, true),
         compared.unwrap_or_default()
     ))
+}
+
+/// Who stalled, how often and why, a line each.
+fn stalls_in_words(c: &ClosedLoop, names: &Names) -> Vec<String> {
+    let each = c.policies.iter().flat_map(|p| p.stalls.iter().map(move |(why, count)| (p, why, count)));
+    each.map(|(p, why, count)| {
+        let episodes = if *count == 1 { "1 episode".to_owned() } else { format!("{count} episodes") };
+        format!("stalled: {} in {episodes}: {}", names.of(&p.policy), Stall::meaning(why))
+    })
+    .collect()
 }
 
 /// How a policy compares with a baseline, in words.

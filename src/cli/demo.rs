@@ -1,6 +1,7 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
 mod gaming;
+mod needs;
 mod summary;
 
 use super::{
@@ -29,6 +30,7 @@ use crate::{
 };
 use anyhow::Result;
 use clap::Args;
+use needs::Needs;
 use serde_json::json;
 use std::{ops::ControlFlow, path::PathBuf, time::Instant};
 
@@ -60,6 +62,13 @@ pub(super) struct DemoArgs {
     /// Fewer episodes and choices, and no search for a better schedule or proofs.
     #[arg(long, help_heading = "Input")]
     fast: bool,
+    /// Choices learnt from per level at most, and about as many to choose, measure and explain on: for less memory [default: 30000; 3000 with
+    /// --fast]
+    ///
+    /// Fewer episodes are then recorded to choose and to measure on, and rules are not fitted again on other episodes, which takes all
+    /// choices.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Input", hide_short_help = true)]
+    max_choices: Option<u32>,
     /// Run directory; the report goes to its `report` folder
     #[arg(short, long, default_value = "runs/demo", value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
@@ -92,6 +101,14 @@ struct Extent {
 
 impl Extent {
     fn of(args: &DemoArgs) -> Self {
+        let extent = Self::usual(args);
+        match args.max_choices {
+            Some(most) => Self { choices: most as usize, resamples: 0, ..extent },
+            None => extent,
+        }
+    }
+
+    fn usual(args: &DemoArgs) -> Self {
         match args.fast {
             false => Self {
                 episodes: args.episodes.unwrap_or(40),
@@ -164,9 +181,11 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     let episodes = demo.extent.episodes;
     let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
     let train = by_teacher(Split::Train, episodes)?;
-    let validation = by_teacher(Split::Validation, episodes.div_ceil(3))?;
-    let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2))?;
+    let few = demo.few_episodes(&train)?;
+    let validation = by_teacher(Split::Validation, episodes.div_ceil(3).min(few))?;
+    let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2).min(few))?;
     demo.lap("record_s");
+    Needs::of([&train, &validation, &test], &demo.extent)?.note().into_iter().for_each(|note| output.note(note));
 
     output.note("fitting");
     let own = demo.own_states(&train, &validation, output)?;
@@ -231,6 +250,15 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
 }
 
 impl Demo<'_> {
+    /// Episodes that have about as many choices of a level as are learnt from, at least 2; all without `--max-choices`.
+    fn few_episodes(&self, train: &Trace) -> Result<u32> {
+        let Some(most) = self.args.max_choices else { return Ok(u32::MAX) };
+        let levels = &train.manifest.feature_set.levels;
+        let choices = levels.iter().map(|level| Ok(train.outlines(&level.name)?.len())).collect::<Result<Vec<_>>>()?;
+        let each = choices.into_iter().max().unwrap_or(0) / train.manifest.episodes.max(1) as usize;
+        Ok(u32::try_from(most as usize / each.max(1)).unwrap_or(u32::MAX).max(2))
+    }
+
     fn lap(&mut self, what: &str) {
         let before: f64 = self.timings.values().filter_map(serde_json::Value::as_f64).sum();
         self.timings.insert(what.to_owned(), json!(self.start.elapsed().as_secs_f64() - before));
@@ -285,8 +313,12 @@ impl Demo<'_> {
         }
         let plan = self.plan();
         let learners = vec![Learner::BoundedLogit];
-        let params =
-            FitParams { used: learners[0].name().to_owned(), learners, max_choices: Some(4000), ..plan.params };
+        let params = FitParams {
+            used: learners[0].name().to_owned(),
+            learners,
+            max_choices: Some(self.extent.choices.min(4000)),
+            ..plan.params
+        };
         let hurried = FitPlan { params, ..plan };
         let first = pipeline::fit(train.into(), Some(validation), &hurried, Watched::new(output).caller())?.student;
         let path = self.args.output.join("first.json");
@@ -397,6 +429,8 @@ impl Demo<'_> {
         let (seed, output) = (common.seed.to_string(), args.output.display().to_string());
         let words = ["demo", "--scenario", scenario.info().name, "--teacher", teacher, "--workload", &args.workload];
         let words = words.into_iter().chain(["--episodes", &episodes]).chain(args.fast.then_some("--fast"));
+        let most = args.max_choices.map(|most| most.to_string());
+        let words = words.chain(most.iter().flat_map(|most| ["--max-choices", most]));
         let words = words.chain(["--seed", &seed, "-o", &output]);
         let command = command_line(words.map(str::to_owned));
         let mut info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);

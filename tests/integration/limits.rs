@@ -1,9 +1,10 @@
 //! What is too large, or makes no sense, ends in one clear line and in bounded time and memory.
 
 use crate::{
-    cli::{command, done, record, refused, text},
+    cli::{TINY, command, done, record, refused, text},
     common::{copy, reference},
 };
+use serde_json::{Value, json};
 use std::{fs, process::Command};
 
 #[test]
@@ -50,6 +51,64 @@ fn workloads_beyond_reason_are_refused() {
     fs::write(dir.join("epochs.json"), training).unwrap();
     let simulate = ["simulate", "--scenario", "training", "-p", "drf", "-w", "json:epochs.json"];
     refused(dir, &simulate, &["epochs.json: job 0", "1000000000 epochs", "at most 100000"]);
+}
+
+/// Speeds that are no speeds: there is progress in every slot, and no end.
+#[test]
+fn a_run_without_end_is_ended_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let grid = r#"{"format": "dl2-speed-grid/1", "grid": {"m": [[1e-100, 1e-100, 1], [1e6, 1e-100, 1], [1, 1, 1]]}}"#;
+    fs::write(dir.join("grid.json"), grid).unwrap();
+    let jobs = r#"{"nodes": 2, "slot_s": 300, "max_workers": 2, "max_servers": 2, "speed": "grid.json",
+        "types": [{"name": "m", "epoch_size": 115, "worker": [2, 4], "server": [2, 0]}],
+        "jobs": [{"type": "m", "arrival_slot": 0, "epochs": 30}]}"#;
+    fs::write(dir.join("jobs.json"), jobs).unwrap();
+    let simulate = ["simulate", "--scenario", "training", "-w", "json:jobs.json", "-p", "drf", "-n", "2", "-q"];
+    let said = done(dir, &simulate);
+    let line = "stalled: drf in 2 episodes: more than a hundred times what the jobs need had happened";
+    assert!(said.contains(line) && said.contains("2 of 2"), "{said}");
+    let found: Value = serde_json::from_str(&done(dir, &[&simulate[..], &["--json"]].concat())).unwrap();
+    let policy = &found["policies"][0];
+    assert_eq!((&policy["stalled"], &policy["stalls"]), (&json!(2), &json!({"endless": 2})));
+    assert_eq!(policy["episode_objective"], json!([null, null]));
+}
+
+/// They are left out of what is of jobs, for all policies alike, and counted; what is of time counts them.
+#[test]
+fn episodes_without_jobs_are_counted_and_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulate = ["simulate", "--scenario", "serving", "-n", "20", "-w", "builtin,load=0.01,seconds=0.1", "-q"];
+    let args = [&simulate[..], &["-p", "tf-serving", "-p", "lazy"]].concat();
+    let found: Value = serde_json::from_str(&done(dir.path(), &[&args[..], &["--json"]].concat())).unwrap();
+    let empty = found["empty_episodes"].as_array().unwrap();
+    assert!((3..18).contains(&empty.len()), "{empty:?}");
+    let mut throughput = Vec::new();
+    for policy in found["policies"].as_array().unwrap() {
+        assert_eq!((&policy["stalled"], &policy["empty"]), (&json!(0), &json!(empty.len())));
+        let nulls: Vec<usize> = (0..20).filter(|&i| policy["episode_objective"][i].is_null()).collect();
+        assert_eq!(json!(nulls), json!(empty));
+        throughput.push(policy["figures"]["throughput"]["value"].as_f64().unwrap());
+    }
+    // Tasks of 20 episodes of 0.1 s: a whole number of them was answered in time.
+    let answered = 2.0 * throughput[0];
+    assert!((answered - answered.round()).abs() < 1e-9 && answered >= 1.0, "{throughput:?}");
+    let compared = &found["comparisons"][0]["figures"];
+    assert!(compared["slowdown"]["value"].is_f64() && compared["throughput"]["value"].is_f64(), "{compared}");
+    let said = done(dir.path(), &args);
+    assert!(said.contains(&format!("empty: no job arrived in {} of 20 episodes", empty.len())), "{said}");
+}
+
+/// Of fewer choices it records less to choose and to measure on as well.
+#[test]
+fn a_demo_takes_fewer_choices() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    done(dir, &["demo", "--fast", "-n", "9", "--max-choices", "60", "-w", TINY, "-o", "run", "-q"]);
+    let read = |path: &str| fs::read_to_string(dir.join("run").join(path)).unwrap();
+    assert!(read("run.json").contains("--max-choices 60"));
+    let manifest: Value = serde_json::from_str(&read("traces/validation/manifest.json")).unwrap();
+    assert_eq!(manifest["episodes"], json!(2), "three without");
 }
 
 #[test]

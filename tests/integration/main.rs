@@ -79,6 +79,8 @@ mod mutants;
 #[path = "../support/mutate.rs"]
 mod mutate;
 mod new_scenario;
+#[cfg(feature = "cli")]
+mod numbers;
 mod preemption_golden;
 #[cfg(feature = "cli")]
 #[path = "../support/random_scorer.rs"]

@@ -4,15 +4,19 @@
 use crate::{
     cli::{TINY, command, done, record, text},
     mutate::each_mutant,
+    numbers::files,
     random_scorer::random_scorer,
 };
 use flate2::{Compression, write::GzEncoder};
 use sched_distill::{
     dag::Dag,
+    deadlines::Deadlines,
     model::{Guard, Rule, Student},
     network::scorer::ScorerPolicy,
+    preemption::Preemption,
     registry::Registered as _,
     report,
+    serving::Serving,
     trace::{self, Trace},
 };
 use std::{
@@ -134,7 +138,10 @@ fn workloads() {
     );
     let training = r#"{"nodes": 4, "slot_s": 600, "max_workers": 4, "max_servers": 4, "speed": "formula", "jobs": [
         {"type": "resnet-50", "arrival_slot": 0, "epochs": 5}, {"type": "vgg-16", "arrival_slot": 2, "epochs": 3, "real_epochs": 4}]}"#;
-    let seeds = [json.into(), tpch.clone().into_bytes(), packed(tpch.as_bytes()), training.into()];
+    let mut seeds = vec![json.into(), tpch.clone().into_bytes(), packed(tpch.as_bytes()), training.into()];
+    let first = seeds.len();
+    let others: Vec<_> = files().into_iter().filter(|(of, _, _)| !["dag", "training"].contains(of)).collect();
+    seeds.extend(others.iter().map(|(_, _, text)| text.clone().into_bytes()));
     let (_dir, path) = a_file("jobs.json");
     let count = each_mutant(&seeds, |which, bytes| {
         fs::write(&path, bytes).unwrap();
@@ -146,6 +153,15 @@ fn workloads() {
                 }
             }
             3 => drop(sched_distill::training::workload::TrainingWorkload::open(&spec("json"))),
+            other if other >= first => {
+                let (scenario, spec, _) = others[other - first];
+                let spec = spec.replace("FILE", &path.display().to_string());
+                match scenario {
+                    "deadlines" => drop(Deadlines::entry().workload(&spec)),
+                    "preemption" => drop(Preemption::entry().workload(&spec)),
+                    _ => drop(Serving::entry().workload(&spec)),
+                }
+            }
             _ => {
                 if let Ok(workload) = sched_distill::dag::workload::open(&spec("tpch")) {
                     drop(workload.jobs(1));

@@ -47,7 +47,7 @@ pub struct JobError {
 pub(crate) const TIMES_MS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
 
 /// Most tasks of a stage.
-const MOST_TASKS: u32 = 1_000_000;
+pub(crate) const MOST_TASKS: u32 = 1_000_000;
 
 /// Most stages of a job, and most pairs of a stage and one that needs its output, directly or through others: what a chain of
 /// 2,800 stages has. Both are kept in memory, and features look at them at every decision.

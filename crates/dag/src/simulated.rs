@@ -11,7 +11,7 @@ use sched_distill_core::{
     rng::Stream,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
-    workload::WorkloadError,
+    workload::{Work, WorkloadError},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -30,6 +30,10 @@ impl Simulated for Dag {
 
     fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
         workload::battery()
+    }
+
+    fn work(workload: &dyn Workload) -> Work {
+        workload.work()
     }
 
     fn jobs(workload: &dyn Workload, seed: u64) -> Vec<JobArrival> {

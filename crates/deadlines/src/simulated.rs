@@ -11,7 +11,7 @@ use crate::{
 use sched_distill_core::{
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
-    workload::WorkloadError,
+    workload::{Work, WorkloadError},
 };
 use std::path::PathBuf;
 
@@ -30,6 +30,10 @@ impl Simulated for Deadlines {
 
     fn battery() -> Result<Vec<NamedWorkload<DeadlineWorkload>>, WorkloadError> {
         workload::battery()
+    }
+
+    fn work(workload: &DeadlineWorkload) -> Work {
+        workload.work()
     }
 
     fn jobs(workload: &DeadlineWorkload, seed: u64) -> Vec<DeadlineJob> {

@@ -10,7 +10,7 @@ use crate::{
 use sched_distill_core::{
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
-    workload::WorkloadError,
+    workload::{Work, WorkloadError},
 };
 use std::path::PathBuf;
 
@@ -29,6 +29,10 @@ impl Simulated for Training {
 
     fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
         workload::battery()
+    }
+
+    fn work(workload: &TrainingWorkload) -> Work {
+        workload.work()
     }
 
     fn jobs(workload: &TrainingWorkload, seed: u64) -> Vec<TrainingJob> {

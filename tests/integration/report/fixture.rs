@@ -258,6 +258,8 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
             ("jobs_in_system", Some(estimate(jct / 9_000.0, 0.2))),
         ]),
         stalled,
+        stalls: (stalled > 0).then(|| ("stranded".to_owned(), stalled)).into_iter().collect(),
+        empty: 0,
         rejected: 0,
         episode_objective: (0..20).map(|i| (i >= stalled).then(|| of_episode(role, jct, i))).collect(),
         completion_quantiles_ms: (0..=100).map(|i| jct * 0.1 * (1.03 + jct / 2e7).powi(i)).collect(),
@@ -273,6 +275,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
     }
     ClosedLoop {
         identical_episodes: false,
+        empty_episodes: Vec::new(),
         workload: workload.into(),
         split: "test".into(),
         episodes: 20,

@@ -90,7 +90,8 @@ fn without_what_takes_time(dir: &Path) -> Outcome {
 fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)]) -> ClosedLoop {
     let run = |&ratio: &f64| EpisodeFigures {
         figures: COMPLETION_FIGURES.iter().map(|_| (ratio > 0.0).then_some(1000.0 * ratio)).collect(),
-        stalled: ratio == 0.0,
+        stall: (ratio == 0.0).then_some(sched_distill::simulation::Stall::Stranded),
+        empty: false,
         rejected: 0,
         completion_times_ms: Vec::new(),
     };

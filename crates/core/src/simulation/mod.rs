@@ -1,15 +1,21 @@
 //! Scenarios that can be run, and their simulators. Each stops at a question, lends a view of it, and takes a decision;
 //! [`Simulation`] is what they have in common.
 
+mod bound;
 mod edit;
 mod outcome;
 mod queue;
 
+pub use bound::Bound;
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
-pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
+pub use outcome::{JobEnd, Outcome, Stall, TaskRun, Timeline};
 pub use queue::EventQueue;
 
-use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
+use crate::{
+    scenario::Scenario,
+    spec::Spec,
+    workload::{Work, WorkloadError},
+};
 use std::{error::Error, path::PathBuf};
 
 /// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
@@ -42,6 +48,12 @@ pub trait Simulated: Scenario {
     fn battery() -> Result<Vec<NamedWorkload<Self::Workload>>, WorkloadError> {
         let first = Self::INFO.workloads.first().map(|info| info.name).unwrap_or_default();
         Ok(vec![NamedWorkload { name: first.to_owned(), workload: Self::open_workload(&first.parse()?)? }])
+    }
+
+    /// What an episode comes to, about, before it is made; the default knows nothing. What is too much, workloads are not opened with
+    /// ([`Work::check`]).
+    fn work(_workload: &Self::Workload) -> Work {
+        Work::default()
     }
 
     /// The jobs of the episode with this seed.

@@ -16,6 +16,45 @@ pub struct Outcome {
     pub events: u64,
     /// Questions asked.
     pub decisions: u64,
+    /// Why it ended, if jobs are unfinished.
+    pub stall: Option<Stall>,
+}
+
+/// Why an episode ended although jobs were unfinished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Nothing happened any more: the policy let jobs wait for ever.
+    Stranded,
+    /// More happened than the jobs need, by far ([`Bound`](super::Bound)): it would have gone on for ever, or nearly so.
+    Endless,
+}
+
+impl Stall {
+    /// Whether and why an episode with these jobs stalled; `endless` says that it was ended because too much happened.
+    #[must_use]
+    pub fn of(jobs: &[JobEnd], endless: bool) -> Option<Self> {
+        let why = if endless { Self::Endless } else { Self::Stranded };
+        jobs.contains(&JobEnd::Unfinished).then_some(why)
+    }
+
+    /// What files and JSON call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stranded => "stranded",
+            Self::Endless => "endless",
+        }
+    }
+
+    /// What it means, as it is said of an episode.
+    #[must_use]
+    pub fn meaning(name: &str) -> &str {
+        match name {
+            "stranded" => "nothing happened any more, and jobs still waited",
+            "endless" => "more than a hundred times what the jobs need had happened",
+            other => other,
+        }
+    }
 }
 
 /// How a job ended.
@@ -25,7 +64,7 @@ pub enum JobEnd {
     Completed(f64),
     /// It was turned away at this time, ms.
     Rejected(f64),
-    /// It was still there when nothing was left to happen: the policy stranded the cluster.
+    /// It was still there when the episode ended: see [`Outcome::stall`].
     Unfinished,
 }
 
@@ -47,10 +86,16 @@ impl Outcome {
         self.jobs.iter().filter(|end| matches!(end, JobEnd::Unfinished)).count()
     }
 
-    /// Whether a job is unfinished: the policy stranded the cluster.
+    /// Whether a job is unfinished.
     #[must_use]
     pub fn stalled(&self) -> bool {
         self.unfinished() > 0
+    }
+
+    /// Whether no job arrived: there is nothing to judge a policy by, and figures that are of jobs have no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
     }
 
     /// A figure by its name.
@@ -59,7 +104,7 @@ impl Outcome {
         self.figures.iter().find(|(of, _)| *of == name)?.1
     }
 
-    /// The figure that is to be made small or large; `None` if the episode stalled.
+    /// The figure that is to be made small or large; `None` if the episode stalled or no job arrived.
     #[must_use]
     pub fn objective(&self) -> Option<f64> {
         self.figures.first()?.1.filter(|_| !self.stalled())

@@ -39,4 +39,14 @@ pub enum WorkloadError {
         /// What is wrong and what is allowed.
         problem: String,
     },
+    /// An episode would be too much.
+    #[error("{workload}: {problem}: {less}")]
+    TooMuch {
+        /// The workload as it was named.
+        workload: String,
+        /// What is too much, how much it is, and how much is possible.
+        problem: String,
+        /// What makes it less.
+        less: String,
+    },
 }

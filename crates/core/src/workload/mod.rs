@@ -5,12 +5,14 @@ mod error;
 mod table;
 #[cfg(feature = "simulate")]
 mod text;
+mod work;
 
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use table::Table;
 #[cfg(feature = "simulate")]
 pub use text::read_text;
+pub use work::{LATEST_MS, MOST_BYTES, MOST_EVENTS, MOST_JOBS, Needed, Work};
 
 /// A workload as `distill list workloads` shows it.
 #[derive(Clone, Copy, Debug)]

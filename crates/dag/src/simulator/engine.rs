@@ -56,6 +56,10 @@ impl Simulator {
         let mut before = std::mem::take(&mut self.scratch.jobs);
         before.clone_from(&self.state.active);
         self.end_round();
+        // Between two questions no more can happen than tasks that are there end.
+        if self.bound.is_passed(self.events) {
+            return Ok(StepResult { committed, reward: 0.0 });
+        }
         self.run_on();
         let reward = self.reward(&before, arrived, start_ms);
         self.scratch.jobs = before;

@@ -5,7 +5,7 @@ use crate::{
     Dag,
     state::{Decision, DecisionError, Job, StageRef, View},
 };
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun, Timeline};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun, Timeline};
 
 /// What happened to one stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +41,12 @@ impl Simulator {
         let span = makespan_ms.max(f64::MIN_POSITIVE);
         Some(Outcome {
             figures: vec![
-                ("mean_jct_ms", completions.map(|all| job_time / all.len() as f64)),
+                ("mean_jct_ms", completions.filter(|all| !all.is_empty()).map(|all| job_time / all.len() as f64)),
                 ("makespan_ms", Some(makespan_ms)),
                 ("utilisation", Some(self.busy_ms / (f64::from(self.cluster.num_executors) * span))),
                 ("jobs_in_system", Some(job_time / span)),
             ],
+            stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
             jobs,
             final_time_ms: self.state.time_ms,
             total_reward: self.total_reward,

@@ -3,11 +3,11 @@
 use super::pools::Pools;
 use crate::{
     state::{ClusterState, Job, Source, Stage, StageRef, View},
-    workload::{Cluster, JobArrival, JobTemplate, Luck},
+    workload::{self, Cluster, JobArrival, JobTemplate, Luck},
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{EventQueue, TaskRun, Timeline},
+    simulation::{Bound, EventQueue, TaskRun, Timeline},
 };
 use std::sync::Arc;
 
@@ -109,6 +109,7 @@ pub struct Simulator {
     pub(super) discount_per_s: f64,
     pub(super) total_reward: f64,
     pub(super) events: u64,
+    pub(super) bound: Bound,
     pub(super) decisions: u64,
     pub(super) busy_ms: f64,
     pub(super) timeline: Option<Timeline>,
@@ -135,6 +136,7 @@ impl Simulator {
     #[must_use]
     pub fn new(cluster: Cluster, arrivals: Vec<JobArrival>, seed: u64) -> Self {
         debug_assert!(arrivals.windows(2).all(|w| w[0].arrival_ms <= w[1].arrival_ms));
+        let tasks: u64 = arrivals.iter().map(|job| job.template.tasks()).sum();
         let idle = Executor { job: NONE, last_stage: NONE, destination: NONE, pool: 0 };
         let mut sim = Self {
             cluster,
@@ -153,6 +155,7 @@ impl Simulator {
             discount_per_s: 0.0,
             total_reward: 0.0,
             events: 0,
+            bound: Bound::of(workload::events(arrivals.len() as f64, tasks as f64)),
             decisions: 0,
             busy_ms: 0.0,
             timeline: None,

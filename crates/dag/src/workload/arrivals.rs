@@ -1,9 +1,13 @@
 //! When jobs arrive: Poisson or in bursts.
 
-use super::{Cluster, EDGE_CASES, EdgeCase, JobArrival, JobTemplate, edge::BURST};
+use super::{
+    Cluster, EDGE_CASES, EdgeCase, JobArrival, JobTemplate,
+    edge::{BURST, MANY_STAGES},
+};
 use sched_distill_core::{
     rng::Stream,
     spec::{Args, SpecError},
+    workload::Work,
 };
 use std::sync::Arc;
 
@@ -23,6 +27,11 @@ pub struct Arrivals {
     /// What is done to arrivals, cluster and jobs on top of the above. Default: nothing.
     pub edge: Option<EdgeCase>,
 }
+
+/// Memory per job and stage, bytes, as measured, and per stage of a job that is the same as others.
+const JOB_BYTES: f64 = 1000.0;
+const STAGE_BYTES: f64 = 2200.0;
+const SHARED_STAGE_BYTES: f64 = 300.0;
 
 impl Default for Arrivals {
     fn default() -> Self {
@@ -97,6 +106,24 @@ impl Arrivals {
                 time
             })
             .collect()
+    }
+
+    /// What an episode comes to if jobs have so many tasks and stages in the mean; `shared` says that jobs share what they are made of.
+    pub(super) fn work(&self, tasks: f64, stages: f64, shared: bool) -> Work {
+        let jobs = f64::from(self.jobs);
+        // What edge cases put together is some more, and their own.
+        let (tasks, stages, shared) = match self.edge {
+            None | Some(EdgeCase::Bursts | EdgeCase::DoubleRate | EdgeCase::HalfExecutors) => (tasks, stages, shared),
+            Some(EdgeCase::Giant) => (2.0 * tasks, stages, false),
+            Some(_) => (tasks.max(MANY_STAGES as f64), stages.max(1.25 * MANY_STAGES as f64), false),
+        };
+        let stage_bytes = if shared { SHARED_STAGE_BYTES } else { STAGE_BYTES };
+        Work {
+            jobs,
+            events: super::events(jobs, jobs * tasks),
+            bytes: jobs * (JOB_BYTES + stages * stage_bytes),
+            last_ms: jobs / self.rate,
+        }
     }
 
     /// An episode's jobs with their arrivals: those of the generator, or what the edge case makes of jobs that `draw` takes

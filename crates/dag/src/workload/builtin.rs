@@ -5,11 +5,18 @@
 //! graphs of several shapes.
 
 use super::{Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Workload, duration::LEVELS};
-use sched_distill_core::rng::{Stream, hash};
+use sched_distill_core::{
+    rng::{Stream, hash},
+    workload::Work,
+};
 use std::sync::Arc;
 
 /// Durations per list: the quantiles of a log-normal distribution.
 const QUANTILES: [f64; 9] = [-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593];
+
+/// Tasks and stages of a job in the mean.
+const TASKS: f64 = 230.0;
+const STAGES: f64 = 10.0;
 
 /// Generated jobs that arrive as `arrivals` says.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +35,10 @@ impl Builtin {
 impl Workload for Builtin {
     fn cluster(&self) -> Cluster {
         self.arrivals.cluster()
+    }
+
+    fn work(&self) -> Work {
+        self.arrivals.work(TASKS, STAGES, false)
     }
 
     fn jobs(&self, seed: u64) -> Vec<JobArrival> {
@@ -132,6 +143,10 @@ mod tests {
         assert!(["chain", "joins", "fork", "layers"].iter().all(|s| count(s) > 300));
         let stages: Vec<usize> = jobs.iter().map(|j| j.template.stages().len()).collect();
         assert_eq!((stages.iter().min(), stages.iter().max()), (Some(&2), Some(&18)));
+        let tasks = |j: &JobArrival| j.template.stages().iter().map(|s| f64::from(s.num_tasks)).sum::<f64>();
+        let mean = |of: &dyn Fn(&JobArrival) -> f64| jobs.iter().map(of).sum::<f64>() / jobs.len() as f64;
+        let (tasks, stages) = (mean(&tasks), mean(&|j| j.template.stages().len() as f64));
+        assert!((tasks / TASKS - 1.0).abs() < 0.1 && (stages / STAGES - 1.0).abs() < 0.1, "{tasks} {stages}");
         let work =
             |j: &JobArrival| j.template.stages().iter().map(|s| f64::from(s.num_tasks) * s.rough_ms).sum::<f64>();
         let mut work: Vec<f64> = jobs.iter().map(work).collect();

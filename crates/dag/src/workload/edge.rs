@@ -4,6 +4,7 @@
 //! them from the stages they find there, so that tasks keep the durations of the generator.
 
 use super::{JobTemplate, StageTemplate};
+use crate::graph::MOST_TASKS;
 use sched_distill_core::rng::{Stream, hash};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ const fn info(name: &'static str, case: EdgeCase, meaning: &'static str) -> Edge
 pub(super) const BURST: u32 = 10;
 
 /// Fewest stages of a job that is put together for its shape.
-const MANY_STAGES: usize = 20;
+pub(super) const MANY_STAGES: usize = 20;
 
 /// Most tasks of a long last stage.
 const TAIL_TASKS: u32 = 4;
@@ -99,7 +100,7 @@ impl EdgeCase {
                 let others: f64 = jobs.iter().map(|job| work_ms(job)).sum::<f64>() - work_ms(&jobs[place]);
                 let chosen = largest(&mut stream, 3);
                 let factor = (others / work_ms(&chosen)).ceil().max(1.0) as u32;
-                jobs[place] = with_tasks(&chosen, "giant", |tasks| tasks.saturating_mul(factor));
+                jobs[place] = with_tasks(&chosen, "giant", |tasks| tasks.saturating_mul(factor).min(MOST_TASKS));
                 Some(jobs)
             }
         }
@@ -152,14 +153,14 @@ fn wide(jobs: &[Arc<JobTemplate>]) -> Arc<JobTemplate> {
     let stages = pooled(jobs);
     let last = stages.len() as u32 - 1;
     let edges: Vec<[u32; 2]> = (0..last).map(|stage| [stage, last]).collect();
-    build(format!("wide-{}", stages.len()), stages, &edges)
+    build(format!("wide-{}", stages.len()), stages, &edges, &jobs[0])
 }
 
 /// All stages one after the other.
 fn chain(jobs: &[Arc<JobTemplate>]) -> Arc<JobTemplate> {
     let stages = pooled(jobs);
     let edges: Vec<[u32; 2]> = (1..stages.len() as u32).map(|stage| [stage - 1, stage]).collect();
-    build(format!("chain-{}", stages.len()), stages, &edges)
+    build(format!("chain-{}", stages.len()), stages, &edges, &jobs[0])
 }
 
 /// The job with half its tasks, rounded up, in all stages but the last, which then needs every stage that had no children,
@@ -180,26 +181,31 @@ fn long_tail(job: &Arc<JobTemplate>) -> Arc<JobTemplate> {
     tail.durations = tail.durations.scaled(factor);
     let sinks = before.iter().filter(|&&s| graph.children(s).is_empty());
     let edges: Vec<[u32; 2]> = graph.edges().chain(sinks.map(|&s| [s, last])).collect();
-    build(format!("{}-tail", graph.name()), stages, &edges)
+    build(format!("{}-tail", graph.name()), stages, &edges, job)
 }
 
 /// The job with other numbers of tasks.
-fn with_tasks(job: &JobTemplate, suffix: &str, tasks: impl Fn(u32) -> u32) -> Arc<JobTemplate> {
+fn with_tasks(job: &Arc<JobTemplate>, suffix: &str, tasks: impl Fn(u32) -> u32) -> Arc<JobTemplate> {
     let mut stages = job.stages();
     stages.iter_mut().for_each(|stage| stage.num_tasks = tasks(stage.num_tasks));
     let edges: Vec<[u32; 2]> = job.graph().edges().collect();
-    build(format!("{}-{suffix}", job.graph().name()), stages, &edges)
+    build(format!("{}-{suffix}", job.graph().name()), stages, &edges, job)
 }
 
-fn build(name: String, stages: Vec<StageTemplate>, edges: &[[u32; 2]]) -> Arc<JobTemplate> {
-    // Edges lead from earlier to later stages of a topological order, so there is no cycle.
-    Arc::new(JobTemplate::new(name, stages, edges).expect("the graph is acyclic and its stages have tasks"))
+/// A job put together, or one that it was made of if the whole is more than a job may be: too many stages, too long chains or times.
+fn build(
+    name: String,
+    stages: Vec<StageTemplate>,
+    edges: &[[u32; 2]],
+    otherwise: &Arc<JobTemplate>,
+) -> Arc<JobTemplate> {
+    JobTemplate::new(name, stages, edges).map_or_else(|_| Arc::clone(otherwise), Arc::new)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Arrivals, Builtin, JobArrival, Workload};
+    use crate::workload::{Arrivals, Builtin, DurationTable, JobArrival, Workload};
 
     fn workload(edge: Option<EdgeCase>) -> Builtin {
         Builtin::new(Arrivals { edge, ..Arrivals::default() })
@@ -262,6 +268,26 @@ mod tests {
             // What tasks really take was stretched like the estimate.
             assert!((tail.durations.mean() / tail.rough_ms - 1.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_put_together_stays_as_it_is() {
+        let job = |stages: usize, edges: &[[u32; 2]], ms: f64| {
+            let durations = DurationTable::uniform(vec![ms], 0.0).unwrap();
+            let stage = StageTemplate { num_tasks: 3, rough_ms: ms, durations };
+            Arc::new(JobTemplate::new("job", vec![stage; stages], edges).unwrap())
+        };
+        // 60,000 stages side by side are allowed; twice as many, or a chain of them, are not.
+        let many = job(60_000, &[], 1.0);
+        assert!(Arc::ptr_eq(&wide(&[many.clone(), many.clone()]), &many));
+        assert!(Arc::ptr_eq(&chain(std::slice::from_ref(&many)), &many));
+        // Nothing can hold half of no work, and times end at 10^15 ms.
+        for ms in [0.0, 1e15] {
+            let stays = job(40, &[], ms);
+            assert!(Arc::ptr_eq(&long_tail(&stays), &stays), "{ms}");
+        }
+        let giant = with_tasks(&job(2, &[], 1.0), "giant", |tasks| tasks.saturating_mul(1 << 30).min(MOST_TASKS));
+        assert_eq!(giant.tasks(), 2 * u64::from(MOST_TASKS));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::{graph::JobGraph, intake::Intake};
 use sched_distill_core::{
     rng::{Split, episode_seed},
     spec::{Args, SpecError},
+    workload::Work,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -112,6 +113,10 @@ impl Workload for TakenIn {
             }
         }
         jobs
+    }
+
+    fn work(&self) -> Work {
+        self.inner.work()
     }
 
     fn files(&self) -> Vec<PathBuf> {

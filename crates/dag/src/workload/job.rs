@@ -200,6 +200,11 @@ impl JobTemplate {
         &self.graph
     }
 
+    /// Tasks of all its stages.
+    pub(crate) fn tasks(&self) -> u64 {
+        self.graph.stages().iter().map(|stage| u64::from(stage.num_tasks)).sum()
+    }
+
     /// By stage, where its tasks come from: itself from task 0 on, unless the job has been described anew.
     #[must_use]
     pub fn origins(&self) -> &[Origin] {

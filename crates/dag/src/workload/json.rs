@@ -5,7 +5,7 @@ use super::{
     job::Pairs,
 };
 use crate::graph::{JobError, TIMES_MS};
-use sched_distill_core::workload::read_text;
+use sched_distill_core::workload::{Needed, Work, read_text};
 use serde::Deserialize;
 use std::{
     path::{Path, PathBuf},
@@ -108,6 +108,7 @@ impl JsonWorkload {
             return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
         }
         let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
+        let mut needed = Needed::default();
         for (position, job) in raw.jobs.into_iter().enumerate() {
             let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
             let refused = |error: JobError| bad(error.stage, error.problem);
@@ -121,6 +122,10 @@ impl JsonWorkload {
             let name = job.name.unwrap_or_else(|| format!("job-{position}"));
             let template = JobTemplate::new(name, stages, &job.edges).map_err(refused)?;
             pairs.add(&template).map_err(refused)?;
+            let tasks = template.tasks() as f64;
+            needed
+                .add(super::events(1.0, tasks), &format!("of {tasks} tasks"))
+                .map_err(|problem| bad(None, problem))?;
             jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
         }
         // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
@@ -157,6 +162,13 @@ fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> 
 impl Workload for JsonWorkload {
     fn cluster(&self) -> Cluster {
         self.cluster
+    }
+
+    fn work(&self) -> Work {
+        let jobs = self.jobs.len() as f64;
+        let tasks = self.jobs.iter().map(|job| job.template.tasks() as f64).sum();
+        let last_ms = self.jobs.last().map_or(0.0, |job| job.arrival_ms);
+        Work { jobs, events: super::events(jobs, tasks), last_ms, ..Work::default() }
     }
 
     fn jobs(&self, _seed: u64) -> Vec<JobArrival> {
@@ -221,6 +233,18 @@ mod tests {
             let message = load(&text).unwrap_err();
             assert!(message.contains("workload.json") && message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn tasks_are_counted_over_all_jobs() {
+        let stage = r#"{"num_tasks":1000000,"durations":1}"#;
+        let job = format!(r#"{{"arrival_ms":0,"stages":[{}]}}"#, [stage; 20].join(","));
+        let jobs = |n: usize| format!(r#"{{"jobs":[{}]}}"#, vec![job.as_str(); n].join(","));
+        assert!(load(&jobs(2)).is_ok());
+        let message = load(&jobs(3)).unwrap_err();
+        let expected =
+            "job 2: needs 40000001 events (of 20000000 tasks), with those above it 120000003; at most 100000000";
+        assert!(message.contains(expected), "{message}");
     }
 
     #[test]

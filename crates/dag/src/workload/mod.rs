@@ -26,7 +26,7 @@ use crate::intake::Intake;
 use history::Believed;
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::{Work, WorkloadError, WorkloadInfo},
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -59,10 +59,26 @@ pub trait Workload: Send + Sync {
     /// The jobs of the episode with this seed, in order of arrival.
     fn jobs(&self, seed: u64) -> Vec<JobArrival>;
 
+    /// What an episode comes to, about, before it is made; the default knows nothing.
+    fn work(&self) -> Work {
+        Work::default()
+    }
+
     /// Files that define the workload, so that a trace can record their hashes.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
+}
+
+/// What jobs with so many tasks come to: a task ends, and for each an executor may have to come.
+pub(crate) fn events(jobs: f64, tasks: f64) -> f64 {
+    jobs + 2.0 * tasks
+}
+
+/// A workload whose episodes are not too much, on a cluster that believes so much of what users declare.
+fn opened(spec: &Spec, inner: Box<dyn Workload>, believed: Believed) -> Result<Box<dyn Workload>, WorkloadError> {
+    inner.work().check(spec, "ask for fewer `jobs`, or a higher `rate`")?;
+    Ok(believed.of(inner))
 }
 
 /// All workloads there are.
@@ -110,14 +126,14 @@ pub fn open(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
             spec.refuse_file()?;
             let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
             args.finish()?;
-            believed.of(Box::new(Builtin::new(arrivals)))
+            opened(spec, Box::new(Builtin::new(arrivals)), believed)?
         }
         "tpch" => {
             let path = spec.require_file("tpch_profiles.json.gz")?;
             let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
             args.finish()?;
             let profiles = TpchProfiles::load(path, arrivals.warmup_ms)?;
-            believed.of(Box::new(Tpch::new(profiles, arrivals, path)))
+            opened(spec, Box::new(Tpch::new(profiles, arrivals, path)), believed)?
         }
         "json" => {
             let path = spec.require_file("a workload as described in docs/workload-format.md")?;

@@ -5,7 +5,10 @@ use super::{
     job::Pairs,
 };
 use crate::graph::JobError;
-use sched_distill_core::{rng::Stream, workload::read_text};
+use sched_distill_core::{
+    rng::Stream,
+    workload::{Work, read_text},
+};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -148,6 +151,14 @@ impl Tpch {
 impl Workload for Tpch {
     fn cluster(&self) -> Cluster {
         self.arrivals.cluster()
+    }
+
+    fn work(&self) -> Work {
+        let profiles = self.profiles.jobs();
+        let stages = profiles.iter().flat_map(|job| job.graph().stages());
+        let tasks: f64 = stages.clone().map(|stage| f64::from(stage.num_tasks)).sum();
+        let count = profiles.len() as f64;
+        self.arrivals.work(tasks / count, stages.count() as f64 / count, true)
     }
 
     fn jobs(&self, seed: u64) -> Vec<JobArrival> {

@@ -79,7 +79,7 @@ impl Simulator {
                 self.state.begin(index, cores, false);
                 self.run(index);
             }
-            if !self.next_moment() {
+            if self.bound.is_passed(self.events) || !self.next_moment() {
                 self.ended = true;
                 return;
             }

@@ -5,7 +5,7 @@ use crate::{
     Deadlines,
     state::{Decision, DecisionError, View},
 };
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
 
 impl JobRun {
     /// Whether it was complete by the deadline that its user really has.
@@ -47,6 +47,7 @@ impl Simulator {
                 ("core_time_ms", figure(allocated_ms / on_time)),
                 ("refused", figure(refused / count)),
             ],
+            stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
             jobs,
             final_time_ms: self.state.time_ms.max(last_ms),
             total_reward: -self.missed(0.0, f64::INFINITY),

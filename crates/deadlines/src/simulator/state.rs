@@ -6,7 +6,10 @@ use crate::{
     state::{ClusterState, Job, NewJob, View},
     workload::DeadlineJob,
 };
-use sched_distill_core::{rng::hash, simulation::EventQueue};
+use sched_distill_core::{
+    rng::hash,
+    simulation::{Bound, EventQueue},
+};
 use std::sync::Arc;
 
 /// What draws of measurements are keyed by, besides the episode.
@@ -45,6 +48,7 @@ pub struct Simulator {
     pub(super) ended: bool,
     pub(super) luck: u64,
     pub(super) events: u64,
+    pub(super) bound: Bound,
     pub(super) decisions: u64,
     pub(super) timeline: Option<Timeline>,
     pub(super) changes: Option<Vec<Change>>,
@@ -84,6 +88,7 @@ impl Simulator {
             used_ms: 0.0,
         };
         let mut sim = Self {
+            bound: Bound::of(cluster.events(&jobs)),
             queue: EventQueue::new(jobs.len() as u32),
             runs: jobs.into_iter().map(run).collect(),
             state,
@@ -117,8 +122,8 @@ impl Simulator {
         episode
     }
 
-    /// The open question, or `None` once the episode has ended: when all jobs are complete or refused, or when nothing need happen
-    /// any more.
+    /// The open question, or `None` once the episode has ended: when all jobs are complete or refused, when nothing need happen any
+    /// more, or when far more has happened than jobs need ([`Bound`]).
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         if self.ended { None } else { self.state.view() }

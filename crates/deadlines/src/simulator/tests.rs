@@ -11,7 +11,7 @@ use crate::{
 use sched_distill_core::{
     rng::Stream,
     scenario::Questions as _,
-    simulation::{JobEnd, Outcome, Simulated as _, Simulation as _},
+    simulation::{JobEnd, Outcome, Simulated as _, Simulation as _, Stall},
 };
 
 fn open(spec: &str) -> DeadlineWorkload {
@@ -54,6 +54,26 @@ fn run(mut sim: Simulator, mut decide: impl FnMut(&View<'_>) -> Decision) -> Sim
 
 fn qos(seen: &View<'_>) -> Decision {
     Qos::default().decide(seen)
+}
+
+/// Restarts take ten hours, and a minute is worked in between.
+#[test]
+fn who_resizes_at_every_check_has_stalled_in_the_end() {
+    let sim =
+        run(
+            start("builtin,jobs=1,node-cores=8,work=200000,work-spread=0,check=60,restart=36000", 1),
+            |seen| match seen.question() {
+                Question::Running(job) => Decision::Resize { job, cores: 1 + seen.job(job).cores() % 2 },
+                Question::Start => qos(seen),
+            },
+        );
+    let outcome = sim.outcome().unwrap();
+    assert_eq!(outcome.stall, Some(Stall::Endless));
+    assert!(outcome.events < 1_000_000 && outcome.objective().is_none(), "{}", outcome.events);
+    let ends = run(start("builtin,jobs=1,node-cores=8,work=200000,work-spread=0,check=60,restart=36000", 1), qos)
+        .outcome()
+        .unwrap();
+    assert_eq!(ends.stall, None);
 }
 
 /// A random path of candidates as a decision, wishes to wait only now and then.

@@ -25,6 +25,14 @@ pub enum Arrivals {
 const BURST_MS: f64 = 6e4;
 
 impl Arrivals {
+    /// When the last of so many jobs arrives, about, ms.
+    pub(super) fn last_ms(&self, jobs: u32) -> f64 {
+        match self {
+            Self::Bursts { size, gap_ms } => f64::from(jobs.saturating_sub(1) / size) * gap_ms + BURST_MS,
+            Self::Poisson(mean_ms) | Self::Recorded(mean_ms, _) => f64::from(jobs) * mean_ms,
+        }
+    }
+
     /// Arrival times of `jobs` jobs, ascending, ms.
     #[must_use]
     pub fn times_ms(&self, jobs: u32, seed: u64) -> Vec<f64> {

@@ -8,7 +8,7 @@ use crate::{
 };
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, read_text},
+    workload::{Needed, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -100,31 +100,21 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
         models: raw.models.into_iter().map(model).collect(),
     };
     cluster.check().map_err(format)?;
-    if raw.jobs.len() > MOST_JOBS {
-        return Err(format(format!("has {} jobs; at most {MOST_JOBS} are allowed", raw.jobs.len())));
-    }
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
     let mut jobs: Vec<DeadlineJob> = Vec::with_capacity(raw.jobs.len());
+    let mut needed = Needed::default();
     for (position, job) in raw.jobs.iter().enumerate() {
         let earliest = jobs.last().map_or(0.0, |before| before.arrival_ms);
-        let job = read_job(job, &cluster, earliest).map_err(|problem| WorkloadError::Job {
-            path: path.to_owned(),
-            job: position,
-            stage: None,
-            problem,
-        })?;
+        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
+        let job = read_job(job, &cluster, earliest).map_err(refused)?;
+        let needs = "checks and measurements in its time on one core or on its most";
+        needed.add(cluster.events_of(&job), needs).map_err(refused)?;
         jobs.push(job);
     }
     Ok(DeadlineWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
 }
-
-/// Most jobs of a list.
-const MOST_JOBS: usize = 1_000_000;
-
-/// Most checks that a job may take alone on one core: an episode is to come to its end.
-const MOST_CHECKS: f64 = 1e8;
 
 fn check_earlier(model: &RawModel) -> Result<(), String> {
     if model.earlier.is_some() && !model.earlier_jobs.is_empty() {
@@ -151,12 +141,6 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
     }
     if !(1e-3..=1e3).contains(&raw.bias) {
         return Err(format!("bias must be in 1e-3..=1e3, got {}", raw.bias));
-    }
-    let checks = raw.iterations * raw.law.time_ms(1) / cluster.check_ms;
-    if checks > MOST_CHECKS {
-        return Err(format!(
-            "takes {checks:.0} times the time between two checks on one core; at most 1e8 are allowed"
-        ));
     }
     let job = DeadlineJob {
         model: model as u16,
@@ -212,7 +196,7 @@ mod tests {
             ("\"serial_ms\": 10", "\"serial_ms\": -1", "job 0: times of an iteration must be numbers"),
             ("\"largest\"", "\"colour\"", "unknown field `colour`"),
             ("9e4", "4", "job 0: deadline_ms must be after the arrival, 5, got 4"),
-            ("\"iterations\": 30", "\"iterations\": 1e12", "times the time between two checks"),
+            ("\"iterations\": 30", "\"iterations\": 1e12", "job 0: needs 30333"),
         ] {
             let message = read(&JOB.replace(from, to)).unwrap_err();
             assert!(message.contains(expected), "{message}");

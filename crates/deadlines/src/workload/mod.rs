@@ -28,7 +28,7 @@ pub use philly::History;
 use crate::{Cluster, Law};
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::{Work, WorkloadError, WorkloadInfo},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -81,6 +81,30 @@ pub struct DeadlineJob {
     pub bias: f64,
 }
 
+/// Memory per job, bytes, as measured.
+const JOB_BYTES: f64 = 1000.0;
+
+/// Events of a job besides checks: it arrives, its deadline passes, it is measured first, and ends.
+const JOB_EVENTS: f64 = 4.0;
+
+impl Cluster {
+    /// Events in so much time of a job that runs: a check, and its measurement.
+    fn events_in(&self, run_ms: f64) -> f64 {
+        2.0 * run_ms / self.check_ms
+    }
+
+    /// Events that a job needs if it runs once, on one core or on as many as it can use, whichever takes longer.
+    fn events_of(&self, job: &DeadlineJob) -> f64 {
+        let each_ms = job.law.time_ms(1).max(job.law.time_ms(job.largest));
+        JOB_EVENTS + self.events_in(self.restart_ms + job.iterations * each_ms)
+    }
+
+    /// Events that jobs need, one after the other.
+    pub(crate) fn events(&self, jobs: &[DeadlineJob]) -> f64 {
+        jobs.iter().map(|job| self.events_of(job)).sum()
+    }
+}
+
 /// A source of episodes: the cluster, and the jobs by seed.
 #[derive(Clone, Debug)]
 pub struct DeadlineWorkload {
@@ -115,6 +139,21 @@ impl DeadlineWorkload {
     #[must_use]
     pub fn cluster(&self) -> &Arc<Cluster> {
         &self.cluster
+    }
+
+    /// What an episode comes to, about, before it is made.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        match &self.source {
+            Source::Generated(generator) => generator.work(&self.cluster),
+            Source::Recorded(history) => history.work(&self.cluster),
+            Source::Fixed(jobs) => Work {
+                jobs: jobs.len() as f64,
+                events: self.cluster.events(jobs),
+                bytes: JOB_BYTES * jobs.len() as f64,
+                last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
+            },
+        }
     }
 
     /// The jobs of the episode with this seed, in order of arrival.

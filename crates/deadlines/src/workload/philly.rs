@@ -6,10 +6,11 @@ use super::{
     builtin::{self, Errors},
     models,
 };
+use crate::Cluster;
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::Spec,
-    workload::{Table, WorkloadError},
+    workload::{Table, Work, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -33,6 +34,16 @@ pub struct History {
 }
 
 impl History {
+    /// What an episode comes to, about.
+    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+        let count = self.records.len() as f64;
+        let jobs = f64::from(self.jobs).min(count);
+        // Recorded times are those on as many cores as were requested.
+        let mean_ms = self.records.iter().map(|row| row.duration_ms * f64::from(row.cores)).sum::<f64>() / count;
+        let [first, last] = [self.records.first(), self.records.last()].map(|row| row.map_or(0.0, |row| row.submit_ms));
+        builtin::work(cluster, jobs, mean_ms, last - first)
+    }
+
     /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
     #[must_use]
     pub fn jobs(&self, seed: u64) -> Vec<DeadlineJob> {
@@ -80,7 +91,9 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let table = Table::load(&path)?;
     let records = records(&table, wanted.as_deref(), cluster.node_cores);
     let records = records.map_err(|problem| WorkloadError::Format { path: path.clone(), problem })?;
-    let source = Source::Recorded(History { records, jobs, errors });
+    let history = History { records, jobs, errors };
+    history.work(&cluster).check(spec, builtin::LESS)?;
+    let source = Source::Recorded(history);
     Ok(DeadlineWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
 }
 

@@ -153,7 +153,7 @@ impl Simulator {
 
     /// Goes on to the next moment; `false` if there is none.
     fn next_moment(&mut self) -> bool {
-        if self.complete as usize == self.runs.len() {
+        if self.complete as usize == self.runs.len() || self.bound.is_passed(self.events) {
             return false;
         }
         let state = &self.state;

@@ -5,7 +5,7 @@ use crate::{
     Preemption,
     state::{Decision, DecisionError, Stage, View},
 };
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
 
 /// How much of a time lies between two moments, ms.
 fn within((from_ms, to_ms): (f64, f64), start_ms: f64, end_ms: f64) -> f64 {
@@ -52,6 +52,7 @@ impl Simulator {
                 ("lost_ms", figure(mean(&|run| run.lost_ms))),
                 ("preemptions", figure(suspended / count)),
             ],
+            stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
             jobs,
             final_time_ms: self.state.time_ms.max(last_ms),
             total_reward: -self.waited(0.0, self.state.time_ms.max(last_ms)),

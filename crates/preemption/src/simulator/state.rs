@@ -9,7 +9,10 @@ use crate::{
     state::{ClusterState, Job, View},
     workload::PreemptionJob,
 };
-use sched_distill_core::{rng::hash, simulation::EventQueue};
+use sched_distill_core::{
+    rng::hash,
+    simulation::{Bound, EventQueue},
+};
 use std::sync::Arc;
 
 /// What draws of starts are keyed by, besides the episode.
@@ -66,6 +69,7 @@ pub struct Simulator {
     pub(super) luck: u64,
     pub(super) failure_luck: u64,
     pub(super) events: u64,
+    pub(super) bound: Bound,
     pub(super) decisions: u64,
     /// Kept to be used again.
     pub(super) hit: Vec<u32>,
@@ -97,6 +101,7 @@ impl Simulator {
         };
         let count = jobs.len() as u32;
         let mut sim = Self {
+            bound: Bound::of(cluster.events(&jobs)),
             computed: Vec::with_capacity(2 * jobs.len()),
             queue: EventQueue::new(count),
             storage: Storage::new(count),
@@ -133,7 +138,8 @@ impl Simulator {
         episode
     }
 
-    /// The open question, or `None` once the episode has ended: when all jobs are complete, or when nothing need happen any more.
+    /// The open question, or `None` once the episode has ended: when all jobs are complete, when nothing need happen any more, or when far
+    /// more has happened than jobs need ([`Bound`]).
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         if self.ended { None } else { self.state.open_question() }

@@ -9,7 +9,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::Stream,
-    simulation::{JobEnd, Simulated as _, Simulation as _},
+    simulation::{JobEnd, Simulated as _, Simulation as _, Stall},
 };
 
 fn open(spec: &str) -> PreemptionWorkload {
@@ -30,6 +30,20 @@ fn run(mut sim: Simulator, mut decide: impl FnMut(&View<'_>) -> Decision) -> Sim
         assert!(sim.decisions < 100_000, "it never ends");
     }
     sim
+}
+
+/// Nodes fail before a job has done anything that stays.
+#[test]
+fn jobs_that_always_fail_have_stalled_in_the_end() {
+    let workload = open("builtin,jobs=1,nodes=1,node-gpus=1,duration=60000,duration-spread=0,mtbf=0.01,repair=1");
+    let (mut sim, mut fifo) = (start(&workload, 1), named("fifo"));
+    while let Some(seen) = sim.view() {
+        let decision = fifo(&seen);
+        sim.step(decision).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    assert_eq!((outcome.stall, outcome.unfinished()), (Some(Stall::Endless), 1));
+    assert!(outcome.events < 500_000, "{}", outcome.events);
 }
 
 /// Heuristics by name, and `tiresias` with a rule.

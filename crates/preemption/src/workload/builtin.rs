@@ -1,7 +1,7 @@
 //! Generated jobs: models, GPUs, durations and arrivals drawn anew in every episode.
 
 use super::{
-    EdgeCase, MODELS, PreemptionJob, PreemptionWorkload, Source, edge,
+    EdgeCase, JOB_BYTES, JOB_EVENTS, MODELS, PreemptionJob, PreemptionWorkload, Source, edge,
     models::{self, BATCHES},
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::{Args, Spec},
-    workload::WorkloadError,
+    workload::{Work, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -49,6 +49,9 @@ const SPREAD: f64 = 0.03;
 /// Epochs that jobs aim at, and the time that an epoch then takes, ms.
 const EPOCHS: [f64; 2] = [5.0, 100.0];
 const EPOCH_MS: [f64; 2] = [3e4, 1.8e6];
+
+/// A short epoch, ms.
+const SHORT_MS: f64 = 2e4;
 
 /// Data, GB, and checkpoints, GB.
 const DATA_GB: [f64; 2] = [1.0, 100.0];
@@ -109,7 +112,34 @@ impl Errors {
     }
 }
 
+/// What so many jobs come to that compute for so long in the mean, ms, and arrive within `last_ms`.
+pub(super) fn work(cluster: &Cluster, jobs: f64, mean_ms: f64, last_ms: f64) -> Work {
+    let start_ms = MODELS.iter().map(|model| model.start_ms.iter().sum::<f64>()).fold(0.0, f64::max);
+    let transfers_ms = (DATA_GB[1] + CHECKPOINT_GB[1]) / cluster.rate(1);
+    // What is shorter than an epoch takes one.
+    let busy_ms = jobs * (start_ms + transfers_ms + (SHORT_MS + mean_ms) * (1.0 + cluster.spread_slowdown));
+    Work {
+        jobs,
+        events: JOB_EVENTS * jobs + cluster.events_in(busy_ms, last_ms + busy_ms),
+        bytes: JOB_BYTES * jobs,
+        last_ms,
+    }
+}
+
+/// What makes an episode less.
+pub(super) const LESS: &str =
+    "ask for fewer `jobs`, shorter ones, fewer checks (`check`), fewer failures (`mtbf`), or a higher `load`";
+
 impl Generator {
+    /// What an episode comes to, about.
+    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+        let [median_ms, spread] = self.duration;
+        let jobs = f64::from(self.jobs);
+        // Edge cases have some longer ones.
+        let longer = if self.edge == Some(EdgeCase::Giants) { 2.0 } else { 1.0 };
+        work(cluster, jobs, longer * median_ms * (spread * spread / 2.0).exp(), jobs * self.gap_ms)
+    }
+
     /// The jobs of the episode with this seed, in order of arrival.
     #[must_use]
     pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<PreemptionJob> {
@@ -198,7 +228,9 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let mean_ms = mean_gpus * median_ms * (spread * spread / 2.0).exp() / f64::from(most);
     let gap_ms = if batch { 0.0 } else { mean_ms / load.unwrap_or(1.1) };
     cluster.earlier = earlier(&cluster, |stream| (drawn_gpus(&cluster, stream), drawn_ms(duration, stream)));
-    let source = Source::Generated(Generator { jobs, gap_ms, duration, errors, edge });
+    let generator = Generator { jobs, gap_ms, duration, errors, edge };
+    generator.work(&cluster).check(spec, LESS)?;
+    let source = Source::Generated(generator);
     Ok(PreemptionWorkload { cluster: Arc::new(cluster), source, files: Vec::new() })
 }
 

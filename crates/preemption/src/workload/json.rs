@@ -1,10 +1,10 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
 
-use super::{PreemptionJob, PreemptionWorkload, Source};
+use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, Source};
 use crate::{Cluster, NewJob, state::RawCluster};
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, read_text},
+    workload::{Needed, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -55,16 +55,22 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
         serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/preemption.md): {e}")))?;
     let cluster = raw.cluster.read();
     cluster.check().map_err(|problem| format(format!("cluster: {problem}")))?;
-    if raw.jobs.is_empty() || raw.jobs.len() > 1 << 20 {
-        return Err(format(format!("`jobs` has {} jobs; 1 to 1048576 are possible", raw.jobs.len())));
+    if raw.jobs.is_empty() {
+        return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
     }
     let mut jobs: Vec<PreemptionJob> = Vec::with_capacity(raw.jobs.len());
+    let mut needed = Needed::default();
     for (number, raw) in raw.jobs.iter().enumerate() {
         let job = read(raw, &cluster).map_err(|problem| format(format!("job {number}: {problem}")))?;
         if let Some(last) = jobs.last().filter(|last| last.arrival_ms > job.arrival_ms) {
             let problem = format!("arrival_ms {} is before the job above it, {}", job.arrival_ms, last.arrival_ms);
             return Err(format(format!("job {number}: {problem}")));
         }
+        let waited_ms = job.arrival_ms - jobs.last().map_or(0.0, |last| last.arrival_ms);
+        let alone_ms = cluster.alone_ms(&job);
+        let events = JOB_EVENTS + cluster.events_in(alone_ms, waited_ms + alone_ms);
+        let needs = format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone");
+        needed.add(events, &needs).map_err(|problem| format(format!("job {number}: {problem}")))?;
         jobs.push(job);
     }
     Ok(PreemptionWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })

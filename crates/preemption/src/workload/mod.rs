@@ -26,7 +26,7 @@ pub use philly::Records;
 use crate::{Cluster, NewJob};
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::{Work, WorkloadError, WorkloadInfo},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -96,6 +96,36 @@ impl PreemptionJob {
     }
 }
 
+/// Memory per job, bytes, as measured.
+const JOB_BYTES: f64 = 1100.0;
+
+/// Events of a job besides checks and failures: it arrives, its container starts, its data come, it warms up, computes, and ends.
+const JOB_EVENTS: f64 = 6.0;
+
+impl Cluster {
+    /// Time that a job takes from its beginning on if it is alone, once, ms.
+    fn alone_ms(&self, job: &PreemptionJob) -> f64 {
+        let model = &self.models[job.model as usize];
+        // Starts are spread by luck: few take longer.
+        let start_ms = (model.container_ms + model.warm_ms) * (2.0 * self.start_noise).exp();
+        let transfers_ms = (job.data_gb + job.checkpoint_gb) / self.rate(1);
+        start_ms + transfers_ms + job.epochs * job.epoch_ms * (1.0 + self.spread_slowdown)
+    }
+
+    /// Events in so much time: checks come as long as jobs are there, and nodes may fail and come back.
+    fn events_in(&self, busy_ms: f64, all_ms: f64) -> f64 {
+        let failures = self.mtbf_ms.map_or(0.0, |mtbf_ms| 2.0 * f64::from(self.nodes) * all_ms / mtbf_ms);
+        busy_ms / self.check_ms + failures
+    }
+
+    /// Events that jobs need, one after the other.
+    pub(crate) fn events(&self, jobs: &[PreemptionJob]) -> f64 {
+        let busy_ms: f64 = jobs.iter().map(|job| self.alone_ms(job)).sum();
+        let last_ms = jobs.last().map_or(0.0, |job| job.arrival_ms);
+        JOB_EVENTS * jobs.len() as f64 + self.events_in(busy_ms, last_ms + busy_ms)
+    }
+}
+
 /// A source of episodes: the cluster, and the jobs by seed.
 #[derive(Clone, Debug)]
 pub struct PreemptionWorkload {
@@ -130,6 +160,21 @@ impl PreemptionWorkload {
     #[must_use]
     pub fn cluster(&self) -> &Arc<Cluster> {
         &self.cluster
+    }
+
+    /// What an episode comes to, about, before it is made.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        match &self.source {
+            Source::Generated(generator) => generator.work(&self.cluster),
+            Source::Recorded(records) => records.work(&self.cluster),
+            Source::Fixed(jobs) => Work {
+                jobs: jobs.len() as f64,
+                events: self.cluster.events(jobs),
+                bytes: JOB_BYTES * jobs.len() as f64,
+                last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
+            },
+        }
     }
 
     /// The jobs of the episode with this seed, in order of arrival.

@@ -9,7 +9,7 @@ use crate::Cluster;
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::Spec,
-    workload::{Table, WorkloadError},
+    workload::{Table, Work, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -33,6 +33,15 @@ pub struct Records {
 }
 
 impl Records {
+    /// What an episode comes to, about.
+    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+        let count = self.all.len() as f64;
+        let jobs = f64::from(self.jobs).min(count);
+        let mean_ms = self.all.iter().map(|row| row.duration_ms).sum::<f64>() / count;
+        let [first, last] = [self.all.first(), self.all.last()].map(|row| row.map_or(0.0, |row| row.submit_ms));
+        builtin::work(cluster, jobs, mean_ms, last - first)
+    }
+
     /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
     #[must_use]
     pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<PreemptionJob> {
@@ -65,7 +74,9 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
         let row = &all[stream.below(all.len())];
         (row.gpus, row.duration_ms)
     });
-    let source = Source::Recorded(Records { all, jobs, errors });
+    let records = Records { all, jobs, errors };
+    records.work(&cluster).check(spec, builtin::LESS)?;
+    let source = Source::Recorded(records);
     Ok(PreemptionWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
 }
 

@@ -49,7 +49,9 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
         return Ok(None);
     };
     let goal = result.objective();
+    // Where no job arrived nobody has a figure.
     let episodes = teacher.episode_objective.len().min(student.episode_objective.len());
+    let episodes = episodes - result.empty_episodes.len().min(episodes);
     let mut pairs = pairs(goal, student, teacher);
     if pairs.is_empty() {
         return Ok(None);
@@ -64,7 +66,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
         comparison: goal::comparison(goal),
         put_together: goal::put_together(goal),
         neutral: number(goal.neutral()),
-        stalled: episodes - pairs.len(),
+        stalled: episodes.saturating_sub(pairs.len()),
         mean: mean.map(|e| interval(&e, goal::versus(goal))),
         chart: match pairs.iter().all(|pair| pair.1 == goal.neutral()) {
             true => None,

@@ -31,7 +31,7 @@ impl Simulator {
     /// Lets time pass until a question is open or nothing is left to happen.
     pub(super) fn pass(&mut self) {
         loop {
-            if !self.next_moment() {
+            if self.bound.is_passed(self.events) || !self.next_moment() {
                 self.ended = true;
                 return;
             }

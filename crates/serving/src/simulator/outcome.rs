@@ -5,7 +5,7 @@ use crate::{
     Serving,
     state::{Decision, DecisionError, View},
 };
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun, Timeline};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun, Timeline};
 
 /// The smallest value that so many percent do not exceed; NaN of nothing. `sorted` ascends.
 #[must_use]
@@ -17,14 +17,14 @@ pub fn percentile(sorted: &[f64], percent: u64) -> f64 {
 impl Simulator {
     /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
     ///
-    /// Events are arrivals, ends of batches, and timeouts.
+    /// Events are arrivals, ends of batches, and timeouts. Without a task there is a throughput, which is 0, and no other figure.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         if !self.ended {
             return None;
         }
         let jobs: Vec<JobEnd> = self.runs.iter().map(|run| run.end).collect();
-        let ended = !jobs.contains(&JobEnd::Unfinished) && !jobs.is_empty();
+        let ended = !jobs.contains(&JobEnd::Unfinished);
         let (mut slowdown, mut in_time, mut soon) = (0.0, 0u32, 0u32);
         let mut latencies = Vec::with_capacity(self.done.len());
         for &place in &self.done {
@@ -46,11 +46,12 @@ impl Simulator {
                 ("p95_ms", figure(percentile(&latencies, 95))),
                 ("p99_ms", figure(percentile(&latencies, 99))),
                 ("throughput", figure(1e3 * f64::from(in_time) / self.horizon_ms)),
-                ("fairness", figure(self.fairness())),
+                ("fairness", figure(if all > 0.0 { self.fairness() } else { f64::NAN })),
                 ("waste", figure(1.0 - self.units[0] / self.units[1])),
                 ("in_time", figure(f64::from(soon) / all)),
                 ("refused", figure(refused / all)),
             ],
+            stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
             jobs,
             final_time_ms: self.state.time_ms,
             total_reward: -self.cost_of(0.0, self.state.time_ms),

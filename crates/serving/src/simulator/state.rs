@@ -3,9 +3,9 @@
 use crate::{
     Batch, Decision, DecisionError, Server,
     state::{ServerState, Task, View},
-    workload::ServingTask,
+    workload::{self, ServingTask},
 };
-use sched_distill_core::simulation::{JobEnd, Timeline};
+use sched_distill_core::simulation::{Bound, JobEnd, Timeline};
 use std::sync::Arc;
 
 /// A batch that ran or runs, for tests.
@@ -55,6 +55,7 @@ pub struct Simulator {
     pub(super) units: [f64; 2],
     pub(super) ended: bool,
     pub(super) events: u64,
+    pub(super) bound: Bound,
     pub(super) decisions: u64,
     pub(super) timeline: Option<Timeline>,
     pub(super) batches: Option<Vec<BatchRun>>,
@@ -90,6 +91,7 @@ impl Simulator {
             units: [0.0; 2],
             ended: false,
             events: 0,
+            bound: Bound::of(workload::events(tasks.len() as f64)),
             decisions: 0,
             timeline: None,
             batches: None,
@@ -119,8 +121,8 @@ impl Simulator {
         episode
     }
 
-    /// The open question, or `None` once the episode has ended: when all tasks are answered or refused, or when nothing need happen any
-    /// more.
+    /// The open question, or `None` once the episode has ended: when all tasks are answered or refused, when nothing need happen any
+    /// more, or when far more has happened than tasks need ([`Bound`]).
     #[inline]
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {

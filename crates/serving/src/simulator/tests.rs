@@ -10,7 +10,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::Stream,
-    simulation::{JobEnd, Outcome, Simulation as _},
+    simulation::{JobEnd, Outcome, Simulation as _, Stall},
 };
 use std::sync::Arc;
 
@@ -317,10 +317,23 @@ fn who_waits_for_ever_strands_the_server() {
 }
 
 #[test]
+fn who_waits_for_a_moment_again_and_again_has_stalled_in_the_end() {
+    let sim = run(start(&open("builtin,seconds=0.1"), 1), |seen| match seen.question() {
+        Question::Serve => Decision::Wait { until_ms: Some(seen.time_ms() + 1e-6) },
+        Question::Form(_) => dybatch(seen),
+    });
+    let outcome = sim.outcome().unwrap();
+    assert_eq!((outcome.stall, outcome.objective()), (Some(Stall::Endless), None));
+    assert!(outcome.events < 100_000, "{}", outcome.events);
+}
+
+#[test]
 fn an_episode_without_tasks_has_ended() {
     let sim = of(server(1, &[application("a")]), &[]);
     let outcome = sim.outcome().unwrap();
-    assert!(sim.view().is_none() && outcome.jobs.is_empty() && outcome.figures.iter().all(|(_, v)| v.is_none()));
+    assert!(sim.view().is_none() && outcome.is_empty() && !outcome.stalled());
+    let told: Vec<_> = outcome.figures.iter().filter(|(_, value)| value.is_some()).collect();
+    assert_eq!(told, [&("throughput", Some(0.0))], "nothing was answered, and no task was waited for");
 }
 
 #[test]

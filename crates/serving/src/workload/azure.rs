@@ -24,6 +24,18 @@ pub struct Requests {
 }
 
 impl Requests {
+    /// The most tasks that an episode can have.
+    pub(super) fn count(&self, horizon_ms: f64) -> f64 {
+        let (span_ms, mut end, mut most) = (horizon_ms * self.speed, 0, 0);
+        for (place, task) in self.all.iter().enumerate() {
+            while self.all.get(end).is_some_and(|other| other.arrival_ms < task.arrival_ms + span_ms) {
+                end += 1;
+            }
+            most = most.max(end.saturating_sub(place));
+        }
+        most as f64
+    }
+
     /// The tasks of the episode with this seed: those of a span from a moment on that the seed draws.
     #[must_use]
     pub fn tasks(&self, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {

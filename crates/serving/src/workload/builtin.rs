@@ -116,6 +116,11 @@ impl Generator {
         moments.take(most / at_once + 1).count() * at_once > most
     }
 
+    /// Tasks of an episode, in the mean.
+    pub(super) fn count(&self, horizon_ms: f64) -> f64 {
+        horizon_ms * self.streams.iter().map(|sizes| sizes.rate).sum::<f64>()
+    }
+
     /// The tasks of the episode with this seed, in order of arrival.
     #[must_use]
     pub fn tasks(&self, server: &Server, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {

@@ -4,7 +4,7 @@ use super::{ServingTask, ServingWorkload, Source};
 use crate::Server;
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, read_text},
+    workload::{MOST_JOBS, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -39,8 +39,8 @@ fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
     let raw: RawWorkload =
         serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/serving.md): {e}")))?;
     raw.server.check().map_err(|problem| format(format!("server: {problem}")))?;
-    if raw.tasks.is_empty() || raw.tasks.len() > 1 << 24 {
-        return Err(format(format!("`tasks` has {} tasks; 1 to 16777216 are possible", raw.tasks.len())));
+    if !(1..=MOST_JOBS as usize).contains(&raw.tasks.len()) {
+        return Err(format(format!("`tasks` has {} tasks; 1 to {MOST_JOBS} are possible", raw.tasks.len())));
     }
     let mut tasks: Vec<ServingTask> = Vec::with_capacity(raw.tasks.len());
     for (number, raw_task) in raw.tasks.iter().enumerate() {

@@ -23,7 +23,7 @@ pub use edge::{EDGE_CASES, EdgeCase};
 use crate::Server;
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::{Work, WorkloadError, WorkloadInfo},
 };
 use std::{
     path::{Path, PathBuf},
@@ -71,6 +71,14 @@ pub struct ServingTask {
     pub declared_size: u32,
 }
 
+/// Memory per task, bytes, as measured.
+const TASK_BYTES: f64 = 150.0;
+
+/// Events that so many tasks need: each arrives, waits for a timeout, and ends with its batch.
+pub(crate) fn events(tasks: f64) -> f64 {
+    3.0 * tasks
+}
+
 /// A source of episodes: the server, and the tasks by seed.
 #[derive(Clone, Debug)]
 pub struct ServingWorkload {
@@ -96,9 +104,9 @@ impl ServingWorkload {
     /// An unknown name or parameter, or a file that cannot be used.
     pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
         match spec.name.as_str() {
-            "builtin" => builtin::open(spec),
-            "models" => builtin::open_models(spec),
-            "azure" => azure::open(spec),
+            "builtin" => builtin::open(spec)?.checked(spec),
+            "models" => builtin::open_models(spec)?.checked(spec),
+            "azure" => azure::open(spec)?.checked(spec),
             "json" => json::open(spec),
             _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "models", "azure", "json"]).into()),
         }
@@ -120,6 +128,23 @@ impl ServingWorkload {
     #[must_use]
     pub fn tail_ms(&self) -> f64 {
         self.tail_ms
+    }
+
+    /// What an episode comes to, about, before it is made.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        let tasks = match &self.source {
+            Source::Generated(generator) => generator.count(self.horizon_ms),
+            Source::Recorded(requests) => requests.count(self.horizon_ms),
+            Source::Fixed(tasks) => tasks.len() as f64,
+        };
+        Work { jobs: tasks, events: events(tasks), bytes: TASK_BYTES * tasks, last_ms: self.horizon_ms }
+    }
+
+    /// The workload, if its episodes are not too much.
+    fn checked(self, spec: &Spec) -> Result<Self, WorkloadError> {
+        self.work().check(spec, "ask for fewer `seconds`, or less `load`")?;
+        Ok(self)
     }
 
     /// The tasks of the episode with this seed, in order of arrival.

@@ -71,7 +71,8 @@ impl<S: Simulated> Runner<'_, S> {
         let id = EpisodeId { seed: self.seed, split, episode };
         let workload = of_episode(self.workloads, episode);
         let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
-        let cost = S::INFO.objective().cost(run.outcome.objective());
+        // Where no job arrived nobody can gain or lose anything.
+        let cost = if run.outcome.is_empty() { 0.0 } else { S::INFO.objective().cost(run.outcome.objective()) };
         let more = match self.surcharge.filter(|_| cost.is_finite()) {
             Some(surcharge) => surcharge(workload, policy, id)?,
             None => 0.0,

@@ -1,15 +1,21 @@
 //! Paired comparison of policies that ran on the same episodes.
 
 use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role, interval::bootstrap};
-use sched_distill_core::figure::{Compared, Figure};
+use sched_distill_core::{
+    figure::{Compared, Figure},
+    simulation::Stall,
+};
+use std::collections::BTreeMap;
 
 /// What one policy achieved in one episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpisodeFigures {
     /// The scenario's figures, in its order; `None` where there is none.
     pub figures: Vec<Option<f64>>,
-    /// Whether jobs were left unfinished.
-    pub stalled: bool,
+    /// Why the episode ended although jobs were unfinished; `None` if it did not.
+    pub stall: Option<Stall>,
+    /// Whether no job arrived.
+    pub empty: bool,
     /// Jobs that were turned away.
     pub rejected: usize,
     /// Completion time of every completed job from its arrival on, ms, in any order; empty if they are not kept.
@@ -19,7 +25,7 @@ pub struct EpisodeFigures {
 impl EpisodeFigures {
     /// A figure by its place; `None` if the episode stalled.
     fn of(&self, place: usize) -> Option<f64> {
-        self.figures.get(place).copied().flatten().filter(|_| !self.stalled)
+        self.figures.get(place).copied().flatten().filter(|_| self.stall.is_none())
     }
 }
 
@@ -38,7 +44,8 @@ pub struct Runs<'a> {
 
 /// Compares policies on the same episodes, every policy with every baseline, with intervals that resample episodes.
 ///
-/// A stalled episode is a failure and is never dropped from a comparison: there is none then.
+/// A stalled episode is a failure and is never dropped from a comparison: there is none then. An episode in which no job arrived says
+/// nothing of policies: it is left out of comparisons, for all alike, and of the means of figures that it does not have, and counted.
 #[must_use]
 pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     let Runs { workload, split, figures, policies } = runs;
@@ -57,11 +64,16 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
             let values: Vec<f64> = runs[..counted(runs)].iter().filter_map(|run| run.of(place)).collect();
             (!values.is_empty()).then(|| mean(&values, seed))
         }),
-        stalled: runs.iter().filter(|run| run.stalled).count(),
+        stalled: runs.iter().filter(|run| run.stall.is_some()).count(),
+        stalls: reasons(runs),
+        empty: runs.iter().filter(|run| run.empty).count(),
         rejected: runs.iter().map(|run| run.rejected).sum(),
         episode_objective: runs.iter().map(|run| run.of(0)).collect(),
         completion_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.completion_times_ms.iter().copied()).collect()),
     };
+    // They have the same jobs.
+    let empty_episodes: Vec<usize> =
+        policies.first().map_or(Vec::new(), |(_, _, runs)| (0..runs.len()).filter(|&i| runs[i].empty).collect());
     let mut comparisons = Vec::new();
     for baseline in baselines {
         let Some((_, _, base)) = policies.iter().find(|(name, _, _)| name == baseline) else { continue };
@@ -71,7 +83,8 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
                 baseline: baseline.clone(),
                 figures: by_name(&|place, figure| {
                     let of = |runs: &[EpisodeFigures]| {
-                        runs[..counted(runs)].iter().map(|run| run.of(place)).collect::<Vec<_>>()
+                        let told = runs[..counted(runs)].iter().filter(|run| !run.empty);
+                        told.map(|run| run.of(place)).collect::<Vec<_>>()
                     };
                     paired(figure.compared, &of(runs), &of(base), seed)
                 }),
@@ -83,6 +96,7 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
         split: split.to_owned(),
         episodes,
         identical_episodes,
+        empty_episodes,
         figures: figures.to_vec(),
         policies: policies.iter().map(outcome).collect(),
         comparisons,
@@ -90,13 +104,29 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     }
 }
 
+/// Stalled episodes by their reason.
+fn reasons(runs: &[EpisodeFigures]) -> BTreeMap<String, usize> {
+    let mut reasons = BTreeMap::new();
+    for stall in runs.iter().filter_map(|run| run.stall) {
+        *reasons.entry(stall.name().to_owned()).or_default() += 1;
+    }
+    reasons
+}
+
 impl ClosedLoop {
+    /// A policy's objective by episode, without those in which no job arrived: `None` is then a stall, or no number.
+    #[must_use]
+    pub fn told(&self, objective: &[Option<f64>]) -> Vec<Option<f64>> {
+        let of = objective.iter().enumerate();
+        of.filter(|(i, _)| !self.empty_episodes.contains(i)).map(|(_, value)| *value).collect()
+    }
+
     /// The objective of a policy against that of another one, from their episodes, whether or not the two were compared;
     /// `None` if one of them stalled or did not take part.
     #[must_use]
     pub fn objective_against(&self, policy: &str, baseline: &str, seed: u64) -> Option<Estimate> {
         let of = |name: &str| self.policies.iter().find(|p| p.policy == name).map(|p| &p.episode_objective);
-        paired(self.objective().compared, of(policy)?, of(baseline)?, seed)
+        paired(self.objective().compared, &self.told(of(policy)?), &self.told(of(baseline)?), seed)
     }
 
     /// The same company with another student in place of those that took part. It must have run the same episodes; only its
@@ -111,7 +141,8 @@ impl ClosedLoop {
         comparisons.retain(|pair| stays(&pair.policy) && stays(&pair.baseline));
         let mut policies: Vec<PolicyOutcome> = self.policies.iter().filter(|p| stays(&p.policy)).cloned().collect();
         if let Some(teacher) = policies.iter().find(|p| p.role == Role::Teacher) {
-            let found = paired(objective.compared, &student.episode_objective, &teacher.episode_objective, seed);
+            let [own, theirs] = [&student, teacher].map(|policy| self.told(&policy.episode_objective));
+            let found = paired(objective.compared, &own, &theirs, seed);
             let figures = [(objective.name.to_string(), found)].into();
             comparisons.push(PairedFigures {
                 policy: student.policy.clone(),
@@ -188,7 +219,8 @@ mod tests {
     fn figures(jct: &[Option<f64>]) -> Vec<EpisodeFigures> {
         let figure = |&mean_jct_ms: &Option<f64>| EpisodeFigures {
             figures: vec![mean_jct_ms, Some(0.5 + mean_jct_ms.unwrap_or(0.0) / 100.0)],
-            stalled: mean_jct_ms.is_none(),
+            stall: mean_jct_ms.is_none().then_some(Stall::Stranded),
+            empty: false,
             rejected: 1,
             completion_times_ms: mean_jct_ms.into_iter().collect(),
         };
@@ -257,8 +289,50 @@ mod tests {
         assert!((busy("twice").unwrap().value - 0.05).abs() < 1e-12, "a mean of differences");
         assert_eq!((ratio("stuck"), busy("stuck")), (None, None));
         assert_eq!(result.policies[3].stalled, 1);
+        assert_eq!(result.policies[3].stalls, [("stranded".to_owned(), 1)].into());
         assert_eq!(result.policies[3].figure("mean_jct_ms").map(|e| e.value), Some(0.1), "of those that ended");
         let none = compared(&[policy("stuck", &[None, None])], &[]);
         assert_eq!((none.policies[0].figure("mean_jct_ms"), none.policies[0].stalled), (None, 2));
+    }
+
+    #[test]
+    fn episodes_without_jobs_are_left_out_and_counted() {
+        let policy = |name: &str, jct: &[f64]| {
+            let mut runs: Vec<EpisodeFigures> = Vec::new();
+            for value in jct {
+                // Half of a figure of jobs and one that is 0 where none came.
+                let one = figures(&[Some(*value)]).remove(0);
+                let none = EpisodeFigures {
+                    figures: vec![None, Some(0.0)],
+                    empty: true,
+                    rejected: 0,
+                    completion_times_ms: Vec::new(),
+                    ..one.clone()
+                };
+                runs.extend([one, none]);
+            }
+            (name.to_owned(), Role::Heuristic, runs)
+        };
+        let policies = [policy("base", &[1.0, 10.0]), policy("twice", &[2.0, 20.0])];
+        let found = compared(&policies, &["base".to_owned()]);
+        assert_eq!((found.empty_episodes.as_slice(), found.policies[1].empty), ([1, 3].as_slice(), 2));
+        assert_eq!((found.policies[1].stalled, found.policies[1].stalls.len()), (0, 0));
+        assert_eq!(found.policies[1].episode_objective, [Some(2.0), None, Some(20.0), None]);
+        let mean = |policy: usize, name: &str| found.policies[policy].figure(name).map(|e| e.value);
+        assert_eq!((mean(0, "mean_jct_ms"), mean(1, "mean_jct_ms")), (Some(5.5), Some(11.0)));
+        assert!((mean(0, "utilisation").unwrap() - (0.51 + 0.6) / 4.0).abs() < 1e-12, "of all four");
+        let ratio = found.paired("twice", "base").unwrap();
+        assert!((ratio.value - 2.0).abs() < 1e-12);
+        assert_eq!(found.objective_against("twice", "base", 1), Some(ratio));
+        let busy = found.compared("twice", "base").unwrap().figure("utilisation").unwrap().value;
+        assert!((busy - (0.01 + 0.1) / 2.0).abs() < 1e-12, "{busy}");
+        // A stall is still never left out.
+        let mut stuck = policies.clone();
+        stuck[1].2[0] = figures(&[None]).remove(0);
+        assert_eq!(compared(&stuck, &["base".to_owned()]).paired("twice", "base"), None);
+        // Nothing but empty episodes: nothing is compared, and nothing has stalled.
+        let empty = policies.clone().map(|(name, role, runs)| (name, role, vec![runs[1].clone()]));
+        let found = compared(&empty, &["base".to_owned()]);
+        assert_eq!((found.paired("twice", "base"), found.policies[0].stalled, found.policies[0].empty), (None, 0, 1));
     }
 }

@@ -3,6 +3,7 @@
 use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role};
 use sched_distill_core::figure::{COMPLETION_FIGURES, Figure};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// A closed loop of this version or of the one before.
 #[derive(Deserialize)]
@@ -13,6 +14,8 @@ pub(super) struct AnyClosedLoop {
     episodes: usize,
     #[serde(default)]
     identical_episodes: bool,
+    #[serde(default)]
+    empty_episodes: Vec<usize>,
     #[serde(default)]
     figures: Vec<Figure>,
     policies: Vec<AnyPolicy>,
@@ -76,6 +79,8 @@ impl From<OldPolicy> for PolicyOutcome {
             role: old.role,
             figures: named(figures),
             stalled: old.stalled,
+            stalls: BTreeMap::new(),
+            empty: 0,
             rejected: 0,
             episode_objective: old.episode_jct_ms,
             completion_quantiles_ms: old.jct_quantiles_ms,
@@ -99,6 +104,7 @@ impl From<AnyClosedLoop> for ClosedLoop {
             split: any.split,
             episodes: any.episodes,
             identical_episodes: any.identical_episodes,
+            empty_episodes: any.empty_episodes,
             figures: if any.figures.is_empty() { COMPLETION_FIGURES.to_vec() } else { any.figures },
             policies: any
                 .policies

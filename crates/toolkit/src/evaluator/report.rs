@@ -177,14 +177,21 @@ pub struct PolicyOutcome {
     pub policy: String,
     /// Teacher, student or heuristic.
     pub role: Role,
-    /// Means over the episodes that did not stall, of every figure of the scenario; `None` if all stalled.
+    /// Means of every figure of the scenario, over the episodes that did not stall and have one: without a job there is none that is of
+    /// jobs. `None` if no episode has one.
     pub figures: Estimates,
     /// Episodes that ended with unfinished jobs.
     pub stalled: usize,
+    /// The same by their reason ([`Stall::name`](sched_distill_core::simulation::Stall::name)); empty in files of before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stalls: BTreeMap<String, usize>,
+    /// Episodes in which no job arrived.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub empty: usize,
     /// Jobs that were turned away, over all episodes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: usize,
-    /// The objective per episode; `None` where stalled. Same episode order for every policy.
+    /// The objective per episode; `None` where stalled, and where no job arrived. Same episode order for every policy.
     pub episode_objective: Vec<Option<f64>>,
     /// Quantiles 0, 1/100, ..., 1 of the completion times of all completed jobs of all episodes together, from their arrivals on,
     /// ms, interpolated between neighbours. Empty if none was completed or they were not kept.
@@ -238,6 +245,9 @@ pub struct ClosedLoop {
     /// Whether all episodes are one: every policy had the same figures in each of them. Intervals then have no width.
     #[serde(default, skip_serializing_if = "is_false")]
     pub identical_episodes: bool,
+    /// Episodes in which no job arrived, numbered from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub empty_episodes: Vec<usize>,
     /// What the scenario measures; the first is the objective.
     pub figures: Vec<Figure>,
     /// One entry per policy, teacher first.

@@ -110,7 +110,8 @@ impl ClosedLoop {
         };
         let counted = |of: &'_ [Option<f64>]| of.len().min(if self.identical_episodes { 1 } else { usize::MAX });
         let (of, base) = (episodes(policy)?, episodes(baseline)?);
-        paired(self.objective().compared, &of[..counted(of)], &base[..counted(base)], 0)
+        let (of, base) = (self.told(&of[..counted(of)]), self.told(&base[..counted(base)]));
+        paired(self.objective().compared, &of, &base, 0)
     }
 }
 
@@ -118,13 +119,14 @@ impl ClosedLoop {
 mod tests {
     use super::*;
     use crate::evaluator::{EpisodeFigures, Runs, compare};
-    use sched_distill_core::figure::COMPLETION_FIGURES;
+    use sched_distill_core::{figure::COMPLETION_FIGURES, simulation::Stall};
 
     /// Episodes with these mean completion times; 0 for one that stalled.
     fn closed_loop(workload: &str, policies: &[(&str, Role, [f64; 3])]) -> ClosedLoop {
         let run = |&jct: &f64| EpisodeFigures {
             figures: COMPLETION_FIGURES.iter().map(|_| (jct > 0.0).then_some(jct)).collect(),
-            stalled: jct == 0.0,
+            stall: (jct == 0.0).then_some(Stall::Stranded),
+            empty: false,
             rejected: 0,
             completion_times_ms: Vec::new(),
         };

@@ -136,7 +136,7 @@ pub fn attack<S: Editable>(
     };
     // A named student is looked at before anything is done.
     let named = request.proxy.as_deref().map(stands_in).transpose()?;
-    let workload = scenario.workload(&request.workload)?;
+    let workload = scenario.workload_for(&request.workload, caller)?;
     let mut params = request.params.clone();
     let found = request.found.as_deref().map(|dir| found(dir, request, &mut params)).transpose()?;
     let left_out = match found.is_some() || names_probabilities::<S>(&workload, &mut asked, &params)? {

@@ -115,7 +115,8 @@ pub fn augment<S: Simulated>(
     request.trace.as_ref().map_or(Ok(()), |trace| check_features(student, trace))?;
     let mut contenders = ready(scenario, &request.others)?;
     let ids = &request.workloads;
-    let workloads: Vec<Box<S::Workload>> = ids.iter().map(|id| scenario.workload(id)).collect::<Result<_, _>>()?;
+    let workloads: Vec<Box<S::Workload>> =
+        ids.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
     prepare(&request.dir, &plan::<S>(student, &workloads, request)?, request.force)?;
 
     let repertoire = Repertoire::new(&S::INFO.catalogue, &student.feature_set)?;
@@ -284,7 +285,7 @@ pub(super) fn departures<S: Simulated>(
     (seed, split, episodes): (u64, Split, u32),
     caller: Caller<'_>,
 ) -> Result<f64, PipelineError> {
-    let workload = scenario.workload(workload)?;
+    let workload = scenario.workload_for(workload, caller)?;
     let mut arena = Arena::<S>::new(std::slice::from_ref(&workload), seed, &(), caller.stop);
     let shares = arena.departures(student, &[other], split, 0..episodes)?;
     Ok(shares[0])

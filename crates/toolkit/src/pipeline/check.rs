@@ -45,7 +45,8 @@ pub fn check_policy<S: Simulated>(
     let workloads = match &params.workloads[..] {
         [] => S::battery()?,
         ids => {
-            let named = |id: &String| Ok(NamedWorkload { name: id.clone(), workload: scenario.workload(id)? });
+            let named =
+                |id: &String| Ok(NamedWorkload { name: id.clone(), workload: scenario.workload_for(id, caller)? });
             ids.iter().map(named).collect::<Result<_, PipelineError>>()?
         }
     };

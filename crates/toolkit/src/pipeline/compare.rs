@@ -97,7 +97,7 @@ pub fn compare<S: Simulated>(
 ) -> Result<Vec<Comparison>, PipelineError> {
     let contenders = ready(scenario, &params.contenders)?;
     let workloads: Vec<Box<S::Workload>> =
-        params.workloads.iter().map(|id| scenario.workload(id)).collect::<Result<_, _>>()?;
+        params.workloads.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
     let which = Which { seed: params.seed, split: params.split, episodes: params.episodes };
     let mut compared = Vec::new();
     for (id, workload) in params.workloads.iter().zip(&workloads) {

@@ -1,6 +1,6 @@
 //! A scenario as it is registered: with its policies by name.
 
-use super::{Attack, PipelineError};
+use super::{Attack, Caller, PipelineError};
 use sched_distill_core::{
     policy::{Policy, PolicyError, PolicyInfo, Sort},
     simulation::Simulated,
@@ -41,6 +41,17 @@ impl<S: Simulated> Entry<S> {
     /// An unknown name or parameter, or a file that cannot be used.
     pub fn workload(&self, id: &str) -> Result<Box<S::Workload>, PipelineError> {
         Ok(S::open_workload(&id.parse::<Spec>()?)?)
+    }
+
+    /// Opens a workload that is about to be run: the caller is told beforehand if an episode takes much memory.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Entry::workload`].
+    pub(super) fn workload_for(&self, id: &str, caller: Caller<'_>) -> Result<Box<S::Workload>, PipelineError> {
+        let workload = self.workload(id)?;
+        S::work(&workload).note(id).into_iter().for_each(|note| caller.watch.note(&note));
+        Ok(workload)
     }
 
     /// The sort of the policies of that name; `None` if there are none.

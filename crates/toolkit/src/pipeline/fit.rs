@@ -228,7 +228,9 @@ pub fn prefer_the_best_schedule(
     finalists.truncate(RUNNERS_UP);
     let episodes = closed_loop.episodes.saturating_mul(SECOND_ROUND);
     let found = schedule(scenario, finalists, None, &FrontLoop { episodes, ..closed_loop.clone() }, caller)?;
-    let mean_cost = |p: &PolicyOutcome| p.episode_objective.iter().map(|&value| objective.cost(value)).sum::<f64>();
+    let mean_cost = |p: &PolicyOutcome| {
+        found.told(&p.episode_objective).into_iter().map(|value| objective.cost(value)).sum::<f64>()
+    };
     best_first(finalists, found.policies.iter().map(mean_cost).collect());
     if let Some(best) = fitted.finalists.first().filter(|best| best.student != fitted.student) {
         fitted.fidelity = fidelity_of(&best.student, &fitted.validation);

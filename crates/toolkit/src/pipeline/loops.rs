@@ -53,7 +53,7 @@ pub fn run_loop<S: Simulated>(
     if teacher.abstains() {
         return Err(PipelineError::Abstains(params.teacher.clone()));
     }
-    let workload = scenario.workload(&params.workload)?;
+    let workload = scenario.workload_for(&params.workload, caller)?;
     // Training and validation episodes of every iteration, and those of the teacher.
     let each_one = u64::from(params.episodes) + u64::from(params.validation_episodes);
     let total = (u64::from(params.iterations) + 1) * each_one + u64::from(params.validation_episodes);

@@ -44,7 +44,7 @@ pub fn record<S: Simulated>(
     params: &RecordParams,
     caller: Caller<'_>,
 ) -> Result<Recording, PipelineError> {
-    let (policy, workload) = (scenario.policy(&params.policy)?, scenario.workload(&params.workload)?);
+    let (policy, workload) = (scenario.policy(&params.policy)?, scenario.workload_for(&params.workload, caller)?);
     let policy_id = identity(&params.policy);
     let teacher = params.teacher.as_ref().map(|spec| Ok::<_, PipelineError>((identity(spec), scenario.policy(spec)?)));
     let teacher = teacher.transpose()?;

@@ -71,7 +71,8 @@ impl EpisodeRun {
         let ends = || self.outcome.jobs.iter();
         EpisodeFigures {
             figures: self.outcome.figures.iter().map(|&(_, value)| value).collect(),
-            stalled: self.outcome.stalled(),
+            stall: self.outcome.stall,
+            empty: self.outcome.is_empty(),
             rejected: ends().filter(|end| matches!(end, JobEnd::Rejected(_))).count(),
             completion_times_ms: ends()
                 .zip(&self.arrivals_ms)

@@ -73,9 +73,10 @@ impl Simulator {
         let runs = &self.runs;
         self.state.live.retain(|&job| runs[job as usize].completion.is_nan());
         self.state.slot += 1;
+        self.passed += 1;
         let to_come = (self.state.arrived as usize) < self.runs.len();
         self.stalled = if progressed || to_come { 0 } else { self.stalled + 1 };
-        if self.stalled >= PATIENCE {
+        if self.stalled >= PATIENCE || self.bound.is_passed(self.passed) {
             self.ended = true;
         } else {
             self.open_slot();

@@ -5,7 +5,7 @@ use crate::{
     Training,
     state::{Decision, DecisionError, Job, View},
 };
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
 
 impl Simulator {
     /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
@@ -37,6 +37,7 @@ impl Simulator {
                 ("utilisation", Some(self.busy / slots)),
                 ("jobs_in_system", Some(job_time / makespan_ms.max(f64::MIN_POSITIVE))),
             ],
+            stall: Stall::of(&jobs, self.bound.is_passed(self.passed)),
             jobs,
             final_time_ms: end,
             total_reward: self.total_reward,

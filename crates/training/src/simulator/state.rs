@@ -6,7 +6,7 @@ use crate::{
     state::{ClusterState, Job, View},
     workload::TrainingJob,
 };
-use sched_distill_core::rng::hash;
+use sched_distill_core::{rng::hash, simulation::Bound};
 use std::sync::Arc;
 
 /// Tells the luck of the speeds from other draws under an episode's seed.
@@ -30,6 +30,9 @@ pub struct Simulator {
     pub(super) ended: bool,
     /// Slots in a row without progress and without arrivals to come.
     pub(super) stalled: u32,
+    /// Slots that have passed, and how many may.
+    pub(super) passed: u64,
+    pub(super) bound: Bound,
     /// Key of the luck of the speeds.
     pub(super) luck: u64,
     pub(super) last_reward: f64,
@@ -51,11 +54,15 @@ impl Simulator {
         let declared =
             (0u32..).zip(&jobs).map(|(id, job)| Job::new(id, job.kind, job.arrival_slot, job.epochs)).collect();
         let run = |job: &TrainingJob| JobRun { real_epochs: job.real_epochs, completion: f64::NAN };
+        // Slots are counted in 32 bits.
+        let bound = Bound::of(cluster.events(&jobs).min(2e7));
         let mut sim = Self {
             state: ClusterState::of(cluster, declared),
             runs: jobs.iter().map(run).collect(),
             ended: false,
             stalled: 0,
+            passed: 0,
+            bound,
             luck: hash(&[seed, LUCK]),
             last_reward: 0.0,
             total_reward: 0.0,
@@ -77,7 +84,8 @@ impl Simulator {
     }
 
     /// The open question, or `None` once the episode has ended: when all jobs are done, or when it has stalled. It has stalled
-    /// after 1,000 slots in a row in which no job made progress while no arrival was to come.
+    /// after 1,000 slots in a row in which no job made progress while no arrival was to come, and after far more slots than its jobs need
+    /// ([`Bound`]).
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         (!self.ended).then_some(View { state: &self.state })

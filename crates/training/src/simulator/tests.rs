@@ -2,7 +2,10 @@
 
 use super::Simulator;
 use crate::{Decision, DecisionError, Task, View, workload::TrainingWorkload};
-use sched_distill_core::{rng::Stream, simulation::Simulation as _};
+use sched_distill_core::{
+    rng::Stream,
+    simulation::{Simulation as _, Stall},
+};
 
 fn open(spec: &str) -> TrainingWorkload {
     TrainingWorkload::open(&spec.parse().unwrap()).unwrap()
@@ -162,6 +165,31 @@ fn an_episode_without_progress_ends() {
     let last = f64::from(workload.jobs(2)[6].arrival_slot);
     assert_eq!((outcome.unfinished(), outcome.objective()), (7, None));
     assert_eq!(outcome.final_time_ms, (last + 1000.0) * 1.2e6);
+}
+
+/// There is progress in every slot, and so little that it never ends.
+#[test]
+fn an_episode_of_endless_progress_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let grid = r#"{"format": "dl2-speed-grid/1", "grid": {"m": [[1e-100, 1, 1], [1e6, 1, 1], [1, 1, 1]]}}"#;
+    std::fs::write(dir.path().join("grid.json"), grid).unwrap();
+    let path = dir.path().join("jobs.json");
+    let jobs = r#"{"nodes": 2, "max_workers": 2, "max_servers": 2, "speed": "grid.json",
+        "types": [{"name": "m", "epoch_size": 115, "worker": [2, 1], "server": [2, 0]}],
+        "jobs": [{"type": "m", "arrival_slot": 3, "epochs": 30}]}"#;
+    std::fs::write(&path, jobs).unwrap();
+    let mut sim = simulator(&open(&format!("json:{}", path.display())), 1);
+    while let Some(seen) = sim.view() {
+        let decision = match seen.job(0).workers() {
+            0 => Decision::Add { job: 0, task: Task::Both, node: None },
+            _ => Decision::Close,
+        };
+        sim.step(decision).unwrap();
+    }
+    let outcome = sim.outcome().unwrap();
+    assert_eq!((outcome.stall, outcome.unfinished()), (Some(Stall::Endless), 1));
+    // A hundred times the slots until it comes and the one that it needs, and ten thousand, of which it passes one more.
+    assert_eq!(outcome.events, 3 + 100 * 4 + 10_001);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Generated training jobs: types, lengths and arrivals drawn anew in every episode.
 
-use super::{SlotArrivals, Source, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace};
+use super::{
+    JOB_BYTES, SlotArrivals, Source, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace,
+};
 use crate::cluster::{JOB_TYPES, JobType, Speed, SpeedGrid, SpeedLaw, TrainingCluster, job_types};
 use sched_distill_core::{
     rng::Stream,
     spec::{Args, Spec},
-    workload::WorkloadError,
+    workload::{Work, WorkloadError},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -31,6 +33,26 @@ pub struct Generator {
 }
 
 impl Generator {
+    /// What an episode comes to, about.
+    pub(super) fn work(&self, cluster: &TrainingCluster) -> Work {
+        let kinds = 0..self.types as u8;
+        let slots = kinds.map(|kind| {
+            let epochs = (cluster.types[kind as usize].epoch_share * self.epochs).floor().max(1.0);
+            cluster.slots(&TrainingJob { kind, arrival_slot: 0, epochs, real_epochs: epochs })
+        });
+        let jobs = f64::from(self.jobs);
+        let last = match &self.arrivals {
+            SlotArrivals::Trace(trace) => trace.span(most_per_slot(self.rate), self.jobs) as f64,
+            _ => jobs / self.rate,
+        };
+        Work {
+            jobs,
+            events: last + jobs * slots.sum::<f64>() / f64::from(self.types),
+            bytes: JOB_BYTES * jobs,
+            last_ms: last * cluster.slot_ms(),
+        }
+    }
+
     /// The jobs of the episode with this seed, in order of arrival.
     #[must_use]
     pub fn jobs(&self, types: &[JobType], seed: u64) -> Vec<TrainingJob> {
@@ -62,12 +84,6 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
     let max = args.count("max", 16, 1..=256)?;
     let types = args.count("types", JOB_TYPES.len() as u32, 1..=JOB_TYPES.len() as u32)?;
     let arrivals = arrivals(&mut args, slot_s, &mut files)?;
-    if let SlotArrivals::Trace(trace) = &arrivals
-        && trace.span(most_per_slot(rate), jobs) > u64::from(u32::MAX / 2)
-    {
-        let allowed = "so few that they arrive within two thousand million slots of the trace";
-        return Err(args.conflict("jobs", &jobs.to_string(), allowed).into());
-    }
     let speed = speed(&mut args, slot_s, max, nodes, &mut files)?;
     let epochs = match speed.law() {
         SpeedLaw::Formula => 100.0,
@@ -94,6 +110,9 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         speed_error: args.number("speed-error", 0.0, 0.0..=0.9)?,
     };
     args.finish()?;
+    generator
+        .work(&cluster)
+        .check(spec, "ask for fewer `jobs`, fewer `epochs`, longer slots (`slot`), or a higher `rate`")?;
     Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Generated(generator), files })
 }
 

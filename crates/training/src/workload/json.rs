@@ -4,7 +4,7 @@ use super::{Source, TrainingJob, TrainingWorkload};
 use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, read_text},
+    workload::{Needed, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{
@@ -112,14 +112,13 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
     let mut jobs: Vec<TrainingJob> = Vec::with_capacity(raw.jobs.len());
+    let mut needed = Needed::default();
     for (position, job) in raw.jobs.into_iter().enumerate() {
         let earliest = jobs.last().map_or(0, |before| before.arrival_slot);
-        let job = read_job(&job, &cluster, earliest).map_err(|problem| WorkloadError::Job {
-            path: path.to_owned(),
-            job: position,
-            stage: None,
-            problem,
-        })?;
+        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
+        let job = read_job(&job, &cluster, earliest).map_err(refused)?;
+        let waited = f64::from(job.arrival_slot - earliest);
+        needed.add(waited + cluster.slots(&job), "slots until it arrives, and alone at its best").map_err(refused)?;
         jobs.push(job);
     }
     Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files })

@@ -26,7 +26,7 @@ pub use trace::ArrivalTrace;
 use crate::cluster::TrainingCluster;
 use sched_distill_core::{
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::{Work, WorkloadError, WorkloadInfo},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -57,6 +57,22 @@ pub struct TrainingJob {
     pub epochs: f64,
     /// Epochs that it will really take; positive.
     pub real_epochs: f64,
+}
+
+/// Memory per job, bytes, as measured.
+const JOB_BYTES: f64 = 5000.0;
+
+impl TrainingCluster {
+    /// Slots that a job takes alone at its best, at least the one in which it ends.
+    pub(crate) fn slots(&self, job: &TrainingJob) -> f64 {
+        (job.real_epochs / self.speed.best(job.kind)).max(1.0)
+    }
+
+    /// Slots that jobs need: those until the last arrives, and what each takes.
+    pub(crate) fn events(&self, jobs: &[TrainingJob]) -> f64 {
+        let last = jobs.last().map_or(0, |job| job.arrival_slot);
+        f64::from(last) + jobs.iter().map(|job| self.slots(job)).sum::<f64>()
+    }
 }
 
 /// A source of episodes: the cluster, and the jobs by seed.
@@ -91,6 +107,23 @@ impl TrainingWorkload {
     #[must_use]
     pub fn cluster(&self) -> &Arc<TrainingCluster> {
         &self.cluster
+    }
+
+    /// What an episode comes to, about, before it is made.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        match &self.source {
+            Source::Generated(generator) => generator.work(&self.cluster),
+            Source::Fixed(jobs) => {
+                let last = jobs.last().map_or(0, |job| job.arrival_slot);
+                Work {
+                    jobs: jobs.len() as f64,
+                    events: self.cluster.events(jobs),
+                    bytes: JOB_BYTES * jobs.len() as f64,
+                    last_ms: f64::from(last) * self.cluster.slot_ms(),
+                }
+            }
+        }
     }
 
     /// The jobs of the episode with this seed, in order of arrival.

@@ -21,6 +21,7 @@ use sched_distill_core::{
     figure::{Better, COMPLETION_FIGURES},
     model::{Provenance, Student, StudentError},
     rng::Split,
+    simulation::Stall,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -358,7 +359,9 @@ fn provenance(plan: &LoopPlan, hashes: &[String]) -> Provenance {
 fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
     let figures = |e: &EpisodeRow| EpisodeFigures {
         figures: e.figures.clone(),
-        stalled: e.outcome == STALLED,
+        // Traces do not say why; nobody asks.
+        stall: (e.outcome == STALLED).then_some(Stall::Stranded),
+        empty: e.decisions == 0 && e.outcome != STALLED,
         rejected: 0,
         completion_times_ms: Vec::new(),
     };
