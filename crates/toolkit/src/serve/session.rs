@@ -12,6 +12,7 @@ use crate::{recorder::speak_of, trace::Source};
 use sched_distill_core::{
     policy::Policy,
     scenario::{Scenario, State},
+    text::without_mark,
 };
 use serde::de::IgnoredAny;
 use std::{error::Error, sync::Arc};
@@ -22,8 +23,6 @@ const MOST_WORK: usize = 1 << 25;
 const MOST_LISTED: usize = 1 << 16;
 /// Lines that are no JSON objects after which a conversation ends.
 const MOST_NOISE: u32 = 8;
-/// What editors of some systems put before a text.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What all clients are answered by.
 pub struct Service<S: Scenario> {
@@ -107,7 +106,7 @@ impl<S: Scenario> Session<S> {
 
     /// Takes in a line and appends the answer to it, if it has one. Tells what was wrong, if anything.
     pub fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Option<Fault> {
-        let line = if self.lines == 0 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
+        let line = if self.lines == 0 { without_mark(line) } else { line };
         // Who has to say a token first does not begin with nothing.
         let may_be_blank = self.lines > 0 || self.token.is_none();
         if self.is_over || (may_be_blank && line.trim_ascii().is_empty()) {
