@@ -8,6 +8,7 @@ use super::{
     table::Table,
 };
 use crate::{
+    dag::network::DecimaCheckpoint,
     model::Pick,
     network::{Tensors, scorer::ScorerWeights},
     pipeline::quoted,
@@ -18,11 +19,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     io::Read as _,
     path::{Path, PathBuf},
 };
 
-/// Describe a trace, a student or a scorer and check that it is sound
+/// Describe a trace, a student or a network and check that it is sound
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
@@ -31,7 +33,7 @@ A trace that another program wrote (docs/trace-format.md):\n  distill inspect --
 Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
-    /// Trace directory, student file, or checkpoint of a scorer
+    /// Trace directory, student file, or checkpoint of a network
     #[arg(help_heading = "Input")]
     path: PathBuf,
     /// Fill in row counts and hashes of a trace that another program wrote
@@ -162,12 +164,44 @@ fn command(dir: &Path, plan: &Manifest) -> String {
 fn is_checkpoint(path: &Path) -> bool {
     let mut start = [0; 9];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    // The length of a header of safetensors, of which no text begins so.
-    read.is_ok() && start[7] == 0 && start[8] == b'{'
+    // The length of a header of safetensors, of which no text begins so, or a zip archive.
+    read.is_ok() && ((start[7] == 0 && start[8] == b'{') || start.starts_with(b"PK\x03\x04"))
+}
+
+fn inspect_decima(path: &Path, tensors: &Tensors, output: &mut Output) -> Result<Verdict> {
+    let found = DecimaCheckpoint::read(tensors, &path.display().to_string())?;
+    output.text("checkpoint of Decima's network, for the scenario `dag`")?;
+    output.text(format!("  sha256     {}", tensors.sha256()))?;
+    output.text(format!("  size       {} numbers\n", found.numbers()))?;
+    let mut table = Table::new(&["perceptron", "neurons"]).with_words(2);
+    for (name, widths) in found.widths() {
+        let widths: Vec<String> = widths.iter().map(ToString::to_string).collect();
+        table.row([name.to_owned(), widths.join("-")]);
+    }
+    output.text(table)?;
+    let trainable = found.usual("").is_ok();
+    output.text(match trainable {
+        true => "\nit schedules, and `train decima --init` and `explain --gradients` take it",
+        false => "\nit schedules; `train decima --init` and `explain --gradients` take only the widths of the public checkpoint",
+    })?;
+    for note in found.notes() {
+        output.text(format!("note: {note}"))?;
+    }
+    let widths: BTreeMap<&str, Vec<usize>> = found.widths().collect();
+    output.json(
+        "decima",
+        &json!({"sha256": tensors.sha256(), "numbers": found.numbers(), "widths": widths, "notes": found.notes(),
+            "usual_widths": trainable}),
+    )?;
+    output.text("\nsound")?;
+    Ok(Verdict::Done)
 }
 
 fn inspect_scorer(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
     let tensors = Tensors::load(path)?;
+    if DecimaCheckpoint::is_in(&tensors) {
+        return inspect_decima(path, &tensors, output);
+    }
     let weights = ScorerWeights::from_tensors(&tensors, &path.display().to_string())?;
     let (set, shape) = (weights.feature_set(), weights.shape());
     common.allow(path, set)?;
