@@ -15,8 +15,8 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
         registry::built_in_scorer,
         spec::Spec,
         trainer::{
-            TrainError, Weights,
-            decima::{layout, teacher_gradients},
+            TrainError,
+            decima::{teacher_gradients, weights},
             scorer::scorer_gradients,
         },
     };
@@ -43,7 +43,7 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     let found = match spec.name == SCORER.name {
         true => scorer_gradients(&tensors, trace, decisions, &STOP),
         false => {
-            let weights = Weights::from_tensors(layout(), &tensors, &labeller.id)?;
+            let weights = weights(&tensors, &labeller.id)?;
             teacher_gradients(&weights, &RecordedLessons::<Dag>::open(&trace.dir)?, decisions, &STOP)
         }
     };

@@ -3,12 +3,13 @@
 use super::{
     Common, Verdict,
     inputs::Inputs,
-    looks::{Looks, looks},
+    looks::{Looks, looks, spec},
     output::Output,
     parts::{count, ranges},
     table::Table,
 };
 use crate::{
+    dag::network::DecimaCheckpoint,
     model::Pick,
     network::{Tensors, scorer::ScorerWeights},
     pipeline::quoted,
@@ -19,11 +20,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     io::Read as _,
     path::{Path, PathBuf},
 };
 
-/// Describe a trace, a student, a scorer or a workload and check that it is sound
+/// Describe a trace, a student, a network or a workload and check that it is sound
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
@@ -32,7 +34,7 @@ A trace that another program wrote (docs/trace-format.md):\n  distill inspect --
 Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
-    /// Trace directory, student file, checkpoint of a scorer, or workload; of another file it says which command takes it
+    /// Trace directory, student file, checkpoint of a network, or workload; of another file it says which command takes it
     #[arg(help_heading = "Input")]
     path: PathBuf,
     /// Fill in row counts and hashes of a trace that another program wrote
@@ -60,7 +62,7 @@ pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> R
     }
     match args.path.is_dir() {
         true => inspect_trace(&args.path, common, output),
-        false if is_checkpoint(&args.path) => inspect_scorer(&args.path, common, output),
+        false if is_checkpoint(&args.path) => inspect_network(&args.path, common, output),
         false => inspect_file(&args.path, common, output),
     }
 }
@@ -178,13 +180,55 @@ fn command(dir: &Path, plan: &Manifest) -> String {
 fn is_checkpoint(path: &Path) -> bool {
     let mut start = [0; 9];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    // The length of a header of safetensors, of which no text begins so.
-    read.is_ok() && start[7] == 0 && start[8] == b'{'
+    // The length of a header of safetensors, of which no text begins so, or a zip archive.
+    read.is_ok() && ((start[7] == 0 && start[8] == b'{') || start.starts_with(b"PK\x03\x04"))
 }
 
-fn inspect_scorer(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
+fn inspect_decima(path: &Path, tensors: &Tensors, output: &mut Output) -> Result<Verdict> {
+    let found = DecimaCheckpoint::read(tensors, &path.display().to_string())?;
+    output.text("checkpoint of Decima's network, for the scenario `dag`")?;
+    output.text(format!("  sha256     {}", tensors.sha256()))?;
+    output.text(format!("  size       {} numbers\n", found.numbers()))?;
+    let mut table = Table::new(&["perceptron", "neurons"]).with_words(2);
+    for (name, widths) in found.widths() {
+        let widths: Vec<String> = widths.iter().map(ToString::to_string).collect();
+        table.row([name.to_owned(), widths.join("-")]);
+    }
+    output.text(table)?;
+    let trainable = found.usual("").is_ok();
+    output.text(match trainable {
+        true => "\nit schedules, and `train decima --init` and `explain --gradients` take it",
+        false => "\nit schedules; `train decima --init` and `explain --gradients` take only the widths of the public checkpoint",
+    })?;
+    for note in found.notes() {
+        output.text(format!("note: {note}"))?;
+    }
+    let widths: BTreeMap<&str, Vec<usize>> = found.widths().collect();
+    output.json(
+        "decima",
+        &json!({"sha256": tensors.sha256(), "numbers": found.numbers(), "widths": widths, "notes": found.notes(),
+            "usual_widths": trainable}),
+    )?;
+    output.text("\nsound")?;
+    Ok(Verdict::Done)
+}
+
+fn inspect_network(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
     let tensors = Tensors::load(path)?;
-    let weights = ScorerWeights::from_tensors(&tensors, &path.display().to_string())?;
+    match DecimaCheckpoint::is_in(&tensors) {
+        true => inspect_decima(path, &tensors, output),
+        false if ScorerWeights::is_in(&tensors) => inspect_scorer(path, &tensors, common, output),
+        false => bail!(
+            "{}: looks like the weights of a network, but not of a scorer or of Decima; `distill check-policy --scenario training -p {}` says \
+             whether it is a DL2 network",
+            path.display(),
+            spec("dl2", path)
+        ),
+    }
+}
+
+fn inspect_scorer(path: &Path, tensors: &Tensors, common: &Common, output: &mut Output) -> Result<Verdict> {
+    let weights = ScorerWeights::from_tensors(tensors, &path.display().to_string())?;
     let (set, shape) = (weights.feature_set(), weights.shape());
     common.allow(path, set)?;
     let here = common.known_scenario(set).map(|scenario| (scenario.info().feature_set)());

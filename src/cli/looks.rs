@@ -29,19 +29,9 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
     {
         return Looks::Workload(info, spec);
     }
-    let name = |kind: &str| {
-        quoted(&Spec { name: kind.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() }.to_string())
-    };
     let file = quoted(&path.display().to_string());
     let words = if let Some(kind) = file_kind(bytes) {
         format!("{}: {}", kind.what, kind.advice.replace("FILE", &path.display().to_string()))
-    } else if bytes.starts_with(b"PK\x03\x04") || bytes.get(8) == Some(&b'{') {
-        format!(
-            "the weights of a network: `distill check-policy -p {}` says whether it is a Decima network, \
-             `distill check-policy --scenario training -p {}` whether it is a DL2 network",
-            name("decima"),
-            name("dl2")
-        )
     } else if has(&["driver", "labeller"]) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         format!("the manifest of a trace: `distill inspect {}` takes the folder", quoted(&folder.display().to_string()))
@@ -51,7 +41,7 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
         format!(
             "a workload that cannot be opened: `distill simulate -w {}` says why; another scenario than `dag` is named with \
              --scenario",
-            name("json")
+            spec("json", path)
         )
     } else if json.is_some() {
         "JSON, but nothing that a command reads; workloads are described in docs/workload-format.md, students in \
@@ -75,6 +65,12 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
         )
     };
     Looks::Other(words)
+}
+
+/// The spec of a policy or workload that is in a file, as a shell reads it.
+pub(super) fn spec(name: &str, path: &Path) -> String {
+    let spec = Spec { name: name.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() };
+    quoted(&spec.to_string())
 }
 
 /// The first workload that opens the file.

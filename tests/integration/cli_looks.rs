@@ -30,7 +30,8 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
     write("other.json", b"{\"a\": 1}");
     write("log.csv", b"id,submit,gpus\n1,2,3\n");
     write("sb3.zip", &zip(&["policy.pth", "pytorch_variables.pth", "_stable_baselines3_version"]));
-    write("net.pt", &zip(&["archive/data.pkl"]));
+    let weights = br#"{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    write("dl2.safetensors", &[&(weights.len() as u64).to_le_bytes()[..], weights, &1f32.to_le_bytes()].concat());
     write("model.joblib", b"\x80\x04csklearn.tree");
     write("image.png", b"\x89PNG\r\n\x1a\n\xff\xfe");
     for (name, words) in [
@@ -41,8 +42,8 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
         ("other.json", &["JSON, but nothing"]),
         ("log.csv", &["a table of text", "philly"]),
         ("t/manifest.json", &["the manifest of a trace", "distill inspect t"]),
-        ("sb3.zip", &["Stable-Baselines3", "onnx:sb3.zip"]),
-        ("net.pt", &["weights of a network", "distill check-policy -p decima:net.pt"]),
+        ("sb3.zip", &["Stable-Baselines3", "onnx:FILE"]),
+        ("dl2.safetensors", &["weights of a network", "--scenario training -p dl2:dl2.safetensors"]),
         ("model.joblib", &["a pickle of Python objects"]),
         ("image.png", &["nothing that is known"]),
     ] {

@@ -1,9 +1,9 @@
 //! The Decima forward pass against PyTorch on recorded decision points, and its checkpoint readers on the real files.
 
 use crate::common::reference;
-use safetensors::SafeTensors;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use sched_distill::{
-    dag::network::{Decima, DecimaInput, DecimaWeights},
+    dag::network::{Decima, DecimaCheckpoint, DecimaInput, DecimaWeights},
     level::first_max,
     network::{NeuralError, Tensors},
 };
@@ -62,6 +62,37 @@ impl Point<'_> {
         }
         Ok(())
     }
+
+    /// Embeddings and scores after an observation. What is best is compared with this point's `action` where the second best is further
+    /// away than `gap`; returns how often that was so.
+    fn assert_outputs(&self, decima: &mut Decima, gap: f32) -> Result<usize, Box<dyn Error>> {
+        self.assert_close("h_node", decima.h_node())?;
+        self.assert_close("h_dag", decima.h_dag())?;
+        self.assert_close("h_glob", decima.h_glob())?;
+        let action = self.u32("action")?;
+        let stages = decima.stage_scores().to_vec();
+        self.assert_close("stage_scores", &stages)?;
+        let mut compared = 0;
+        if ahead(&stages) > gap {
+            let stage = greedy(&stages);
+            assert_eq!((stage as u32, decima.schedulable()[stage]), (action[0], action[1]), "{}", self.name);
+            compared += 1;
+        }
+        let amounts = decima.amount_scores(action[2] as usize);
+        self.assert_close("exec_scores", amounts)?;
+        if ahead(amounts) > gap {
+            assert_eq!(greedy(amounts) as u32, action[3], "{}", self.name);
+            compared += 1;
+        }
+        Ok(compared)
+    }
+}
+
+/// How far the best score is above the second.
+fn ahead(scores: &[f32]) -> f32 {
+    let best = greedy(scores);
+    let others = scores.iter().enumerate().filter(|&(i, _)| i != best);
+    scores[best] - others.fold(f32::NEG_INFINITY, |most, (_, &score)| most.max(score))
 }
 
 fn greedy(scores: &[f32]) -> usize {
@@ -87,19 +118,79 @@ fn all_golden_points_are_reproduced_from_both_checkpoints() -> Result<(), Box<dy
             assert_eq!(decima.caps(), point.u32("commit_caps")?, "{name}");
             let bits = |x: &[f32]| x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(decima.x()), bits(&point.f32("x")?), "{name}");
-            point.assert_close("h_node", decima.h_node())?;
-            point.assert_close("h_dag", decima.h_dag())?;
-            point.assert_close("h_glob", decima.h_glob())?;
-            let action = point.u32("action")?;
-            let stages = decima.stage_scores();
-            point.assert_close("stage_scores", stages)?;
-            let stage = greedy(stages);
-            assert_eq!((stage as u32, decima.schedulable()[stage]), (action[0], action[1]), "{name}");
-            let amounts = decima.amount_scores(action[2] as usize);
-            point.assert_close("exec_scores", amounts)?;
-            assert_eq!(greedy(amounts) as u32, action[3], "{name}");
+            assert_eq!(point.assert_outputs(&mut decima, -1.0)?, 2);
         }
     }
+    Ok(())
+}
+
+/// Public checkpoints with wider layers, and with batch normalisations, against a float64 network.
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn checkpoints_of_other_shapes_are_reproduced() -> Result<(), Box<dyn Error>> {
+    let inputs = std::fs::read(reference("decima-golden/golden-public.safetensors"))?;
+    let inputs = SafeTensors::deserialize(&inputs)?;
+    let outputs = std::fs::read(reference("decima-variants/golden-shapes.safetensors"))?;
+    let outputs = SafeTensors::deserialize(&outputs)?;
+    for (checkpoint, widths) in [("wide", [5, 128, 64, 16]), ("normed", [5, 32, 16, 16])] {
+        let tensors = Tensors::load(reference(&format!("decima-variants/{checkpoint}.pt")))?;
+        let found = DecimaCheckpoint::read(&tensors, checkpoint)?;
+        assert_eq!(found.widths().next(), Some(("encoder.node_encoder.mlp_prep", widths.to_vec())));
+        assert_eq!(found.usual(checkpoint).is_ok(), checkpoint == "normed");
+        let mut decima = Decima::new(Arc::new(DecimaWeights::new(&found)));
+        let mut compared = 0;
+        for i in 0..60 {
+            decima.embed(&Point { file: &inputs, name: &format!("p{i:03}") }.input()?)?;
+            let point = Point { file: &outputs, name: &format!("{checkpoint}.p{i:03}") };
+            compared += point.assert_outputs(&mut decima, 1e-4)?;
+        }
+        println!("{checkpoint}: {compared} of 120 choices are no near ties");
+        assert!(compared > 60, "{checkpoint}: {compared}");
+    }
+    Ok(())
+}
+
+/// The same network under other names, and in other precisions.
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn names_and_precisions_round_trip() -> Result<(), Box<dyn Error>> {
+    let tensors = Tensors::load(reference("decima-variants/normed.pt"))?;
+    let plain = DecimaCheckpoint::read(&tensors, "normed")?.plain();
+    let file = |prefix: &str, dtype: Dtype, bytes: fn(f32) -> Vec<u8>| {
+        let data = tensors.iter().map(|(name, t)| {
+            let counter = t.shape.is_empty();
+            let bytes = t.data.iter().flat_map(|&v| if counter { (v as i64).to_le_bytes().to_vec() } else { bytes(v) });
+            (
+                format!("{prefix}{name}"),
+                if counter { Dtype::I64 } else { dtype },
+                t.shape.clone(),
+                bytes.collect::<Vec<_>>(),
+            )
+        });
+        let data: Vec<_> = data.collect();
+        let views =
+            data.iter().map(|(name, dtype, shape, bytes)| Ok((name, TensorView::new(*dtype, shape.clone(), bytes)?)));
+        let views = views.collect::<Result<Vec<_>, safetensors::SafeTensorError>>()?;
+        let bytes = safetensors::serialize(views, None)?;
+        DecimaCheckpoint::read(&Tensors::from_bytes(&bytes, "file")?, "file").map_err(Box::<dyn Error>::from)
+    };
+    let float = |v: f32| v.to_le_bytes().to_vec();
+    for prefix in ["", "module.", "actor.", "policy.", "_orig_mod.", "policy.module._orig_mod."] {
+        let found = file(prefix, Dtype::F32, float)?;
+        assert!(found.plain().iter().eq(plain.iter()), "{prefix}");
+        assert_eq!(found.notes().len(), if prefix.is_empty() { 1 } else { 2 });
+    }
+    let double = file("module.", Dtype::F64, |v| f64::from(v).to_le_bytes().to_vec())?;
+    assert!(double.plain().iter().eq(plain.iter()));
+    assert!(
+        double.notes().iter().any(|note| note == "98 tensors of float64, converted to float32"),
+        "{:?}",
+        double.notes()
+    );
+    // The upper half of a float32: seven bits of fraction are left.
+    let rough = file("", Dtype::BF16, |v| v.to_le_bytes()[2..].to_vec())?.plain();
+    assert!(rough.iter().zip(plain.iter()).all(|((a, rough), (b, exact))| a == b && rough.shape == exact.shape));
+    assert!(!rough.iter().eq(plain.iter()));
     Ok(())
 }
 
@@ -114,11 +205,32 @@ fn both_checkpoints_hold_the_same_tensors() -> Result<(), NeuralError> {
     Ok(())
 }
 
+#[cfg(feature = "cli")]
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn the_program_describes_and_checks_checkpoints_of_other_shapes() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| reference(&format!("decima-variants/{name}.pt")).display().to_string();
+    let said = crate::cli::done(dir.path(), &["inspect", &file("wide")]);
+    assert!(
+        said.contains("5-128-64-16") && said.contains("53-64-64-1") && said.contains("take only the widths"),
+        "{said}"
+    );
+    let said = crate::cli::done(dir.path(), &["inspect", &file("normed")]);
+    assert!(
+        said.contains("size       20802 numbers") && said.contains("note: 14 batch normalisations made part"),
+        "{said}"
+    );
+    let policy = format!("decima:{}", file("normed"));
+    let check = ["check-policy", "-p", &policy, "-w", "builtin,jobs=3", "--decisions", "30"];
+    assert!(crate::cli::done(dir.path(), &check).contains("passed"));
+}
+
 /// A cut or changed file gives an error or tensors, never a panic; a change inside the numbers of a `.pt` is noticed.
 #[test]
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn damaged_checkpoints_are_refused() -> Result<(), Box<dyn Error>> {
-    for checkpoint in CHECKPOINTS {
+    for checkpoint in CHECKPOINTS.into_iter().chain(["decima-variants/normed.pt"]) {
         let good = std::fs::read(reference(checkpoint))?;
         let cuts = (0..200).map(|i| i * good.len() / 200).chain(good.len() - 200..good.len());
         for len in cuts {

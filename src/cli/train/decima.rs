@@ -7,7 +7,7 @@ use crate::{
     practice::AnyGround as _,
     trainer::{
         Schedule,
-        decima::{DecimaParams, DecimaTrainee, layout, random},
+        decima::{DecimaParams, DecimaTrainee, random, weights},
     },
 };
 use anyhow::Result;
@@ -111,7 +111,7 @@ pub(super) fn run(args: &DecimaArgs, common: &Common, output: &mut Output) -> Re
     let ground = args.run.ground::<Dag>()?;
     let (workloads, (name, reference)) = (&ground.workloads.1, &ground.reference);
     let lessons = ground.lessons.as_ref().map(|(_, lessons)| lessons);
-    let begin = args.run.init(layout(), || random(common.seed))?;
+    let begin = args.run.init(weights, || random(common.seed))?;
     let mut plan = args.run.plan("decima", ground.sources()?, &begin);
     plan["params"] = json!(params);
     let trainee = DecimaTrainee::new(workloads, (name, &**reference), lessons, &params, args.run.device)?;

@@ -151,7 +151,9 @@ pub(super) fn run(args: &Dl2Args, common: &Common, output: &mut Output) -> Resul
     let (workloads, (name, reference)) = (&ground.workloads.1, &ground.reference);
     let lessons = ground.lessons.as_ref().map(|(_, lessons)| lessons);
     let shape = args.shape(workloads.iter().map(|w| w.cluster().types.len()).max().unwrap_or(1))?;
-    let begin = args.run.init(layout(shape), || random(shape, common.seed))?;
+    let begin = args
+        .run
+        .init(|tensors, origin| Weights::from_tensors(layout(shape), tensors, origin), || random(shape, common.seed))?;
     let mut plan = args.run.plan("dl2", ground.sources()?, &begin);
     plan["params"] = json!(params);
     plan["shape"] = json!(shape);

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     figure::{Compared, Figure},
     level::sha256_hex,
-    network::Tensors,
+    network::{NeuralError, Tensors},
     pipeline::{PracticeParams, ground},
     practice::{Ground, GroundSources},
     registry::Registered,
@@ -250,10 +250,14 @@ impl RunArgs {
         }
     }
 
-    /// The weights to begin with.
-    fn init(&self, layout: Layout, random: impl FnOnce() -> Weights) -> Result<Weights> {
+    /// The weights to begin with: a checkpoint's, as `read` takes them, or random ones.
+    fn init(
+        &self,
+        read: impl FnOnce(&Tensors, &str) -> Result<Weights, NeuralError>,
+        random: impl FnOnce() -> Weights,
+    ) -> Result<Weights> {
         Ok(match &self.init {
-            Some(path) => Weights::from_tensors(layout, &Tensors::load(path)?, &path.display().to_string())?,
+            Some(path) => read(&Tensors::load(path)?, &path.display().to_string())?,
             None => random(),
         })
     }

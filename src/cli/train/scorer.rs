@@ -125,7 +125,10 @@ pub(super) fn run(args: &ScorerArgs, common: &Common, output: &mut Output) -> Re
         let origin = path.display().to_string();
         ScorerWeights::from_tensors(&Tensors::load(path)?, &origin)?.check(set, &origin)?;
     }
-    let begin = args.run.init(layout(set, shape), || random(set, shape, common.seed, &survey))?;
+    let begin = args.run.init(
+        |tensors, origin| Weights::from_tensors(layout(set, shape), tensors, origin),
+        || random(set, shape, common.seed, &survey),
+    )?;
     let mut plan = args.run.plan("scorer", ground.sources()?, &begin);
     plan["scenario"] = json!(scenario.info().name);
     plan["features"] = json!(set.hash());

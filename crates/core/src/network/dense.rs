@@ -4,7 +4,7 @@
 //! plain arithmetic. Results are therefore the same bits on every machine, whichever vector instructions compute them and
 //! however many rows are computed together. AVX2 is used where the processor has it.
 
-use std::ops::Range;
+use std::ops::{AddAssign, Mul, Range};
 
 /// Outputs per panel of weights.
 const PANEL: usize = 16;
@@ -67,10 +67,32 @@ pub fn tanh(v: f32) -> f32 {
     x * p / q
 }
 
+/// What an output is added up in.
+trait Sum: Copy + From<f32> + AddAssign + Mul<Output = Self> {
+    /// The nearest float32.
+    fn round(self) -> f32;
+}
+
+impl Sum for f32 {
+    #[inline(always)]
+    fn round(self) -> f32 {
+        self
+    }
+}
+
+impl Sum for f64 {
+    #[inline(always)]
+    fn round(self) -> f32 {
+        self as f32
+    }
+}
+
 /// A layer's weights, transposed and padded.
 #[derive(Clone, Debug)]
 pub struct Layer {
     inputs: usize,
+    /// Whether outputs are added up in 64 bits.
+    precise: bool,
     /// Panels of 16 outputs one after the other; in a panel the 16 weights of input 0, then of input 1, ...
     panels: Vec<[f32; PANEL]>,
     bias: Vec<f32>,
@@ -98,7 +120,13 @@ impl Layer {
         }
         let mut bias = bias.to_vec();
         bias.resize(width, 0.0);
-        Self { inputs, panels, bias }
+        Self { inputs, precise: false, panels, bias }
+    }
+
+    /// The same layer with outputs added up in 64 bits, at twice the time: for weights of which many cancel out.
+    #[must_use]
+    pub fn precise(self) -> Self {
+        Self { precise: true, ..self }
     }
 
     /// Places that one row of outputs takes: their number rounded up to 16; the surplus holds `act(0)`.
@@ -179,42 +207,50 @@ fn rows_avx2<A: Activation>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
     rows::<A>(part, x, y);
 }
 
-/// All rows, four at a time.
 #[inline(always)]
 fn rows<A: Activation>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
+    match part.layer.precise {
+        false => rows_in::<A, f32>(part, x, y),
+        true => rows_in::<A, f64>(part, x, y),
+    }
+}
+
+/// All rows, four at a time.
+#[inline(always)]
+fn rows_in<A: Activation, S: Sum>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
     let width = part.layer.width();
     let mut x = x.chunks(4 * part.inputs);
     for y in y.chunks_mut(4 * width) {
         let x = x.next().expect("`x` has as many rows as `y`");
         match y.len() / width {
-            4 => block::<A, 4>(part, x, y),
-            3 => block::<A, 3>(part, x, y),
-            2 => block::<A, 2>(part, x, y),
-            _ => block::<A, 1>(part, x, y),
+            4 => block::<A, S, 4>(part, x, y),
+            3 => block::<A, S, 3>(part, x, y),
+            2 => block::<A, S, 2>(part, x, y),
+            _ => block::<A, S, 1>(part, x, y),
         }
     }
 }
 
 /// `R` rows at once, one panel after the other, with the sums of `R x 16` outputs in registers.
 #[inline(always)]
-fn block<A: Activation, const R: usize>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
+fn block<A: Activation, S: Sum, const R: usize>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
     let Part { layer, first, inputs, bias } = part;
     let width = layer.width();
     let x: [&[f32]; R] = std::array::from_fn(|r| &x[r * inputs..][..inputs]);
     for (p, bias) in bias.as_chunks::<PANEL>().0.iter().enumerate() {
         let panel = &layer.panels[p * layer.inputs + first..][..inputs];
-        let mut sums = [*bias; R];
+        let mut sums = [bias.map(S::from); R];
         for (i, weights) in panel.iter().enumerate() {
             for r in 0..R {
                 for c in 0..PANEL {
-                    sums[r][c] += x[r][i] * weights[c];
+                    sums[r][c] += S::from(x[r][i]) * S::from(weights[c]);
                 }
             }
         }
         for (r, sums) in sums.iter().enumerate() {
             let y = &mut y[r * width + p * PANEL..][..PANEL];
             for (y, &sum) in y.iter_mut().zip(sums) {
-                *y = A::apply(sum);
+                *y = A::apply(sum.round());
             }
         }
     }
@@ -248,23 +284,37 @@ mod tests {
             let weight = draw(&mut stream, inputs * outputs);
             let bias = draw(&mut stream, outputs);
             let x = draw(&mut stream, rows * inputs);
-            let layer = Layer::new(&weight, &bias);
-            let run = |kernel: Kernel, x: &[f32]| {
-                let mut y = vec![f32::NAN; x.len() / inputs * layer.width()];
-                kernel.run::<Tanh>(layer.whole(), x, &mut y);
-                y
-            };
-            let all = run(Kernel::PORTABLE, &x);
-            assert_eq!(all, run(Kernel::detect(), &x));
-            assert_eq!(all, x.chunks(inputs).flat_map(|row| run(Kernel::detect(), row)).collect::<Vec<_>>());
-            for (row, y) in x.chunks(inputs).zip(all.chunks(layer.width())) {
-                for o in 0..outputs {
-                    let terms = weight[o * inputs..].iter().zip(row).map(|(&w, &v)| f64::from(w) * f64::from(v));
-                    let sum = f64::from(bias[o]) + terms.sum::<f64>();
-                    assert!((f64::from(y[o]) - sum.tanh()).abs() < 5e-6, "{inputs} {outputs} {o}");
+            for precise in [false, true] {
+                let layer = Layer { precise, ..Layer::new(&weight, &bias) };
+                let run = |kernel: Kernel, x: &[f32]| {
+                    let mut y = vec![f32::NAN; x.len() / inputs * layer.width()];
+                    kernel.run::<Tanh>(layer.whole(), x, &mut y);
+                    y
+                };
+                let all = run(Kernel::PORTABLE, &x);
+                assert_eq!(all, run(Kernel::detect(), &x));
+                assert_eq!(all, x.chunks(inputs).flat_map(|row| run(Kernel::detect(), row)).collect::<Vec<_>>());
+                for (row, y) in x.chunks(inputs).zip(all.chunks(layer.width())) {
+                    for o in 0..outputs {
+                        let terms = weight[o * inputs..].iter().zip(row).map(|(&w, &v)| f64::from(w) * f64::from(v));
+                        let sum = f64::from(bias[o]) + terms.sum::<f64>();
+                        assert!((f64::from(y[o]) - sum.tanh()).abs() < 5e-6, "{inputs} {outputs} {o}");
+                    }
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_precise_layer_sees_what_cancels_out() {
+        let weight = [1e7, 0.25, -1e7, 0.25];
+        let run = |layer: Layer| {
+            let mut y = [f32::NAN; 16];
+            Kernel::detect().run::<Identity>(layer.whole(), &[1.0; 4], &mut y);
+            y[0]
+        };
+        assert_eq!(run(Layer::new(&weight, &[0.5])), 0.25);
+        assert_eq!(run(Layer::new(&weight, &[0.5]).precise()), 1.0);
     }
 
     #[test]

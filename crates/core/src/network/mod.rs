@@ -5,9 +5,11 @@
 
 mod archive;
 pub mod dense;
+mod numbers;
 mod pickle;
 pub mod scorer;
 mod state_dict;
+mod unwrap;
 mod weights;
 
 pub use weights::{Tensor, Tensors};

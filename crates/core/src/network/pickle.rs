@@ -1,25 +1,14 @@
 //! The few pickle instructions that a state dict needs.
 //!
-//! A pickle is a program that may call any Python function. This reader has no functions: the three names of [`Global`]
-//! are constants that build a dict, a storage or a tensor description, and every other name is refused. Values live in one
-//! list and refer to each other by index, so that nothing a file says can recurse or multiply. Whether the descriptions
-//! fit the file is not checked here.
+//! A pickle is a program that may call any Python function. This reader has no functions: the names that it knows are constants
+//! that build a dict or a tensor description, and every other name, and whatever comes of it, is only remembered as that name.
+//! It may stand beside the state dict, as an optimiser's state does, but not in it. Values live in one list and refer to each
+//! other by index, so that nothing a file says can recurse or multiply. Whether the descriptions fit the file is not checked here.
 
-use std::collections::BTreeMap;
+mod root;
 
-/// The Python names that a state dict of float32 tensors uses.
-#[derive(Clone, Copy)]
-enum Global {
-    OrderedDict,
-    RebuildTensor,
-    FloatStorage,
-}
-
-const GLOBALS: [(&str, Global); 3] = [
-    ("collections.OrderedDict", Global::OrderedDict),
-    ("torch._utils._rebuild_tensor_v2", Global::RebuildTensor),
-    ("torch.FloatStorage", Global::FloatStorage),
-];
+pub(super) use root::StateDict;
+use std::{collections::BTreeMap, fmt};
 
 /// Most dimensions of a tensor: keeps descriptions small that share one long tuple.
 const MAX_RANK: usize = 8;
@@ -28,20 +17,37 @@ const MAX_RANK: usize = 8;
 type Id = usize;
 
 enum Value<'a> {
-    None,
-    Bool,
+    /// A number, a list, a truth value, nothing: what no tensor is described by.
+    Other,
     Int(usize),
     Text(&'a str),
     Tuple(Vec<Id>),
     Dict(Vec<(Id, Id)>),
-    Global(Global),
+    /// A Python object, or what would come of it: neither is made.
+    Object(Name<'a>),
     Storage(Storage<'a>),
     Tensor(View<'a>),
+}
+
+/// Module and name of a Python object.
+#[derive(Clone, Copy, PartialEq)]
+struct Name<'a>(&'a str, &'a str);
+
+const ORDERED_DICT: Name<'_> = Name("collections", "OrderedDict");
+const REBUILD_TENSOR: Name<'_> = Name("torch._utils", "_rebuild_tensor_v2");
+const REBUILD_PARAMETER: Name<'_> = Name("torch._utils", "_rebuild_parameter");
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
 }
 
 /// A run of numbers in the archive's entry `data/KEY`.
 #[derive(Clone, Copy)]
 pub(super) struct Storage<'a> {
+    /// Its class in the module `torch`, which says what numbers they are.
+    pub(super) class: &'a str,
     pub(super) key: &'a str,
     pub(super) len: usize,
 }
@@ -55,20 +61,11 @@ pub(super) struct View<'a> {
     pub(super) stride: Vec<usize>,
 }
 
-/// Runs a pickle and returns the items of the state dict that it builds, in its order. The error says what is wrong.
-pub(super) fn items(program: &[u8]) -> Result<Vec<(&str, View<'_>)>, String> {
+/// Runs a pickle and returns the state dict that it builds. The error says what is wrong.
+pub(super) fn state_dict(program: &[u8]) -> Result<StateDict<'_>, String> {
     let mut machine = Machine { program, ..Machine::default() };
-    let items = machine.run().map_err(|reason| format!("{reason}, at byte {} of the pickle", machine.at))?;
-    let read = |(key, value): (Id, Id)| {
-        let Value::Text(name) = machine.values[key] else {
-            return Err("a key of the state dict is not a string".to_owned());
-        };
-        match &machine.values[value] {
-            Value::Tensor(view) => Ok((name, view.clone())),
-            _ => Err(format!("entry `{name}` is not a tensor; save the model's `state_dict()` alone")),
-        }
-    };
-    items.into_iter().map(read).collect()
+    let root = machine.run().map_err(|reason| format!("{reason}, at byte {} of the pickle", machine.at))?;
+    machine.find(root)
 }
 
 /// The state of a pickle program.
@@ -85,8 +82,8 @@ struct Machine<'a> {
 const EMPTY: &str = "the pickle takes a value from an empty stack";
 
 impl<'a> Machine<'a> {
-    /// Runs to the end and returns the items of the dict that the program leaves.
-    fn run(&mut self) -> Result<Vec<(Id, Id)>, String> {
+    /// Runs to the end and returns what the program leaves.
+    fn run(&mut self) -> Result<Id, String> {
         loop {
             let op = self.byte()?;
             if let Some(value) = self.literal(op)? {
@@ -100,7 +97,7 @@ impl<'a> Machine<'a> {
                         return Err(format!("pickle protocol {version}; `torch.save` writes 2 unless told otherwise"));
                     }
                 }
-                b'.' => break,
+                b'.' => return self.pop(),
                 b'(' => self.marks.push(self.stack.len()),
                 b'q' => {
                     let key = self.byte()?;
@@ -117,6 +114,15 @@ impl<'a> Machine<'a> {
                 b'j' => {
                     let key = self.long()?;
                     self.recall(key)?;
+                }
+                b'a' => {
+                    self.pop()?;
+                    self.is_built(|value| matches!(value, Value::Other | Value::Object(_)))?;
+                }
+                b'e' => {
+                    let from = self.mark()?;
+                    self.stack.truncate(from);
+                    self.is_built(|value| matches!(value, Value::Other | Value::Object(_)))?;
                 }
                 op @ 0x85..=0x87 => {
                     let from = self.stack.len().checked_sub(usize::from(op - 0x84)).ok_or(EMPTY)?;
@@ -139,7 +145,7 @@ impl<'a> Machine<'a> {
                     let storage = self.storage(id).ok_or("a storage description that is not PyTorch's")?;
                     self.push(Value::Storage(storage));
                 }
-                b'R' => {
+                b'R' | 0x81 => {
                     let (arguments, function) = (self.pop()?, self.pop()?);
                     let made = self.call(function, arguments).ok_or("a call that a state dict has no use for")?;
                     self.push(made);
@@ -147,27 +153,23 @@ impl<'a> Machine<'a> {
                 b'b' => {
                     // The state of the state dict is the modules' version numbers: not needed.
                     self.pop()?;
-                    if !matches!(self.stack.last().map(|&id| &self.values[id]), Some(Value::Dict(_))) {
-                        return Err("a state that does not belong to a dict".to_owned());
-                    }
+                    self.is_built(|value| matches!(value, Value::Dict(_) | Value::Object(_)))?;
                 }
                 op => {
                     return Err(format!("pickle instruction {op:#04x}, which a state dict has no use for"));
                 }
             }
         }
-        let root = self.pop()?;
-        match &self.values[root] {
-            Value::Dict(items) => Ok(items.clone()),
-            _ => Err("the pickle holds something else than a state dict".to_owned()),
-        }
     }
 
     /// The value that an instruction spells out; `None` if it does something else.
     fn literal(&mut self, op: u8) -> Result<Option<Value<'a>>, String> {
         Ok(Some(match op {
-            b'N' => Value::None,
-            0x88 | 0x89 => Value::Bool,
+            b'N' | 0x88 | 0x89 | b']' => Value::Other,
+            b'G' => {
+                self.bytes(8)?;
+                Value::Other
+            }
             b'K' => {
                 let n = self.byte()?;
                 Value::Int(n.into())
@@ -178,23 +180,23 @@ impl<'a> Machine<'a> {
             }
             b'J' => {
                 let n = i32::from_le_bytes(self.array()?);
-                let n = usize::try_from(n).map_err(|_| format!("the negative number {n}"))?;
-                Value::Int(n)
+                usize::try_from(n).map_or(Value::Other, Value::Int)
+            }
+            0x8a => {
+                let len = self.byte()?;
+                let bytes = self.bytes(len.into())?;
+                let mut word = [0; 8];
+                let fits = bytes.len() <= 8 && bytes.last().is_none_or(|&high| high < 0x80);
+                word.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte);
+                let n = usize::try_from(u64::from_le_bytes(word)).ok().filter(|_| fits);
+                n.map_or(Value::Other, Value::Int)
             }
             b'X' => {
                 let len = self.long()? as usize;
                 let text = str::from_utf8(self.bytes(len)?).map_err(|_| "text that is not UTF-8")?;
                 Value::Text(text)
             }
-            b'c' => {
-                let name = format!("{}.{}", self.line()?, self.line()?);
-                let known = GLOBALS.iter().find(|(known, _)| *known == name);
-                let (_, global) = known.ok_or_else(|| {
-                    let allowed = GLOBALS.map(|(known, _)| known).join("`, `");
-                    format!("the Python object `{name}`, which is refused; a float32 state dict needs only `{allowed}`")
-                })?;
-                Value::Global(*global)
-            }
+            b'c' => Value::Object(Name(self.line()?, self.line()?)),
             b')' => Value::Tuple(Vec::new()),
             b'}' => Value::Dict(Vec::new()),
             _ => return Ok(None),
@@ -230,9 +232,16 @@ impl<'a> Machine<'a> {
         let dict = *self.stack.last().ok_or(EMPTY)?;
         match &mut self.values[dict] {
             Value::Dict(dict) if rest.is_empty() => dict.extend(pairs.iter().map(|&[key, value]| (key, value))),
+            Value::Object(_) if rest.is_empty() => {}
             _ => return Err("items for something that is not a dict".to_owned()),
         }
         Ok(())
+    }
+
+    /// Checks that what an instruction adds to is of the right sort.
+    fn is_built(&self, of: fn(&Value<'a>) -> bool) -> Result<(), String> {
+        let top = self.stack.last().ok_or(EMPTY)?;
+        if of(&self.values[*top]) { Ok(()) } else { Err("something added to what takes nothing".to_owned()) }
     }
 
     fn memorise(&mut self, key: u32) -> Result<(), String> {
@@ -245,6 +254,13 @@ impl<'a> Machine<'a> {
         let id = *self.memo.get(&key).ok_or_else(|| format!("memo {key}, which was never set"))?;
         self.stack.push(id);
         Ok(())
+    }
+
+    fn text(&self, id: Id) -> Option<&'a str> {
+        match self.values[id] {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     fn tuple_of(&self, id: Id) -> Option<&[Id]> {
@@ -267,18 +283,22 @@ impl<'a> Machine<'a> {
             return None;
         };
         match (&self.values[tag], &self.values[class], &self.values[key]) {
-            (Value::Text("storage"), Value::Global(Global::FloatStorage), Value::Text(key)) => {
-                Some(Storage { key, len: self.int(len)? })
+            (Value::Text("storage"), Value::Object(Name("torch", class)), Value::Text(key)) => {
+                Some(Storage { class, key, len: self.int(len)? })
             }
             _ => None,
         }
     }
 
-    /// `OrderedDict()` or `_rebuild_tensor_v2(storage, offset, shape, strides, requires_grad, hooks)`.
+    /// `OrderedDict()`, `_rebuild_tensor_v2(storage, offset, shape, strides, requires_grad, hooks)`,
+    /// `_rebuild_parameter(tensor, requires_grad, hooks)`; of other objects only the name is kept.
     fn call(&self, function: Id, arguments: Id) -> Option<Value<'a>> {
-        match (&self.values[function], self.tuple_of(arguments)?) {
-            (Value::Global(Global::OrderedDict), []) => Some(Value::Dict(Vec::new())),
-            (Value::Global(Global::RebuildTensor), &[storage, offset, shape, stride, _, _]) => {
+        let Value::Object(name) = self.values[function] else {
+            return None;
+        };
+        Some(match (name, self.tuple_of(arguments)?) {
+            (ORDERED_DICT, []) => Value::Dict(Vec::new()),
+            (REBUILD_TENSOR, &[storage, offset, shape, stride, _, _]) => {
                 let Value::Storage(storage) = self.values[storage] else {
                     return None;
                 };
@@ -286,15 +306,15 @@ impl<'a> Machine<'a> {
                     let items = self.tuple_of(id).filter(|items| items.len() <= MAX_RANK)?;
                     items.iter().map(|&n| self.int(n)).collect::<Option<Vec<_>>>()
                 };
-                Some(Value::Tensor(View {
-                    storage,
-                    offset: self.int(offset)?,
-                    shape: ints(shape)?,
-                    stride: ints(stride)?,
-                }))
+                Value::Tensor(View { storage, offset: self.int(offset)?, shape: ints(shape)?, stride: ints(stride)? })
             }
-            _ => None,
-        }
+            (REBUILD_PARAMETER, &[tensor, _, _]) => match &self.values[tensor] {
+                Value::Tensor(view) => Value::Tensor(view.clone()),
+                _ => return None,
+            },
+            (ORDERED_DICT | REBUILD_TENSOR | REBUILD_PARAMETER, _) => return None,
+            (name, _) => Value::Object(name),
+        })
     }
 
     fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
@@ -369,37 +389,85 @@ pub(super) mod tests {
         dict(&[("w", whole), ("b", tensor("FloatStorage", "0", 6, 4, &[1, 2], &[9, 1]))])
     }
 
+    /// A dict within a program.
+    fn inner(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let items: Vec<u8> = items.iter().flat_map(|(name, value)| [text(name), value.clone()].concat()).collect();
+        [b"}(", &items[..], b"u"].concat()
+    }
+
     fn refusal(program: &[u8]) -> String {
-        items(program).err().unwrap_or_default()
+        state_dict(program).err().unwrap_or_default()
     }
 
     #[test]
-    fn foreign_objects_and_number_types_are_refused_by_name() {
+    fn foreign_objects_are_refused_by_name() {
         let error = refusal(b"\x80\x02cposix\nsystem\n(X\x02\0\0\0lstR.");
         assert!(error.contains("`posix.system`, which is refused"), "{error}");
-        let error = refusal(&dict(&[("w", tensor("DoubleStorage", "0", 6, 0, &[6], &[1]))]));
-        assert!(error.contains("`torch.DoubleStorage`, which is refused"), "{error}");
+        let error = refusal(&dict(&[("w", b"cnet\nModel\n)\x81}X\x01\0\0\0aK\x01sb".to_vec())]));
+        assert!(error.contains("entry `w` is the Python object `net.Model`, which is refused"), "{error}");
+        assert!(refusal(b"\x80\x02c__torch__\nNet\n)\x81.").contains("`torchscript:`"));
         assert!(refusal(b"\x80\x04}.").contains("protocol 4"));
         let error = refusal(&dict(&[("epoch", vec![b'K', 3])]));
         assert!(error.contains("entry `epoch` is not a tensor"), "{error}");
     }
 
+    /// What programs write beside a state dict: an optimiser's lists and numbers, objects, a large and a negative number.
+    #[test]
+    fn a_state_dict_is_found_beside_other_things() -> Result<(), String> {
+        let tensor = || tensor("FloatStorage", "0", 6, 0, &[6], &[1]);
+        let parameter = [b"ctorch._utils\n_rebuild_parameter\n(", &tensor()[..], b"\x88}tR"].concat();
+        let model = || inner(&[("w", tensor()), ("v", parameter.clone())]);
+        let optimiser = inner(&[
+            ("lr", b"G\0\0\0\0\0\0\0\0".to_vec()),
+            ("params", b"](K\0K\x01e".to_vec()),
+            ("betas", b"]K\x01a".to_vec()),
+            ("exp_avg", tensor()),
+        ]);
+        let beside = [
+            ("optimizer_state_dict", optimiser),
+            ("args", b"cargparse\nNamespace\n)\x81}X\x01\0\0\0aNsb".to_vec()),
+            ("counts", b"ccollections\ndefaultdict\nc__builtin__\nlist\n\x85RX\x01\0\0\0a]s".to_vec()),
+            ("epoch", b"J\xff\xff\xff\xff".to_vec()),
+            ("seed", b"\x8a\x05\0\0\0\0\x01".to_vec()),
+        ];
+        for under in ["state_dict", "model_state_dict", "actor"] {
+            for program in [
+                dict(&[&beside[..2], &[(under, model())], &beside[2..]].concat()),
+                dict(&[("state_dict", inner(&[&beside[..], &[(under, model())]].concat()))]),
+            ] {
+                let found = state_dict(&program)?;
+                let names: Vec<&str> = found.items.iter().map(|(name, _)| *name).collect();
+                assert_eq!(names, ["w", "v"]);
+                assert_eq!(found.beside, ["optimizer_state_dict", "args", "counts", "epoch", "seed"]);
+            }
+        }
+        let error = refusal(&dict(&[("actor", model()), ("policy", model())]));
+        assert!(error.contains("several models, `actor`, `policy`"), "{error}");
+        // A dict that is in itself.
+        let error = refusal(b"\x80\x02}q\x01X\x05\0\0\0modelh\x01s.");
+        assert!(error.contains("within more than 4 others"), "{error}");
+        Ok(())
+    }
+
     /// Cut and changed programs give items or an error, never a panic.
     #[test]
     fn no_program_panics() {
-        let good = sample();
-        assert!(items(&good).is_ok());
-        for len in 0..good.len() {
-            assert!(items(&good[..len]).is_err(), "cut to {len} bytes");
-        }
-        let mut stream = Stream::new(1, "pickle");
-        for at in 0..good.len() {
-            for _ in 0..40 {
-                let mut bad = good.clone();
-                bad[at] = stream.bits() as u8;
-                let other = stream.below(bad.len());
-                bad[other] ^= 1 << stream.below(8);
-                let _ = items(&bad);
+        let wrapped =
+            dict(&[("model", inner(&[("w", tensor("LongStorage", "0", 6, 0, &[], &[]))])), ("args", vec![b'N'])]);
+        for good in [sample(), wrapped] {
+            assert!(state_dict(&good).is_ok());
+            for len in 0..good.len() {
+                assert!(state_dict(&good[..len]).is_err(), "cut to {len} bytes");
+            }
+            let mut stream = Stream::new(1, "pickle");
+            for at in 0..good.len() {
+                for _ in 0..40 {
+                    let mut bad = good.clone();
+                    bad[at] = stream.bits() as u8;
+                    let other = stream.below(bad.len());
+                    bad[other] ^= 1 << stream.below(8);
+                    let _ = state_dict(&bad);
+                }
             }
         }
     }

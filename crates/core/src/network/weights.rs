@@ -1,10 +1,10 @@
 //! Named tensors of a checkpoint file.
 //!
 //! Two formats are read, told apart by content: safetensors, and the state dict that `torch.save` writes (a zip archive
-//! with a pickle). Only float32 is accepted. Any byte string gives tensors or an error, never a panic, and memory stays
+//! with a pickle). Numbers of other precision become float32, which is noted. Any byte string gives tensors or an error, never a panic, and memory stays
 //! proportional to the file. Which tensors a network needs is checked by the network, not here.
 
-use super::{NeuralError, archive::Archive, state_dict};
+use super::{NeuralError, archive::Archive, numbers::Number, state_dict};
 use crate::{
     file_kind::{FileKind, file_kind},
     level::sha256_hex,
@@ -37,8 +37,9 @@ pub struct Tensor {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensors {
     pub(super) entries: BTreeMap<String, Tensor>,
-    texts: BTreeMap<String, String>,
-    sha256: String,
+    pub(super) texts: BTreeMap<String, String>,
+    pub(super) sha256: String,
+    pub(super) notes: Vec<String>,
 }
 
 impl Tensors {
@@ -58,28 +59,28 @@ impl Tensors {
     /// # Errors
     ///
     /// [`NeuralError::Format`] if it is neither safetensors nor a zipped PyTorch state dict, if it is damaged, holds
-    /// anything but contiguous float32 tensors, or names a Python object that a state dict has no use for.
+    /// anything but contiguous tensors of floats (and counters, single whole numbers), or names a Python object that a state dict
+    /// has no use for.
     pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Self, NeuralError> {
         let entries = if bytes.starts_with(b"PK\x03\x04") {
-            Archive::open(bytes)
-                .and_then(|archive| state_dict::read(&archive))
-                .map(|entries| (entries, BTreeMap::new()))
+            Archive::open(bytes).and_then(|archive| state_dict::read(&archive))
         } else if bytes.get(8) == Some(&b'{') {
             read_safetensors(bytes)
         } else {
             Err("neither safetensors nor a PyTorch state dict (zip archive)".to_owned())
         };
-        let (entries, texts) = entries.map_err(|reason| {
+        let entries = entries.map_err(|reason| {
             let of_others = |kind: FileKind| format!("looks like {}: {}", kind.what, kind.advice);
             NeuralError::Format { origin: origin.to_owned(), reason: file_kind(bytes).map_or(reason, of_others) }
         })?;
-        Ok(Self { entries, texts, sha256: sha256_hex(bytes) })
+        let notes = entries.notes();
+        Ok(Self { entries: entries.tensors, texts: entries.texts, sha256: sha256_hex(bytes), notes })
     }
 
     /// Tensors in memory, with texts for the header of their file.
     #[must_use]
     pub fn new(entries: BTreeMap<String, Tensor>, texts: BTreeMap<String, String>) -> Self {
-        let mut tensors = Self { entries, texts, sha256: String::new() };
+        let mut tensors = Self { entries, texts, sha256: String::new(), notes: Vec::new() };
         tensors.sha256 = tensors.to_safetensors().map(|bytes| sha256_hex(&bytes)).unwrap_or_default();
         tensors
     }
@@ -160,6 +161,12 @@ impl Tensors {
         Ok(())
     }
 
+    /// What was done with the file besides reading it: numbers that were converted, parts that were left out.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// SHA-256 of the whole file as lower-case hex.
     #[must_use]
     pub fn sha256(&self) -> &str {
@@ -167,29 +174,50 @@ impl Tensors {
     }
 }
 
-/// Tensors and texts.
-type Content = (BTreeMap<String, Tensor>, BTreeMap<String, String>);
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct Entries {
+    pub(super) tensors: BTreeMap<String, Tensor>,
+    texts: BTreeMap<String, String>,
+    /// Tensors of each sort of numbers.
+    numbers: BTreeMap<Number, usize>,
+    pub(super) notes: Vec<String>,
+}
 
-fn read_safetensors(bytes: &[u8]) -> Result<Content, String> {
+impl Entries {
+    /// Adds a tensor of such numbers.
+    pub(super) fn add(&mut self, name: &str, number: Number, tensor: Tensor) -> Result<(), String> {
+        *self.numbers.entry(number).or_default() += 1;
+        match self.tensors.insert(name.to_owned(), tensor) {
+            None => Ok(()),
+            Some(_) => Err(format!("tensor `{name}` appears twice")),
+        }
+    }
+
+    /// The notes, with what was converted.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let converted = self.numbers.iter().filter(|(number, _)| !matches!(number, Number::Float32 | Number::Int64));
+        let converted = converted.map(|(number, count)| {
+            let s = if *count == 1 { "" } else { "s" };
+            format!("{count} tensor{s} of {}, converted to float32", number.name())
+        });
+        self.notes.iter().cloned().chain(converted).collect()
+    }
+}
+
+fn read_safetensors(bytes: &[u8]) -> Result<Entries, String> {
     let damaged = |e: SafeTensorError| format!("damaged safetensors file: {e}");
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let texts = header.metadata().iter().flatten().map(|(name, text)| (name.clone(), text.clone())).collect();
-    let mut entries = BTreeMap::new();
+    let mut entries = Entries { texts, ..Entries::default() };
     for (name, view) in file.iter() {
-        if view.dtype() != Dtype::F32 {
-            return Err(format!("tensor `{name}` is {}, expected F32", view.dtype()));
-        }
-        let tensor = Tensor { shape: view.shape().to_vec(), data: floats(view.data()) };
-        entries.insert(name.to_owned(), tensor);
+        let read = Number::of_dtype(view.dtype())
+            .and_then(|number| Ok((number, number.tensor(view.shape().to_vec(), view.data())?)));
+        let (number, tensor) = read.map_err(|reason| format!("tensor `{name}` {reason}"))?;
+        entries.add(name, number, tensor)?;
     }
-    Ok((entries, texts))
-}
-
-/// Little-endian float32 values; bytes past a multiple of four are left out.
-pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
-    let (words, _) = bytes.as_chunks::<4>();
-    words.iter().map(|&word| f32::from_le_bytes(word)).collect()
+    Ok(entries)
 }
 
 #[cfg(test)]
@@ -206,12 +234,23 @@ mod tests {
     }
 
     #[test]
-    fn other_number_types_in_safetensors_are_refused_by_name() {
-        let header = br#"{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}"#;
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.extend_from_slice(header);
-        bytes.extend_from_slice(&1f64.to_le_bytes());
-        let error = Tensors::from_bytes(&bytes, "t.safetensors").unwrap_err().to_string();
-        assert_eq!(error, "teacher t.safetensors: tensor `a` is F64, expected F32");
+    fn other_numbers_in_safetensors_are_converted_and_counted_or_refused_by_name() {
+        let file = |dtype: &str, data: &[u8]| {
+            let header = format!(r#"{{"a":{{"dtype":"{dtype}","shape":[1],"data_offsets":[0,{}]}}}}"#, data.len());
+            let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat();
+            Tensors::from_bytes(&bytes, "t.safetensors").map_err(|e| e.to_string())
+        };
+        for (dtype, data, name) in [
+            ("F64", &1.5f64.to_le_bytes()[..], "float64"),
+            ("F16", &[0x00, 0x3e], "float16"),
+            ("BF16", &[0xc0, 0x3f], "bfloat16"),
+        ] {
+            let found = file(dtype, data).unwrap();
+            assert_eq!(found.get("a").map(|a| &a.data[..]), Some(&[1.5][..]), "{dtype}");
+            assert_eq!(found.notes(), [format!("1 tensor of {name}, converted to float32")]);
+        }
+        assert!(file("F32", &1.5f32.to_le_bytes()).unwrap().notes().is_empty());
+        let error = file("U8", &[1]).unwrap_err();
+        assert!(error.starts_with("teacher t.safetensors: tensor `a` is U8; allowed are float32"), "{error}");
     }
 }

@@ -7,7 +7,7 @@
 use super::{
     graph::Graph,
     memo::Key,
-    weights::{DecimaWeights, FEATURES, Scratch, WIDTH, room},
+    weights::{DecimaWeights, FEATURES, Scratch, USUAL, room},
 };
 use sched_distill_core::network::dense::Kernel;
 
@@ -20,11 +20,11 @@ pub(super) struct Batch {
     edges: Vec<[u32; 2]>,
     /// First node of each job, and at last the number of nodes.
     pub(super) ptr: Vec<u32>,
-    /// Node embeddings, shape `(nodes, 16)`.
+    /// Node embeddings, a row per node.
     pub(super) h: Vec<f32>,
-    /// Job embeddings, shape `(jobs, 16)`.
+    /// Job embeddings, a row per job.
     pub(super) dag: Vec<f32>,
-    /// What each job adds to the embedding of the cluster, shape `(jobs, 16)`.
+    /// What each job adds to the embedding of the cluster.
     pub(super) glob: Vec<f32>,
     graph: Graph,
     h0: Vec<f32>,
@@ -54,15 +54,25 @@ impl Batch {
     /// in the batch or outside it.
     pub(super) fn run(&mut self, weights: &DecimaWeights, kernel: Kernel, any_edge: bool) -> Result<(), u32> {
         self.graph.build(self.x.len() / FEATURES, &self.edges)?;
-        self.embed_nodes(weights, kernel, any_edge);
-        self.embed_jobs(weights, kernel);
+        match weights.widths {
+            USUAL => self.embed(USUAL, weights, kernel, any_edge),
+            widths => self.embed(widths, weights, kernel, any_edge),
+        }
         Ok(())
     }
 
-    fn embed_nodes(&mut self, weights: &DecimaWeights, kernel: Kernel, any_edge: bool) {
+    /// Is compiled for the usual widths and for any.
+    #[inline(always)]
+    fn embed(&mut self, [node, job, _]: [usize; 3], weights: &DecimaWeights, kernel: Kernel, any_edge: bool) {
+        self.embed_nodes(node, weights, kernel, any_edge);
+        self.embed_jobs([node, job], weights, kernel);
+    }
+
+    #[inline(always)]
+    fn embed_nodes(&mut self, width: usize, weights: &DecimaWeights, kernel: Kernel, any_edge: bool) {
         let (graph, scratch) = (&mut self.graph, &mut self.scratch);
         let n = self.x.len() / FEATURES;
-        let h0 = room(&mut self.h0, n * WIDTH);
+        let h0 = room(&mut self.h0, n * width);
         weights.prep.run(kernel, &self.x, scratch, h0);
         self.h.clear();
         self.h.extend_from_slice(h0);
@@ -70,7 +80,7 @@ impl Batch {
             return;
         }
         let h = &mut self.h[..];
-        let row = |v: u32| v as usize * WIDTH..(v as usize + 1) * WIDTH;
+        let row = |v: u32| v as usize * width..(v as usize + 1) * width;
 
         let leaves = &mut self.parents;
         leaves.clear();
@@ -81,7 +91,7 @@ impl Batch {
         }
         let out = room(&mut self.out, self.rows.len());
         weights.update.run(kernel, &self.rows, scratch, out);
-        for (&v, new) in leaves.iter().zip(out.chunks_exact(WIDTH)) {
+        for (&v, new) in leaves.iter().zip(out.chunks_exact(width)) {
             h[row(v)].copy_from_slice(new);
         }
 
@@ -101,46 +111,49 @@ impl Batch {
                 if children.peek().is_none() {
                     continue;
                 }
-                let mut sum = [0.0; WIDTH];
+                let first = self.rows.len();
+                self.rows.resize(first + width, 0.0);
                 for i in children {
-                    add(&mut sum, &messages[i * WIDTH..]);
+                    add(&mut self.rows[first..], &messages[i * width..], width);
                 }
                 self.parents.push(u);
-                self.rows.extend_from_slice(&sum);
             }
             let out = room(&mut self.out, self.rows.len());
             weights.update.run(kernel, &self.rows, scratch, out);
-            for (&u, new) in self.parents.iter().zip(out.chunks_exact(WIDTH)) {
+            for (&u, new) in self.parents.iter().zip(out.chunks_exact(width)) {
                 h[row(u)].copy_from_slice(&h0[row(u)]);
-                add(&mut h[row(u)], new);
+                add(&mut h[row(u)], new, width);
             }
         }
     }
 
-    fn embed_jobs(&mut self, weights: &DecimaWeights, kernel: Kernel) {
+    #[inline(always)]
+    fn embed_jobs(&mut self, [node, width]: [usize; 2], weights: &DecimaWeights, kernel: Kernel) {
         let scratch = &mut self.scratch;
         self.rows.clear();
-        for (x, h) in self.x.chunks_exact(FEATURES).zip(self.h.chunks_exact(WIDTH)) {
+        for (x, h) in self.x.chunks_exact(FEATURES).zip(self.h.chunks_exact(node)) {
             self.rows.extend_from_slice(x);
             self.rows.extend_from_slice(h);
         }
-        let out = room(&mut self.out, self.h.len());
+        let out = room(&mut self.out, self.x.len() / FEATURES * width);
         weights.dag.run(kernel, &self.rows, scratch, out);
         self.dag.clear();
-        self.dag.resize((self.ptr.len() - 1) * WIDTH, 0.0);
-        for (job, nodes) in self.dag.chunks_exact_mut(WIDTH).zip(self.ptr.windows(2)) {
+        self.dag.resize((self.ptr.len() - 1) * width, 0.0);
+        for (job, nodes) in self.dag.chunks_exact_mut(width).zip(self.ptr.windows(2)) {
             for v in nodes[0] as usize..nodes[1] as usize {
-                add(job, &out[v * WIDTH..]);
+                add(job, &out[v * width..], width);
             }
         }
-        let glob = room(&mut self.glob, self.dag.len());
+        let jobs = self.ptr.len() - 1;
+        let glob = room(&mut self.glob, jobs * weights.widths[2]);
         weights.global.run(kernel, &self.dag, scratch, glob);
     }
 }
 
-/// Adds the first 16 numbers.
-pub(super) fn add(sum: &mut [f32], values: &[f32]) {
-    for (s, v) in sum.iter_mut().zip(&values[..WIDTH]) {
+/// Adds the first numbers, as many as an embedding has.
+#[inline(always)]
+pub(super) fn add(sum: &mut [f32], values: &[f32], width: usize) {
+    for (s, v) in sum[..width].iter_mut().zip(&values[..width]) {
         *s += v;
     }
 }

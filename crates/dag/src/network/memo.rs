@@ -5,10 +5,7 @@
 //! were when the same number of executors was last on offer. What is found here was computed from the very same bits, so
 //! using it again changes nothing but the time.
 
-use super::{
-    DecimaInput,
-    weights::{FEATURES, WIDTH},
-};
+use super::{DecimaInput, weights::FEATURES};
 use std::ops::Range;
 
 /// Entries; a power of two.
@@ -26,15 +23,12 @@ pub(super) struct Key<'a> {
     any_edge: bool,
 }
 
-/// A job's embedding.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Embedded {
-    /// Of its nodes, shape `(nodes, 16)`.
-    pub(super) h: Vec<f32>,
-    /// Of the job.
-    pub(super) dag: [f32; WIDTH],
-    /// Its share of the cluster's.
-    pub(super) glob: [f32; WIDTH],
+/// A job's embedding: a row per node, the job's, and its share of the cluster's.
+#[derive(Clone, Copy)]
+pub(super) struct Embedded<'a> {
+    pub(super) h: &'a [f32],
+    pub(super) dag: &'a [f32],
+    pub(super) glob: &'a [f32],
 }
 
 #[derive(Clone, Debug, Default)]
@@ -42,7 +36,9 @@ struct Entry {
     x: Vec<f32>,
     edges: Vec<[u32; 2]>,
     any_edge: bool,
-    embedded: Embedded,
+    h: Vec<f32>,
+    dag: Vec<f32>,
+    glob: Vec<f32>,
 }
 
 /// The embeddings of the last jobs; each has one place, where it replaces what was there.
@@ -87,7 +83,7 @@ impl<'a> Key<'a> {
 
 impl Memo {
     /// The place of a job, and its embedding if that is there.
-    pub(super) fn find(&self, key: &Key<'_>) -> (usize, Option<&Embedded>) {
+    pub(super) fn find(&self, key: &Key<'_>) -> (usize, Option<Embedded<'_>>) {
         let place = key.place();
         let entry = &self.entries[place];
         let same = entry.any_edge == key.any_edge
@@ -95,20 +91,22 @@ impl Memo {
             && entry.edges.len() == key.edges.len()
             && entry.x.iter().zip(key.x).all(|(a, b)| a.to_bits() == b.to_bits())
             && entry.edges.iter().copied().eq(key.edges_from_zero());
-        (place, same.then_some(&entry.embedded))
+        (place, same.then_some(Embedded { h: &entry.h, dag: &entry.dag, glob: &entry.glob }))
     }
 
     /// Keeps a job's embedding at its place.
-    pub(super) fn keep(&mut self, place: usize, key: &Key<'_>, h: &[f32], dag: &[f32], glob: &[f32]) {
+    pub(super) fn keep(&mut self, place: usize, key: &Key<'_>, embedded: Embedded<'_>) {
         let entry = &mut self.entries[place];
         entry.x.clear();
         entry.x.extend_from_slice(key.x);
         entry.edges.clear();
         entry.edges.extend(key.edges_from_zero());
         entry.any_edge = key.any_edge;
-        entry.embedded.h.clear();
-        entry.embedded.h.extend_from_slice(h);
-        entry.embedded.dag.copy_from_slice(dag);
-        entry.embedded.glob.copy_from_slice(glob);
+        for (kept, new) in
+            [(&mut entry.h, embedded.h), (&mut entry.dag, embedded.dag), (&mut entry.glob, embedded.glob)]
+        {
+            kept.clear();
+            kept.extend_from_slice(new);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! Results equal PyTorch's to rounding (2e-5 relative) and are the same bits on every machine. Turning scores into a
 //! decision, sampling included, is left to the caller.
 
+mod checkpoint;
 mod embedding;
 mod graph;
 mod input;
@@ -17,26 +18,20 @@ mod policy;
 mod tests;
 mod weights;
 
+pub use checkpoint::DecimaCheckpoint;
 pub use graph::Graph;
 pub use input::DecimaInput;
 pub use policy::{DecimaPolicy, builtin};
 pub use weights::{DecimaWeights, FEATURES, WIDTH, shapes};
 
 use embedding::{Batch, add};
-use memo::{Key, Memo};
+use memo::{Embedded, Key, Memo};
 use sched_distill_core::network::{
     NeuralError,
     dense::{Identity, Kernel},
 };
 use std::{ops::Range, sync::Arc};
-use weights::{HIDDEN, Scratch, room};
-
-/// Inputs of the stage head that differ between stages; the cluster embedding comes after them.
-const STAGE_INPUTS: usize = FEATURES + 2 * WIDTH;
-/// Features of a job: the first of its nodes' features.
-const JOB_FEATURES: usize = 3;
-/// Inputs of the amount head that all amounts share; the amount comes after them.
-const AMOUNT_INPUTS: usize = JOB_FEATURES + 2 * WIDTH;
+use weights::{JOB_FEATURES, Scratch, USUAL, room};
 
 /// Evaluates the Decima network on one observation at a time; allocates nothing once its buffers have grown.
 ///
@@ -66,13 +61,16 @@ pub struct Decima {
     x: Vec<f32>,
     h: Vec<f32>,
     h_dag: Vec<f32>,
-    h_glob: [f32; WIDTH],
+    h_glob: Vec<f32>,
     /// What each job adds to `h_glob`.
     glob: Vec<f32>,
     memo: Memo,
     unknown: Vec<Unknown>,
     batch: Batch,
     rows: Vec<f32>,
+    /// What all candidates of a head have in common: inputs, and what the first layer makes of them.
+    shared: Vec<f32>,
+    base: Vec<f32>,
     out: Vec<f32>,
     scratch: Scratch,
 }
@@ -91,6 +89,7 @@ impl Decima {
     #[must_use]
     pub fn new(weights: Arc<DecimaWeights>) -> Self {
         Self {
+            h_glob: vec![0.0; weights.widths[2]],
             weights,
             kernel: Kernel::detect(),
             num_executors: 1,
@@ -101,12 +100,13 @@ impl Decima {
             x: Vec::new(),
             h: Vec::new(),
             h_dag: Vec::new(),
-            h_glob: [0.0; WIDTH],
             glob: Vec::new(),
             memo: Memo::default(),
             unknown: Vec::new(),
             batch: Batch::default(),
             rows: Vec::new(),
+            shared: Vec::new(),
+            base: Vec::new(),
             out: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -131,12 +131,20 @@ impl Decima {
         }
         let schedulable = input.stage_mask.iter().enumerate().filter(|&(_, &on)| on);
         self.schedulable.extend(schedulable.map(|(v, _)| v as u32));
-        if let Err(error) = self.embed_jobs(input) {
+        let embedded = match self.weights.widths {
+            USUAL => self.embed_jobs(USUAL, input),
+            widths => self.embed_jobs(widths, input),
+        };
+        if let Err(error) = embedded {
             self.forget();
             return Err(error);
         }
         if let Some(i) = self.h_dag.iter().chain(&self.h_glob).position(|v| !v.is_finite()) {
-            let at = if i < self.h_dag.len() { format!("job {}", i / WIDTH) } else { "the cluster".to_owned() };
+            let at = if i < self.h_dag.len() {
+                format!("job {}", i / self.weights.widths[1])
+            } else {
+                "the cluster".to_owned()
+            };
             self.forget();
             let reason = format!("the embedding of {at} is not finite; task counts or durations are too large");
             return Err(NeuralError::Input { network: "decima", reason });
@@ -150,19 +158,26 @@ impl Decima {
         &self.x
     }
 
-    /// Node embeddings, shape `(nodes, 16)`, row-major.
+    /// Places that the embedding of a node, a job and the cluster take; a network's own widths, filled up with zeros to a multiple of
+    /// 16.
+    #[must_use]
+    pub fn widths(&self) -> [usize; 3] {
+        self.weights.widths
+    }
+
+    /// Node embeddings, one after the other, see [`Decima::widths`].
     #[must_use]
     pub fn h_node(&self) -> &[f32] {
         &self.h
     }
 
-    /// Job embeddings, shape `(jobs, 16)`, row-major.
+    /// Job embeddings, one after the other.
     #[must_use]
     pub fn h_dag(&self) -> &[f32] {
         &self.h_dag
     }
 
-    /// Embedding of the whole cluster, shape `(16,)`.
+    /// Embedding of the whole cluster.
     #[must_use]
     pub fn h_glob(&self) -> &[f32] {
         &self.h_glob
@@ -182,21 +197,31 @@ impl Decima {
 
     /// Scores (logits) of the schedulable nodes, in the order of [`Decima::schedulable`].
     pub fn stage_scores(&mut self) -> &[f32] {
+        match self.weights.widths {
+            USUAL => self.scores_of_stages(USUAL),
+            widths => self.scores_of_stages(widths),
+        }
+        &self.out[..self.schedulable.len()]
+    }
+
+    /// Is compiled for the usual widths and for any.
+    #[inline(always)]
+    fn scores_of_stages(&mut self, [node, job, cluster]: [usize; 3]) {
         let head = &self.weights.stage;
-        let rows = room(&mut self.rows, self.schedulable.len() * STAGE_INPUTS);
-        for (row, &v) in rows.chunks_exact_mut(STAGE_INPUTS).zip(&self.schedulable) {
+        // What differs between stages; the cluster embedding comes after it.
+        let own = FEATURES + node + job;
+        let rows = room(&mut self.rows, self.schedulable.len() * own);
+        for (row, &v) in rows.chunks_exact_mut(own).zip(&self.schedulable) {
             let (v, j) = (v as usize, self.job_of[v as usize] as usize);
             row[..FEATURES].copy_from_slice(&self.x[v * FEATURES..][..FEATURES]);
-            row[FEATURES..FEATURES + WIDTH].copy_from_slice(&self.h[v * WIDTH..][..WIDTH]);
-            row[FEATURES + WIDTH..].copy_from_slice(&self.h_dag[j * WIDTH..][..WIDTH]);
+            row[FEATURES..FEATURES + node].copy_from_slice(&self.h[v * node..][..node]);
+            row[FEATURES + node..].copy_from_slice(&self.h_dag[j * job..][..job]);
         }
-        let mut base = [0.0; HIDDEN];
-        let first = &head.hidden[0];
-        let shared = first.part(STAGE_INPUTS..STAGE_INPUTS + WIDTH, first.bias());
-        self.kernel.run::<Identity>(shared, &self.h_glob, &mut base);
+        let first = head.first();
+        let base = room(&mut self.base, first.width());
+        self.kernel.run::<Identity>(first.part(own..own + cluster, first.bias()), &self.h_glob, base);
         let out = room(&mut self.out, self.schedulable.len());
-        head.run(self.kernel, 0..STAGE_INPUTS, &base, rows, &mut self.scratch, out);
-        out
+        head.run(self.kernel, 0..own, base, rows, &mut self.scratch, out);
     }
 
     /// Scores (logits) of the executor counts of a job; entry `k < caps()[job]` stands for `k + 1` executors.
@@ -206,17 +231,19 @@ impl Decima {
     /// If `job` is not an active job of the observation.
     pub fn amount_scores(&mut self, job: usize) -> &[f32] {
         let (head, first_node, cap) = (&self.weights.amount, self.first_node[job] as usize, self.caps[job]);
-        let mut shared = [0.0; AMOUNT_INPUTS];
-        shared[..JOB_FEATURES].copy_from_slice(&self.x[first_node * FEATURES..][..JOB_FEATURES]);
-        shared[JOB_FEATURES..JOB_FEATURES + WIDTH].copy_from_slice(&self.h_dag[job * WIDTH..][..WIDTH]);
-        shared[JOB_FEATURES + WIDTH..].copy_from_slice(&self.h_glob);
-        let mut base = [0.0; HIDDEN];
-        let first = &head.hidden[0];
-        self.kernel.run::<Identity>(first.part(0..AMOUNT_INPUTS, first.bias()), &shared, &mut base);
+        let width = self.weights.widths[1];
+        self.shared.clear();
+        self.shared.extend_from_slice(&self.x[first_node * FEATURES..][..JOB_FEATURES]);
+        self.shared.extend_from_slice(&self.h_dag[job * width..][..width]);
+        self.shared.extend_from_slice(&self.h_glob);
+        let (first, shared) = (head.first(), self.shared.len());
+        let base = room(&mut self.base, first.width());
+        self.kernel.run::<Identity>(first.part(0..shared, first.bias()), &self.shared, base);
         self.rows.clear();
         self.rows.extend((0..cap).map(|k| k as f32 / self.num_executors as f32));
         let out = room(&mut self.out, cap as usize);
-        head.run(self.kernel, AMOUNT_INPUTS..AMOUNT_INPUTS + 1, &base, &self.rows, &mut self.scratch, out);
+        // The amount comes after what all amounts share.
+        head.run(self.kernel, shared..shared + 1, base, &self.rows, &mut self.scratch, out);
         out
     }
 
@@ -228,16 +255,18 @@ impl Decima {
         self.x.clear();
         self.h.clear();
         self.h_dag.clear();
-        self.h_glob = [0.0; WIDTH];
+        self.h_glob.fill(0.0);
     }
 
     /// Embeds all jobs: those that the memo knows from there, the others in one batch.
-    fn embed_jobs(&mut self, input: &DecimaInput) -> Result<(), NeuralError> {
+    /// Is compiled for the usual widths and for any.
+    #[inline(always)]
+    fn embed_jobs(&mut self, [node, job_width, cluster]: [usize; 3], input: &DecimaInput) -> Result<(), NeuralError> {
         let Self { memo, batch, unknown, x, h, h_dag, glob, .. } = self;
         let jobs = input.supply.len();
-        h.resize(input.remaining.len() * WIDTH, 0.0);
-        h_dag.resize(jobs * WIDTH, 0.0);
-        let glob = room(glob, jobs * WIDTH);
+        h.resize(input.remaining.len() * node, 0.0);
+        h_dag.resize(jobs * job_width, 0.0);
+        let glob = room(glob, jobs * cluster);
         unknown.clear();
         batch.clear();
         for (job, nodes, edges) in input.jobs() {
@@ -245,9 +274,9 @@ impl Decima {
             let (place, known) = memo.find(&key);
             match known {
                 Some(known) => {
-                    h[nodes.start * WIDTH..nodes.end * WIDTH].copy_from_slice(&known.h);
-                    h_dag[job * WIDTH..][..WIDTH].copy_from_slice(&known.dag);
-                    glob[job * WIDTH..][..WIDTH].copy_from_slice(&known.glob);
+                    h[nodes.start * node..nodes.end * node].copy_from_slice(known.h);
+                    h_dag[job * job_width..][..job_width].copy_from_slice(known.dag);
+                    glob[job * cluster..][..cluster].copy_from_slice(known.glob);
                 }
                 None => {
                     batch.push(&key);
@@ -265,16 +294,19 @@ impl Decima {
             }
         })?;
         for (i, Unknown { job, nodes, edges, place }) in unknown.drain(..).enumerate() {
-            let rows = batch.ptr[i] as usize * WIDTH..batch.ptr[i + 1] as usize * WIDTH;
-            let own = i * WIDTH..(i + 1) * WIDTH;
-            let (new_h, new_dag, new_glob) = (&batch.h[rows], &batch.dag[own.clone()], &batch.glob[own]);
-            h[nodes.start * WIDTH..nodes.end * WIDTH].copy_from_slice(new_h);
-            h_dag[job * WIDTH..][..WIDTH].copy_from_slice(new_dag);
-            glob[job * WIDTH..][..WIDTH].copy_from_slice(new_glob);
-            memo.keep(place, &Key::new(input, x, &nodes, edges), new_h, new_dag, new_glob);
+            let rows = batch.ptr[i] as usize * node..batch.ptr[i + 1] as usize * node;
+            let new = Embedded {
+                h: &batch.h[rows],
+                dag: &batch.dag[i * job_width..][..job_width],
+                glob: &batch.glob[i * cluster..][..cluster],
+            };
+            h[nodes.start * node..nodes.end * node].copy_from_slice(new.h);
+            h_dag[job * job_width..][..job_width].copy_from_slice(new.dag);
+            glob[job * cluster..][..cluster].copy_from_slice(new.glob);
+            memo.keep(place, &Key::new(input, x, &nodes, edges), new);
         }
-        for job in glob.chunks_exact(WIDTH) {
-            add(&mut self.h_glob, job);
+        for job in glob.chunks_exact(cluster) {
+            add(&mut self.h_glob, job, cluster);
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! The network written down plainly in f64, straight from its description: what the tests compare with.
 
-use super::weights::WIDTH;
 use sched_distill_core::network::Tensors;
 
 pub(super) type Rows = Vec<Vec<f64>>;
@@ -9,17 +8,30 @@ pub(super) type Rows = Vec<Vec<f64>>;
 pub(super) struct Plain<'a>(pub(super) &'a Tensors);
 
 impl Plain<'_> {
+    /// Modules one after the other, as PyTorch runs them: a layer, a normalisation, and an activation where no tensor is.
     pub(super) fn mlp(&self, block: &str, activation: fn(f64) -> f64, x: &[f64]) -> Vec<f64> {
+        let get = |number: usize, what: &str| {
+            let tensor = self.0.get(&format!("{block}.{number}.{what}"))?;
+            Some((tensor.shape.clone(), tensor.data.iter().map(|&v| f64::from(v)).collect::<Vec<_>>()))
+        };
+        let modules = (0..20).filter(|&number| get(number, "weight").is_some()).max().unwrap() + 1;
         let mut x = x.to_vec();
-        for number in [0, 2, 4] {
-            let weight = self.0.get(&format!("{block}.{number}.weight")).unwrap();
-            let bias = self.0.get(&format!("{block}.{number}.bias")).unwrap();
-            let layer = weight
-                .data
-                .chunks(x.len())
-                .zip(&bias.data)
-                .map(|(row, &b)| f64::from(b) + row.iter().zip(&x).map(|(&w, v)| f64::from(w) * v).sum::<f64>());
-            x = if number == 4 { layer.collect() } else { layer.map(activation).collect() };
+        for number in 0..modules {
+            let Some((shape, weight)) = get(number, "weight") else {
+                x.iter_mut().for_each(|v| *v = activation(*v));
+                continue;
+            };
+            let bias = get(number, "bias").map_or_else(|| vec![0.0; shape[0]], |(_, bias)| bias);
+            x = match (get(number, "running_mean"), get(number, "running_var")) {
+                (Some((_, mean)), Some((_, var))) => {
+                    (0..x.len()).map(|i| (x[i] - mean[i]) / (var[i] + 1e-5).sqrt() * weight[i] + bias[i]).collect()
+                }
+                _ => {
+                    let dot = |row: &[f64]| row.iter().zip(&x).map(|(w, v)| w * v).sum::<f64>();
+                    assert_eq!(shape[1], x.len());
+                    weight.chunks(x.len()).zip(&bias).map(|(row, b)| b + dot(row)).collect()
+                }
+            };
         }
         x
     }
@@ -63,7 +75,7 @@ impl Plain<'_> {
 
 pub(super) fn sum(rows: &Rows) -> Vec<f64> {
     let add = |a: Vec<f64>, b: &Vec<f64>| a.iter().zip(b).map(|(a, b)| a + b).collect();
-    rows.iter().fold(vec![0.0; WIDTH], add)
+    rows.iter().fold(vec![0.0; rows[0].len()], add)
 }
 
 pub(super) fn wide(x: &[f32], width: usize) -> Rows {

@@ -4,12 +4,14 @@
 mod decima_input;
 
 use super::{
+    checkpoint::tests::odd,
     plain::{Plain, Rows, sum, wide},
     weights::tests::random,
     *,
 };
 use decima_input::observation;
 use sched_distill_core::{network::Tensors, rng::Stream};
+use std::collections::BTreeMap;
 
 /// Largest `|a - b| / (1 + |b|)`.
 fn deviation(a: &[f32], b: &[f64]) -> f64 {
@@ -21,26 +23,36 @@ fn evaluator(tensors: &Tensors) -> Result<Decima, NeuralError> {
     Ok(Decima::new(Arc::new(DecimaWeights::from_tensors(tensors, "random")?)))
 }
 
-#[test]
-fn all_outputs_equal_the_plain_network_on_random_dags() -> Result<(), NeuralError> {
-    let tensors = random(3);
-    let (mut decima, plain) = (evaluator(&tensors)?, Plain(&tensors));
+/// Rows without the places that only fill them up, which hold 0.
+fn rows(values: &[f32], places: usize, width: usize) -> Vec<f32> {
+    assert!(values.chunks(places).all(|row| row[width..].iter().all(|&v| v == 0.0)));
+    values.chunks(places).flat_map(|row| &row[..width]).copied().collect()
+}
+
+/// The largest deviation of any output from the plain network on random observations, and of the node embeddings from those by the
+/// rule of the textbook.
+fn deviations(tensors: &Tensors) -> Result<(f64, f64), NeuralError> {
+    let (mut decima, plain) = (evaluator(tensors)?, Plain(tensors));
+    let widths: Vec<Vec<usize>> = DecimaCheckpoint::read(tensors, "random")?.widths().map(|(_, w)| w).collect();
+    let own = [0, 3, 4].map(|block| *widths[block].last().unwrap());
+    let places = decima.widths();
     let (mut worst, mut textbook) = (0.0f64, 0.0f64);
     for seed in 0..60 {
         let input = observation(seed, 1 + seed as usize % 5, 9, [0.0, 0.2, 0.5, 0.9][seed as usize % 4]);
         decima.embed(&input)?;
         let x = wide(&decima.x, FEATURES);
         let h = plain.nodes(&x, &input.edges, true);
-        worst = worst.max(deviation(&decima.h, &h.concat()));
-        textbook = textbook.max(deviation(&decima.h, &plain.nodes(&x, &input.edges, false).concat()));
+        let found = rows(&decima.h, places[0], own[0]);
+        worst = worst.max(deviation(&found, &h.concat()));
+        textbook = textbook.max(deviation(&found, &plain.nodes(&x, &input.edges, false).concat()));
 
         let per_node: Rows =
             x.iter().zip(&h).map(|(x, h)| plain.leaky("dag_encoder.mlp", &[&x[..], h].concat())).collect();
         let nodes = |j: usize| input.ptr[j] as usize..input.ptr[j + 1] as usize;
         let dag: Rows = (0..input.supply.len()).map(|j| sum(&per_node[nodes(j)].to_vec())).collect();
         let global = sum(&dag.iter().map(|h| plain.leaky("global_encoder.mlp", h)).collect());
-        worst = worst.max(deviation(&decima.h_dag, &dag.concat()));
-        worst = worst.max(deviation(&decima.h_glob, &global));
+        worst = worst.max(deviation(&rows(&decima.h_dag, places[1], own[1]), &dag.concat()));
+        worst = worst.max(deviation(&rows(&decima.h_glob, places[2], own[2]), &global));
 
         let (mut stage, mut amounts) = (Vec::new(), Vec::new());
         for (j, h_dag) in dag.iter().enumerate() {
@@ -62,9 +74,33 @@ fn all_outputs_equal_the_plain_network_on_random_dags() -> Result<(), NeuralErro
             worst = worst.max(deviation(decima.amount_scores(j), amounts));
         }
     }
+    Ok((worst, textbook))
+}
+
+#[test]
+fn all_outputs_equal_the_plain_network_on_random_dags() -> Result<(), NeuralError> {
+    let (worst, textbook) = deviations(&random(3))?;
     assert!(worst < 1e-5, "{worst}");
     // The comparison can tell the two rules apart.
     assert!(textbook > 1e-2, "{textbook}");
+    Ok(())
+}
+
+/// Widths of 1, 7 and 96, none to three hidden layers, normalised and not.
+#[test]
+fn networks_of_odd_widths_equal_the_plain_network() -> Result<(), NeuralError> {
+    for seed in 0..3 {
+        let tensors = Tensors::new(odd(seed), BTreeMap::new());
+        let (worst, textbook) = deviations(&tensors)?;
+        assert!(worst < 2e-5, "{worst}");
+        assert!(textbook > 1e-2, "{textbook}");
+        // What is written out without normalisations is the same network.
+        let read = DecimaCheckpoint::read(&tensors, "odd")?;
+        assert_eq!(read.widths().map(|(_, widths)| widths).collect::<Vec<_>>()[2], [7, 96, 1, 7, 7]);
+        assert!(read.plain().iter().all(|(name, _)| !name.contains("running")));
+        let (worst, _) = deviations(&read.plain())?;
+        assert!(worst < 2e-5, "{worst}");
+    }
     Ok(())
 }
 

@@ -1,35 +1,45 @@
-//! The weights of the Decima network, checked and laid out for the kernel.
+//! The weights of the Decima network, laid out for the kernel.
+//!
+//! The kernel computes outputs in groups of 16, so all widths are filled up to that with neurons that give 0 and that nothing
+//! listens to. At the usual widths there are none.
 
+use super::checkpoint::{DecimaCheckpoint, Linear};
 use sched_distill_core::network::{
     NeuralError, Tensors,
-    dense::{Identity, Kernel, Layer, Leaky, Tanh, score},
+    dense::{Activation, Identity, Kernel, Layer, Leaky, Part, Tanh, score},
 };
 use std::ops::Range;
 
 /// Features of a node.
 pub const FEATURES: usize = 5;
-/// Length of every embedding.
+/// Features of a job: the first of its nodes' features.
+pub(super) const JOB_FEATURES: usize = 3;
+/// Length of every embedding of the public checkpoint.
 pub const WIDTH: usize = 16;
+/// Places of the embeddings of a node, a job and the cluster in the public checkpoint.
+pub(super) const USUAL: [usize; 3] = [WIDTH; 3];
 /// Hidden neurons of the two heads.
-pub(super) const HIDDEN: usize = 64;
+const HIDDEN: usize = 64;
 
-/// The perceptrons by name, with the lengths of input, first and second hidden layer, and output.
-const BLOCKS: [(&str, [usize; 4]); 7] = [
+/// The perceptrons by name, with the lengths of input, first and second hidden layer, and output in the public checkpoint.
+pub(super) const BLOCKS: [(&str, [usize; 4]); 7] = [
     ("encoder.node_encoder.mlp_prep", [FEATURES, 32, 16, WIDTH]),
     ("encoder.node_encoder.mlp_msg", [WIDTH, 32, 16, WIDTH]),
     ("encoder.node_encoder.mlp_update", [WIDTH, 32, 16, WIDTH]),
     ("encoder.dag_encoder.mlp", [FEATURES + WIDTH, 32, 16, WIDTH]),
     ("encoder.global_encoder.mlp", [WIDTH, 32, 16, WIDTH]),
     ("stage_policy_network.mlp_score", [FEATURES + 3 * WIDTH, HIDDEN, HIDDEN, 1]),
-    ("exec_policy_network.mlp_score", [3 + 2 * WIDTH + 1, HIDDEN, HIDDEN, 1]),
+    ("exec_policy_network.mlp_score", [JOB_FEATURES + 2 * WIDTH + 1, HIDDEN, HIDDEN, 1]),
 ];
 
 /// The weights of a Decima network. They do not depend on the size of the cluster.
 ///
 /// Source: H. Mao et al., *Learning Scheduling Algorithms for Data Processing Clusters*, SIGCOMM 2019, in the shape that
-/// the project spark-sched-sim trains (20,802 parameters).
+/// the project spark-sched-sim trains (20,802 parameters), or in any other widths and depths.
 #[derive(Clone, Debug)]
 pub struct DecimaWeights {
+    /// Places of the embeddings of a node, a job and the cluster.
+    pub(super) widths: [usize; 3],
     pub(super) prep: Mlp,
     pub(super) msg: Mlp,
     pub(super) update: Mlp,
@@ -40,39 +50,77 @@ pub struct DecimaWeights {
 }
 
 impl DecimaWeights {
-    /// Checks a checkpoint's tensors: all 42 of the network, no other, each of the right shape and finite. `origin` names
-    /// the checkpoint in errors.
+    /// Takes the network from a checkpoint's tensors; what may be in it says [`DecimaCheckpoint::read`].
     ///
     /// # Errors
     ///
-    /// [`NeuralError::Missing`], [`NeuralError::Shape`], [`NeuralError::NotFinite`] or [`NeuralError::Extra`], naming the
-    /// first offending tensor.
+    /// Those of [`DecimaCheckpoint::read`].
     pub fn from_tensors(tensors: &Tensors, origin: &str) -> Result<Self, NeuralError> {
-        tensors.expect(&shapes(), origin)?;
-        let data = |name: String| tensors.get(&name).map_or(&[][..], |tensor| &tensor.data);
-        let layer = |block: usize, number: usize| {
-            let name = format!("{}.{number}", BLOCKS[block].0);
-            Layer::new(data(format!("{name}.weight")), data(format!("{name}.bias")))
-        };
-        let mlp = |block| Mlp([0, 2, 4].map(|number| layer(block, number)));
-        let head = |block: usize| Head {
-            hidden: [0, 2].map(|number| layer(block, number)),
-            weight: data(format!("{}.4.weight", BLOCKS[block].0)).as_chunks().0.to_vec(),
-            bias: data(format!("{}.4.bias", BLOCKS[block].0))[0],
-        };
-        Ok(Self {
-            prep: mlp(0),
-            msg: mlp(1),
-            update: mlp(2),
-            dag: mlp(3),
-            global: mlp(4),
-            stage: head(5),
-            amount: head(6),
-        })
+        Ok(Self::new(&DecimaCheckpoint::read(tensors, origin)?))
+    }
+
+    /// The weights of a checkpoint.
+    #[must_use]
+    pub fn new(checkpoint: &DecimaCheckpoint) -> Self {
+        let width = |block: usize| checkpoint.blocks[block].last().map_or(0, Linear::outputs);
+        let [node, job, cluster] = [width(0), width(3), width(4)];
+        // Normalisations leave weights of which many cancel out.
+        let precise = checkpoint.folded > 0;
+        let mlp = |block: usize, inputs: &[Group]| Mlp(laid_out(&checkpoint.blocks[block], inputs, precise));
+        let head = |block: usize, inputs: &[Group]| Head::new(&checkpoint.blocks[block], inputs, precise);
+        let (features, of_job, amount) = ((FEATURES, 0), (JOB_FEATURES, 0), (1, 0));
+        let [h, dag, glob] = [node, job, cluster].map(filled);
+        Self {
+            widths: [node, job, cluster].map(|width| width.next_multiple_of(GROUP)),
+            prep: mlp(0, &[features]),
+            msg: mlp(1, &[h]),
+            update: mlp(2, &[h]),
+            dag: mlp(3, &[features, h]),
+            global: mlp(4, &[dag]),
+            stage: head(5, &[features, h, dag, glob]),
+            amount: head(6, &[of_job, dag, glob, amount]),
+        }
     }
 }
 
-/// Names and shapes of the network's tensors, perceptron by perceptron: weight and bias of each layer.
+/// So many inputs of a layer, and so many places after them that hold nothing.
+type Group = (usize, usize);
+
+/// What outputs are filled up to.
+const GROUP: usize = 16;
+
+/// The outputs of another layer.
+fn filled(width: usize) -> Group {
+    (width, width.next_multiple_of(GROUP) - width)
+}
+
+/// Layers, the first one's inputs as given, those of the others as the outputs before them are.
+fn laid_out(layers: &[Linear], inputs: &[Group], precise: bool) -> Vec<Layer> {
+    let layers = layers.iter().enumerate();
+    let layer = |(i, layer): (usize, &Linear)| {
+        let before = [filled(layer.inputs)];
+        let groups = if i == 0 { inputs } else { &before };
+        let layer = Layer::new(&spread(&layer.weight, layer.inputs, groups), &layer.bias);
+        if precise { layer.precise() } else { layer }
+    };
+    layers.map(layer).collect()
+}
+
+/// Rows whose numbers are taken in groups, each followed by so many zeros.
+fn spread(weight: &[f32], inputs: usize, groups: &[Group]) -> Vec<f32> {
+    let mut spread = Vec::new();
+    for mut row in weight.chunks_exact(inputs) {
+        for &(taken, zeros) in groups {
+            let (group, rest) = row.split_at(taken);
+            spread.extend_from_slice(group);
+            spread.resize(spread.len() + zeros, 0.0);
+            row = rest;
+        }
+    }
+    spread
+}
+
+/// Names and shapes of the public checkpoint's tensors, perceptron by perceptron: weight and bias of each layer.
 pub fn shapes() -> Vec<(String, Vec<usize>)> {
     let mut shapes = Vec::new();
     for (block, sizes) in BLOCKS {
@@ -84,38 +132,50 @@ pub fn shapes() -> Vec<(String, Vec<usize>)> {
     shapes
 }
 
-/// Three layers, LeakyReLU after the first two.
+/// Layers, LeakyReLU after all but the last.
 #[derive(Clone, Debug)]
-pub(super) struct Mlp([Layer; 3]);
+pub(super) struct Mlp(Vec<Layer>);
 
-/// Two hidden tanh layers and one number out.
+/// Hidden tanh layers and one number out.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
-    pub(super) hidden: [Layer; 2],
+    hidden: Vec<Layer>,
     weight: Vec<[f32; 8]>,
     bias: f32,
 }
 
-/// Outputs of the two hidden layers, kept between calls.
+/// Outputs of hidden layers, kept between calls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch([Vec<f32>; 2]);
 
 impl Mlp {
     /// Computes one embedding per row of inputs.
     pub(super) fn run(&self, kernel: Kernel, x: &[f32], scratch: &mut Scratch, y: &mut [f32]) {
-        let rows = y.len() / WIDTH;
-        let [first, second, third] = &self.0;
-        let [a, b] = &mut scratch.0;
-        let (a, b) = (room(a, rows * first.width()), room(b, rows * second.width()));
-        kernel.run::<Leaky>(first.whole(), x, a);
-        kernel.run::<Leaky>(second.whole(), a, b);
-        kernel.run::<Identity>(third.whole(), b, y);
+        let (last, hidden) = self.0.split_last().expect("a perceptron has a layer");
+        let rows = y.len() / last.width();
+        let x = match hidden {
+            [] => x,
+            [first, rest @ ..] => through::<Leaky>(kernel, (first.whole(), first.width()), rest, rows, x, scratch),
+        };
+        kernel.run::<Identity>(last.whole(), x, y);
     }
 }
 
 impl Head {
-    /// Computes one score per row; `x` holds some `inputs` of the first layer and `base`, which has
-    /// [`HIDDEN`] places, the share of the others.
+    fn new(layers: &[Linear], inputs: &[Group], precise: bool) -> Self {
+        let (last, hidden) = layers.split_last().expect("a head has two layers");
+        let weight = spread(&last.weight, last.inputs, &[filled(last.inputs)]);
+        let bias = last.bias[0];
+        Self { hidden: laid_out(hidden, inputs, precise), weight: weight.as_chunks().0.to_vec(), bias }
+    }
+
+    /// The first layer.
+    pub(super) fn first(&self) -> &Layer {
+        &self.hidden[0]
+    }
+
+    /// Computes one score per row; `x` holds some `inputs` of the first layer and `base`, which has as many places as that is wide,
+    /// the share of the others.
     pub(super) fn run(
         &self,
         kernel: Kernel,
@@ -125,12 +185,30 @@ impl Head {
         scratch: &mut Scratch,
         y: &mut [f32],
     ) {
-        let [a, b] = &mut scratch.0;
-        let (a, b) = (room(a, y.len() * HIDDEN), room(b, y.len() * HIDDEN));
-        kernel.run::<Tanh>(self.hidden[0].part(inputs, base), x, a);
-        kernel.run::<Tanh>(self.hidden[1].whole(), a, b);
-        score(&self.weight, self.bias, b, y);
+        let (first, rest) = self.hidden.split_first().expect("a head has a hidden layer");
+        let hidden = through::<Tanh>(kernel, (first.part(inputs, base), first.width()), rest, y.len(), x, scratch);
+        score(&self.weight, self.bias, hidden, y);
     }
+}
+
+/// What comes out of hidden layers: the first one, which may be given some of its inputs only, and the rest.
+fn through<'a, A: Activation>(
+    kernel: Kernel,
+    (first, width): (Part<'_>, usize),
+    rest: &[Layer],
+    rows: usize,
+    x: &[f32],
+    scratch: &'a mut Scratch,
+) -> &'a [f32] {
+    let [from, to] = &mut scratch.0;
+    let mut len = rows * width;
+    kernel.run::<A>(first, x, room(from, len));
+    for layer in rest {
+        kernel.run::<A>(layer.whole(), &from[..len], room(to, rows * layer.width()));
+        len = rows * layer.width();
+        std::mem::swap(from, to);
+    }
+    &from[..len]
 }
 
 /// The first `len` places of a buffer, which only ever grows.
@@ -166,40 +244,5 @@ pub(super) mod tests {
     fn the_network_has_42_tensors_and_20802_parameters() {
         assert_eq!(shapes().len(), 42);
         assert_eq!(shapes().iter().map(|(_, shape)| shape.iter().product::<usize>()).sum::<usize>(), 20_802);
-    }
-
-    #[test]
-    fn a_wrong_tensor_is_named_with_what_was_expected() -> Result<(), NeuralError> {
-        let good = random(1);
-        DecimaWeights::from_tensors(&good, "t.pt")?;
-        let name = "encoder.dag_encoder.mlp.0.weight";
-        let error = |change: &dyn Fn(&mut BTreeMap<String, Tensor>)| {
-            let mut bad = random_entries(1);
-            change(&mut bad);
-            DecimaWeights::from_tensors(&Tensors::new(bad, BTreeMap::new()), "t.pt")
-                .map(|_| ())
-                .unwrap_err()
-                .to_string()
-        };
-        assert_eq!(
-            error(&|t| drop(t.remove(name))),
-            format!(
-                "teacher t.pt: tensor `{name}` of shape [32, 21] is missing; is this a checkpoint of that network?"
-            )
-        );
-        assert_eq!(
-            error(&|t| t.get_mut(name).unwrap().shape = vec![21, 32]),
-            format!("teacher t.pt: tensor `{name}` has shape [21, 32], expected [32, 21]")
-        );
-        assert_eq!(
-            error(&|t| t.get_mut(name).unwrap().data[7] = f32::NAN),
-            format!("teacher t.pt: tensor `{name}` holds NaN at index 7; weights must be finite")
-        );
-        let copy = random_entries(1)[name].clone();
-        assert_eq!(
-            error(&|t| drop(t.insert("critic.0.weight".to_owned(), copy.clone()))),
-            "teacher t.pt: tensor `critic.0.weight` of shape [32, 21] is not part of the network, which has 42 tensors"
-        );
-        Ok(())
     }
 }

@@ -26,7 +26,7 @@ use super::{
 use rollout::{Driver, Rollout, Shown, play};
 use sched_distill_core::{
     figure::Figure,
-    network::NeuralError,
+    network::{NeuralError, Tensors},
     policy::Policy,
     rng::{Stream, hash},
     scenario::Scenario as _,
@@ -35,7 +35,7 @@ use sched_distill_core::{
 use sched_distill_dag::{
     Dag,
     edit::JobEdit,
-    network::{DecimaPolicy, DecimaWeights, shapes},
+    network::{DecimaCheckpoint, DecimaPolicy, DecimaWeights, shapes},
     workload::{JobArrival, Workload},
 };
 use sched_distill_toolkit::attack::{AttackError, Gaming, gamed};
@@ -59,6 +59,16 @@ pub fn layout() -> Layout {
 #[must_use]
 pub fn random(seed: u64) -> Weights {
     Weights::random(layout(), seed, |name| if name.contains("mlp_score.4") { 0.1 } else { 1.0 })
+}
+
+/// The weights of a checkpoint, whatever its names are wrapped in and whether or not it has batch normalisations: these become part of
+/// the layers. `origin` names it in errors.
+///
+/// # Errors
+///
+/// A checkpoint of another network, or of other widths than [`layout`] has.
+pub fn weights(tensors: &Tensors, origin: &str) -> Result<Weights, NeuralError> {
+    Weights::from_tensors(layout(), &DecimaCheckpoint::read(tensors, origin)?.usual(origin)?, origin)
 }
 
 /// The network that schedules with these weights.

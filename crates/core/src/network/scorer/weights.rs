@@ -146,6 +146,12 @@ pub(super) struct Level {
 }
 
 impl ScorerWeights {
+    /// Whether a checkpoint says that it is of a scorer.
+    #[must_use]
+    pub fn is_in(tensors: &Tensors) -> bool {
+        tensors.text(HEADER).is_some()
+    }
+
     /// The network of a checkpoint; `origin` names it in errors.
     ///
     /// # Errors
