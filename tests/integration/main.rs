@@ -57,6 +57,8 @@ mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
+#[cfg(feature = "cli")]
+mod formulas;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 #[path = "../support/json_schema.rs"]
