@@ -36,6 +36,11 @@ mod common;
 mod compat;
 mod compiled_tree;
 mod decima_golden;
+#[cfg(feature = "cli")]
+mod degenerate;
+#[cfg(feature = "cli")]
+#[path = "../support/degenerate_student.rs"]
+mod degenerate_student;
 mod dl2_golden;
 #[path = "../../examples/embed.rs"]
 mod embed;
