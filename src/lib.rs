@@ -93,7 +93,7 @@ pub mod registry;
 #[cfg(feature = "network")]
 pub use sched_distill_core::network;
 pub use sched_distill_core::{
-    contract, feature, figure, file, level, model, policy, rng, scenario, simulation, spec, workload,
+    contract, feature, figure, file, level, model, policy, rng, scenario, simulation, spec, text, workload,
 };
 pub use sched_distill_dag as dag;
 pub use sched_distill_deadlines as deadlines;

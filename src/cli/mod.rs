@@ -45,7 +45,10 @@ mod table;
 mod train;
 mod verdict;
 
-use crate::pipeline::{PipelineError, Registry};
+use crate::{
+    pipeline::{PipelineError, Registry},
+    text::with_short_numbers,
+};
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::PossibleValuesParser,
@@ -260,7 +263,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Err(e) if e.chain().any(is_interruption) => interrupt::ended(&Interrupted.to_string()),
         Err(e) => {
             interrupt::give_way();
-            eprintln!("error: {}", printable(&one_line(&e)));
+            eprintln!("error: {}", printable(&with_short_numbers(&one_line(&e))));
             ExitCode::from(2)
         }
     }

@@ -1,38 +1,13 @@
 //! Standard output: text for people, JSON lines for programs, never both.
 
 use super::Common;
+pub(super) use crate::text::printable;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::{
-    borrow::Cow,
-    io::{BufWriter, ErrorKind, Stdout, Write},
-};
+use std::io::{BufWriter, ErrorKind, Stdout, Write};
 
 /// Version of the JSON lines (`docs/json-output.md`).
 const SCHEMA_VERSION: u32 = 3;
-
-/// A text as a terminal may show it: what would move the cursor, change colours or the direction of writing is written
-/// out. Names come from files that anybody may have made.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || "\u{200e}\u{200f}\u{2028}\u{2029}".contains(c)
-            || ('\u{202a}'..='\u{202e}').contains(&c)
-            || ('\u{2066}'..='\u{2069}').contains(&c)
-    };
-    if !text.contains(acts) {
-        return Cow::Borrowed(text);
-    }
-    text.chars()
-        .fold(String::new(), |mut shown, c| {
-            match acts(c) {
-                true => shown.extend(c.escape_unicode()),
-                false => shown.push(c),
-            }
-            shown
-        })
-        .into()
-}
 
 pub(super) struct Output {
     stdout: BufWriter<Stdout>,
@@ -140,16 +115,5 @@ impl Output {
             other => other.context("cannot write to stdout")?,
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_acts_on_a_terminal_is_written_out() {
-        assert_eq!(printable("a\tb\nä ÷ 1"), "a\tb\nä ÷ 1");
-        assert_eq!(printable("\u{1b}[31mred\r\u{7}\u{9b}2J\u{202e}"), r"\u{1b}[31mred\u{d}\u{7}\u{9b}2J\u{202e}");
     }
 }

@@ -24,4 +24,5 @@ pub mod simulation;
 pub mod spec;
 #[cfg(test)]
 mod testing;
+pub mod text;
 pub mod workload;

@@ -10,6 +10,7 @@ use crate::{recorder::speak_of, trace::Source};
 use sched_distill_core::{
     policy::Policy,
     scenario::{Scenario, State},
+    text::with_short_numbers,
 };
 use std::{error::Error, sync::Arc};
 
@@ -328,5 +329,5 @@ fn causes(problem: &(dyn Error + 'static)) -> String {
         }
         next = cause.source();
     }
-    words
+    with_short_numbers(&words).into_owned()
 }
