@@ -161,7 +161,7 @@ const BASE: &[Base] = &[
 fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "machine".into(),
-        levels: vec![Columns::new(BASE).level("job", "Which job runs next?", &["job"])],
+        levels: vec![Columns::new(BASE).level("job", "Which job runs next?", &["job"]).of("Waiting jobs, by arrival.")],
     });
     &SET
 }

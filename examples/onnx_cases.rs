@@ -36,6 +36,7 @@ fn student(model: &Model, width: usize) -> Student {
     let level = LevelSpec {
         name: "job".to_owned(),
         question: "Which job?".to_owned(),
+        candidates: String::new(),
         entities: vec![],
         features: (0..width).map(feature).collect(),
     };

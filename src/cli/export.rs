@@ -90,7 +90,14 @@ impl ExportArgs {
 
 pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let target = Target::from(args.to);
-    let student = common.student(&args.student)?;
+    let mut student = common.student(&args.student)?;
+    if target != Target::Json {
+        // A file of an earlier version says less of its features, and of some it said what is wrong.
+        let known = common.registry.iter().map(|scenario| (scenario.info().feature_set)());
+        if let Some(set) = known.into_iter().find(|set| set.difference(&student.feature_set).is_none()) {
+            student.feature_set = set.clone();
+        }
+    }
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
     // A student that lacks models of a level decides nothing, but has scores.

@@ -14,6 +14,7 @@ use crate::{
     network::{Tensors, scorer::ScorerWeights},
     pipeline::quoted,
     serve::PRESENT_SCHEDULER,
+    text::one_line,
     trace::{self, Manifest, Unfinished},
 };
 use anyhow::{Context, Result, bail};
@@ -94,7 +95,7 @@ fn inspect_trace(dir: &Path, common: &Common, output: &mut Output) -> Result<Ver
     if let Some(m) = &found.manifest {
         output.text(format!("trace {}", found.hash.as_deref().unwrap_or("without hash")))?;
         describe_source(m, output)?;
-        output.text(format!("  features   {}\n", m.feature_set_hash))?;
+        output.text(format!("  features   {}\n", one_line(&m.feature_set_hash)))?;
     }
     if !found.levels.is_empty() {
         let mut table = Table::new(&["level", "choices", "rows", "forced", "candidates (median, most)", "kinds"]);
@@ -119,7 +120,7 @@ fn inspect_trace(dir: &Path, common: &Common, output: &mut Output) -> Result<Ver
     // That a recording is unfinished is said by the error.
     let unfinished = found.unfinished.as_ref().and_then(|_| problems.next());
     for problem in problems {
-        output.text(format!("problem: {problem}"))?;
+        output.text(format!("problem: {}", one_line(&problem.to_string())))?;
     }
     if let Some(problem) = unfinished {
         bail!("{problem}");
@@ -129,12 +130,12 @@ fn inspect_trace(dir: &Path, common: &Common, output: &mut Output) -> Result<Ver
 
 /// Which policy decided about what.
 fn describe_source(m: &Manifest, output: &mut Output) -> Result<()> {
-    output.text(format!("  scenario   {}", m.scenario))?;
-    output.text(format!("  policy     {}", m.driver.id))?;
+    output.text(format!("  scenario   {}", one_line(&m.scenario)))?;
+    output.text(format!("  policy     {}", one_line(&m.driver.id)))?;
     if m.labeller != m.driver {
-        output.text(format!("  labels by  {}", m.labeller.id))?;
+        output.text(format!("  labels by  {}", one_line(&m.labeller.id)))?;
     }
-    output.text(format!("  workload   {}", m.workload.id))?;
+    output.text(format!("  workload   {}", one_line(&m.workload.id)))?;
     output.text(format!("  episodes   {} ({} seeds, seed {})", m.episodes, m.split.name(), m.seed))
 }
 
@@ -153,7 +154,7 @@ fn describe_unfinished(dir: &Path, unfinished: &Unfinished, output: &mut Output)
     output.text(format!("    done     {}", listed(done)))?;
     output.text(format!("    missing  {}", listed(missing)))?;
     output.text(format!("    damaged  {}", listed(&damaged)))?;
-    output.text(format!("  to complete it:\n    {}\n", command(dir, plan)))
+    output.text(format!("  to complete it:\n    {}\n", one_line(&command(dir, plan))))
 }
 
 /// The command that completes a recording.
@@ -233,7 +234,7 @@ fn inspect_scorer(path: &Path, tensors: &Tensors, common: &Common, output: &mut 
     common.allow(path, set)?;
     let here = common.known_scenario(set).map(|scenario| (scenario.info().feature_set)());
     let difference = here.and_then(|here| set.difference(here));
-    output.text(format!("scorer of `{}`", set.scenario))?;
+    output.text(format!("scorer of `{}`", one_line(&set.scenario)))?;
     output.text(format!("  sha256     {}", tensors.sha256()))?;
     output.text(format!(
         "  size       {} neurons, {} layers: {} numbers",
@@ -262,11 +263,13 @@ fn inspect_scorer(path: &Path, tensors: &Tensors, common: &Common, output: &mut 
 fn inspect_student(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {
     let student = common.student(path)?;
     output.text(format!("student {}", student.hash()))?;
-    output.text(format!("  scenario   {}", student.scenario))?;
+    output.text(format!("  scenario   {}", one_line(&student.scenario)))?;
     output.text(format!("  structure  {}", student.structure.name()))?;
-    output.text(format!("  teacher    {}", student.provenance.teacher))?;
-    output.text(format!("  workload   {}", student.provenance.workload))?;
-    output.text(format!("  trace      {}", student.provenance.trace_hash))?;
+    let [teacher, workload, trace] = {
+        let of = &student.provenance;
+        [&of.teacher, &of.workload, &of.trace_hash].map(|name| one_line(name))
+    };
+    output.text(format!("  teacher    {teacher}\n  workload   {workload}\n  trace      {trace}"))?;
     output.text(format!("  features   {}\n", student.feature_set_hash))?;
     let mut table = Table::new(&["level", "model", "size", "temperature", "schedules"]);
     for level in &student.levels {

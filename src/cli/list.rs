@@ -1,7 +1,7 @@
 //! `distill list`: what there is.
 
 use super::{Common, Verdict, output::Output, table::Table};
-use crate::{pipeline::Registry, policy::PolicyInfo, scenario::ScenarioInfo};
+use crate::{level::HOW_COLUMNS_ARE_FORMED, pipeline::Registry, policy::PolicyInfo, scenario::ScenarioInfo};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -97,12 +97,19 @@ fn features(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
     let set = (info.feature_set)();
     for level in &set.levels {
         output.text(format!("{} level: {}", level.name, level.question))?;
-        let mut table = Table::new(&["feature", "unit", "who says so"]);
-        for f in &level.features {
-            table.row([f.name.clone(), f.unit.clone(), f.control.name().to_owned(), String::new()]);
-            output.json("feature", &json!({"level": level.name, "feature": f}))?;
+        if !level.candidates.is_empty() {
+            output.text(format!("Candidates: {}", level.candidates))?;
         }
-        let meanings = level.features.iter().map(|f| f.meaning.as_str());
+        let mut table = Table::new(&["feature", "unit", "who says so"]);
+        for (column, f) in level.features.iter().enumerate() {
+            table.row([f.name.clone(), f.unit.clone(), f.control.name().to_owned(), String::new()]);
+            let formula = level.formula(column);
+            output.json(
+                "feature",
+                &json!({"level": level.name, "candidates": level.candidates, "feature": f, "formula": formula}),
+            )?;
+        }
+        let meanings = (0..level.features.len()).map(|column| level.meaning(column));
         let lines: Vec<String> = table.to_string().lines().map(str::to_owned).collect();
         output.text(&lines[0])?;
         for (line, meaning) in lines[1..].iter().zip(meanings) {
@@ -110,5 +117,6 @@ fn features(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
         }
         output.text("")?;
     }
-    output.text(format!("feature set {}", set.hash()))
+    output.text(HOW_COLUMNS_ARE_FORMED.join("\n"))?;
+    output.text(format!("\nfeature set {}", set.hash()))
 }

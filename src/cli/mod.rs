@@ -49,6 +49,7 @@ mod verdict;
 use crate::{
     foreign::{name_command, secret_in},
     pipeline::{PipelineError, Registry},
+    text::with_short_numbers,
 };
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand,
@@ -283,7 +284,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Err(e) if e.chain().any(is_interruption) => interrupt::ended(&Interrupted.to_string()),
         Err(e) => {
             interrupt::give_way();
-            eprintln!("error: {}", printable(&one_line(&e)));
+            eprintln!("error: {}", printable(&with_short_numbers(&one_line(&e))));
             ExitCode::from(2)
         }
     }

@@ -4,6 +4,7 @@ use crate::{
     evaluator::Estimate,
     figure::Figure,
     spec::{short_names, workload_names},
+    text::one_line,
 };
 use std::fmt;
 
@@ -40,8 +41,9 @@ impl Table {
         Self { optional: titles.iter().map(|&title| title.to_owned()).collect(), ..self }
     }
 
+    /// Adds a row; names in it stay in their cells.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| one_line(&cell).into_owned()).collect());
     }
 
     fn widths(&self) -> Vec<usize> {

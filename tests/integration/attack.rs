@@ -120,6 +120,19 @@ fn the_same_command_finds_the_same_and_goes_on_where_it_stopped() -> Outcome {
     assert_eq!(attack(two.path(), &of).0, 0);
     assert_eq!(files(two.path()), whole);
 
+    // What was changed is not believed, and what an earlier version wrote without a check value is made again.
+    let path = two.path().join("episodes/00003.json");
+    let sound = fs::read_to_string(&path)?;
+    let (before, after) = sound.split_once("\"queries\":").ok_or("a number")?;
+    let changed = format!("{before}\"queries\":9{after}");
+    fs::write(&path, &changed)?;
+    let (code, text) = attack(two.path(), &of);
+    let said = "00003.json: its `check` is not that of what it says, so that it was changed after distill wrote it; remove the file";
+    assert!(code == 2 && text.contains(said), "{text}");
+    fs::write(&path, changed.split_once(",\"check\"").ok_or("a check value")?.0.to_owned() + "}")?;
+    assert_eq!(attack(two.path(), &of).0, 0);
+    assert_eq!(files(two.path()), whole);
+
     let (code, text) = attack(two.path(), &["-p", "fair", "--method", "random"]);
     assert!(code == 2 && text.contains("holds another attack") && text.contains("--force"), "{text}");
     assert_eq!(files(two.path()), whole);
@@ -173,7 +186,13 @@ fn edits_that_were_found_elsewhere_are_made_again() -> Outcome {
     assert_eq!(what(&first, &fields[..3])?, what(&other, &fields[..3])?);
     assert_ne!(what(&first, &fields)?, what(&other, &fields)?);
     assert_eq!(figures(&other)?.len(), 2);
-    // Of other jobs, and of an attack that never ended.
+    // Changed by hand, of other jobs, and of an attack that never ended.
+    let path = first.join("episodes/00001.json");
+    let sound = fs::read_to_string(&path)?;
+    fs::write(&path, sound.replacen("\"queries\":", "\"queries\":9", 1))?;
+    let said = take("sjf-cp", &dir.path().join("changed"));
+    assert!(said.contains("00001.json: its `check`") && said.contains("out again with --force"), "{said}");
+    fs::write(&path, sound)?;
     fs::remove_file(again.join("attack.json"))?;
     for (from, workload, says) in [
         (there, "builtin", "its attack was on the workload \"builtin,jobs=12\", not `builtin`"),

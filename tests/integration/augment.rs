@@ -145,14 +145,29 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
     assert_eq!(again.student.to_json(), whole.student.to_json());
     assert_eq!(again, whole);
 
-    let broken = [text.as_slice(), b"\n"].concat();
-    std::fs::write(&journal, broken)?;
-    let message = Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never)
-        .with_journal(&journal)
-        .map(|_| ())
-        .unwrap_err()
-        .to_string();
-    assert!(message.contains("evaluations.jsonl, line"), "{message}");
+    // What is not as it was written is not believed.
+    let open = || Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal).map(|_| ());
+    let sound = String::from_utf8(text)?;
+    let (first, rest) = sound.split_once('\n').ok_or("a line")?;
+    let digit = first.rfind("\"cost\":").ok_or("a cost")? + 8;
+    let other = if first.as_bytes()[digit] == b'1' { "2" } else { "1" };
+    let changed = format!("{}{other}{}\n{rest}", &first[..digit], &first[digit + 1..]);
+    let (without, _) = first.rsplit_once(",\"check\"").ok_or("a check value")?;
+    for (journaled, line, why) in
+        [(changed, "line 1:", "changed after distill wrote it"), (format!("{sound}\n"), "line ", "EOF while parsing")]
+    {
+        std::fs::write(&journal, journaled)?;
+        let message = open().unwrap_err().to_string();
+        assert!(message.contains("evaluations.jsonl, line") && message.contains(line), "{message}");
+        assert!(message.contains(why) && message.contains("give --force to begin anew"), "{message}");
+    }
+    // What an earlier version wrote without a check value is run again.
+    let wrong = format!("{}{other}{}}}\n{rest}", &without[..digit], &without[digit + 1..]);
+    std::fs::write(&journal, &wrong[..=wrong.rfind('\n').ok_or("lines")?])?;
+    let again = pool(2)?.install(|| {
+        search(&mut Arena::<Dag>::new(std::slice::from_ref(&workload), 5, &(), &never).with_journal(&journal)?)
+    })?;
+    assert_eq!(again, whole);
     Ok(())
 }
 

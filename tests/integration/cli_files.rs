@@ -132,8 +132,14 @@ fn on_a_full_disk_the_old_file_stays() {
         assert!(said.contains("cannot write") && !said.contains("panicked"), "{args:?}: {said}");
         assert_eq!(files(dir), before, "{args:?}");
     }
-    let output = with_files_up_to(1, dir, &["record", "-p", "fair", "-w", TINY, "-n", "2", "-o", "full"]);
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    // From the first file on, and where a table no longer fits.
+    for (kilobytes, workload, out) in [(1, TINY, "full"), (40, "builtin,jobs=60", "fuller")] {
+        let args = ["record", "-p", "fair", "-w", workload, "-n", "2", "-o", out];
+        let output = with_files_up_to(kilobytes, dir, &args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("cannot be written: File too large") && !said.contains("specification"), "{said}");
+    }
     done(dir, &["record", "-p", "fair", "-w", TINY, "-n", "2", "-o", "full"]);
     done(dir, &["record", "-p", "fair", "-w", TINY, "-n", "2", "-o", "at-once"]);
     assert_eq!(files(&dir.join("full")), files(&dir.join("at-once")));

@@ -1,6 +1,7 @@
 //! What commands print for people: first what it comes to, in tables that fit a terminal, with nothing silent.
 
 use crate::cli::{TINY, done, record, run, text};
+use sched_distill::model::{LevelModels, Model, NamedModel, Provenance, Student, Tree};
 use serde_json::Value;
 use std::fs;
 
@@ -180,4 +181,26 @@ fn usual_tables_fit_a_terminal() {
         too_wide.extend(wide(&said).into_iter().filter(table).map(|line| format!("{}: {line}", args[0])));
     }
     assert!(too_wide.is_empty(), "{too_wide:#?}");
+}
+
+#[test]
+fn names_stay_in_their_line_and_numbers_have_few_digits() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let set = sched_distill::dag::feature::feature_set().clone();
+    let evil = "x\nsound\n\u{1b}[31mred\u{202e}";
+    let model = Model::Tree(Tree::leaf(0.5, 0.0, 1, 1.0));
+    let models = vec![NamedModel { name: evil.to_owned(), temperature: 1.0, model }];
+    let provenance = Provenance { teacher: evil.to_owned(), workload: evil.to_owned(), ..Provenance::default() };
+    let student = Student::new(set, false, vec![LevelModels::new("job", evil, models)], provenance);
+    student.save(&dir.join("student.json")).unwrap();
+    let said = done(dir, &["inspect", "student.json"]);
+    assert_eq!(said.lines().filter(|line| *line == "sound").count(), 1, "{said}");
+    let written = r"x\u{a}sound\u{a}\u{1b}[31mred\u{202e}";
+    assert_eq!(said.matches(written).count(), 3, "{said}");
+    let jobs = r#"{"num_executors": 3, "moving_delay_ms": 1e300, "jobs": [{"arrival_ms": 0, "stages": [{"num_tasks": 1, "durations": 7}]}]}"#;
+    fs::write(dir.join("jobs.json"), jobs).unwrap();
+    let output = run(dir, &["simulate", "-p", "fair", "-w", "json:jobs.json", "-n", "1"]);
+    let said = text(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("1e300") && !said.contains("000000000000"), "{said}");
 }

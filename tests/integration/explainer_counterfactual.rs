@@ -164,6 +164,7 @@ fn level() -> LevelSpec {
     LevelSpec {
         name: "job".to_owned(),
         question: String::new(),
+        candidates: String::new(),
         entities: vec![],
         features: vec![
             feature("tasks", "tasks", Scope::Absolute),

@@ -88,6 +88,7 @@ fn student(cases: &[Case]) -> Student {
     let levels = cases.iter().map(|c| LevelSpec {
         name: c.level.to_owned(),
         question: "Which?".to_owned(),
+        candidates: String::new(),
         entities: vec![],
         features: (0..c.width).map(feature).collect(),
     });

@@ -38,6 +38,11 @@ mod common;
 mod compat;
 mod compiled_tree;
 mod decima_golden;
+#[cfg(feature = "cli")]
+mod degenerate;
+#[cfg(feature = "cli")]
+#[path = "../support/degenerate_student.rs"]
+mod degenerate_student;
 mod dl2_golden;
 #[path = "../../examples/embed.rs"]
 mod embed;
@@ -59,6 +64,8 @@ mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
+#[cfg(feature = "cli")]
+mod formulas;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod itself;

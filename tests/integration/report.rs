@@ -24,6 +24,7 @@ use resvg::usvg;
 use sched_distill::{
     evaluator::Evaluation,
     report::{ReportError, write_report},
+    text::acts,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -148,9 +149,41 @@ fn same_run_same_bytes() -> Outcome {
 }
 
 #[test]
+fn a_report_over_another_one_leaves_nothing_of_it_and_all_that_is_of_somebody_else() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, _| ())?;
+    let out = dir.path().join("page");
+    let before = write_report(dir.path(), &out)?;
+    // Every file is named on the page, by which the next report knows what this one wrote.
+    let html = fs::read_to_string(&before.page)?;
+    for path in before.charts.iter().chain(&before.data) {
+        let name = path.strip_prefix(&out)?.to_string_lossy().into_owned();
+        assert!(html.contains(&format!("href=\"{name}\"")), "{name}");
+    }
+    let own = ["charts/own.png", "data/own.json", "notes.txt"];
+    own.iter().try_for_each(|name| fs::write(out.join(name), name))?;
+    for name in ["explanation.json", "decisions.json", "what_if.json", "schedules.json"] {
+        fs::remove_file(dir.path().join(name))?;
+    }
+    let after = write_report(dir.path(), &out)?;
+    assert!(after.charts.len() < before.charts.len() && after.data.len() < before.data.len());
+    let count = after.charts.len() + after.data.len() + ["report.html", "model_card.md"].len() + own.len();
+    let found = files(&out);
+    assert_eq!(found.len(), count, "{:?}", found.keys());
+    assert!(own.iter().all(|name| found[*name] == name.as_bytes()));
+    // The page of somebody else is no list of what may go.
+    fs::write(&after.page, html.replace("sched-distill", "other"))?;
+    let chart = before.charts.iter().find(|path| !after.charts.contains(path)).ok_or("one that went")?;
+    fs::write(chart, "mine")?;
+    write_report(dir.path(), &out)?;
+    assert_eq!(fs::read(chart)?, b"mine");
+    Ok(())
+}
+
+#[test]
 fn hostile_names_stay_text() -> Outcome {
     let dir = tempfile::tempdir()?;
-    let evil = "</title><script>alert(1)</script>\"'&{{ 7*7 }}\u{0}../../x";
+    let evil = "</title><script>alert(1)</script>\"'&{{ 7*7 }}\u{0}../../x\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\u{2028}";
     write_run(dir.path(), |info, features, evaluation| {
         info.title = evil.into();
         info.notes.push(evil.into());
@@ -180,7 +213,11 @@ fn hostile_names_stay_text() -> Outcome {
     let summary = write_report(dir.path(), &out)?;
     let html = fs::read_to_string(&summary.page)?;
     assert_eq!(html.matches("<script").count(), 3, "the program, its decisions, and its choices");
-    assert!(html.contains("{{ 7*7 }}"));
+    assert!(html.contains("{{ 7*7 }}") && html.contains(r"x\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\u{2028}"));
+    for text in [&html, &fs::read_to_string(&summary.card)?] {
+        let found = text.chars().find(|c| acts(*c) && *c != '\n');
+        assert_eq!(found, None, "nothing acts on who reads the file");
+    }
     for picture in pictures(&html) {
         usvg::Tree::from_str(picture, &usvg::Options::default())?;
     }

@@ -36,6 +36,7 @@ fn feature_set() -> FeatureSet {
     let level = |name: &str, entities: &[&str], features: &[&str]| LevelSpec {
         name: name.into(),
         question: format!("Which {name}?"),
+        candidates: String::new(),
         entities: entities.iter().map(|&e| e.into()).collect(),
         features: features.iter().map(|&f| feature(f)).collect(),
     };

@@ -48,6 +48,7 @@ pub(crate) fn feature_set() -> &'static FeatureSet {
         let level = |name: &str, entity: &str, names: &[&str]| LevelSpec {
             name: name.to_owned(),
             question: format!("Which? {}", HOSTILE[0]),
+            candidates: format!("Whoever. {}", HOSTILE[3]),
             entities: vec![entity.to_owned()],
             features: names.iter().enumerate().map(|(i, name)| feature(name, i)).collect(),
         };

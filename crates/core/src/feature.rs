@@ -1,6 +1,6 @@
 //! From base quantities to columns: ranks and ratios within a choice.
 
-use crate::level::{Control, FLAG, FeatureSpec, LevelSpec, Scope};
+use crate::level::{Control, FLAG, FeatureSpec, LevelSpec, RatioKind, Scope};
 
 /// How a base quantity's ratio to the choice's minimum is formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +105,12 @@ impl Columns {
     /// The columns of these base quantities, all of them wanted.
     #[must_use]
     pub fn new(base: &'static [Base]) -> Self {
+        let fits = |b: &Base| match b.ratio {
+            Ratio::No => true,
+            Ratio::Count => RatioKind::of_unit(b.unit) == RatioKind::Count,
+            Ratio::Time => RatioKind::of_unit(b.unit) == RatioKind::Time,
+        };
+        debug_assert!(base.iter().all(fits), "the ratio of a time, and of no other quantity, is that of times");
         let width = base.iter().map(Base::columns).sum();
         let wanted = vec![true; width];
         Self { base, width, wanted, values: Vec::new(), column: Vec::new(), order: Vec::new() }
@@ -116,9 +122,8 @@ impl Columns {
         self.wanted.copy_from_slice(wanted);
     }
 
-    /// Their descriptions, in order.
-    #[must_use]
-    pub fn specs(&self) -> Vec<FeatureSpec> {
+    /// Their descriptions, in order; those of ranks and ratios are yet without words, which are the level's.
+    fn specs(&self) -> Vec<FeatureSpec> {
         let mut specs = Vec::with_capacity(self.width);
         for b in self.base {
             let spec = |name: String, unit: &str, meaning: String, scope, whole| FeatureSpec {
@@ -131,14 +136,11 @@ impl Columns {
                 control: b.control,
             };
             specs.push(spec(b.name.to_owned(), b.unit, b.meaning.to_owned(), b.scope, b.whole));
-            let lead = b.meaning.trim_end_matches('.');
             if b.rank {
-                let meaning = format!("{lead}: place among the candidates, 0 is the smallest.");
-                specs.push(spec(format!("{}_rank", b.name), "1", meaning, Scope::Rank, true));
+                specs.push(spec(format!("{}_rank", b.name), "1", String::new(), Scope::Rank, true));
             }
             if b.ratio != Ratio::No {
-                let meaning = format!("{lead}: how many times the smallest among the candidates.");
-                specs.push(spec(format!("{}_ratio", b.name), "1", meaning, Scope::Ratio, false));
+                specs.push(spec(format!("{}_ratio", b.name), "1", String::new(), Scope::Ratio, false));
             }
         }
         specs
@@ -147,12 +149,17 @@ impl Columns {
     /// A level with these columns.
     #[must_use]
     pub fn level(&self, name: &str, question: &str, entities: &[&str]) -> LevelSpec {
-        LevelSpec {
+        let mut level = LevelSpec {
             name: name.to_owned(),
             question: question.to_owned(),
+            candidates: String::new(),
             entities: entities.iter().map(|&entity| entity.to_owned()).collect(),
             features: self.specs(),
+        };
+        for column in 0..level.features.len() {
+            level.features[column].meaning = level.meaning(column);
         }
+        level
     }
 
     /// Forgets the candidates.

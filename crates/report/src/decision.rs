@@ -9,6 +9,7 @@ use super::{
 use sched_distill_core::{
     level::{FLAG, LevelSpec, Words},
     model::{Guard, Operator, Student},
+    text::acts,
 };
 use sched_distill_toolkit::explainer::{
     Candidate, DecisionLevel, Decisions, ExplainedChoice, PathStep, Selection, WhyNot, WhyNotChange,
@@ -69,9 +70,17 @@ pub fn decision_page(decision: &DecisionView) -> Result<String, ReportError> {
         .map_err(|e| ReportError::Page { source: Box::new(e) })
 }
 
-/// JSON in which no text can end the element that holds it.
+/// JSON in which no text can end the element that holds it, nor act where somebody looks at the page's source.
 pub(super) fn embedded(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c == '<' || acts(c) {
+            // All of these have 16 bits, and stand within strings.
+            true => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => safe.push(c),
+        }
+    }
+    safe
 }
 
 /// Features that are shown of a choice at most; the others are added up.

@@ -248,6 +248,7 @@ mod tests {
         let spec = LevelSpec {
             name: "job".into(),
             question: String::new(),
+            candidates: String::new(),
             entities: vec!["job".into()],
             features: vec![age],
         };

@@ -131,7 +131,8 @@ pub struct ReportSummary {
 
 /// Writes the report of a run directory into `out`: `report.html`, `model_card.md`, `charts/*.png` and `data/*.json`.
 ///
-/// Files of the same names are replaced, each in one step, the page last; other files in `out` stay.
+/// Files of the same names are replaced, each in one step, the page last. Of a report that stood there before, charts and figures go
+/// that its page names and this one has not; other files in `out` stay.
 ///
 /// # Errors
 ///

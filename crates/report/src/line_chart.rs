@@ -56,7 +56,9 @@ impl Axis {
         let step = round_up((high - low) / steps.max(1) as f64);
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
-        let ticks = (first..=last).map(|i| (i as f64 * step, write(i as f64 * step))).collect();
+        // Between numbers that are too close or too far apart to be divided there are no others.
+        let places = if step > 0.0 && step.is_finite() { first..=last } else { 1..=0 };
+        let ticks = places.map(|i| (i as f64 * step, write(i as f64 * step))).collect();
         Self { title: title.to_owned(), range: (low, high), log: false, ticks }
     }
 
@@ -98,7 +100,7 @@ impl Axis {
 
 /// A range of positive values with some extent.
 fn apart((low, high): (f64, f64)) -> (f64, f64) {
-    let low = low.max(f64::MIN_POSITIVE);
+    let (low, high) = (low.clamp(f64::MIN_POSITIVE, f64::MAX / 2.0), high.min(f64::MAX));
     if low < high { (low, high) } else { (low / 1.5, low * 1.5) }
 }
 
@@ -362,6 +364,13 @@ mod tests {
         assert_eq!(of(Axis::log("", (1.0, 1e7))).len(), 8);
         assert_eq!(of(Axis::doubling("", (1.0, 64.0))), ["1", "2", "4", "8", "16", "32", "64"]);
         assert_eq!(of(Axis::doubling("", (4.0, 4.0))), ["4"]);
+        for (low, high) in
+            [(0.0, 5e-324), (-1e308, 1e308), (0.0, f64::INFINITY), (f64::NAN, 1.0), (1e308, f64::INFINITY)]
+        {
+            assert!(of(Axis::linear("", (low, high), 5, number)).len() < 10, "{low} {high}");
+            assert!(of(Axis::log("", (low, high))).len() < 1000, "{low} {high}");
+            assert!(of(Axis::doubling("", (low, high))).len() < 3000, "{low} {high}");
+        }
     }
 
     #[test]

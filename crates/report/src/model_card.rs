@@ -8,7 +8,11 @@ use super::{
     summary::Sentence,
     words::{count, interval, list, percent},
 };
-use sched_distill_core::{level::ALL_KINDS, model::ScoreCandidates};
+use sched_distill_core::{
+    level::ALL_KINDS,
+    model::ScoreCandidates,
+    text::{acts, one_line},
+};
 use sched_distill_toolkit::{
     evaluator::{ClosedLoop, Estimate, FidelityRow, Role},
     pipeline::SplitInfo,
@@ -233,15 +237,9 @@ fn flow(item: &Value) -> String {
 
 /// A scalar as JSON. What JSON allows in a string and some readers of YAML do not, such as line separators, is escaped.
 fn scalar(value: &Value) -> String {
-    let odd =
-        |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let odd = |c: char| acts(c) || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     let escape = |c: char| if odd(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() };
     value.to_string().chars().map(escape).collect()
-}
-
-/// Text without line breaks and other control characters.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }).collect()
 }
 
 /// Text that Markdown shows as it is: no markup, no HTML, no links, no cells of tables.
@@ -281,7 +279,7 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        assert_eq!(plain("<b>[x](y) *a* `b` | c_d\n# e"), "\\<b>[x\\](y) \\*a\\* \\`b\\` \\| c\\_d # e");
+        assert_eq!(plain("<b>[x](y) *a* `b` | c_d\n# e"), "\\<b>[x\\](y) \\*a\\* \\`b\\` \\| c\\_d\\\\u{a}# e");
         assert_eq!(plain("# no heading"), "\\# no heading");
         assert_eq!(plain("71.4 % [70.0, 72.8]"), "71.4 % [70.0, 72.8]");
     }

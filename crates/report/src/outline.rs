@@ -79,7 +79,7 @@ pub(super) fn lines(facts: &Facts<'_>, nodes: &[NodeFacts], choices: f64) -> Vec
         lines.push(Line {
             condition: above.map_or_else(|| "all candidates".to_owned(), test),
             share: percent(facts.share(node)),
-            meaning: feature.map_or(String::new(), |f| facts.spec.features[f].meaning.clone()),
+            meaning: feature.map_or(String::new(), |f| facts.spec.meaning(f)),
             anchor: feature.map_or(String::new(), |f| format!("{}{f}", facts.anchor)),
             leaf: below.is_none().then(|| (decimal(tree.value[node]), format!("{:.1}", 100.0 * facts.bar(node)))),
             inner: below.is_some(),

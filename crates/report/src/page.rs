@@ -9,8 +9,8 @@ use super::{
     words::count,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use minijinja::{AutoEscape, Environment, syntax::SyntaxConfig, value::Serde};
-use sched_distill_core::model::Student;
+use minijinja::{AutoEscape, Environment, Value, escape_formatter, syntax::SyntaxConfig, value::Serde};
+use sched_distill_core::{model::Student, text::printable};
 use sched_distill_toolkit::pipeline::RunInfo;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -193,6 +193,11 @@ pub(super) fn render_decision(decision: &DecisionView, json: &str) -> Result<Str
 fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    // Names come from files that anybody may have made. What is safe was made here.
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(printable(text))),
+        _ => escape_formatter(out, state, value),
+    });
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;

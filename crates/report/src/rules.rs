@@ -182,7 +182,7 @@ pub(super) fn section(
             called: known.plain.full_label(&spec.name, f),
             unit: f.unit.clone(),
             scope: words::scope(f.scope),
-            meaning: f.meaning.clone(),
+            meaning: spec.meaning(i),
             uses: uses(i, pairwise),
         };
         let rows: Vec<FeatureRow> = spec.features.iter().enumerate().map(row).collect();

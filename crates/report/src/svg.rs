@@ -7,6 +7,7 @@
 use super::ReportError;
 use plotters::style::{FontStyle, IntoFont as _, RGBColor, register_font};
 use resvg::{tiny_skia, usvg};
+use sched_distill_core::text::one_line;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -123,9 +124,9 @@ pub(super) fn frame(
     )
 }
 
-/// Replaces characters that XML forbids even when escaped.
+/// Writes out what acts where it is shown, and replaces characters that XML forbids even when escaped.
 pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') { '\u{FFFD}' } else { c }).collect()
+    one_line(text).replace(['\u{FFFE}', '\u{FFFF}'], "\u{FFFD}")
 }
 
 /// Text for use between tags and in quoted attributes.

@@ -342,7 +342,7 @@ fn inner(facts: &Facts<'_>, node: usize, x: f64, y: f64) -> String {
     let index = facts.tree.feature[node] as usize;
     let feature = &facts.spec.features[index];
     let room = BOX.0 - 16.0;
-    let title = format!("{} <= {} — {}", feature.name, facts.tree.threshold[node], feature.meaning);
+    let title = format!("{} <= {} — {}", feature.name, facts.tree.threshold[node], facts.spec.meaning(index));
     let mut drawn = format!(
         "<a href=\"#{}{index}\" data-tip=\"{}\"><title>{}</title>",
         facts.anchor,

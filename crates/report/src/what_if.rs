@@ -164,7 +164,7 @@ fn scheduling(student: &Student) -> Student {
 
 /// The student's JSON without what decides nothing: where it comes from, and what the training rows were.
 fn without_history(student: &Student) -> Result<Value, ReportError> {
-    const HISTORY: [&str; 12] = [
+    const HISTORY: [&str; 13] = [
         "provenance",
         "patches",
         "evidence",
@@ -176,6 +176,7 @@ fn without_history(student: &Student) -> Result<Value, ReportError> {
         "standard_error",
         "meaning",
         "question",
+        "candidates",
         "version",
     ];
     fn prune(value: &mut Value) {
@@ -239,7 +240,7 @@ fn places(student: &Student, level: usize, spec: &LevelSpec, plain: Plain<'_>) -
             Place::Model { level: of, slot } if of == level => {
                 let Described { group, words, at, feature, column } = describer.slot(slot)?;
                 let span = if matches!(slot, Slot::Value { .. }) { describer.span(now) } else { around(now) };
-                let single = matches!(slot, Slot::Threshold { .. } | Slot::Border { .. } | Slot::Knot { .. });
+                let single = place.is_single();
                 let at = root.iter().cloned().chain(at).collect();
                 Some(PlaceView::new(name, at, (single, now), (group, words), (feature, column), span))
             }

@@ -19,5 +19,6 @@ pub mod explainer;
 pub mod pipeline;
 pub mod practice;
 pub mod recorder;
+mod sealed;
 pub mod serve;
 pub mod trace;

@@ -33,6 +33,7 @@ fn features() -> FeatureSet {
     let level = |name: &str, question: &str, entities: &[&str], features: Vec<FeatureSpec>| LevelSpec {
         name: name.into(),
         question: question.into(),
+        candidates: String::new(),
         entities: entities.iter().map(|e| (*e).to_owned()).collect(),
         features,
     };

@@ -5,9 +5,11 @@
 //! reports never need to know what kind of cluster they are about.
 
 mod earlier;
+mod formula;
 mod phrase;
 mod words;
 
+pub use formula::{HOW_COLUMNS_ARE_FORMED, RatioKind};
 pub use phrase::{Phrases, base, capital, time_unit};
 pub use words::{KindWords, LevelWords, QuantityWords, Words, pairs};
 
@@ -117,6 +119,9 @@ pub struct LevelSpec {
     pub name: String,
     /// The question in words, e.g. "Which job gets the executors?".
     pub question: String,
+    /// Who its candidates are, and in which order they stand, in a sentence; left out of files that do not say it. Not part of the hash.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub candidates: String,
     /// Names of the entity columns that identify a candidate, e.g. `["job", "stage"]`.
     pub entities: Vec<String>,
     /// Features in column order.
@@ -124,6 +129,13 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
+    /// The same, saying who its candidates are: "Jobs that wait, by arrival."
+    #[must_use]
+    pub fn of(mut self, candidates: &str) -> Self {
+        candidates.clone_into(&mut self.candidates);
+        self
+    }
+
     /// Whether it asks for an amount: its candidates are 1, 2, 3, ... of something, in this order.
     #[must_use]
     pub fn is_amount(&self) -> bool {

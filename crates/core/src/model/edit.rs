@@ -1,7 +1,11 @@
 //! Edits of a student by hand or by a search: every number that schedules has a name.
 
 use super::{Additive, Evidence, Model, Regime, Slot, Student};
-use crate::{level::LevelSpec, model::guard::quantity, nearest::edit_distance};
+use crate::{
+    level::LevelSpec,
+    model::guard::{quantity, single},
+    nearest::edit_distance,
+};
 use serde::{Deserialize, Serialize};
 
 /// Where a number of a student stands.
@@ -32,6 +36,19 @@ pub enum Place {
         /// Place of the condition in the guard.
         condition: usize,
     },
+}
+
+impl Place {
+    /// Whether the number is kept as a 32-bit float, since values of features are compared with it.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        match self {
+            Self::Guard { .. } => true,
+            Self::Model { slot, .. } => {
+                matches!(slot, Slot::Threshold { .. } | Slot::Border { .. } | Slot::Knot { .. })
+            }
+        }
+    }
 }
 
 /// Numbers of a student's models that were changed together after the fit.
@@ -188,7 +205,11 @@ impl Student {
             .split_once('=')
             .ok_or_else(|| fail("expected PLACE=VALUE, e.g. job.node[5].threshold=300s".to_owned()))?;
         let place = self.place(name.trim()).map_err(|e| fail(e.problem))?;
-        let value = quantity(value.trim(), &self.unit(&place)).map_err(fail)?;
+        let text = value.trim();
+        let value = quantity(text, &self.unit(&place)).map_err(fail)?;
+        if place.is_single() {
+            single(text, value).map_err(fail)?;
+        }
         let was = self.number(&place).unwrap_or(f64::NAN);
         self.patch(&[(place, value)], reason);
         Ok(was)

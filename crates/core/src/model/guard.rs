@@ -213,7 +213,9 @@ impl Guard {
         let condition = |p: &Comparison<'_>| {
             let unit = spec.features.iter().find(|f| f.name == p.feature).map_or("", |f| f.unit.as_str());
             let (operator, value) = match (p.operator, p.value) {
-                (Some(operator), Some(value)) => (operator, quantity(value, unit).map_err(syntax)? as f32),
+                (Some(operator), Some(value)) => {
+                    (operator, quantity(value, unit).and_then(|number| single(value, number)).map_err(syntax)?)
+                }
                 _ if unit == FLAG => (Operator::Above, 0.5),
                 _ => return Err(syntax(format!("`{}` is compared with nothing", p.feature))),
             };
@@ -285,7 +287,15 @@ pub(super) fn quantity(text: &str, unit: &str) -> Result<f64, String> {
         _ => return Err(format!("`{suffix}` is not a unit for a feature in `{unit}`")),
     };
     let value = number * factor;
-    if (value as f32).is_finite() { Ok(value) } else { Err(format!("`{text}` is not a finite number")) }
+    if value.is_finite() { Ok(value) } else { Err(format!("`{text}` is not a finite number")) }
+}
+
+/// A number that is kept as a 32-bit float.
+pub(super) fn single(text: &str, number: f64) -> Result<f32, String> {
+    match number as f32 {
+        kept if kept.is_finite() => Ok(kept),
+        _ => Err(format!("`{text}` is not a finite number of 32 bits, as which it is kept: {:e} at most", f32::MAX)),
+    }
 }
 
 /// The guards of one level, with columns instead of names.
@@ -419,7 +429,8 @@ mod tests {
             ("offered > 3 first", "levels job and stage and amount have such a feature; begin with `job:`"),
             ("stage: age > 3 first", "level `stage` has no feature `age`"),
             ("node: age > 3 first", "there is no level `node`, only job, stage, amount"),
-            ("age > 1e38h first", "not a finite number"),
+            ("age > 1e38h first", "not a finite number of 32 bits"),
+            ("age > 1e400 first", "`1e400` is not a finite number"),
         ] {
             let message = Guard::parse(text, set).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");

@@ -27,16 +27,16 @@ impl Pairwise {
     /// The level as the tree sees it: its features, and their differences, whose names begin with `Δ`.
     #[must_use]
     pub fn level(level: &LevelSpec) -> LevelSpec {
-        let difference = |f: &FeatureSpec| FeatureSpec {
+        let difference = |(column, f): (usize, &FeatureSpec)| FeatureSpec {
             name: format!("Δ{}", f.name),
             unit: if f.unit == FLAG { "1".to_owned() } else { f.unit.clone() },
-            meaning: format!("Difference to the other candidate: {}", f.meaning),
+            meaning: format!("Difference to the other candidate: {}", level.meaning(column)),
             scope: if f.scope == Scope::Share { Scope::Share } else { Scope::Absolute },
             version: f.version,
             whole: f.whole,
             control: f.control,
         };
-        let differences = level.features.iter().map(difference);
+        let differences = level.features.iter().enumerate().map(difference);
         LevelSpec { features: level.features.iter().cloned().chain(differences).collect(), ..level.clone() }
     }
 

@@ -462,6 +462,15 @@ mod tests {
     }
 
     #[test]
+    fn where_a_score_is_no_number_the_median_is_the_most_probable() {
+        let scores = [0.0, f64::NAN, 1.0, 1.0, 0.9];
+        assert_eq!((Pick::Median.of(&scores, 1.0), Pick::Mode.of(&scores, 1.0)), (2, 2));
+        let scores = [0.0, f64::INFINITY, 1.0];
+        assert_eq!((Pick::Median.of(&scores, 1.0), Pick::Mode.of(&scores, 1.0)), (1, 1));
+        assert_eq!(Pick::Median.of(&[f64::NAN, f64::NEG_INFINITY], 1.0), 0);
+    }
+
+    #[test]
     fn every_bit_of_a_coefficient_survives_the_file() -> Result<(), serde_json::Error> {
         let mut stream = crate::rng::Stream::new(1, "coefficients");
         let coefficient: Vec<f64> =

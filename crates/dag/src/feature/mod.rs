@@ -26,9 +26,12 @@ fn describe() -> FeatureSet {
     FeatureSet {
         scenario: "dag".to_owned(),
         levels: vec![
-            Columns::new(job::BASE).level("job", "Which job gets executors?", &["job"]),
-            Columns::new(stage::BASE).level("stage", "Which stage of that job?", &["job", "stage"]),
-            Columns::new(amount::BASE).level("amount", "How many executors?", &["job", "stage", "amount"]),
+            Columns::new(job::BASE).level("job", "Which job gets executors?", &["job"])
+                .of("Active jobs with a stage that may be scheduled, by arrival; last, where the policy may, to give nothing."),
+            Columns::new(stage::BASE).level("stage", "Which stage of that job?", &["job", "stage"])
+                .of("Stages of that job that may be scheduled, by number."),
+            Columns::new(amount::BASE).level("amount", "How many executors?", &["job", "stage", "amount"])
+                .of("1, 2, 3, ... executors, up to what that job has room for and that stage wants."),
         ],
     }
 }

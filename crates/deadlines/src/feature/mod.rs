@@ -29,9 +29,12 @@ fn describe() -> FeatureSet {
     FeatureSet {
         scenario: "deadlines".to_owned(),
         levels: vec![
-            Columns::new(job::BASE).level("job", "Which job begins next, if any?", &["job"]),
-            Columns::new(class::BASE).level("class", "How is it taken on?", &["job", "class"]),
-            Columns::new(amount::BASE).level("amount", "How many cores does it get?", &["job", "amount"]),
+            Columns::new(job::BASE).level("job", "Which job begins next, if any?", &["job"])
+                .of("Waiting jobs, by arrival, then to begin none; of a question about a running job, that job alone."),
+            Columns::new(class::BASE).level("class", "How is it taken on?", &["job", "class"])
+                .of("Ways that are open to that job, in this order: at a size of its own, as submitted, best effort, refused."),
+            Columns::new(amount::BASE).level("amount", "How many cores does it get?", &["job", "amount"])
+                .of("1, 2, 3, ... cores, up to the most that it can be given in that way."),
         ],
     }
 }

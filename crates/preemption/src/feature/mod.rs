@@ -31,8 +31,10 @@ fn describe() -> FeatureSet {
     FeatureSet {
         scenario: "preemption".to_owned(),
         levels: vec![
-            Columns::new(job::BASE).level("job", "Which waiting job is served next, if any?", &["job"]),
-            Columns::new(victim::BASE).level("victim", "Which job is suspended for it, if any?", &["job", "victim"]),
+            Columns::new(job::BASE).level("job", "Which waiting job is served next, if any?", &["job"])
+                .of("Waiting jobs that can be served, by arrival, then to serve none; of a question who is suspended, the job in question alone."),
+            Columns::new(victim::BASE).level("victim", "Which job is suspended for it, if any?", &["job", "victim"])
+                .of("Jobs that can be suspended, by arrival, then to suspend none."),
         ],
     }
 }

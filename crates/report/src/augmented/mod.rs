@@ -257,7 +257,13 @@ mod tests {
             feature("is_source", "0/1", Scope::Absolute),
             feature("work_rank", "1", Scope::Rank),
         ];
-        LevelSpec { name: "job".into(), question: String::new(), entities: vec!["job".into()], features }
+        LevelSpec {
+            name: "job".into(),
+            question: String::new(),
+            candidates: String::new(),
+            entities: vec!["job".into()],
+            features,
+        }
     }
 
     #[test]

@@ -93,11 +93,18 @@ fn size(run: &RunDir) -> Card {
     }
 }
 
+/// No clock measures less, µs.
+const LEAST_US: f64 = 1e-6;
+
 /// How much faster it decides than the teacher, to two digits: clock times are no finer.
 fn speed(run: &RunDir) -> Card {
     let label = "as fast as the teacher, decision by decision".to_owned();
-    let of = |role| run.latency.as_ref().and_then(|latency| latency.of(role)).filter(|&us| us > 0.0);
-    let (Some(teacher), Some(student)) = (of(Role::Teacher), of(Role::Student)) else {
+    let of = |role| run.latency.as_ref().and_then(|latency| latency.of(role));
+    let both = of(Role::Teacher).zip(of(Role::Student));
+    // Times that no clock tells apart from 0 have no ratio.
+    let Some((teacher, student)) =
+        both.filter(|(teacher, student)| [*teacher, *student].iter().all(|&us| us > LEAST_US))
+    else {
         let word = "not measured".into();
         return Card { value: "–".into(), label, word, augmented: None, good: None, anchor: "provenance" };
     };

@@ -22,7 +22,7 @@ pub(super) struct Row {
     /// Whether all candidates of a choice are of one case.
     pub(super) case_is_shared: bool,
     pub(super) terms: Vec<Term>,
-    /// One curve, or one per case in which points are given.
+    /// One curve, or one per case in which points are given; never none.
     pub(super) lines: Vec<Line>,
     /// Usual values of the feature.
     pub(super) range: (f64, f64),
@@ -84,7 +84,9 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
 }
 
-/// Puts the terms of a sum into rows, those that move points most first; a point is `1 / scale` of the score.
+/// Puts the terms of a sum into rows, those that move points most first; a point is `1 / scale` of the score. Terms that give nobody
+/// a point have no row: those of coefficient 0, or so small that it becomes 0 in points, those that cancel each other, and
+/// products with what is never so.
 pub(super) fn rows(sum: &Additive, spec: &LevelSpec, typical: &Typical, scale: f64) -> Vec<Row> {
     let mut groups: BTreeMap<(u32, Option<u32>), Vec<Term>> = BTreeMap::new();
     for term in sum.terms.iter().filter(|t| t.coefficient != 0.0) {
@@ -94,12 +96,12 @@ pub(super) fn rows(sum: &Additive, spec: &LevelSpec, typical: &Typical, scale: f
         let key = (features[0], features.get(1).copied());
         groups.entry(key).or_default().push(Term { coefficient: term.coefficient * scale, ..term.clone() });
     }
-    let mut rows: Vec<Row> = groups.into_iter().map(|(key, terms)| row(key, terms, spec, typical)).collect();
+    let mut rows: Vec<Row> = groups.into_iter().filter_map(|(key, terms)| row(key, terms, spec, typical)).collect();
     rows.sort_by(|a, b| b.span.total_cmp(&a.span));
     rows
 }
 
-fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: &Typical) -> Row {
+fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: &Typical) -> Option<Row> {
     let (feature, other) = match b {
         None => (a, None),
         Some(b) if is_case(b, a, &terms, spec, typical) => (a, Some(b)),
@@ -113,6 +115,9 @@ fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: 
         found.into_iter().map(Some).collect()
     });
     let lines: Vec<Line> = cases.into_iter().filter_map(|case| line((feature, other), case, &terms, range)).collect();
+    if lines.is_empty() {
+        return None;
+    }
     let inner = lines.iter().map(Line::span).fold(0.0, f64::max);
     // Between cases too; where a case is left out it gives no points.
     let (low, high) = extent(lines.iter().flat_map(|l| l.points.iter().map(|p| p.1)));
@@ -125,7 +130,7 @@ fn row((a, b): (u32, Option<u32>), terms: Vec<Term>, spec: &LevelSpec, typical: 
         _ => inner,
     };
     let other = other.map(|o| o as usize);
-    Row { feature: feature as usize, other, case_is_shared, terms, lines, range, shown, span }
+    Some(Row { feature: feature as usize, other, case_is_shared, terms, lines, range, shown, span })
 }
 
 fn thresholds(feature: u32, terms: &[Term]) -> Vec<f32> {

@@ -33,12 +33,11 @@ fn describe() -> FeatureSet {
     FeatureSet {
         scenario: "serving".to_owned(),
         levels: vec![
-            Columns::new(application::BASE).level(
-                "application",
-                "Which application is served next, if any?",
-                &["application"],
-            ),
-            Columns::new(task::BASE).level("task", question, &["application", "task"]),
+            Columns::new(application::BASE)
+                .level("application", "Which application is served next, if any?", &["application"])
+                .of("Applications with waiting tasks, by place, then to serve none; of a question about a batch, its application alone."),
+            Columns::new(task::BASE).level("task", question, &["application", "task"])
+                .of("Of each size that fits, ascending, the oldest waiting task of the application; then, where the batch is not empty, to close it."),
         ],
     }
 }

@@ -1,7 +1,10 @@
 //! Where students are tried out: paired episodes with the same luck, never run twice.
 
 use super::{AugmentError, moves};
-use crate::recorder::{EpisodeId, Progress, run_episode};
+use crate::{
+    recorder::{EpisodeId, Progress, run_episode},
+    sealed::{Unsealed, sealed, unsealed},
+};
 use rayon::prelude::*;
 use sched_distill_core::{
     file,
@@ -25,7 +28,7 @@ use std::{
 /// What identifies a student in the journal: all that decides how it schedules.
 pub(super) type Key = [u8; 12];
 
-/// A line of the journal.
+/// A line of the journal; behind these stands its check value.
 #[derive(Serialize, Deserialize)]
 struct Line {
     student: String,
@@ -108,11 +111,11 @@ impl<'a, S: Simulated> Arena<'a, S> {
     }
 
     /// Reads the journal at `path`, if there is one, and keeps it up from now on. A last line that was cut off is
-    /// dropped.
+    /// dropped, and lines without a check value, those of earlier versions, are left out.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or written, or a whole line is no entry.
+    /// If the file cannot be read or written, or a whole line is no entry or was changed since it was written.
     pub fn with_journal(mut self, path: &Path) -> Result<Self, AugmentError> {
         let io = |source| AugmentError::Io { path: path.to_owned(), source };
         let text = match std::fs::read(path) {
@@ -123,7 +126,13 @@ impl<'a, S: Simulated> Arena<'a, S> {
         let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
         for (number, line) in text[..whole].split(|&b| b == b'\n').enumerate().filter(|(_, l)| !l.is_empty()) {
             let bad = |problem: String| AugmentError::Journal { path: path.to_owned(), line: number + 1, problem };
-            let entry: Line = serde_json::from_slice(line).map_err(|e| bad(e.to_string()))?;
+            let text = str::from_utf8(line).map_err(|e| bad(e.to_string()))?;
+            let entry: Line = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
+            match unsealed(text, "") {
+                // Of an earlier version: run again rather than believed.
+                Err(Unsealed::Missing) => continue,
+                found => found.map_err(|e| bad(e.to_string()))?,
+            }
             let key = unhex(&entry.student).ok_or_else(|| bad("`student` is not 24 hex digits".to_owned()))?;
             self.known.insert((key, entry.split, entry.episode), entry.cost.unwrap_or(f64::INFINITY));
         }
@@ -409,7 +418,7 @@ pub(super) fn key(student: &Student) -> Key {
 fn line(key: Key, split: Split, episode: u32, cost: f64) -> String {
     let line = Line { student: hex(&key), split, episode, cost: cost.is_finite().then_some(cost) };
     // Plain data serialises.
-    serde_json::to_string(&line).unwrap_or_default() + "\n"
+    sealed(&serde_json::to_string(&line).unwrap_or_default(), "") + "\n"
 }
 
 fn hex(key: &Key) -> String {

@@ -1,6 +1,6 @@
 //! How many edits lie between two students, and students with one edit fewer.
 
-use super::{arena::key, moves::without_guard};
+use super::{Paired, arena::key, moves::without_guard};
 use sched_distill_core::model::{Evidence, Guard, Model, Place, Slot, Student};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -85,6 +85,40 @@ pub(super) fn without(student: &Student, before: &Student, edits: &[usize]) -> S
 pub(super) fn evidence(student: &mut Student) -> impl Iterator<Item = &mut Evidence> {
     let patches = student.patches.iter_mut().map(|p| &mut p.evidence);
     student.guards.iter_mut().map(|g| &mut g.evidence).chain(patches)
+}
+
+/// What a change of a student brought that was kept, and for what: the student with it against the one without.
+pub(super) struct Kept {
+    guards: Vec<Guard>,
+    places: Vec<String>,
+    pub(super) paired: Paired,
+}
+
+impl Kept {
+    pub(super) fn new(old: &Student, new: &Student, paired: Paired) -> Self {
+        let known = |guard: &Guard| old.guards.iter().any(|g| same(g, guard));
+        let was: Vec<(&str, f64)> = numbers(old).collect();
+        let places = numbers(new).filter(|number| !was.contains(number)).map(|(place, _)| place.to_owned()).collect();
+        Self { guards: new.guards.iter().filter(|guard| !known(guard)).cloned().collect(), places, paired }
+    }
+
+    /// Whether an edit of a student came with it, or was changed, by its place in [`without_each`].
+    pub(super) fn brought(&self, student: &Student, edit: usize) -> bool {
+        match edit.checked_sub(student.guards.len()) {
+            Some(patch) => student.patches[patch].changes.iter().any(|c| self.places.contains(&c.place)),
+            None => self.guards.iter().any(|guard| same(guard, &student.guards[edit])),
+        }
+    }
+}
+
+/// Whether two guards do the same, whatever is said of them.
+fn same(a: &Guard, b: &Guard) -> bool {
+    (&a.level, &a.when, a.action) == (&b.level, &b.when, b.action)
+}
+
+/// The numbers that patches have set.
+fn numbers(student: &Student) -> impl Iterator<Item = (&str, f64)> {
+    student.patches.iter().flat_map(|p| &p.changes).map(|c| (c.place.as_str(), c.now))
 }
 
 /// Edits that carry evidence.

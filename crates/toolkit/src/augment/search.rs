@@ -4,7 +4,7 @@ mod finish;
 
 use super::{
     Arena, AugmentError, AugmentParams, Edits, Paired, Repertoire, Step, arena,
-    edits::{self, measured},
+    edits::{self, Kept, measured},
     moves::{self, Move},
     numbers::{self, Coordinate, at},
     plan::{self, AGREEMENT},
@@ -72,6 +72,8 @@ struct Search<'s, 'a, S: Simulated> {
     /// The student to begin with.
     before: &'s Student,
     best: Student,
+    /// The changes that led from one to the other, in order.
+    kept: Vec<Kept>,
     steps: Vec<Step>,
     /// Episodes used up in each split, so that every comparison meets new ones.
     next_train: u32,
@@ -104,6 +106,7 @@ pub fn augment<S: Simulated>(
         params,
         before: student,
         best: student.clone(),
+        kept: Vec::new(),
         steps: Vec::new(),
         next_train: 0,
         // The first ones tell how many decisions stay as they were.
@@ -300,6 +303,7 @@ impl<S: Simulated> Search<'_, '_, S> {
         let kept = paired.is_better_at_a_look();
         self.step(what, train, paired, kept, agreement);
         if kept {
+            self.kept.push(Kept::new(&self.best, changed, paired));
             self.keep(changed.clone());
         }
         Ok(kept)
@@ -416,7 +420,7 @@ impl<S: Simulated> Search<'_, '_, S> {
         let (mut idle, mut gained) = (0, false);
         let confirming_until = self.confirming_until(&at(base, coordinates, &vec![1.0; coordinates.len()], together));
         // The arena goes to the search and comes back at each checkpoint.
-        let Search { arena, best, steps, next_validation, on_step, before, too_far, .. } = self;
+        let Search { arena, best, kept: all_kept, steps, next_validation, on_step, before, too_far, .. } = self;
         let ran = polish::polish(arena, moving, plan, CHECKPOINT, |arena, generation, mean| {
             idle += 1;
             let Some((candidate, agreement)) = nearest(arena, before, moving, mean, params.min_agreement)? else {
@@ -441,6 +445,7 @@ impl<S: Simulated> Search<'_, '_, S> {
             on_step(&step);
             steps.push(step);
             if kept {
+                all_kept.push(Kept::new(best, &candidate, paired));
                 (*best, gained, idle) = (candidate, true, 0);
             }
             Ok(idle < PATIENCE)

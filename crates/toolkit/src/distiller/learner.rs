@@ -337,6 +337,7 @@ mod tests {
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),
+            candidates: String::new(),
             entities: Vec::new(),
             features: vec![feature("a"), feature("b"), feature("load")],
         };

@@ -229,6 +229,7 @@ mod tests {
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),
+            candidates: String::new(),
             entities: Vec::new(),
             features: ["c", "b", "b_rank", "a", "odd_rank"].map(feature).to_vec(),
         };

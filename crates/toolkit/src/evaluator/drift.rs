@@ -383,7 +383,7 @@ mod tests {
         };
         let features = vec![feature("slow"), feature("quick")];
         let (question, entities) = ("Which?".to_owned(), vec!["job".to_owned()]);
-        let spec = LevelSpec { name: "job".to_owned(), question, entities, features };
+        let spec = LevelSpec { name: "job".to_owned(), question, candidates: String::new(), entities, features };
         let mut table = LevelTable::new(spec, vec!["free".to_owned()]);
         for episode in episodes {
             let mut stream = Stream::new(seed, &format!("episode {episode}"));

@@ -287,7 +287,9 @@ fn row(level: &LevelSpec, scorer: &Scorer, kind: &str, sums: &[Sums], seed: u64)
         top3: ratio(|s| s.top[2], |s| s.weight),
         regret: probable.then(|| ratio(|s| s.regret, |s| s.probable_weight)),
         cross_entropy: (probable && scorer.has_temperature())
-            .then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight)),
+            .then(|| ratio(|s| s.cross_entropy, |s| s.probable_weight))
+            // Of a student that rules out what its teacher does, or whose scores are no numbers, it is none.
+            .filter(|e| e.value.is_finite()),
         kendall: has(|s| s.kendall_weight).then(|| ratio(|s| s.kendall, |s| s.kendall_weight)),
         executed: has(|s| s.executed_weight).then(|| ratio(|s| s.executed, |s| s.executed_weight)),
         amount_error: (level.is_amount() && has(|s| s.executed_weight))
@@ -313,6 +315,7 @@ mod tests {
         let spec = LevelSpec {
             name: "job".to_owned(),
             question: String::new(),
+            candidates: String::new(),
             entities: vec!["job".to_owned()],
             features: vec![feature("a"), feature("b")],
         };

@@ -22,6 +22,7 @@ pub(crate) fn table(level: &str, choices: &[(u32, u8, Vec<[f32; 2]>, usize)]) ->
     let spec = LevelSpec {
         name: level.to_owned(),
         question: String::new(),
+        candidates: String::new(),
         entities: vec!["entity".to_owned()],
         features: vec![feature("a"), feature("b")],
     };

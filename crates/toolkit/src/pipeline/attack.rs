@@ -1,8 +1,8 @@
 //! Attacks on a scheduler: what edits of jobs bring their users, episode by episode, so that an interrupted attack goes on.
 
 use super::{
-    Caller, Certified, CertifyRequest, Entry, PipelineError, certify, compare::schedule, files::write_compact,
-    files::write_json, stand_in::stand_in,
+    Caller, Certified, CertifyRequest, Entry, PipelineError, certify, compare::schedule, files::write_json,
+    stand_in::stand_in,
 };
 use crate::{
     attack::{
@@ -10,6 +10,7 @@ use crate::{
         figures, knows_most, notable, on_student, replay,
     },
     evaluator::{Role, Schedule},
+    sealed::{Unsealed, sealed, unsealed},
 };
 use rayon::prelude::*;
 use sched_distill_core::{
@@ -20,7 +21,6 @@ use sched_distill_core::{
     scenario::Scenario,
     simulation::{EditInfo, Editable, Simulated, Simulation},
     spec::Spec,
-    text::without_mark,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ pub fn attack<S: Editable>(
     let most = knows_most(&params.methods).filter(|_| request.strongest);
     params.methods.retain(|m| *m == Method::Random || most.is_none_or(|most| *m == most));
     let plan = plan::<S>(request, &params, &*victim, &workload)?;
-    prepare(&request.dir, &plan, request.force)?;
+    let plan_text = prepare(&request.dir, &plan, request.force)?;
     let proxy = match named {
         None if found.is_none() && params.methods.contains(&Method::Proxy) => {
             Some(stands_in(&stand_in(scenario, request, caller)?)?)
@@ -172,14 +172,18 @@ pub fn attack<S: Editable>(
     let one = |number: u32| -> Result<EpisodeAttempts, PipelineError> {
         caller.check()?;
         let path = request.dir.join(EPISODES).join(format!("{number:05}.json"));
-        let known = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<EpisodeAttempts>(&text).ok());
-        if let Some(known) = known.filter(|known| known.episode == number) {
+        // What an earlier version wrote, or half of it, is made again rather than believed.
+        if std::fs::read_to_string(&path).is_ok_and(|text| unsealed(&text, &plan_text) != Err(Unsealed::Missing)) {
+            let again = "remove the file, and the same command runs this episode again (--force: all of them)";
+            let known = read_episode(&path, number, &plan_text, again)?;
             caller.watch.episode(0);
             return Ok(known);
         }
         let found = episode(&*workload, &*victim, &source, &params, number, caller.stop);
         let found = found?;
-        write_compact(&path, &found)?;
+        let text = serde_json::to_string(&found).map_err(|e| refused(&e))?;
+        let sealed = sealed(&text, &plan_text) + "\n";
+        file::write(&path, sealed.as_bytes()).map_err(|source| PipelineError::Write { path, source })?;
         caller.watch.episode(found.attempts.iter().map(|a| a.queries).sum());
         Ok(found)
     };
@@ -241,26 +245,35 @@ fn found(
     params: &mut AttackParams,
 ) -> Result<Vec<EpisodeAttempts>, PipelineError> {
     let not = |why: String| PipelineError::Refused(format!("{}: {why}", dir.display()));
-    let read = |path: PathBuf| {
-        let text = std::fs::read(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
-        serde_json::from_slice::<Value>(without_mark(&text))
-            .map_err(|e| PipelineError::Refused(format!("{}: {e}", path.display())))
-    };
     if !dir.join("attack.json").is_file() {
         return Err(not("it holds no attack that was carried to its end (attack.json)".to_owned()));
     }
-    let plan = read(dir.join(PLAN))?;
+    let path = dir.join(PLAN);
+    let text = std::fs::read_to_string(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
+    let plan: Value =
+        serde_json::from_str(&text).map_err(|e| PipelineError::Refused(format!("{}: {e}", path.display())))?;
     if plan["workload"] != request.workload.as_str() {
         return Err(not(format!("its attack was on the workload {}, not `{}`", plan["workload"], request.workload)));
     }
     let other: AttackParams =
         serde_json::from_value(plan["params"].clone()).map_err(|e| not(format!("its plan cannot be read: {e}")))?;
     *params = other;
-    let episode = |number: u32| {
-        let value = read(dir.join(EPISODES).join(format!("{number:05}.json")))?;
-        serde_json::from_value(value).map_err(|e| not(format!("episode {number}: {e}")))
-    };
+    let again = "carry that attack out again with --force";
+    let episode =
+        |number: u32| read_episode(&dir.join(EPISODES).join(format!("{number:05}.json")), number, &text, again);
     (0..params.episodes).map(episode).collect()
+}
+
+/// The attempts of an episode as a plan's attack has written them; `again` is what to do where something else has.
+fn read_episode(path: &Path, number: u32, plan: &str, again: &str) -> Result<EpisodeAttempts, PipelineError> {
+    let text = std::fs::read_to_string(path).map_err(|source| PipelineError::Read { path: path.to_owned(), source })?;
+    let not = |why: String| PipelineError::Refused(format!("{}: {why}; {again}", path.display()));
+    unsealed(&text, plan).map_err(|e| not(e.to_string()))?;
+    let found: EpisodeAttempts = serde_json::from_str(&text).map_err(|e| not(e.to_string()))?;
+    match found.episode == number {
+        true => Ok(found),
+        false => Err(not(format!("it is of episode {}, not {number}", found.episode))),
+    }
 }
 
 /// Whether who is asked says how probable choices are: at the first question of the first episode.
@@ -297,8 +310,8 @@ fn plan<S: Editable>(
     }))
 }
 
-/// Makes the folder ready: it belongs to one attack.
-fn prepare(dir: &Path, plan: &Value, force: bool) -> Result<(), PipelineError> {
+/// Makes the folder ready: it belongs to one attack, whose plan is returned as it stands there.
+fn prepare(dir: &Path, plan: &Value, force: bool) -> Result<String, PipelineError> {
     let (path, episodes) = (dir.join(PLAN), dir.join(EPISODES));
     let text = format!("{plan:#}\n");
     match std::fs::read_to_string(&path) {
@@ -318,5 +331,6 @@ fn prepare(dir: &Path, plan: &Value, force: bool) -> Result<(), PipelineError> {
             file::write(&path, text.as_bytes()).map_err(|source| PipelineError::Write { path, source })?;
         }
     }
-    std::fs::create_dir_all(&episodes).map_err(|source| PipelineError::Write { path: episodes, source })
+    std::fs::create_dir_all(&episodes).map_err(|source| PipelineError::Write { path: episodes, source })?;
+    Ok(text)
 }

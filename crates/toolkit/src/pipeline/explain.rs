@@ -22,6 +22,7 @@ use sched_distill_core::{
     model::{LevelModels, Student},
     scenario::ScenarioInfo,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
 /// How a student is explained.
@@ -142,7 +143,22 @@ pub fn explain(
         stability: Vec::new(),
         gradients: None,
     };
+    can_be_written(&explanation)?;
+    can_be_written(&decisions)?;
     Ok(Explained { explanation, decisions, what_if })
+}
+
+/// Refuses what holds a number that is infinite or none: files have no such numbers, and nobody could read anything from them.
+fn can_be_written<T: Serialize + DeserializeOwned>(found: &T) -> Result<(), PipelineError> {
+    let text = serde_json::to_string(found).unwrap_or_default();
+    if text.contains("null") && serde_json::from_str::<T>(&text).is_err() {
+        return Err(PipelineError::Refused(
+            "the student cannot be explained: its scores, or what is made of them, are beyond what a 64-bit float holds; look for numbers \
+             like 1e300 in its file (coefficients, leaves, temperatures), or for sums of them that cancel each other"
+                .to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn some_decisions(

@@ -12,7 +12,7 @@ use crate::{recorder::speak_of, trace::Source};
 use sched_distill_core::{
     policy::Policy,
     scenario::{Scenario, State},
-    text::without_mark,
+    text::{with_short_numbers, without_mark},
 };
 use serde::de::IgnoredAny;
 use std::{error::Error, sync::Arc};
@@ -429,5 +429,5 @@ fn causes(problem: &(dyn Error + 'static)) -> String {
         }
         next = cause.source();
     }
-    words
+    with_short_numbers(&words).into_owned()
 }

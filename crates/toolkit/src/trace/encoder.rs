@@ -50,14 +50,14 @@ impl Encoder {
         let facts = facts.iter().map(|(key, value)| (format!("distill.{key}"), Some(value.clone())));
         let facts = facts.map(|(key, value)| KeyValue { key, value });
         let footer = [schema_to_metadata_key(&schema)].into_iter().chain(facts).collect();
-        let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|e| e.to_string())?;
+        let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(|e| said(&e))?;
         let options = WriteOptions {
             statistics: StatisticsOptions::empty(),
             version: Version::V1,
             compression: CompressionOptions::Zstd(Some(level)),
             data_page_size: None,
         };
-        let writer = FileWriter::try_new(file, schema, options).map_err(|e| e.to_string())?;
+        let writer = FileWriter::try_new(file, schema, options).map_err(|e| said(&e))?;
         Ok(Self { writer, footer, rows: 0 })
     }
 
@@ -86,16 +86,22 @@ impl Encoder {
             let pages = Compressor::new(pages, options.compression, Vec::new());
             Ok(DynStreamingIterator::new(pages.map_err(PolarsError::from)))
         });
-        self.writer.write(rows as u64, DynIter::new(columns)).map_err(|e| e.to_string())?;
+        self.writer.write(rows as u64, DynIter::new(columns)).map_err(|e| said(&e))?;
         self.rows += rows;
         Ok(())
     }
 
     /// Writes the footer and hands the file back.
     pub(super) fn finish(mut self) -> Result<PendingFile, String> {
-        self.writer.end(Some(std::mem::take(&mut self.footer))).map_err(|e| e.to_string())?;
+        self.writer.end(Some(std::mem::take(&mut self.footer))).map_err(|e| said(&e))?;
         Ok(self.writer.into_inner())
     }
+}
+
+/// What went wrong. That a disk is full reaches us as a file out of specification.
+fn said(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    text.split_once("underlying IO error: ").map_or(text.clone(), |(_, cause)| format!("cannot be written: {cause}"))
 }
 
 /// The cells of one column of a row group.

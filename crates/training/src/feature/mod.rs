@@ -26,9 +26,15 @@ fn describe() -> FeatureSet {
     FeatureSet {
         scenario: "training".to_owned(),
         levels: vec![
-            Columns::new(cluster::BASE).level("cluster", "Go on, or close the slot?", &["close"]),
-            Columns::new(job::BASE).level("job", "Which job gets more?", &["job"]),
-            Columns::new(task::BASE).level("task", "A worker, a server, or both?", &["job", "task"]),
+            Columns::new(cluster::BASE)
+                .level("cluster", "Go on, or close the slot?", &["close"])
+                .of("To go on, if anything can be added; then to close the slot."),
+            Columns::new(job::BASE)
+                .level("job", "Which job gets more?", &["job"])
+                .of("Jobs below their maxima for which something fits the node that comes next, by arrival."),
+            Columns::new(task::BASE)
+                .level("task", "A worker, a server, or both?", &["job", "task"])
+                .of("Of a worker, a server, and both, in this order, what that job may have and what fits."),
         ],
     }
 }

@@ -54,6 +54,19 @@ fn every_place_has_a_name_that_leads_back_to_it() {
 }
 
 #[test]
+fn a_number_of_64_bits_takes_what_they_hold_and_one_of_32_what_those_hold() {
+    let mut student = student();
+    for place in student.places() {
+        let name = student.place_name(&place);
+        match student.edit(&format!("{name}=1e300"), "to see") {
+            Ok(_) => assert_eq!((place.is_single(), student.number(&place)), (false, Some(1e300)), "{name}"),
+            Err(e) => assert!(place.is_single() && e.problem.contains("of 32 bits"), "{name}: {e}"),
+        }
+        assert!(student.edit(&format!("{name}=1e999"), "to see").is_err());
+    }
+}
+
+#[test]
 fn edits_are_recorded_with_what_was_there_and_survive_the_file() -> Result<(), Box<dyn std::error::Error>> {
     let mut student = student();
     assert_eq!(student.edit("job.node[0].threshold = 7s", "operators know")?, 5e3);

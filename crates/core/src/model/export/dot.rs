@@ -1,7 +1,7 @@
 //! A tree as a drawing for Graphviz.
 
 use super::{
-    ExportError, guards_left_out, number, number32, origin, percent,
+    ExportError, columns_are_formed, described, guards_left_out, number, number32, origin, percent,
     piece::{Form, Piece},
     plain, rows, rules,
 };
@@ -16,9 +16,14 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, 
         text += &format!("// {line}\n");
     }
     text += "// Yes: the value is at most the threshold, as 32-bit floats. Missing values go where the edge says so.\n";
+    text.extend(columns_are_formed().iter().map(|line| format!("// {line}\n")));
     for piece in pieces {
         match &piece.form {
-            Form::Tree(tree) => draw(tree, piece, &mut text),
+            Form::Tree(tree) => {
+                text.push('\n');
+                text.extend(described(piece).iter().map(|line| format!("// {line}\n")));
+                draw(tree, piece, &mut text);
+            }
             Form::Additive(_) => {
                 return Err(ExportError::Unsupported {
                     level: piece.spec.name.clone(),
@@ -35,7 +40,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> Result<String, 
 fn draw(tree: &Tree, piece: &Piece<'_>, text: &mut String) {
     let Piece { spec, name, .. } = piece;
     let title = format!("{}: {} ({}, {} leaves)", spec.name, spec.question, name, tree.leaves());
-    *text += &format!("\ndigraph {} {{\n", quoted(&spec.name));
+    *text += &format!("digraph {} {{\n", quoted(&spec.name));
     *text += &format!("  label={}; labelloc=t;\n", quoted(&title));
     *text += "  node [shape=box, fontname=\"Helvetica\"]; edge [fontname=\"Helvetica\"];\n";
     for node in 0..tree.nodes() {

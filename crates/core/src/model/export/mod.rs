@@ -18,7 +18,7 @@ mod rust_student;
 mod source;
 
 use super::{Additive, Guard, NamedModel, Pick, Structure, Student, StudentError};
-use crate::level::LevelSpec;
+use crate::level::{HOW_COLUMNS_ARE_FORMED, LevelSpec};
 use decider::Decider;
 use piece::Piece;
 
@@ -271,6 +271,42 @@ fn origin(student: &Student) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Lines on how the columns are formed that compare candidates with each other.
+fn columns_are_formed() -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in HOW_COLUMNS_ARE_FORMED.iter().flat_map(|sentence| sentence.split(' ')) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < 118 => {
+                *line += if line.is_empty() { "" } else { " " };
+                *line += word;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A line about who a level's candidates are, if it says it.
+fn candidates(spec: &LevelSpec) -> Option<String> {
+    (!spec.candidates.is_empty()).then(|| format!("Candidates: {}", plain(&spec.candidates)))
+}
+
+/// A column with its unit and meaning.
+fn feature(spec: &LevelSpec, column: usize) -> String {
+    let feature = &spec.features[column];
+    format!("{} [{}] {}", plain(&feature.name), plain(&feature.unit), plain(&spec.meaning(column)))
+}
+
+/// Lines on the candidates, and on the features that a model reads, for formats that do not list all of them.
+fn described(piece: &Piece<'_>) -> Vec<String> {
+    let columns: std::collections::BTreeSet<u32> = match piece.form {
+        piece::Form::Tree(tree) => tree.columns().collect(),
+        piece::Form::Additive(sum) => sum.terms.iter().flat_map(|t| &t.factors).map(|f| f.feature).collect(),
+    };
+    let features = columns.into_iter().map(|column| feature(&piece.spec, column as usize));
+    candidates(&piece.spec).into_iter().chain(features).collect()
 }
 
 /// Lines about the guards, where scores alone are exported.

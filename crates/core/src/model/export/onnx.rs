@@ -4,7 +4,7 @@
 //! Numbers of fields and of the enums' values are those of `onnx.proto3`.
 
 use super::{
-    ExportError, guards_left_out, onnx_terms, origin,
+    ExportError, candidates, columns_are_formed, guards_left_out, onnx_terms, origin,
     piece::{Form, Piece},
     protobuf::Message,
     version,
@@ -50,6 +50,8 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
     let mut doc = origin(student);
     doc.extend(guards_left_out(student));
     doc.push(format!("Level {}: {}", spec.name, spec.question));
+    doc.extend(candidates(spec));
+    doc.extend(columns_are_formed());
     let mut model = Message::default()
         .int(1, 8)
         .bytes(2, "distill")
@@ -60,6 +62,8 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
         .bytes(8, Message::default().bytes(1, "ai.onnx.ml").int(2, 3));
     let names: Vec<&str> = spec.features.iter().map(|f| f.name.as_str()).collect();
     let units: Vec<&str> = spec.features.iter().map(|f| f.unit.as_str()).collect();
+    let meanings: Vec<String> = (0..spec.features.len()).map(|column| spec.meaning(column)).collect();
+    let meanings: Vec<&str> = meanings.iter().map(String::as_str).collect();
     let list = |words: &[&str]| serde_json::Value::from(words.to_vec()).to_string();
     for (key, value) in [
         ("level", spec.name.clone()),
@@ -67,6 +71,8 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
         ("temperature", temperature.to_string()),
         ("features", list(&names)),
         ("units", list(&units)),
+        ("meanings", list(&meanings)),
+        ("candidates", spec.candidates.clone()),
         ("feature_set_hash", student.feature_set_hash.clone()),
     ] {
         model = model.bytes(14, Message::default().bytes(1, key).bytes(2, value));

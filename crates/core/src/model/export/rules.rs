@@ -1,7 +1,7 @@
 //! Rules as text: one line per leaf, the tests on a feature merged into one interval.
 
 use super::{
-    guards_left_out, kind, number32, origin, percent,
+    columns_are_formed, described, guards_left_out, kind, number32, origin, percent,
     piece::{Form, PAIRS, Piece, Role},
     plain, rounded, rows, sum,
 };
@@ -18,7 +18,8 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
     }
     text += "#\n# One line per leaf; exactly one of a model's lines holds for a row. Values are compared as 32-bit floats.\n\
              # A missing value meets a condition only where it says `or missing`.\n\
-             # Figures are rounded to 4 digits, thresholds are not. The exports json, c, rust and onnx are exact.\n";
+             # Figures are rounded to 4 digits, thresholds are not. The exports json, c, rust and onnx are exact.\n#\n";
+    text.extend(columns_are_formed().iter().map(|line| format!("# {line}\n")));
     for piece in pieces {
         let Piece { spec, name, temperature, taken, .. } = piece;
         let temperature = rounded(*temperature);
@@ -33,6 +34,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                     n => format!("{n} outputs, the largest is the class, the first of equals"),
                 };
                 text += &format!("model {}: tree of {} leaves; {kind}\n", word(name), tree.leaves());
+                text.extend(described(piece).iter().map(|line| format!("# {line}\n")));
                 leaves(tree, spec, &mut text);
             }
             Form::Additive(additive) => {
@@ -41,6 +43,7 @@ pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
                     word(name),
                     kind(additive, spec)
                 );
+                text.extend(described(piece).iter().map(|line| format!("# {line}\n")));
                 terms(additive, piece, student, &mut text);
             }
         }

@@ -1,12 +1,12 @@
 //! What exported Rust and C have in common: the words at the top, and a compiled tree as tables.
 
 use super::{
-    guards_left_out, kind, number, number32, origin,
+    candidates, columns_are_formed, feature, guards_left_out, kind, number, number32, origin,
     piece::{Form, PAIRS, Piece, Role},
     plain,
 };
 use crate::{
-    level::{FeatureSpec, LevelSpec},
+    level::LevelSpec,
     model::{Additive, CompiledTree, Factor, Student, Term, Tree, compiled::order},
 };
 use std::fmt::Display;
@@ -102,13 +102,17 @@ own children, and `low` is their number; a row takes a fixed number of steps bef
 so that there is little to guess wrong. Rows with missing values are walked with a look at every step."
         .lines()
         .map(str::to_owned)
+        .chain([String::new()])
+        .chain(columns_are_formed())
 }
 
 /// Lines about one model, and a line for each of its features.
 pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
     let Piece { spec, name, temperature, taken, .. } = piece;
     let temperature = number(*temperature);
-    let mut lines = vec![format!("Level {}: {}", plain(&spec.name), plain(&spec.question)), String::new()];
+    let mut lines = vec![format!("Level {}: {}", plain(&spec.name), plain(&spec.question))];
+    lines.extend(candidates(spec));
+    lines.push(String::new());
     let model = match piece.place {
         None => format!("Model `{}`", plain(name)),
         Some(place) => format!("Model `{}`, number {place} of its regimes", plain(name)),
@@ -133,9 +137,7 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
         (Form::Additive(additive), _) => format!("{model}: {}. {score}", kind(additive, spec)),
     });
     lines.extend([String::new(), format!("{} features: name, unit, meaning.", spec.features.len())]);
-    let feature =
-        |(i, f): (usize, &FeatureSpec)| format!("x[{i}] {} [{}] {}", plain(&f.name), plain(&f.unit), plain(&f.meaning));
-    (lines, spec.features.iter().enumerate().map(feature).collect())
+    (lines, (0..spec.features.len()).map(|i| format!("x[{i}] {}", feature(spec, i))).collect())
 }
 
 /// One statement per term of a sum, `factor` being a factor's words.

@@ -22,6 +22,7 @@ fn set() -> FeatureSet {
     let level = |name: &str, width: usize| LevelSpec {
         name: name.to_owned(),
         question: String::new(),
+        candidates: String::new(),
         entities: vec![name.to_owned()],
         features: (0..width).map(|i| feature(format!("x{i}"))).collect(),
     };

@@ -101,6 +101,7 @@ impl<S: Simulated> Search<'_, '_, S> {
                     gain: Paired::new(&scores[0], &scores[i + 1]),
                     firing_rate: rates[i],
                     counted: COUNTED.min(self.params.validation),
+                    kept_for: self.kept.iter().rfind(|kept| kept.brought(&self.best, i)).map(|kept| kept.paired),
                 })
             });
             let measured: Vec<Option<Measured>> = measured.collect();

@@ -46,7 +46,13 @@ mod tests {
 
     /// A level without features: choices of (weight, probabilities), one per step of episode 3.
     fn table(choices: &[(f32, &[f64])]) -> LevelTable {
-        let spec = LevelSpec { name: "job".into(), question: "?".into(), entities: Vec::new(), features: Vec::new() };
+        let spec = LevelSpec {
+            name: "job".into(),
+            question: "?".into(),
+            candidates: String::new(),
+            entities: Vec::new(),
+            features: Vec::new(),
+        };
         let mut table = LevelTable::new(spec, vec!["all".into()]);
         for (step, &(weight, p)) in (0..).zip(choices) {
             let (id, first_row) = (u64::from(step), table.rows());
