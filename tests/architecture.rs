@@ -28,6 +28,7 @@ const ORDER: [(&str, &[&str]); 8] = [
         &[
             "file",
             "nearest",
+            "text",
             "rng",
             "figure",
             "level",
@@ -150,7 +151,7 @@ const ORDER: [(&str, &[&str]); 8] = [
             "pipeline",
         ],
     ),
-    ("batcher", &["models", "metrics", "accelerator", "scheduler", "http", "load"]),
+    ("batcher", &["models", "metrics", "accelerator", "scheduler", "pages", "http", "load"]),
 ];
 
 /// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of

@@ -1,9 +1,6 @@
 //! What clients see: `POST /v1/models/NAME:predict` as of TensorFlow Serving, and pages for those who look after the server.
 
-use crate::{
-    Door, Metrics, Models, NoAnswer,
-    pages::{Hosts, keep_out},
-};
+use crate::{Door, Metrics, Models, NoAnswer, pages::Hosts};
 use axum::{
     Router,
     body::Bytes,
@@ -12,7 +9,7 @@ use axum::{
         HeaderValue, StatusCode,
         header::{CONTENT_TYPE, RETRY_AFTER},
     },
-    middleware,
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -152,6 +149,14 @@ pub async fn serve(
     Ok(drained)
 }
 
+/// Lets those requests through that no page of others can have sent.
+async fn keep_out(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+    match hosts.check(&request) {
+        Ok(()) => next.run(request).await,
+        Err((status, problem)) => Refusal::new(status, problem).into_response(),
+    }
+}
+
 /// A place for a client. Those who have hung up give theirs back as soon as their tasks have had their turn.
 async fn slot(room: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
     const TURNS: usize = 3;
@@ -165,10 +170,10 @@ async fn slot(room: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
 }
 
 /// A refusal in words, and after how many seconds it is worth coming again.
-pub(crate) struct Refusal(StatusCode, String, Option<u64>);
+struct Refusal(StatusCode, String, Option<u64>);
 
 impl Refusal {
-    pub(crate) fn new(status: StatusCode, problem: impl Into<String>) -> Self {
+    fn new(status: StatusCode, problem: impl Into<String>) -> Self {
         Self(status, problem.into(), None)
     }
 }

@@ -1,17 +1,14 @@
 //! Keeps pages of others out: a browser on this machine sends what they ask for to any address, also to this server's.
 
-use crate::http::Refusal;
 use axum::{
-    extract::{Request, State},
+    extract::Request,
     http::{
         Method, StatusCode,
         header::{CONTENT_TYPE, HOST},
         uri::Authority,
     },
-    middleware::Next,
-    response::{IntoResponse as _, Response},
 };
-use std::{net::IpAddr, sync::Arc};
+use std::net::IpAddr;
 
 /// What this server is called by those who mean it.
 #[derive(Debug)]
@@ -37,7 +34,8 @@ impl Hosts {
         is_address || is("localhost") || self.others.iter().any(|other| is(other))
     }
 
-    fn check(&self, request: &Request) -> Result<(), Refusal> {
+    /// Whether no page of others can have sent a request; why it is refused, if one can.
+    pub(crate) fn check(&self, request: &Request) -> Result<(), (StatusCode, String)> {
         let header = |name| request.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
         // Browsers always say whom they mean.
         if let Some(host) = header(HOST).filter(|host| !self.has(host)) {
@@ -48,7 +46,7 @@ impl Hosts {
                     false => self.at.to_string(),
                 }
             );
-            return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, problem));
+            return Err((StatusCode::MISDIRECTED_REQUEST, problem));
         }
         let kind = header(CONTENT_TYPE).unwrap_or_default();
         let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
@@ -57,18 +55,10 @@ impl Hosts {
             true => {
                 let found = if kind.is_empty() { "none" } else { &*kind };
                 let problem = format!("content-type must be application/json, got {found}");
-                Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
+                Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
             }
             false => Ok(()),
         }
-    }
-}
-
-/// Lets those requests through that no page of others can have sent.
-pub(crate) async fn keep_out(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
-    match hosts.check(&request) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
     }
 }
 
