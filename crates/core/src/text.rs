@@ -64,7 +64,10 @@ pub fn with_short_numbers(text: &str) -> Cow<'_, str> {
         let alone = !rest[..start].ends_with(of_name) && !rest[end..].starts_with(of_name);
         shown += &rest[..start];
         match number.parse::<f64>() {
-            Ok(value) if alone && number.len() > DIGITS => shown += &format!("{value:e}"),
+            // Nor is what begins as no number does.
+            Ok(value) if alone && number.len() > DIGITS && (!number.starts_with('0') || number.starts_with("0.")) => {
+                shown += &format!("{value:e}")
+            }
             _ => shown += number,
         }
         rest = &rest[end..];
@@ -98,6 +101,7 @@ mod tests {
         assert_eq!(with_short_numbers(&said(123_456_789.25)), said(123_456_789.25));
         let hash = format!("hash {}a{}: 7", "1".repeat(40), "2".repeat(30));
         assert_eq!(with_short_numbers(&hash), hash);
+        assert_eq!(with_short_numbers(&"0".repeat(64)), "0".repeat(64));
         assert_eq!(with_short_numbers(&format!("{}.", u64::MAX)), format!("{}.", u64::MAX));
     }
 

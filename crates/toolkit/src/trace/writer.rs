@@ -26,7 +26,7 @@ use super::{
     parts::{MOST_PARTS, PartState, number_of_parts, unmarked},
     shard::Shard,
 };
-use sched_distill_core::{file, level::Control};
+use sched_distill_core::file;
 
 /// Everything that defines a trace before it is recorded. Two recordings with equal plans give equal bytes, provided
 /// that what they record is reproducible.
@@ -104,12 +104,11 @@ impl TraceWriter {
         let theirs: Value = parse_json(plan_path, &bytes)?;
         // With the names of this version, where it is a plan that this version understands.
         let understood = RecordPlan::deserialize(&theirs).ok();
-        // An earlier version did not say who controls a feature.
+        // An earlier version had other words for the same features, and did not say who controls them.
         let mut ours = self.plan.clone();
-        let mut silent = ours.manifest.feature_set.clone();
-        silent.levels.iter_mut().flat_map(|l| &mut l.features).for_each(|f| f.control = Control::default());
-        if understood.as_ref().is_some_and(|plan| plan.manifest.feature_set == silent) {
-            ours.manifest.feature_set = silent;
+        let theirs_set = understood.as_ref().map(|plan| &plan.manifest.feature_set);
+        if let Some(set) = theirs_set.filter(|set| set.difference(&ours.manifest.feature_set).is_none()) {
+            ours.manifest.feature_set = set.clone();
         }
         let theirs = understood.map_or(theirs, |plan| to_value(&plan));
         if let Some(difference) = difference("", &theirs, &to_value(&ours)) {
