@@ -5,7 +5,7 @@ use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     practice::AnyGround as _,
     trainer::{
-        Schedule,
+        Schedule, Weights,
         dl2::{Dl2Params, Dl2Trainee, Reward, layout, random},
     },
     training::{

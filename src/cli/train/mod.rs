@@ -17,7 +17,7 @@ use crate::{
     practice::{Ground, GroundSources},
     registry::Registered,
     trainer::{
-        Algorithm, Checkpoint, Device, End, Judge, Layout, ModeResult, Ramp, Returns, Schedule, Session, TrainError,
+        Algorithm, Checkpoint, Device, End, Judge, ModeResult, Ramp, Returns, Schedule, Session, TrainError,
         Trainee, Weights,
     },
 };

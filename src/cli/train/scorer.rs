@@ -8,7 +8,7 @@ use crate::{
         scorer::{ScorerShape, ScorerWeights},
     },
     trainer::{
-        Algorithm, Schedule,
+        Algorithm, Schedule, Weights,
         scorer::{ScorerParams, ScorerTrainee, layout, random},
     },
 };
