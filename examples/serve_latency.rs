@@ -15,7 +15,7 @@ use sched_distill::{
     registry::Registered,
     rng::Split,
     scenario::{Scenario, State},
-    serve::{Address, Limits, Scorers, Server, Service, Session},
+    serve::{Access, Address, Limits, Scorers, Server, Service, Session},
     simulation::Simulated,
     trace::Source,
 };
@@ -146,7 +146,7 @@ fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Studen
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("distill.sock");
     let addresses = [Address::Unix(socket.clone()), Address::Tcp("127.0.0.1:0".to_owned())];
-    let server = Server::listen(service()?, 0, &addresses, false)?;
+    let server = Server::listen(service()?, 0, &addresses, &Access::default())?;
     let port = match &server.addresses()[1] {
         Address::Tcp(address) => address.clone(),
         Address::Unix(_) => return Err("the second address is TCP".into()),

@@ -88,6 +88,9 @@ mod mutate;
 mod new_scenario;
 #[cfg(feature = "cli")]
 mod numbers;
+#[cfg(feature = "toolkit")]
+#[path = "../support/other_numbers.rs"]
+mod other_numbers;
 mod preemption_golden;
 #[cfg(feature = "cli")]
 #[path = "../support/random_scorer.rs"]

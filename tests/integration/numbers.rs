@@ -1,7 +1,7 @@
 //! Numbers of workloads, of any size: whatever they are, a workload is refused in words, or its episodes end, and soon.
 
 use crate::{
-    mutate::{each_with_other_numbers, limited, seed, until_the_time_is_over},
+    other_numbers::{each_with_other_numbers, limited, seed, until_the_time_is_over},
     random_scorer::random_scorer,
 };
 use sched_distill::{

@@ -17,8 +17,8 @@ use crate::{
     practice::{Ground, GroundSources},
     registry::Registered,
     trainer::{
-        Algorithm, Checkpoint, Device, End, Judge, ModeResult, Ramp, Returns, Schedule, Session, TrainError,
-        Trainee, Weights,
+        Algorithm, Checkpoint, Device, End, Judge, ModeResult, Ramp, Returns, Schedule, Session, TrainError, Trainee,
+        Weights,
     },
 };
 use anyhow::Result;

@@ -257,7 +257,8 @@ fn answers(mut stream: impl Read) -> Vec<Value> {
 fn a_page_cannot_write_into_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let service = fair(Limits::default());
-    let log = ShadowLog::create(&folder.path().join("log"), &Dag::INFO, &service.source, 3).unwrap();
+    let log = ShadowLog::create(&folder.path().join("log"), &Dag::INFO, &service.source, service.policy.abstains(), 3)
+        .unwrap();
     let running = start(Service { shadow: Some(log), ..service }, 0);
     let done =
         QUESTION.replace("\"state\"", "\"did\":[{\"do\":\"assign\",\"job\":0,\"stage\":0,\"executors\":2}],\"state\"");
