@@ -27,6 +27,7 @@ const ORDER: [(&str, &[&str]); 8] = [
         "core",
         &[
             "file",
+            "file_kind",
             "nearest",
             "text",
             "rng",

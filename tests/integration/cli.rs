@@ -404,7 +404,7 @@ fn mistakes_get_one_helpful_line_and_exit_code_2() {
     student.feature_set.levels[0].features[2].version = 2;
     student.feature_set_hash = student.feature_set.hash();
     student.save(&dir.join("other.json")).unwrap();
-    let words = ["other.json", "another feature set", "feature `remaining_work` is v2", "fit it again"];
+    let words = ["other.json", "another feature set", "feature `remaining_work` is v2", "is fitted again"];
     refused(dir, &["simulate", "-p", "student:other.json"], &words);
 }
 

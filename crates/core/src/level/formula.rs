@@ -66,7 +66,6 @@ impl LevelSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::feature::{Base, Columns, Ratio};
 
     const BASE: &[Base] = &[
