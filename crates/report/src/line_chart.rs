@@ -57,7 +57,7 @@ impl Axis {
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         // Between numbers that are too close or too far apart to be divided there are no others.
-        let places = if step > 0.0 && step.is_finite() { first..=last } else { 1..=0 };
+        let places = (first..=last).filter(|_| step > 0.0 && step.is_finite());
         let ticks = places.map(|i| (i as f64 * step, write(i as f64 * step))).collect();
         Self { title: title.to_owned(), range: (low, high), log: false, ticks }
     }

@@ -23,7 +23,10 @@ fn passes_the_check<S: Tested>(workload: &str) {
     let manifest = std::fs::read_to_string(dir.join("trace/manifest.json")).unwrap();
     assert!(manifest.contains(S::EXAMPLE), "the file's hash is recorded");
     let listed = with(&["list", "policies"], &[]);
-    assert!(["script:[NAME=]COMMAND", "onnx:FILE", "torchscript:FILE"].iter().all(|usage| listed.contains(usage)), "{listed}");
+    assert!(
+        ["script:[NAME=]COMMAND", "onnx:FILE", "torchscript:FILE"].iter().all(|usage| listed.contains(usage)),
+        "{listed}"
+    );
 }
 
 #[test]
