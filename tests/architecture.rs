@@ -139,6 +139,7 @@ const ORDER: [(&str, &[&str]); 8] = [
     (
         "toolkit",
         &[
+            "sealed",
             "trace",
             "evaluator",
             "recorder",

@@ -180,7 +180,7 @@ fn always_itself<S: Registered>(
         };
         let table = all.filter(|choice| !is_barred(choice));
         assert!(table.choices.len() * 10 >= all.choices.len() * 9, "{}: few are left", case.teacher);
-        for row in fidelity(&table, &[scorer.clone()], 0) {
+        for row in fidelity(&table, std::slice::from_ref(&scorer), 0) {
             let (level, kind, share) = (&row.level, &row.kind, row.top1.value);
             assert!(share == 1.0, "{} by {by}: {level}/{kind} agrees in {share} of {}", case.teacher, row.choices);
             counted += row.choices;

@@ -102,7 +102,7 @@ pub(crate) fn degenerate(set: &FeatureSet, number: usize) -> Student {
         models
     };
     let levels = set.levels.iter().enumerate().map(level).collect();
-    let mut student = Student::new(set.clone(), number % 3 == 0, levels, Provenance::default());
+    let mut student = Student::new(set.clone(), number.is_multiple_of(3), levels, Provenance::default());
     if number % 4 == 3 {
         student.structure = Structure::Flat;
     }
@@ -112,7 +112,7 @@ pub(crate) fn degenerate(set: &FeatureSet, number: usize) -> Student {
         action,
         evidence: Evidence::default(),
     };
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         // Nobody meets the first, everybody the second.
         student.guards = set.levels.iter().map(|l| guard(l, Operator::Above, f32::MAX, Action::First)).collect();
         student.guards.push(guard(&set.levels[0], Operator::AtLeast, f32::MIN, Action::Never));

@@ -215,3 +215,33 @@ pub const COMPLETION_FIGURES: &[Figure] = &[
         "Mean number of jobs in the system, up to the makespan.",
     ),
 ];
+
+/// Why an episode ended although jobs were unfinished, so that it has no figures of all its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Nothing happened any more: the policy let jobs wait for ever.
+    Stranded,
+    /// More happened than the jobs need, by far ([`Bound`](crate::simulation::Bound)): it would have gone on for ever, or nearly so.
+    Endless,
+}
+
+impl Stall {
+    /// What files and JSON call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stranded => "stranded",
+            Self::Endless => "endless",
+        }
+    }
+
+    /// What it means, as it is said of an episode.
+    #[must_use]
+    pub fn meaning(name: &str) -> &str {
+        match name {
+            "stranded" => "nothing happened any more, and jobs still waited",
+            "endless" => "more than a hundred times what the jobs need had happened",
+            other => other,
+        }
+    }
+}

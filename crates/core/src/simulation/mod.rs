@@ -6,9 +6,10 @@ mod edit;
 mod outcome;
 mod queue;
 
+pub use crate::figure::Stall;
 pub use bound::Bound;
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
-pub use outcome::{JobEnd, Outcome, Stall, TaskRun, Timeline};
+pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 
 use crate::{

@@ -1,5 +1,7 @@
 //! What an episode leaves behind.
 
+use crate::figure::Stall;
+
 /// How an episode ended, and its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -20,40 +22,12 @@ pub struct Outcome {
     pub stall: Option<Stall>,
 }
 
-/// Why an episode ended although jobs were unfinished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
-    /// Nothing happened any more: the policy let jobs wait for ever.
-    Stranded,
-    /// More happened than the jobs need, by far ([`Bound`](super::Bound)): it would have gone on for ever, or nearly so.
-    Endless,
-}
-
 impl Stall {
     /// Whether and why an episode with these jobs stalled; `endless` says that it was ended because too much happened.
     #[must_use]
     pub fn of(jobs: &[JobEnd], endless: bool) -> Option<Self> {
         let why = if endless { Self::Endless } else { Self::Stranded };
         jobs.contains(&JobEnd::Unfinished).then_some(why)
-    }
-
-    /// What files and JSON call it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stranded => "stranded",
-            Self::Endless => "endless",
-        }
-    }
-
-    /// What it means, as it is said of an episode.
-    #[must_use]
-    pub fn meaning(name: &str) -> &str {
-        match name {
-            "stranded" => "nothing happened any more, and jobs still waited",
-            "endless" => "more than a hundred times what the jobs need had happened",
-            other => other,
-        }
     }
 }
 

@@ -1,10 +1,7 @@
 //! Paired comparison of policies that ran on the same episodes.
 
 use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role, interval::bootstrap};
-use sched_distill_core::{
-    figure::{Compared, Figure},
-    simulation::Stall,
-};
+use sched_distill_core::figure::{Compared, Figure, Stall};
 use std::collections::BTreeMap;
 
 /// What one policy achieved in one episode.

@@ -182,7 +182,7 @@ pub struct PolicyOutcome {
     pub figures: Estimates,
     /// Episodes that ended with unfinished jobs.
     pub stalled: usize,
-    /// The same by their reason ([`Stall::name`](sched_distill_core::simulation::Stall::name)); empty in files of before.
+    /// The same by their reason ([`Stall::name`](sched_distill_core::figure::Stall::name)); empty in files of before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stalls: BTreeMap<String, usize>,
     /// Episodes in which no job arrived.

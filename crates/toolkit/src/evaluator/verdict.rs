@@ -119,7 +119,7 @@ impl ClosedLoop {
 mod tests {
     use super::*;
     use crate::evaluator::{EpisodeFigures, Runs, compare};
-    use sched_distill_core::{figure::COMPLETION_FIGURES, simulation::Stall};
+    use sched_distill_core::figure::{COMPLETION_FIGURES, Stall};
 
     /// Episodes with these mean completion times; 0 for one that stalled.
     fn closed_loop(workload: &str, policies: &[(&str, Role, [f64; 3])]) -> ClosedLoop {

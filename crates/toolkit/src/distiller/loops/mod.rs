@@ -18,10 +18,9 @@ use crate::{
     trace::{Drive, EpisodeRow, LevelTable, Regret, Rollouts, STALLED, Source, Trace, TraceError, WhatIf, hash_of},
 };
 use sched_distill_core::{
-    figure::{Better, COMPLETION_FIGURES},
+    figure::{Better, COMPLETION_FIGURES, Stall},
     model::{Provenance, Student, StudentError},
     rng::Split,
-    simulation::Stall,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
