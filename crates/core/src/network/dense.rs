@@ -67,13 +67,21 @@ pub fn tanh(v: f32) -> f32 {
     x * p / q
 }
 
-/// What an output is added up in.
-trait Sum: Copy + From<f32> + AddAssign + Mul<Output = Self> {
+/// What an output is added up in. All of it has to be inlined, so that sums stay in registers.
+trait Sum: Copy + AddAssign + Mul<Output = Self> {
+    /// The same number.
+    fn of(value: f32) -> Self;
+
     /// The nearest float32.
     fn round(self) -> f32;
 }
 
 impl Sum for f32 {
+    #[inline(always)]
+    fn of(value: f32) -> Self {
+        value
+    }
+
     #[inline(always)]
     fn round(self) -> f32 {
         self
@@ -81,6 +89,11 @@ impl Sum for f32 {
 }
 
 impl Sum for f64 {
+    #[inline(always)]
+    fn of(value: f32) -> Self {
+        value.into()
+    }
+
     #[inline(always)]
     fn round(self) -> f32 {
         self as f32
@@ -239,11 +252,15 @@ fn block<A: Activation, S: Sum, const R: usize>(part: Part<'_>, x: &[f32], y: &m
     let x: [&[f32]; R] = std::array::from_fn(|r| &x[r * inputs..][..inputs]);
     for (p, bias) in bias.as_chunks::<PANEL>().0.iter().enumerate() {
         let panel = &layer.panels[p * layer.inputs + first..][..inputs];
-        let mut sums = [bias.map(S::from); R];
+        let mut start = [S::of(0.0); PANEL];
+        for (start, &bias) in start.iter_mut().zip(bias) {
+            *start = S::of(bias);
+        }
+        let mut sums = [start; R];
         for (i, weights) in panel.iter().enumerate() {
             for r in 0..R {
                 for c in 0..PANEL {
-                    sums[r][c] += S::from(x[r][i]) * S::from(weights[c]);
+                    sums[r][c] += S::of(x[r][i]) * S::of(weights[c]);
                 }
             }
         }
