@@ -57,7 +57,8 @@ impl Axis {
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         // Between numbers that are too close or too far apart to be divided there are no others.
-        let places = (first..=last).filter(|_| step > 0.0 && step.is_finite());
+        let divisible = step > 0.0 && step.is_finite();
+        let places = (first..=last).take_while(|_| divisible);
         let ticks = places.map(|i| (i as f64 * step, write(i as f64 * step))).collect();
         Self { title: title.to_owned(), range: (low, high), log: false, ticks }
     }
