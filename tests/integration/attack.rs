@@ -1,6 +1,6 @@
 //! `distill attack`: what an edit cannot change it does not change, what can be gamed is found, and the same command finds the same.
 
-use crate::{cli, common::files};
+use crate::{common::files, program};
 use serde_json::Value;
 use std::{collections::BTreeSet, error::Error, fs, path::Path};
 
@@ -9,7 +9,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 const SMALL: [&str; 8] = ["-w", "builtin,jobs=12", "-n", "10", "--targets", "3", "--seed", "3"];
 
 fn distill(args: &[&str]) -> std::process::Output {
-    cli::run(Path::new("."), args)
+    program::run(Path::new("."), args)
 }
 
 fn attack(dir: &Path, more: &[&str]) -> (i32, String) {
@@ -199,7 +199,7 @@ fn edits_that_were_found_elsewhere_are_made_again() -> Outcome {
         (again.to_str().ok_or("a name")?, "builtin,jobs=12", "it holds no attack that was carried to its end"),
     ] {
         let out = dir.path().join("refused");
-        cli::refused(
+        program::refused(
             dir.path(),
             &["attack", "-p", "fifo", "-w", workload, "--edits-of", from, "-o", out.to_str().ok_or("a name")?],
             &[says],

@@ -1,14 +1,14 @@
 //! `distill attack --run`: the schedulers of a run are attacked side by side, and its report shows it; and the student that stands in
 //! for a scheduler where none is named.
 
-use crate::{cli, common::files};
+use crate::{common::files, program};
 use serde_json::{Value, json};
 use std::{error::Error, fs, path::Path};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn distill(args: &[&str]) -> Result<String, Box<dyn Error>> {
-    let done = cli::run(Path::new("."), args);
+    let done = program::run(Path::new("."), args);
     match done.status.success() {
         true => Ok(String::from_utf8(done.stdout)?),
         false => Err(String::from_utf8_lossy(&done.stderr).into()),
@@ -139,12 +139,12 @@ fn a_run_is_needed_for_several_and_its_scenario_must_know_them() -> Outcome {
     let dir = tempfile::tempdir()?;
     let path = |name: &str| dir.path().join(name).to_str().expect("a file's name").to_owned();
     let out = path("out");
-    cli::refused(dir.path(), &["attack", "-p", "fifo", "-p", "fair", "-o", &out], &["several schedulers", "--run"]);
+    program::refused(dir.path(), &["attack", "-p", "fifo", "-p", "fair", "-o", &out], &["several schedulers", "--run"]);
     let (trace, run) = (path("trace"), path("run"));
     distill(&["record", "-p", "sjf", "-w", "builtin,jobs=4", "-n", "4", "-o", &trace])?;
     distill(&["fit", &trace, "--run", &run, "-o", &path("student.json"), "--learner", "tree"])?;
-    cli::refused(dir.path(), &["attack", "--run", &run, "-p", "dl2"], &["unknown policy `dl2`"]);
+    program::refused(dir.path(), &["attack", "--run", &run, "-p", "dl2"], &["unknown policy `dl2`"]);
     fs::create_dir(path("empty"))?;
-    cli::refused(dir.path(), &["attack", "--run", &path("empty")], &["empty"]);
+    program::refused(dir.path(), &["attack", "--run", &path("empty")], &["empty"]);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Certificates: no edit contradicts them, neither at random nor on a grid of all that small jobs can declare.
 
-use crate::cli;
+use crate::program;
 use sched_distill::{
     attack::certify::Certifier,
     dag::{ClusterState, Dag, edit::JobEdit, policies, workload},
@@ -17,7 +17,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// A student of each learner, fitted on decisions of a rule that goes by declared work.
 fn students(dir: &Path) -> Result<Vec<Student>, Box<dyn Error>> {
     let record = ["record", "-p", "sjf-cp,temperature=0.3", "-w", "builtin,jobs=12", "-n", "8", "-o", "trace"];
-    cli::done(dir, &record);
+    program::done(dir, &record);
     let learners: [&[&str]; 3] = [
         &["--learner", "tree", "--max-leaves", "16"],
         &["--learner", "spline-logit", "--max-leaves", "8"],
@@ -25,7 +25,7 @@ fn students(dir: &Path) -> Result<Vec<Student>, Box<dyn Error>> {
     ];
     let fit = |(i, learner): (usize, &&[&str])| {
         let name = format!("student-{i}.json");
-        cli::done(dir, &[&["fit", "trace", "-o", &name][..], learner].concat());
+        program::done(dir, &[&["fit", "trace", "-o", &name][..], learner].concat());
         Ok(Student::load(&dir.join(name))?)
     };
     learners.iter().enumerate().map(fit).collect()
@@ -126,8 +126,8 @@ fn what_one_split_or_dependency_takes_is_known_exactly() -> Outcome {
     let sorts = ["split".to_owned(), "edge".to_owned()];
     let (mut safe_ones, mut others) = (0, 0);
     // Who goes by the work of whole jobs minds no such edit; the network does.
-    cli::done(dir.path(), &["record", "-p", "decima", "-w", "builtin,jobs=12", "-n", "8", "-o", "of-decima"]);
-    cli::done(dir.path(), &["fit", "of-decima", "-o", "of-decima.json", "--learner", "tree", "--max-leaves", "16"]);
+    program::done(dir.path(), &["record", "-p", "decima", "-w", "builtin,jobs=12", "-n", "8", "-o", "of-decima"]);
+    program::done(dir.path(), &["fit", "of-decima", "-o", "of-decima.json", "--learner", "tree", "--max-leaves", "16"]);
     let of_decima = Student::load(&dir.path().join("of-decima.json"))?;
     for student in students(dir.path())?[..1].iter().chain([&of_decima]) {
         let mut certifier = Certifier::<Dag>::new(student)?;
@@ -194,10 +194,10 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
     let dir = tempfile::tempdir()?;
     students(dir.path())?;
     let of = ["attack", "--certify", "student-1.json", "trace", "--budget", "duration=0.1", "--budget", "duration=0.4"];
-    let said = cli::done(dir.path(), &of);
+    let said = program::done(dir.path(), &of);
     assert!(said.contains("± 10 %") && said.contains("± 40 %") && said.contains("no other job can take"), "{said}");
-    let lines = cli::done(dir.path(), &[&of[..], &["--json", "--threads", "1", "--tries", "6"]].concat());
-    assert_eq!(lines, cli::done(dir.path(), &[&of[..], &["--json", "--threads", "2", "--tries", "6"]].concat()));
+    let lines = program::done(dir.path(), &[&of[..], &["--json", "--threads", "1", "--tries", "6"]].concat());
+    assert_eq!(lines, program::done(dir.path(), &[&of[..], &["--json", "--threads", "2", "--tries", "6"]].concat()));
     let found: Value = serde_json::from_str(lines.lines().last().ok_or("a line")?)?;
     assert_eq!(found["type"], "certificates");
     // More may be declared, less is certain; a certificate is never contradicted, and what has none may be.
@@ -214,13 +214,13 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
     assert!(sum("of_safe") > 10_000u64 && sum("taken") > 0u64, "{found}");
 
     let of = ["attack", "--certify", "student-1.json", "trace", "--edits", "edge,split"];
-    let said = cli::done(dir.path(), &of);
+    let said = program::done(dir.path(), &of);
     assert!(said.contains("one edge or split") && !said.contains('±'), "{said}");
-    let both = cli::done(dir.path(), &[&of[..5], &["duration,edge", "--budget", "duration=0.4"]].concat());
+    let both = program::done(dir.path(), &[&of[..5], &["duration,edge", "--budget", "duration=0.4"]].concat());
     assert!(both.contains("± 40 %") && both.contains("one edge ") && !both.contains("± 10 %"), "{both}");
 
     for wrong in [&["student-1.json"][..], &["student-1.json", "trace", "-p", "fair"]] {
-        let output = cli::run(dir.path(), &[&["attack", "--certify"][..], wrong].concat());
+        let output = program::run(dir.path(), &[&["attack", "--certify"][..], wrong].concat());
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
     }
     for (budget, says) in [
@@ -229,7 +229,7 @@ fn certificates_are_made_at_the_questions_of_a_trace() -> Outcome {
         ("edits=1", "such as `--budget duration=0.25`"),
         ("split=0.1", "it does not say `split`"),
     ] {
-        cli::refused(dir.path(), &["attack", "--certify", "student-1.json", "trace", "--budget", budget], &[says]);
+        program::refused(dir.path(), &["attack", "--certify", "student-1.json", "trace", "--budget", budget], &[says]);
     }
     Ok(())
 }
@@ -254,11 +254,11 @@ fn rows_of_what_cannot_be_made_again_are_certified_over_boxes() -> Outcome {
     let dir = tempfile::tempdir()?;
     std::fs::write(dir.path().join("jobs.json"), serde_json::to_vec(&jobs_in_a_file())?)?;
     let record = ["record", "-p", "sjf-cp,temperature=0.3", "-w", "json:jobs.json", "-n", "12", "-o", "trace"];
-    cli::done(dir.path(), &record);
-    cli::done(dir.path(), &["fit", "trace", "-o", "student.json", "--learner", "tree", "--max-leaves", "12"]);
+    program::done(dir.path(), &record);
+    program::done(dir.path(), &["fit", "trace", "-o", "student.json", "--learner", "tree", "--max-leaves", "12"]);
     let of = ["attack", "--certify", "student.json", "trace", "--tries", "20", "--json"];
     let found = |of: &[&str]| -> Result<Value, Box<dyn Error>> {
-        let lines = cli::done(dir.path(), of);
+        let lines = program::done(dir.path(), of);
         Ok(serde_json::from_str(lines.lines().last().ok_or("a line")?)?)
     };
     assert!(found(&of)?["in_boxes"].is_null(), "the file is there");
@@ -274,12 +274,12 @@ fn rows_of_what_cannot_be_made_again_are_certified_over_boxes() -> Outcome {
     let sum = |field: &str| boxed["tried"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[field].as_u64()).sum());
     assert_eq!(sum("contradicted"), 0);
     assert!(sum("of_safe") > 1_000u64 && sum("taken") > 0u64, "{boxed}");
-    let said = cli::done(dir.path(), &of[..4]);
+    let said = program::done(dir.path(), &of[..4]);
     assert!(said.contains("cannot be made again") && said.contains("bounds over boxes"), "{said}");
     assert!(said.contains("as far as recorded rows tell") && !said.contains("in that one state"), "{said}");
-    cli::refused(dir.path(), &[&of[..4], &["--edits", "split"]].concat(), &["split", "rows do not tell"]);
+    program::refused(dir.path(), &[&of[..4], &["--edits", "split"]].concat(), &["split", "rows do not tell"]);
     // Rows of another scenario are no rows of its own.
-    cli::done(dir.path(), &["record", "--scenario", "training", "-p", "fifo", "-n", "2", "-o", "other"]);
-    cli::refused(dir.path(), &["attack", "--certify", "student.json", "other"], &["other", "training"]);
+    program::done(dir.path(), &["record", "--scenario", "training", "-p", "fifo", "-n", "2", "-o", "other"]);
+    program::refused(dir.path(), &["attack", "--certify", "student.json", "other"], &["other", "training"]);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Editing a student and searching for a better one, from the command line.
 
-use crate::cli::{TINY, done, record, refused, run};
+use crate::program::{TINY, done, record, refused, run};
 use sched_distill::model::Student;
 use serde_json::Value;
 use std::{fs, path::Path};

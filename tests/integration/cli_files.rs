@@ -1,6 +1,6 @@
 //! What commands write: never over what they read, whole or not at all, whatever the paths are called.
 
-use crate::cli::{TINY, command, done, files, record, refused, run, text};
+use crate::program::{TINY, command, done, files, record, refused, run, text};
 use std::{fs, path::Path};
 
 /// A trace in `train` and a student in `student.json`.

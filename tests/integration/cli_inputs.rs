@@ -1,6 +1,6 @@
 //! What a command reads is looked for before the work begins; what is wrong with it is said with what to do.
 
-use crate::cli::{TINY, command, done, record, refused, run, text};
+use crate::program::{TINY, command, done, record, refused, run, text};
 use std::fs;
 
 #[test]

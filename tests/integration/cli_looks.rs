@@ -1,6 +1,6 @@
 //! Files of others, and files that another command takes: what they look like, and which way in there is.
 
-use crate::cli::{TINY, command, done, record, refused, run, text};
+use crate::program::{TINY, command, done, record, refused, run, text};
 use std::{fs, path::Path};
 
 /// A zip archive as far as its names go.
@@ -145,7 +145,7 @@ fn a_named_command_stays_where_it_was_given() {
     let mut serve = command(dir, &["serve", "-p", &named, "-q"]);
     let serve = serve.stdin(std::process::Stdio::null()).output().unwrap();
     fs::write(dir.join("r/served"), [serve.stdout, serve.stderr].concat()).unwrap();
-    for (name, _) in crate::cli::files(&dir.join("r")) {
+    for (name, _) in crate::program::files(&dir.join("r")) {
         let bytes = fs::read(dir.join("r").join(&name)).unwrap();
         for secret in ["TOPSECRET", dir.to_str().unwrap()] {
             assert!(!bytes.windows(secret.len()).any(|w| w == secret.as_bytes()), "{secret} is in {name}");

@@ -1,6 +1,6 @@
 //! Fitting, choosing and understanding models, from the command line.
 
-use crate::cli::{TINY, done, record, refused, run, text};
+use crate::program::{TINY, done, record, refused, run, text};
 use sched_distill::{evaluator::Evaluation, explainer::Explanation, model::Student};
 use serde_json::Value;
 use std::fs;

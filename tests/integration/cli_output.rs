@@ -1,6 +1,6 @@
 //! What commands print for people: first what it comes to, in tables that fit a terminal, with nothing silent.
 
-use crate::cli::{TINY, done, record, run, text};
+use crate::program::{TINY, done, record, run, text};
 use sched_distill::model::{LevelModels, Model, NamedModel, Provenance, Student, Tree};
 use serde_json::Value;
 use std::fs;

@@ -1,9 +1,9 @@
 //! The whole pipeline on a cluster of jobs that can be suspended, and what is claimed of its policies.
 
 use crate::{
-    cli::{done, refused, type_what_comes_next},
     common::reference,
     figures::{self, against, own},
+    program::{done, refused, type_what_comes_next},
 };
 use sched_distill::model::Student;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `distill report`: its verdict and gates, and other students beside that of the run.
 
-use crate::cli::{TINY, done, record, refused, run, text};
+use crate::program::{TINY, done, record, refused, run, text};
 use serde_json::Value;
 use std::{fs, path::Path};
 

@@ -1,8 +1,8 @@
 //! The whole pipeline on a cluster for deep-learning training.
 
 use crate::{
-    cli::{done, refused, text, type_what_comes_next},
     common::reference,
+    program::{done, refused, text, type_what_comes_next},
 };
 use sched_distill::model::Student;
 use serde_json::Value;

@@ -211,19 +211,19 @@ fn both_checkpoints_hold_the_same_tensors() -> Result<(), NeuralError> {
 fn the_program_describes_and_checks_checkpoints_of_other_shapes() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str| reference(&format!("decima-variants/{name}.pt")).display().to_string();
-    let said = crate::cli::done(dir.path(), &["inspect", &file("wide")]);
+    let said = crate::program::done(dir.path(), &["inspect", &file("wide")]);
     assert!(
         said.contains("5-128-64-16") && said.contains("53-64-64-1") && said.contains("take only the widths"),
         "{said}"
     );
-    let said = crate::cli::done(dir.path(), &["inspect", &file("normed")]);
+    let said = crate::program::done(dir.path(), &["inspect", &file("normed")]);
     assert!(
         said.contains("size       20802 numbers") && said.contains("note: 14 batch normalisations made part"),
         "{said}"
     );
     let policy = format!("decima:{}", file("normed"));
     let check = ["check-policy", "-p", &policy, "-w", "builtin,jobs=3", "--decisions", "30"];
-    assert!(crate::cli::done(dir.path(), &check).contains("passed"));
+    assert!(crate::program::done(dir.path(), &check).contains("passed"));
 }
 
 /// A cut or changed file gives an error or tensors, never a panic; a change inside the numbers of a `.pt` is noticed.

@@ -1,8 +1,8 @@
 //! Students that are sound and say next to nothing go through every step: no panic, and a whole page.
 
 use crate::{
-    cli::{TINY, command, record, text},
     degenerate_student::{KINDS, degenerate},
+    program::{TINY, command, record, text},
 };
 use sched_distill::{
     dag::{Dag, feature::feature_set},

@@ -1,6 +1,6 @@
 //! `distill explain` and the run directory, on a recorded trace: what it says is recomputed from the trace.
 
-use crate::cli::{TINY, done, record, refused};
+use crate::program::{TINY, done, record, refused};
 use sched_distill::{
     evaluator::{Evaluation, Role, Scorer},
     explainer::{ChoiceColumns, Decisions, Explanation, WhatIf},

@@ -52,7 +52,7 @@ fn exported_rust_decides_as_random_students_do() {
 #[cfg(feature = "cli")]
 #[test]
 fn exports_decide_as_students_in_recorded_episodes() {
-    use crate::{cli::done, replay::episodes};
+    use crate::{program::done, replay::episodes};
     use sched_distill::{dag::Dag, training::Training};
     const DAG: &str = "builtin,jobs=4,executors=4";
     const TRAINING: &str = "builtin,nodes=12,jobs=12,rate=2,max=6";

@@ -1,6 +1,6 @@
 //! What `distill simulate` says of policies on test episodes, and single figures of it.
 
-use crate::cli::done;
+use crate::program::done;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Ranks and ratios, worked out from the formulas that exports and lists print, are those that each scenario records.
 
-use crate::cli::done;
+use crate::program::done;
 use sched_distill::{
     level::{FeatureSpec, LevelSpec, NONE_FLAG, Scope, base},
     model::{

@@ -2,8 +2,8 @@
 //! disturbed, and nothing temporary stays. `scripts/kills.sh` runs hundreds of these; here a handful per command.
 
 use crate::{
-    cli::{TINY, command, done, files, record, text},
     common::copy,
+    program::{TINY, command, done, files, record, text},
 };
 use sched_distill::rng::Stream;
 use std::{

@@ -1,8 +1,8 @@
 //! What is too large, or makes no sense, ends in one clear line and in bounded time and memory.
 
 use crate::{
-    cli::{TINY, command, done, record, refused, text},
     common::{copy, reference},
+    program::{TINY, command, done, record, refused, text},
 };
 use serde_json::{Value, json};
 use std::{fs, process::Command};

@@ -34,6 +34,7 @@ mod cli_report;
 mod cli_serving;
 #[cfg(feature = "cli")]
 mod cli_training;
+#[path = "../support/common.rs"]
 mod common;
 mod compat;
 mod compiled_tree;
@@ -60,7 +61,6 @@ mod export_student;
 mod features;
 #[cfg(feature = "cli")]
 mod figures;
-mod foreign;
 #[cfg(feature = "toolkit")]
 #[path = "../support/foreign_tree.rs"]
 mod foreign_tree;
@@ -93,6 +93,9 @@ mod numbers;
 mod other_numbers;
 mod preemption_golden;
 #[cfg(feature = "cli")]
+#[path = "../support/program.rs"]
+mod program;
+#[cfg(feature = "cli")]
 #[path = "../support/random_scorer.rs"]
 mod random_scorer;
 #[path = "../support/random_student.rs"]
@@ -119,5 +122,3 @@ mod synthetic;
 mod tpch_cleaning;
 #[cfg(feature = "toolkit")]
 mod trace_files;
-#[cfg(feature = "torch")]
-mod training;

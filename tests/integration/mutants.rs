@@ -2,9 +2,9 @@
 //! tries for hours what is tried here for seconds.
 
 use crate::{
-    cli::{TINY, command, done, record, text},
     mutate::each_mutant,
     numbers::files,
+    program::{TINY, command, done, record, text},
     random_scorer::random_scorer,
 };
 use flate2::{Compression, write::GzEncoder};

@@ -1,8 +1,8 @@
 //! A network over features as the teacher, in every scenario.
 
 use crate::{
-    cli::{done, refused},
     new_scenario::{MACHINE, Machine},
+    program::{done, refused},
     random_scorer::random_scorer,
 };
 use sched_distill::{

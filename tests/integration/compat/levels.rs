@@ -1,8 +1,8 @@
 //! Traces, students and run directories from when the level `amount` was called `cluster`.
 
 use crate::{
-    cli::{done, refused},
     common::{copy, files},
+    program::{done, refused},
 };
 use sched_distill::{model::Student, trace::Trace};
 use serde_json::Value;

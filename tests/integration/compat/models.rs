@@ -132,7 +132,7 @@ fn their_patches_name_the_same_numbers() {
 #[cfg(feature = "cli")]
 #[test]
 fn a_run_directory_is_still_about_its_student() {
-    use crate::cli::{TINY, done, refused};
+    use crate::program::{TINY, done, refused};
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     fs::create_dir(dir.join("run")).unwrap();

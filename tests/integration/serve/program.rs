@@ -1,7 +1,7 @@
 //! The program itself: pipes, signals, messages, and the clients of `examples` in other languages.
 
 use super::{agreement, by_student, guarded};
-use crate::cli::{command, done};
+use crate::program::{command, done};
 use sched_distill::{dag::Dag, model::Structure, registry::Registered, simulation::Simulated, training::Training};
 use serde_json::Value;
 use std::{

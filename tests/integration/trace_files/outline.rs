@@ -7,7 +7,7 @@ use super::Outcome;
 #[test]
 fn outlines_are_what_the_choices_are_like() -> Outcome {
     let dir = tempfile::tempdir()?;
-    crate::cli::record(dir.path(), "trace", "9", "train");
+    crate::program::record(dir.path(), "trace", "9", "train");
     let trace = Trace::open(&dir.path().join("trace"))?;
     for level in &trace.manifest.feature_set.levels {
         let table = trace.level(&level.name)?;

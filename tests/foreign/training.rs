@@ -1,8 +1,8 @@
 //! `distill train`: what it writes, how it goes on, what it refuses.
 
 use crate::{
-    cli::{TINY, done, record, refused},
     common::files,
+    program::{TINY, done, record, refused},
 };
 use std::{fs, path::Path};
 

@@ -11,9 +11,9 @@ use sched_distill::{
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
-const DOCS: &str = include_str!("../../../docs/foreign-policies.md");
-const SCHEMA: &str = include_str!("../../../docs/script-protocol.schema.json");
-const TRAINING_SCHEMA: &str = include_str!("../../../docs/script-protocol-training.schema.json");
+const DOCS: &str = include_str!("../../docs/foreign-policies.md");
+const SCHEMA: &str = include_str!("../../docs/script-protocol.schema.json");
+const TRAINING_SCHEMA: &str = include_str!("../../docs/script-protocol-training.schema.json");
 
 /// The part of the documentation that is about a scenario.
 fn section(scenario: &str) -> &'static str {

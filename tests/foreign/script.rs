@@ -97,5 +97,5 @@ fn what_cannot_be_started_is_named() {
 fn the_files_of_a_command_are_known() {
     let files = open::<Dag>(&python("crash")).unwrap().files();
     assert_eq!(files.len(), 1, "{files:?}");
-    assert!(files[0].ends_with("tests/integration/foreign/network.py"));
+    assert!(files[0].ends_with("tests/foreign/network.py"));
 }

@@ -1,7 +1,7 @@
 //! Processes that hang, flood, die, fork or ignore signals: the command ends soon, with one clear line, and leaves nothing
 //! running.
 
-use crate::cli::{TINY, command, done, text};
+use crate::program::{TINY, command, done, text};
 use std::{
     fs,
     path::Path,
@@ -12,7 +12,7 @@ use std::{
 
 /// A policy that does so after two answers; `mark` names what it starts.
 fn policy(how: &str, mark: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign/misbehaves.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/misbehaves.py");
     format!("script:python3 {} '{how}' {mark},timeout=2", script.display())
 }
 
@@ -128,7 +128,7 @@ fn no_script_outlives_a_signal() {
 fn raw_milliseconds_are_legal_scores() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign/raw_ms.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/raw_ms.py");
     let policy = format!("script:python3 {}", script.display());
     done(dir, &["check-policy", "-p", &policy, "--decisions", "30", "-q"]);
     done(dir, &["record", "-p", &policy, "-w", "builtin,executors=3,jobs=8", "-n", "2", "-q", "-o", "trace"]);

@@ -2,8 +2,8 @@
 
 use super::{Tested, example, python};
 use crate::{
-    cli::{TINY, done, refused, run, text},
     common::files,
+    program::{TINY, done, refused, run, text},
 };
 use sched_distill::{dag::Dag, training::Training};
 use serde_json::Value;
@@ -144,7 +144,7 @@ fn an_interruption_ends_the_processes() {
     };
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join(format!("interrupted-{}.py", std::process::id()));
-    let network = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign/network.py");
+    let network = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/network.py");
     std::fs::copy(network, &script).unwrap();
     let wait_for = |what: &dyn Fn() -> bool, words: &str| {
         let end = Instant::now() + Duration::from_secs(60);

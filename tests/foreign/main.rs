@@ -6,25 +6,44 @@ mod agreement;
 mod breaches;
 #[cfg(feature = "cli")]
 mod cli;
+#[path = "../support/common.rs"]
+#[allow(dead_code, reason = "each target uses some of it")]
+mod common;
 mod contract;
 mod files;
+#[cfg(feature = "toolkit")]
+#[path = "../support/json_schema.rs"]
+mod json_schema;
 #[cfg(all(feature = "cli", unix))]
 mod misbehaves;
 #[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network;
 #[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network_training;
+#[cfg(feature = "cli")]
+#[path = "../../examples/new_scenario.rs"]
+#[allow(dead_code)]
+mod new_scenario;
 #[cfg(feature = "onnx")]
 mod onnx_file;
 #[cfg(all(feature = "cli", feature = "onnx"))]
 mod profile;
+#[cfg(feature = "cli")]
+#[path = "../support/program.rs"]
+#[allow(dead_code, reason = "each target uses some of it")]
+mod program;
 #[cfg(feature = "onnx")]
 #[allow(dead_code, reason = "the whole file of the exporter is included")]
 #[path = "../../crates/core/src/model/export/protobuf.rs"]
 mod protobuf;
+#[cfg(feature = "torch")]
+#[path = "../support/random_scorer.rs"]
+mod random_scorer;
 mod script;
 #[cfg(feature = "torch")]
 mod torchscript_file;
+#[cfg(feature = "torch")]
+mod training;
 
 use sched_distill::{
     contract::Tabular,
@@ -64,7 +83,7 @@ impl Tested for Training {
 
 /// The spec of the scenario's small network in Python, broken in some way.
 fn python_of<S: Tested>(fault: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/foreign").join(S::NETWORK);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign").join(S::NETWORK);
     format!("script:python3 {} {fault}", script.display()).trim_end().to_owned()
 }
 

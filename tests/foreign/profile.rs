@@ -4,7 +4,7 @@ use super::{
     onnx_file::{FLOAT, node, value},
     protobuf::Message,
 };
-use crate::cli::{done, refused};
+use crate::program::{done, refused};
 use serde_json::Value;
 use std::{fs, path::Path, process::Command};
 
