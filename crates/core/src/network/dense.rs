@@ -190,11 +190,16 @@ impl Kernel {
     /// Computes `y[r] = act(bias + W x[r])` for all rows. `x` holds the rows' inputs without gaps; `y` has
     /// [`Layer::width`] places per row, and its length says how many rows there are.
     pub fn run<A: Activation>(self, part: Part<'_>, x: &[f32], y: &mut [f32]) {
-        match self.0 {
-            Instructions::Portable => rows::<A>(part, x, y),
-            #[cfg(target_arch = "x86_64")]
+        // Sums of either kind are compiled apart, so that those in 32 bits have all registers.
+        match (self.0, part.layer.precise) {
+            (Instructions::Portable, false) => rows::<A, f32>(part, x, y),
+            (Instructions::Portable, true) => rows::<A, f64>(part, x, y),
             // SAFETY: the only place that makes this value, `detect`, has asked the processor for AVX2.
-            Instructions::Avx2 => unsafe { rows_avx2::<A>(part, x, y) },
+            #[cfg(target_arch = "x86_64")]
+            (Instructions::Avx2, false) => unsafe { rows_avx2::<A, f32>(part, x, y) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            (Instructions::Avx2, true) => unsafe { rows_avx2::<A, f64>(part, x, y) },
         }
     }
 }
@@ -216,21 +221,13 @@ pub fn score(w: &[[f32; 8]], bias: f32, x: &[f32], y: &mut [f32]) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn rows_avx2<A: Activation>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
-    rows::<A>(part, x, y);
-}
-
-#[inline(always)]
-fn rows<A: Activation>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
-    match part.layer.precise {
-        false => rows_in::<A, f32>(part, x, y),
-        true => rows_in::<A, f64>(part, x, y),
-    }
+fn rows_avx2<A: Activation, S: Sum>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
+    rows::<A, S>(part, x, y);
 }
 
 /// All rows, four at a time.
 #[inline(always)]
-fn rows_in<A: Activation, S: Sum>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
+fn rows<A: Activation, S: Sum>(part: Part<'_>, x: &[f32], y: &mut [f32]) {
     let width = part.layer.width();
     let mut x = x.chunks(4 * part.inputs);
     for y in y.chunks_mut(4 * width) {

@@ -33,12 +33,13 @@ pub(super) struct Embedded<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    x: Vec<f32>,
-    edges: Vec<[u32; 2]>,
     any_edge: bool,
-    h: Vec<f32>,
-    dag: Vec<f32>,
-    glob: Vec<f32>,
+    edges: Vec<[u32; 2]>,
+    /// Features, the embedding of the job, its share of the cluster's, and the rows of its nodes: one after the other, as they are
+    /// read together.
+    numbers: Vec<f32>,
+    /// Where in `numbers` each but the first begins.
+    ends: [usize; 3],
 }
 
 /// The embeddings of the last jobs; each has one place, where it replaces what was there.
@@ -86,27 +87,27 @@ impl Memo {
     pub(super) fn find(&self, key: &Key<'_>) -> (usize, Option<Embedded<'_>>) {
         let place = key.place();
         let entry = &self.entries[place];
+        let [x, dag, glob] = entry.ends;
         let same = entry.any_edge == key.any_edge
-            && entry.x.len() == key.x.len()
+            && x == key.x.len()
             && entry.edges.len() == key.edges.len()
-            && entry.x.iter().zip(key.x).all(|(a, b)| a.to_bits() == b.to_bits())
+            && entry.numbers[..x].iter().zip(key.x).all(|(a, b)| a.to_bits() == b.to_bits())
             && entry.edges.iter().copied().eq(key.edges_from_zero());
-        (place, same.then_some(Embedded { h: &entry.h, dag: &entry.dag, glob: &entry.glob }))
+        let numbers = &entry.numbers;
+        (place, same.then(|| Embedded { h: &numbers[glob..], dag: &numbers[x..dag], glob: &numbers[dag..glob] }))
     }
 
     /// Keeps a job's embedding at its place.
     pub(super) fn keep(&mut self, place: usize, key: &Key<'_>, embedded: Embedded<'_>) {
         let entry = &mut self.entries[place];
-        entry.x.clear();
-        entry.x.extend_from_slice(key.x);
+        entry.any_edge = key.any_edge;
         entry.edges.clear();
         entry.edges.extend(key.edges_from_zero());
-        entry.any_edge = key.any_edge;
-        for (kept, new) in
-            [(&mut entry.h, embedded.h), (&mut entry.dag, embedded.dag), (&mut entry.glob, embedded.glob)]
-        {
-            kept.clear();
-            kept.extend_from_slice(new);
-        }
+        entry.numbers.clear();
+        entry.ends = [key.x, embedded.dag, embedded.glob].map(|part| {
+            entry.numbers.extend_from_slice(part);
+            entry.numbers.len()
+        });
+        entry.numbers.extend_from_slice(embedded.h);
     }
 }
