@@ -338,6 +338,7 @@ impl Simulation<Machine> for Run {
             events: 2 * ends.len() as u64,
             decisions: ends.len() as u64,
             stall: None,
+            longest_idle_ms: None,
         })
     }
 

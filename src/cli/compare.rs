@@ -2,7 +2,7 @@
 
 use super::{output::Output, progress::Watched, table, table::Names};
 use crate::{
-    evaluator::ClosedLoop,
+    evaluator::{ClosedLoop, Estimate},
     figure::Figure,
     model::Student,
     pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
@@ -299,6 +299,9 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
             c.episodes
         ))?;
     }
+    if let Some(line) = idle_in_words(c, &names) {
+        output.text(line)?;
+    }
     if c.identical_episodes {
         output.text(format!(
             "no intervals: the jobs are the same in all {} episodes, and every policy had the same figures in each",
@@ -313,6 +316,18 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
         table::figure(c.objective(), &floor.objective, true),
         compared.unwrap_or_default()
     ))
+}
+
+/// For how long more than half of the cluster idled beside work, under whom and where; `None` if it never did.
+fn idle_in_words(c: &ClosedLoop, names: &Names) -> Option<String> {
+    let spells = || c.policies.iter().filter_map(|p| Some((p, p.longest_idle?)));
+    let (worst, spell) =
+        spells().reduce(|a, b| if b.1.ms > a.1.ms { b } else { a }).filter(|(_, spell)| spell.ms > 0.0)?;
+    let time = |ms: f64| table::time(&Estimate { value: ms, low: ms, high: ms });
+    let others = spells().filter(|(p, _)| p.policy != worst.policy).map(|(_, spell)| spell.ms).reduce(f64::max);
+    let others = others.map_or(String::new(), |ms| format!("; under the others at most {}", time(ms)));
+    let (longest, policy, episode) = (time(spell.ms), names.of(&worst.policy), spell.episode);
+    Some(format!("idle: more than half beside work for at most {longest}, under {policy} in episode {episode}{others}"))
 }
 
 /// Who stalled, how often and why, a line each.

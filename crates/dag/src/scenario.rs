@@ -229,7 +229,7 @@ impl Questions<Dag> for Extractor {
         }
     }
 
-    /// Stages to which all on offer cannot go, and jobs that have no others; amounts of other stages strand nothing.
+    /// Stages to which all on offer cannot go, jobs that have no others, and of other stages amounts that leave too many idle.
     fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
         let snapshot = self.snapshot();
         match *path {
@@ -238,6 +238,10 @@ impl Questions<Dag> for Extractor {
             }
             [_] => seen.strands(Decision::Abstain),
             [job, stage] => seen.strands_all(snapshot.candidate_stages(job)[stage]),
+            [job, stage, amount] => {
+                let stage = snapshot.candidate_stages(job)[stage];
+                seen.strands(Decision::Assign { stage, executors: 1 + amount as u32 })
+            }
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 //! it speaks of the teacher, with a conditional logit on the recorded probabilities.
 
 use super::sentences::section;
-use crate::{cli::done, common::reference};
+use crate::{common::reference, program::done};
 use sched_distill::{
     explainer::{Direction, Effect, Explanation, LevelExplanation, Weight},
     pipeline::RunInfo,

@@ -262,6 +262,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
         stalls: (stalled > 0).then(|| ("stranded".to_owned(), stalled)).into_iter().collect(),
         empty: 0,
         rejected: 0,
+        longest_idle: None,
         episode_objective: (0..20).map(|i| (i >= stalled).then(|| of_episode(role, jct, i))).collect(),
         completion_quantiles_ms: (0..=100).map(|i| jct * 0.1 * (1.03 + jct / 2e7).powi(i)).collect(),
     };

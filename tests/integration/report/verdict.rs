@@ -93,6 +93,7 @@ fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)]) -> Clo
         stall: (ratio == 0.0).then_some(sched_distill::simulation::Stall::Stranded),
         empty: false,
         rejected: 0,
+        longest_idle_ms: None,
         completion_times_ms: Vec::new(),
     };
     let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies

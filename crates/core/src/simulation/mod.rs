@@ -3,12 +3,14 @@
 
 mod bound;
 mod edit;
+mod idle;
 mod outcome;
 mod queue;
 
 pub use crate::figure::Stall;
 pub use bound::Bound;
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
+pub use idle::IdleSpells;
 pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
 pub use queue::EventQueue;
 

@@ -20,6 +20,9 @@ pub struct Outcome {
     pub decisions: u64,
     /// Why it ended, if jobs are unfinished.
     pub stall: Option<Stall>,
+    /// The longest time in which more than half of the cluster idled although work waited that could start on it, ms; `None` where a
+    /// simulator does not measure it.
+    pub longest_idle_ms: Option<f64>,
 }
 
 impl Stall {

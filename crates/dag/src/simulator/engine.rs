@@ -106,10 +106,10 @@ impl Simulator {
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
             let arrival_first = self.queue.next_time().is_none_or(|time_ms| self.next_arrival_ms <= time_ms);
             if arrival_first && self.next_arrival_ms < f64::INFINITY {
-                self.state.time_ms = self.next_arrival_ms;
+                self.pass_time(self.next_arrival_ms);
                 self.job_arrives();
             } else if let Some((time_ms, e)) = self.queue.pop() {
-                self.state.time_ms = time_ms;
+                self.pass_time(time_ms);
                 match self.running[e as usize] {
                     NONE => self.executor_arrives(e),
                     stage => self.task_finishes(e, stage),
@@ -136,7 +136,18 @@ impl Simulator {
         self.state.schedulable.clear();
     }
 
+    /// Sets the clock, and notes for how long executors idle beside work.
+    fn pass_time(&mut self, time_ms: f64) {
+        let working = self.state.busy + self.state.moving;
+        let is_idle = 2 * u64::from(working) < self.cluster.num_executors.into() && self.open > 0;
+        self.idle.pass(is_idle, self.state.time_ms, time_ms);
+        self.state.time_ms = time_ms;
+    }
+
     fn job_arrives(&mut self) {
+        let job = &self.state.jobs[self.state.arrived as usize];
+        let stages = &self.state.stages[job.first_stage as usize..][..job.num_stages as usize];
+        self.open += stages.iter().filter(|stage| stage.incomplete_parents == 0 && !stage.saturated).count() as u32;
         self.state.active.push(self.state.arrived);
         self.state.arrived += 1;
         self.next_arrival_ms = self.state.jobs.get(self.state.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
@@ -199,6 +210,7 @@ impl Simulator {
             let child = &mut self.state.stages[(job.first_stage + child) as usize];
             child.incomplete_parents -= 1;
             changed |= child.incomplete_parents == 0;
+            self.open += u32::from(child.incomplete_parents == 0 && !child.saturated);
         }
         job.incomplete -= 1;
         if job.incomplete == 0 {
@@ -288,4 +300,31 @@ fn ones(bits: &[u64], from: usize, to: usize) -> impl Iterator<Item = u32> {
         left &= left - 1;
         Some(bit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload;
+    use sched_distill_core::rng::Stream;
+
+    /// However it is decided, as many stages count as open as can start and want executors.
+    #[test]
+    fn open_stages_are_counted() {
+        for seed in 0..20 {
+            let workload = workload::open(&"builtin,edge=mix,jobs=12".parse().unwrap()).unwrap();
+            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let mut stream = Stream::new(seed, "open stages");
+            while let Some(seen) = sim.view() {
+                let active = seen.active_jobs().iter().map(|&job| seen.job(job));
+                let open =
+                    active.flat_map(|job| job.stages()).filter(|s| s.incomplete_parents() == 0 && s.demand() > 0);
+                assert_eq!(open.count(), sim.open as usize);
+                let stages = seen.schedulable();
+                let stage = stages[stream.below(stages.len())];
+                let most = seen.room(stage.job).min(seen.stage(stage).demand());
+                sim.step(Decision::Assign { stage, executors: 1 + stream.below(most as usize) as u32 }).unwrap();
+            }
+        }
+    }
 }

@@ -206,6 +206,9 @@ impl Simulator {
         let s = &mut self.state.stages[stage as usize];
         s.saturated = !s.saturated;
         let (saturated, job_id) = (s.saturated, s.job);
+        if s.incomplete_parents == 0 {
+            self.open = if saturated { self.open - 1 } else { self.open + 1 };
+        }
         let mut change = s.update_offer(stage, &mut self.offered);
         let job = &self.state.jobs[job_id as usize];
         for &child in job.graph.children(stage - job.first_stage) {

@@ -47,6 +47,7 @@ impl Simulator {
                 ("jobs_in_system", Some(job_time / span)),
             ],
             stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
+            longest_idle_ms: Some(self.idle.longest_ms()),
             jobs,
             final_time_ms: self.state.time_ms,
             total_reward: self.total_reward,

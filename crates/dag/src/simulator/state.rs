@@ -7,7 +7,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{Bound, EventQueue, TaskRun, Timeline},
+    simulation::{Bound, EventQueue, IdleSpells, TaskRun, Timeline},
 };
 use std::sync::Arc;
 
@@ -112,6 +112,9 @@ pub struct Simulator {
     pub(super) bound: Bound,
     pub(super) decisions: u64,
     pub(super) busy_ms: f64,
+    /// Stages of active jobs that can start and want executors.
+    pub(super) open: u32,
+    pub(super) idle: IdleSpells,
     pub(super) timeline: Option<Timeline>,
     pub(super) scratch: Scratch,
 }
@@ -158,6 +161,8 @@ impl Simulator {
             bound: Bound::of(workload::events(arrivals.len() as f64, tasks as f64)),
             decisions: 0,
             busy_ms: 0.0,
+            open: 0,
+            idle: IdleSpells::default(),
             timeline: None,
             scratch: Scratch::default(),
         };

@@ -1,4 +1,4 @@
-//! Whether a decision strands the cluster: whether it may be that nothing happens any more after it.
+//! Whether a decision strands the cluster: whether it may be that nothing happens any more after it, or next to nothing.
 //!
 //! The simulator, like its reference, offers executors when they become free, and those that wait in a job once more when a stage
 //! of that job is completed and others may start. An executor that is sent to a stage whose parents are unfinished waits there, and
@@ -18,16 +18,27 @@
 //! always a stage to give them to so that 1 or 2 holds: either a stage without unfinished parents has tasks and nobody, and may be
 //! chosen, or all of them run their last tasks, and a stage that waits for these alone may be chosen. So whoever never strands the
 //! cluster by a decision, as told here, never stalls.
+//!
+//! That something goes on somewhere is little. Executors that wait in a job wait for that job: where nobody works on what they wait
+//! for, they do so for as long as policies prefer other jobs. And executors that nobody takes at the end of a round wait in the job that
+//! has them until one of its stages is completed. So a decision strands too that leaves a job with executors but nothing that goes on in
+//! it, and one that leaves more than half of the executors without work, although something could start that wants them. A stage that can
+//! start, with all that is on offer, never does either.
 
 use super::{Decision, JobView, Source, StageRef, StageView, View};
 
 impl View<'_> {
-    /// Whether nothing need happen any more after this legal decision, unless a new job arrives: it leaves nothing on offer, and no
-    /// executor is certain to start a task or to be offered again. That is so only if it gives all executors to a stage
-    /// that cannot start yet, or nothing to any. A policy should then decide otherwise; [`View::strands_all`] says which stages to
-    /// leave out.
+    /// Whether too little need happen any more after this legal decision, unless a new job arrives. A policy should then decide otherwise;
+    /// [`View::strands_all`] says which stages to leave out, and of other stages this says which amounts. It is so if
     ///
-    /// Where there is one stage to choose only, an assignment to it never strands: there is no other.
+    /// 1. nothing is left on offer, and no executor is certain to start a task or to be offered again: all executors go to a stage that
+    ///    cannot start yet, or none to any;
+    /// 2. or executors go to a stage that cannot start yet, or stay in their job, and the same is so within that job, although a stage
+    ///    that can start may be chosen;
+    /// 3. or a stage that can start gets some, or none gets any, and more than half of the executors are then left without work, and
+    ///    more than need be.
+    ///
+    /// Where there is one stage to choose only, an assignment of all on offer to it never strands: there is no other.
     ///
     /// ```
     /// use sched_distill_dag::{ClusterState, Decision, JobGraph, Source, StageRef, StageSpec, StageTasks};
@@ -49,12 +60,30 @@ impl View<'_> {
     /// ```
     #[must_use]
     pub fn strands(&self, decision: Decision) -> bool {
+        match decision {
+            Decision::Assign { stage, executors } => {
+                let s = self.stage(stage);
+                match s.incomplete_parents() {
+                    // Nearly all decisions end here.
+                    0 => self.leaves_idle(Some((s, executors))),
+                    _ => self.stops(decision) || self.stops_job(stage.job, Some(stage)),
+                }
+            }
+            Decision::Abstain => {
+                let stays = |job: &u32| self.job(*job).active_stages().any(|stage| stage.remaining() > 0);
+                let job = self.source_job().filter(stays);
+                self.stops(decision) || job.is_some_and(|job| self.stops_job(job, None)) || self.leaves_idle(None)
+            }
+        }
+    }
+
+    /// Whether nothing at all need happen any more.
+    fn stops(&self, decision: Decision) -> bool {
         let last = match decision {
             Decision::Abstain => None,
             Decision::Assign { stage, executors } => {
-                // Nearly all decisions end here.
                 let s = self.stage(stage);
-                if s.incomplete_parents() == 0 || self.schedulable().len() == 1 {
+                if self.schedulable().len() == 1 {
                     return false;
                 }
                 if executors.min(s.demand()) < self.committable() {
@@ -65,6 +94,53 @@ impl View<'_> {
             }
         };
         !self.active_jobs().iter().any(|&job| self.goes_on(self.job(job), last))
+    }
+
+    /// Whether nothing need happen any more in a job, with executors for its stage `last` that cannot start or with those on offer that
+    /// stay in it, although some other stage could be given some.
+    fn stops_job(&self, job: u32, last: Option<StageRef>) -> bool {
+        !self.goes_on(self.job(job), last) && self.schedulable().iter().any(|&stage| self.can_start(stage))
+    }
+
+    /// Whether more than half of the executors are without work, and more than need be, once a stage that can start has got so many, or
+    /// none any. What is left is taken to go to other stages that can start.
+    fn leaves_idle(&self, given: Option<(StageView<'_>, u32)>) -> bool {
+        let (offered, chosen) = (self.committable(), given.map(|(stage, _)| stage.stage_ref()));
+        let taken = given.map_or(0, |(stage, executors)| executors.min(stage.demand()));
+        if taken >= offered {
+            return false;
+        }
+        let wants = |stage: StageView<'_>| stage.demand().min(self.room(stage.stage_ref().job));
+        let mut others = 0u32;
+        for &stage in self.schedulable().iter().filter(|&&stage| Some(stage) != chosen && self.can_start(stage)) {
+            others = others.saturating_add(wants(self.stage(stage)));
+            if others >= offered - taken && chosen.is_some() {
+                return false;
+            }
+        }
+        let (left, could) = match given {
+            Some((stage, _)) => (offered - taken - others, wants(stage) > taken),
+            None => (offered, others > 0),
+        };
+        could && 2 * (u64::from(left) + self.waiting()) > u64::from(self.num_executors())
+    }
+
+    fn can_start(&self, stage: StageRef) -> bool {
+        self.stage(stage).incomplete_parents() == 0
+    }
+
+    /// About how many executors have no work and are not on offer: idle ones, and those for stages that cannot start yet.
+    fn waiting(&self) -> u64 {
+        let idle = self.num_executors().saturating_sub(self.busy_executors()).saturating_sub(self.moving_executors());
+        let offered = self.committable().saturating_add(self.promised_in_round());
+        let here = match self.source() {
+            // Those at work there are on offer too. At least one has ended its task.
+            Source::Stage(source) => offered.saturating_sub(self.stage(source).executing()).max(1),
+            Source::Job(_) | Source::Common => offered,
+        };
+        let jobs = self.active_jobs().iter().map(|&job| self.job(job)).filter(|job| job.supply() > 0);
+        let bound = jobs.flat_map(|job| job.active_stages()).filter(|stage| stage.incomplete_parents() > 0);
+        u64::from(idle.saturating_sub(here)) + bound.map(|stage| u64::from(stage.executors())).sum::<u64>()
     }
 
     /// Whether a stage that may be chosen had better be left out: to give it all that is on offer strands the cluster.

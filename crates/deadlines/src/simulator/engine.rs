@@ -101,6 +101,9 @@ impl Simulator {
         let own_ms = self.queue.next_time();
         let next_ms = [arrival_ms, next_check_ms, own_ms].into_iter().flatten().reduce(f64::min);
         let Some(time_ms) = self.next_deadline(next_ms) else { return false };
+        // A job whose deadline counts can start on a single core.
+        let is_idle = self.state.free > self.state.cluster.cores() / 2 && !self.state.waiting.is_empty();
+        self.idle.pass(is_idle, self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
         while let Some(run) = self.runs.get(self.state.arrived as usize)
             && run.job.arrival_ms <= time_ms

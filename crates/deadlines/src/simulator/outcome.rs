@@ -48,6 +48,7 @@ impl Simulator {
                 ("refused", figure(refused / count)),
             ],
             stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
+            longest_idle_ms: Some(self.idle.longest_ms()),
             jobs,
             final_time_ms: self.state.time_ms.max(last_ms),
             total_reward: -self.missed(0.0, f64::INFINITY),

@@ -8,7 +8,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{Bound, EventQueue},
+    simulation::{Bound, EventQueue, IdleSpells},
 };
 use std::sync::Arc;
 
@@ -50,6 +50,7 @@ pub struct Simulator {
     pub(super) events: u64,
     pub(super) bound: Bound,
     pub(super) decisions: u64,
+    pub(super) idle: IdleSpells,
     pub(super) timeline: Option<Timeline>,
     pub(super) changes: Option<Vec<Change>>,
 }
@@ -100,6 +101,7 @@ impl Simulator {
             luck: hash(&[seed, LUCK]),
             events: 0,
             decisions: 0,
+            idle: IdleSpells::default(),
             timeline: None,
             changes: None,
         };

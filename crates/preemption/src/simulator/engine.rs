@@ -178,6 +178,7 @@ impl Simulator {
         let all = [arrival_ms, own_ms, transfer_ms, node_ms, check_ms];
         let Some(time_ms) = all.into_iter().flatten().reduce(f64::min) else { return false };
         self.storage.pass(time_ms, &self.state.cluster);
+        self.idle.pass(self.idles_beside_work(), self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
         while let Some(run) = self.runs.get(self.state.arrived as usize)
             && run.job.arrival_ms <= time_ms
@@ -191,6 +192,12 @@ impl Simulator {
         self.events += u64::from(self.was_check);
         self.state.transfers = self.storage.count();
         true
+    }
+
+    /// Whether a waiting job fits on unreserved GPUs that are more than half of all.
+    fn idles_beside_work(&self) -> bool {
+        let (state, room) = (&self.state, self.state.unreserved());
+        room > state.cluster.gpus() / 2 && state.waiting.iter().any(|&job| state.gpus(job) <= room)
     }
 
     /// What jobs do by themselves at a moment.

@@ -53,6 +53,7 @@ impl Simulator {
                 ("preemptions", figure(suspended / count)),
             ],
             stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
+            longest_idle_ms: Some(self.idle.longest_ms()),
             jobs,
             final_time_ms: self.state.time_ms.max(last_ms),
             total_reward: -self.waited(0.0, self.state.time_ms.max(last_ms)),

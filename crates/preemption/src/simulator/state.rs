@@ -11,7 +11,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{Bound, EventQueue},
+    simulation::{Bound, EventQueue, IdleSpells},
 };
 use std::sync::Arc;
 
@@ -73,6 +73,7 @@ pub struct Simulator {
     pub(super) decisions: u64,
     /// Kept to be used again.
     pub(super) hit: Vec<u32>,
+    pub(super) idle: IdleSpells,
     pub(super) timeline: Option<Timeline>,
     pub(super) changes: Option<Vec<Change>>,
 }
@@ -118,6 +119,7 @@ impl Simulator {
             events: 0,
             decisions: 0,
             hit: Vec::new(),
+            idle: IdleSpells::default(),
             timeline: None,
             changes: None,
         };

@@ -10,7 +10,7 @@ pub(crate) struct Claim {
 }
 
 impl ClusterState {
-    fn gpus(&self, job: u32) -> u32 {
+    pub(crate) fn gpus(&self, job: u32) -> u32 {
         self.index(job).map_or(0, |index| self.jobs[index].gpus)
     }
 

@@ -6,7 +6,7 @@ use crate::{
     goal,
     plain::capital,
     svg::{self, BLUE, Chart, GREEN, ORANGE, PURPLE},
-    words::{number, tenths},
+    words::{number, tenths, time},
 };
 use sched_distill_core::figure::Figure;
 use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
@@ -24,6 +24,8 @@ pub(super) struct Section {
     neutral: String,
     /// Whether a policy turned jobs away.
     rejected: bool,
+    /// Whether it was measured for how long the cluster idled beside work.
+    idle: bool,
     /// Names of the figures with their units.
     figures: Vec<[String; 2]>,
     /// Figures that are compared, and with whom.
@@ -39,6 +41,8 @@ pub(super) struct TableRow {
     role: Role,
     stalled: usize,
     rejected: usize,
+    /// The longest time in which more than half of the cluster idled beside work, and in which episode.
+    idle: Shown,
     /// Every figure as (figure, interval); `None` if no episode finished.
     figures: Vec<Shown>,
     /// Per baseline and figure that is compared.
@@ -76,6 +80,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         objective: [goal.label.to_string(), goal.meaning.to_string(), goal::put_together(goal).to_owned()],
         neutral: number(goal.neutral()),
         rejected: result.policies.iter().any(|p| p.rejected > 0),
+        idle: result.policies.iter().any(|p| p.longest_idle.is_some()),
         figures: result.figures.iter().map(named).collect(),
         compared: sides.collect(),
         rows,
@@ -181,6 +186,7 @@ fn table_row(
         role: policy.role,
         stalled: policy.stalled,
         rejected: policy.rejected,
+        idle: policy.longest_idle.map(|spell| (time(spell.ms), format!("episode {}", spell.episode))),
         figures: result
             .figures
             .iter()

@@ -7,7 +7,7 @@ use crate::{
     goal,
     plain::capital,
     svg::{BLUE, Chart, GREEN},
-    words::number,
+    words::{number, time},
 };
 use sched_distill_core::{
     figure::{Better, Figure},
@@ -25,6 +25,8 @@ pub(super) struct Section {
     comparison: &'static str,
     put_together: &'static str,
     neutral: String,
+    /// Whether it was measured for how long the cluster idled beside work.
+    idle: bool,
     rows: Vec<TableRow>,
     pub(super) chart: Chart,
 }
@@ -43,6 +45,8 @@ struct TableRow {
     against: (String, String),
     /// The best heuristic and its comparison in the same way.
     heuristic: Option<(String, (String, String))>,
+    /// The longest time in which more than half of the cluster idled beside work under the student, and in which episode.
+    idle: Option<(String, String)>,
 }
 
 /// What one workload's comparison says.
@@ -75,6 +79,7 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
         comparison: goal::comparison(goal),
         put_together: goal::put_together(goal),
         neutral: number(goal.neutral()),
+        idle: found.iter().any(|f| f.student.is_some_and(|p| p.longest_idle.is_some())),
         rows: found.iter().map(Found::row).collect(),
         chart: chart(goal, &found)?,
     }))
@@ -119,6 +124,8 @@ impl<'a> Found<'a> {
             student: mean(self.student),
             against: self.student().map_or_else(|why| (why, String::new()), |e| shown(&e)),
             heuristic: self.heuristic.map(|(p, e)| (p.policy.clone(), shown(&e))),
+            idle: (self.student.and_then(|p| p.longest_idle))
+                .map(|spell| (time(spell.ms), format!("episode {}", spell.episode))),
         }
     }
 }

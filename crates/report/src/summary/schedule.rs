@@ -3,10 +3,10 @@
 use crate::{
     goal,
     holds_up::{spoken, stalled},
-    words::{interval, list},
+    words::{interval, list, time},
 };
 use sched_distill_core::figure::Figure;
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, Role};
+use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 
 /// What came of the student as the scheduler, against each baseline and the best heuristic that took part; needs a closed loop.
 pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Estimate)>) -> Vec<String> {
@@ -42,6 +42,7 @@ pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Esti
         text += &format!("; that is {}", compared.join("; "));
     }
     said.push(text + ".");
+    said.extend(idle(result, student));
     let stalled: Vec<String> = result
         .policies
         .iter()
@@ -51,6 +52,18 @@ pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Esti
         said.push(format!("Some policies did not finish: {}.", list(&stalled)));
     }
     said
+}
+
+/// The longest time in which more than half of the cluster idled beside work, under the student and under the teacher.
+fn idle(result: &ClosedLoop, student: &PolicyOutcome) -> Option<String> {
+    let spell = student.longest_idle.filter(|spell| spell.ms > 0.0)?;
+    let teacher = result.first(Role::Teacher).and_then(|teacher| teacher.longest_idle);
+    let teacher = teacher.map_or(String::new(), |spell| format!(", under the teacher {}", time(spell.ms)));
+    Some(format!(
+        "The longest time in which more than half of the cluster idled beside work that could start was {} under the student (episode {}){teacher}.",
+        time(spell.ms),
+        spell.episode,
+    ))
 }
 
 /// A comparison in plain words, no stronger than its interval.

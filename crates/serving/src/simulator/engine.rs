@@ -84,6 +84,7 @@ impl Simulator {
         if time_ms == f64::INFINITY {
             return false;
         }
+        self.idle.pass(self.state.idles_beside_work(), self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
         if end_ms <= time_ms {
             for accelerator in 0..self.ends_ms.len() {

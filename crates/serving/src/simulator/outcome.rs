@@ -52,6 +52,7 @@ impl Simulator {
                 ("refused", figure(refused / all)),
             ],
             stall: Stall::of(&jobs, self.bound.is_passed(self.events)),
+            longest_idle_ms: Some(self.idle.longest_ms()),
             jobs,
             final_time_ms: self.state.time_ms,
             total_reward: -self.cost_of(0.0, self.state.time_ms),

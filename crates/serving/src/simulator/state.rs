@@ -5,7 +5,7 @@ use crate::{
     state::{ServerState, Task, View},
     workload::{self, ServingTask},
 };
-use sched_distill_core::simulation::{Bound, JobEnd, Timeline};
+use sched_distill_core::simulation::{Bound, IdleSpells, JobEnd, Timeline};
 use std::sync::Arc;
 
 /// A batch that ran or runs, for tests.
@@ -57,6 +57,7 @@ pub struct Simulator {
     pub(super) events: u64,
     pub(super) bound: Bound,
     pub(super) decisions: u64,
+    pub(super) idle: IdleSpells,
     pub(super) timeline: Option<Timeline>,
     pub(super) batches: Option<Vec<BatchRun>>,
 }
@@ -93,6 +94,7 @@ impl Simulator {
             events: 0,
             bound: Bound::of(workload::events(tasks.len() as f64)),
             decisions: 0,
+            idle: IdleSpells::default(),
             timeline: None,
             batches: None,
             state: ServerState::of(server.clone(), known),

@@ -282,4 +282,10 @@ impl ServerState {
         let timeouts = oldest.map(|(queue, app)| self.tasks[queue.first as usize].arrival_ms + app.timeout_ms);
         timeouts.filter(|ms| *ms > self.time_ms).reduce(f64::min)
     }
+
+    /// Whether more than half of the accelerators idle although a task has waited for its timeout.
+    pub(crate) fn idles_beside_work(&self) -> bool {
+        let timed_out = |application| View { state: self }.is_timed_out(application);
+        2 * self.idle as usize > self.running.len() && (0..self.queues.len() as u32).any(timed_out)
+    }
 }

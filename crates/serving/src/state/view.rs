@@ -282,14 +282,11 @@ impl<'a> View<'a> {
         [at(above.checked_sub(1)), at(Some(above))]
     }
 
-    /// Whether a legal decision leaves the server idle for good, for all that is known: to wait where no batch runs, although a task
-    /// has waited for the timeout of its application.
+    /// Whether a legal decision leaves the server idle beside work, for good for all that is known: to wait where more than half of the
+    /// accelerators idle, although a task has waited for the timeout of its application.
     #[must_use]
     pub fn strands(&self, decision: Decision) -> bool {
-        let state = self.state;
-        matches!(decision, Decision::Wait { .. })
-            && state.idle == state.running.len() as u32
-            && self.candidates().any(|application| self.is_timed_out(application))
+        matches!(decision, Decision::Wait { .. }) && self.state.idles_beside_work()
     }
 
     /// Whether the oldest waiting task of an application has waited for its timeout.

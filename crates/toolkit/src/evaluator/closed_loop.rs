@@ -1,6 +1,8 @@
 //! Paired comparison of policies that ran on the same episodes.
 
-use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role, interval::bootstrap};
+use super::{
+    ClosedLoop, Estimate, Estimates, Floor, IdleSpell, PairedFigures, PolicyOutcome, Role, interval::bootstrap,
+};
 use sched_distill_core::figure::{Compared, Figure, Stall};
 use std::collections::BTreeMap;
 
@@ -15,6 +17,9 @@ pub struct EpisodeFigures {
     pub empty: bool,
     /// Jobs that were turned away.
     pub rejected: usize,
+    /// The longest time in which more than half of the cluster idled although work waited that could start on it, ms; `None` where that
+    /// is not measured.
+    pub longest_idle_ms: Option<f64>,
     /// Completion time of every completed job from its arrival on, ms, in any order; empty if they are not kept.
     pub completion_times_ms: Vec<f64>,
 }
@@ -65,6 +70,7 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
         stalls: reasons(runs),
         empty: runs.iter().filter(|run| run.empty).count(),
         rejected: runs.iter().map(|run| run.rejected).sum(),
+        longest_idle: longest_idle(runs),
         episode_objective: runs.iter().map(|run| run.of(0)).collect(),
         completion_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.completion_times_ms.iter().copied()).collect()),
     };
@@ -99,6 +105,13 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
         comparisons,
         floor: None,
     }
+}
+
+/// The longest of all spells in which the cluster idled beside work; the first of equals.
+fn longest_idle(runs: &[EpisodeFigures]) -> Option<IdleSpell> {
+    let spells =
+        runs.iter().enumerate().filter_map(|(episode, run)| Some(IdleSpell { ms: run.longest_idle_ms?, episode }));
+    spells.reduce(|longest, spell| if spell.ms > longest.ms { spell } else { longest })
 }
 
 /// Stalled episodes by their reason.
@@ -219,6 +232,7 @@ mod tests {
             stall: mean_jct_ms.is_none().then_some(Stall::Stranded),
             empty: false,
             rejected: 1,
+            longest_idle_ms: Some(mean_jct_ms.unwrap_or(9.0)),
             completion_times_ms: mean_jct_ms.into_iter().collect(),
         };
         jct.iter().map(figure).collect()
@@ -287,6 +301,8 @@ mod tests {
         assert_eq!((ratio("stuck"), busy("stuck")), (None, None));
         assert_eq!(result.policies[3].stalled, 1);
         assert_eq!(result.policies[3].stalls, [("stranded".to_owned(), 1)].into());
+        let idle = |policy: usize| result.policies[policy].longest_idle.map(|spell| (spell.ms, spell.episode));
+        assert_eq!((idle(0), idle(3)), (Some((10.0, 1)), Some((9.0, 1))));
         assert_eq!(result.policies[3].figure("mean_jct_ms").map(|e| e.value), Some(0.1), "of those that ended");
         let none = compared(&[policy("stuck", &[None, None])], &[]);
         assert_eq!((none.policies[0].figure("mean_jct_ms"), none.policies[0].stalled), (None, 2));
@@ -303,6 +319,7 @@ mod tests {
                     figures: vec![None, Some(0.0)],
                     empty: true,
                     rejected: 0,
+                    longest_idle_ms: None,
                     completion_times_ms: Vec::new(),
                     ..one.clone()
                 };

@@ -27,8 +27,8 @@ pub use gates::{Checked, Gate, Judgement, VerdictGates};
 pub use interval::{bootstrap, percentile_interval};
 pub use regime::Regimes;
 pub use report::{
-    ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, Lead, PairedFigures, PolicyOutcome, Role,
-    Schedule, ScheduleRun, hardest_choices, hardest_kind,
+    ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, IdleSpell, Lead, PairedFigures, PolicyOutcome,
+    Role, Schedule, ScheduleRun, hardest_choices, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};
 pub use timing::{TimedLine, timed_line};

@@ -82,6 +82,7 @@ impl From<OldPolicy> for PolicyOutcome {
             stalls: BTreeMap::new(),
             empty: 0,
             rejected: 0,
+            longest_idle: None,
             episode_objective: old.episode_jct_ms,
             completion_quantiles_ms: old.jct_quantiles_ms,
         }

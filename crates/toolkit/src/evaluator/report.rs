@@ -191,12 +191,26 @@ pub struct PolicyOutcome {
     /// Jobs that were turned away, over all episodes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: usize,
+    /// The longest time in which more than half of the cluster idled although work waited that could start on it; `None` where that is
+    /// not measured, and in files of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_idle: Option<IdleSpell>,
     /// The objective per episode; `None` where stalled, and where no job arrived. Same episode order for every policy.
     pub episode_objective: Vec<Option<f64>>,
     /// Quantiles 0, 1/100, ..., 1 of the completion times of all completed jobs of all episodes together, from their arrivals on,
     /// ms, interpolated between neighbours. Empty if none was completed or they were not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completion_quantiles_ms: Vec<f64>,
+}
+
+/// A time in which more than half of a cluster idled although work waited that could start on it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleSpell {
+    /// How long it was, ms.
+    pub ms: f64,
+    /// Number of its episode.
+    pub episode: usize,
 }
 
 fn is_zero(count: &usize) -> bool {

@@ -128,6 +128,7 @@ mod tests {
             stall: (jct == 0.0).then_some(Stall::Stranded),
             empty: false,
             rejected: 0,
+            longest_idle_ms: None,
             completion_times_ms: Vec::new(),
         };
         let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies

@@ -74,6 +74,7 @@ impl EpisodeRun {
             stall: self.outcome.stall,
             empty: self.outcome.is_empty(),
             rejected: ends().filter(|end| matches!(end, JobEnd::Rejected(_))).count(),
+            longest_idle_ms: self.outcome.longest_idle_ms,
             completion_times_ms: ends()
                 .zip(&self.arrivals_ms)
                 .filter_map(|(end, arrival)| Some(end.completion_ms()? - arrival))

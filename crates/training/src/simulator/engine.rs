@@ -1,7 +1,7 @@
 //! What happens at a step, and between two slots.
 
 use super::{record::SlotRecord, state::Simulator};
-use crate::state::{Decision, DecisionError};
+use crate::state::{Decision, DecisionError, View};
 use sched_distill_core::rng::{hash, unit};
 
 /// Slots without progress after which an episode has stalled.
@@ -60,6 +60,9 @@ impl Simulator {
         let share = f64::from(self.state.used[0] + self.state.used[1])
             / f64::from(self.state.capacity[0] + self.state.capacity[1]);
         self.busy += share;
+        let slot_ms = self.state.cluster.slot_ms();
+        let [start_ms, end_ms] = [self.state.slot, self.state.slot + 1].map(|slot| f64::from(slot) * slot_ms);
+        self.idle.pass(share < 0.5 && View { state: &self.state }.could_start(), start_ms, end_ms);
         self.last_reward = reward;
         self.total_reward += reward;
         if let (Some(records), Some(mut record)) = (&mut self.records, record.take()) {

@@ -38,6 +38,7 @@ impl Simulator {
                 ("jobs_in_system", Some(job_time / makespan_ms.max(f64::MIN_POSITIVE))),
             ],
             stall: Stall::of(&jobs, self.bound.is_passed(self.passed)),
+            longest_idle_ms: Some(self.idle.longest_ms()),
             jobs,
             final_time_ms: end,
             total_reward: self.total_reward,

@@ -6,7 +6,10 @@ use crate::{
     state::{ClusterState, Job, View},
     workload::TrainingJob,
 };
-use sched_distill_core::{rng::hash, simulation::Bound};
+use sched_distill_core::{
+    rng::hash,
+    simulation::{Bound, IdleSpells},
+};
 use std::sync::Arc;
 
 /// Tells the luck of the speeds from other draws under an episode's seed.
@@ -40,6 +43,7 @@ pub struct Simulator {
     pub(super) decisions: u64,
     /// Sum over slots of the share of slots of CPU and GPU in use.
     pub(super) busy: f64,
+    pub(super) idle: IdleSpells,
     pub(super) timeline: Option<Timeline>,
     pub(super) records: Option<Vec<SlotRecord>>,
 }
@@ -68,6 +72,7 @@ impl Simulator {
             total_reward: 0.0,
             decisions: 0,
             busy: 0.0,
+            idle: IdleSpells::default(),
             timeline: None,
             records: None,
         };

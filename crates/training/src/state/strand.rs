@@ -14,6 +14,15 @@ fn lacks(workers: u32, servers: u32) -> Option<Task> {
 }
 
 impl View<'_> {
+    /// Whether a job that does not train could be started.
+    pub(crate) fn could_start(&self) -> bool {
+        let could_start = |job: JobView<'_>| {
+            let lacks = lacks(job.workers(), job.servers());
+            lacks.is_some_and(|task| job.can_take(task) && self.fits(job.id(), task))
+        };
+        self.live_jobs().iter().any(|&id| could_start(self.job(id)))
+    }
+
     /// Whether no job may train in this slot after a legal decision, although one could be started now: who would decide so again in
     /// the next slot strands the cluster. No job trains yet, and either the slot is closed, or a task is added that starts no job
     /// and after which the head has room for none that would.
@@ -42,11 +51,7 @@ impl View<'_> {
         if jobs().any(|job| lacks(job.workers(), job.servers()).is_none()) {
             return false;
         }
-        let could_start = |job: JobView<'_>| {
-            let lacks = lacks(job.workers(), job.servers());
-            lacks.is_some_and(|task| job.can_take(task) && self.fits(job.id(), task))
-        };
-        if !jobs().any(could_start) {
+        if !self.could_start() {
             return false;
         }
         let Decision::Add { job: given, task, node } = decision else { return true };

@@ -362,6 +362,7 @@ fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
         stall: (e.outcome == STALLED).then_some(Stall::Stranded),
         empty: e.decisions == 0 && e.outcome != STALLED,
         rejected: 0,
+        longest_idle_ms: None,
         completion_times_ms: Vec::new(),
     };
     episodes.iter().map(figures).collect()

@@ -1,0 +1,109 @@
+//! Executors do not stay idle beside work because of a decision.
+
+use sched_distill_core::{
+    policy::Policy,
+    rng::{Split, episode_seed},
+};
+use sched_distill_dag::{
+    ClusterState, Dag, Decision, JobGraph, Probabilities, Source, StageRef, StageSpec, StageTasks,
+    network::DecimaPolicy,
+    simulator::Simulator,
+    workload::{self, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate},
+};
+use std::error::Error;
+
+/// The longest time in which more than half of the executors idle beside work, and the mean job completion time, s.
+fn play(policy: &mut dyn Policy<Dag>, workload: &str, episode: u64) -> Result<(f64, f64), Box<dyn Error>> {
+    let (workload, seed) = (workload::open(&workload.parse()?)?, episode_seed(992, Split::Test, episode));
+    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut p = Probabilities::default();
+    policy.reset(seed);
+    while let Some(seen) = sim.view() {
+        p.clear();
+        let decision = policy.decide(&seen, &mut p)?;
+        assert!(!seen.strands(decision), "episode {episode}");
+        sim.step(decision)?;
+    }
+    let outcome = sim.outcome().ok_or("the episode has ended")?;
+    let mean = outcome.figure("mean_jct_ms").ok_or("all jobs are completed")?;
+    Ok((outcome.longest_idle_ms.ok_or("it is measured")? / 1e3, mean / 1e3))
+}
+
+/// Episodes in which, without the rule, most executors wait for hours in a job of which nobody works on what they wait for (158), or in
+/// the last job because one of them alone was taken (160, 171, where decisions are drawn).
+#[test]
+fn no_spell_of_idle_executors_beside_work_is_long() -> Result<(), Box<dyn Error>> {
+    for (sample, episode) in [(false, 158), (true, 160), (true, 171)] {
+        let (longest, mean) = play(&mut DecimaPolicy::builtin(sample)?, "builtin,edge=mix", episode)?;
+        assert!(longest < 120.0 && mean < 1000.0, "episode {episode}: idle for {longest} s, mean {mean} s");
+    }
+    Ok(())
+}
+
+/// Four tasks of a second, one after the other on one executor of four: three idle beside tasks that they could run until the last is
+/// launched.
+#[test]
+fn idle_time_counts_while_more_than_half_idle_beside_work() -> Result<(), Box<dyn Error>> {
+    let durations = DurationTable::uniform(vec![1000.0], 0.0).ok_or("one duration")?;
+    let stage = StageTemplate { num_tasks: 4, rough_ms: 1000.0, durations };
+    let template = JobTemplate::new("four", vec![stage], &[])?.into();
+    let mut sim = Simulator::new(Cluster::new(4, 0.0), vec![JobArrival { arrival_ms: 0.0, template }], 3);
+    sim.step(Decision::Assign { stage: StageRef { job: 0, stage: 0 }, executors: 1 })?;
+    while sim.view().is_some() {
+        sim.step(Decision::Abstain)?;
+    }
+    assert_eq!(sim.outcome().ok_or("the episode has ended")?.longest_idle_ms, Some(3000.0));
+    Ok(())
+}
+
+fn chain(tasks: &[u32]) -> Result<JobGraph, Box<dyn Error>> {
+    let stages = tasks.iter().map(|&num_tasks| StageSpec { num_tasks, rough_ms: 1000.0 }).collect();
+    let edges: Vec<[u32; 2]> = (1..tasks.len() as u32).map(|stage| [stage - 1, stage]).collect();
+    Ok(JobGraph::new("chain", stages, &edges)?)
+}
+
+/// Seven executors of a job of which nothing goes on must not wait in it for a later stage, although another job goes on.
+#[test]
+fn a_job_with_executors_does_not_stand_still() -> Result<(), Box<dyn Error>> {
+    let of = |job, stage| StageRef { job, stage };
+    let mut state = ClusterState::new(10)?;
+    state.add_job(0, 0.0, chain(&[2, 2, 1, 11])?)?;
+    state.add_job(1, 0.0, chain(&[46, 9])?)?;
+    state.set_stage(of(0, 0), StageTasks { completed: 2, ..StageTasks::default() })?;
+    state.set_stage(of(0, 2), StageTasks { promised: 1, ..StageTasks::default() })?;
+    state.set_stage(of(1, 0), StageTasks { running: 2, ..StageTasks::default() })?;
+    state.set_executors(0, 8, 7)?;
+    state.set_executors(1, 2, 2)?;
+    let view = state.offer(Source::Job(0), 7)?.ok_or("a question")?;
+    let give = |stage, executors| Decision::Assign { stage, executors };
+    assert_eq!(view.schedulable(), [of(0, 1), of(0, 3), of(1, 0)]);
+    assert!(view.strands(give(of(0, 3), 7)) && view.strands(give(of(0, 3), 1)) && view.strands(Decision::Abstain));
+    assert!(view.strands_all(of(0, 3)) && !view.strands_all(of(0, 1)) && !view.strands_all(of(1, 0)));
+    // With somebody at work on what the later stage waits for, it may have them.
+    state.set_stage(of(0, 1), StageTasks { running: 1, promised: 1, ..StageTasks::default() })?;
+    let view = state.offer(Source::Job(0), 6)?.ok_or("a question")?;
+    assert!(!view.strands(give(of(0, 3), 6)));
+    Ok(())
+}
+
+/// No more than half of the executors are left without work by too small an amount.
+#[test]
+fn amounts_leave_no_more_than_half_idle() -> Result<(), Box<dyn Error>> {
+    let of = |job, stage| StageRef { job, stage };
+    let give = |stage, executors| Decision::Assign { stage, executors };
+    let mut state = ClusterState::new(10)?;
+    state.add_job(0, 0.0, chain(&[30, 5])?)?;
+    let view = state.offer(Source::Common, 10)?.ok_or("a question")?;
+    for executors in 1..=10 {
+        assert_eq!(view.strands(give(of(0, 0), executors)), executors < 5, "{executors}");
+    }
+    // What another stage can take is not left.
+    state.add_job(1, 0.0, chain(&[3, 5])?)?;
+    let view = state.offer(Source::Common, 10)?.ok_or("a question")?;
+    for executors in 1..=10 {
+        assert_eq!(view.strands(give(of(0, 0), executors)), executors < 2, "{executors}");
+        assert!(!view.strands(give(of(1, 0), executors)), "{executors}");
+    }
+    assert!(view.strands(Decision::Abstain));
+    Ok(())
+}
