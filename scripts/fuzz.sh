@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Gives every reader damaged files, and simulators workloads of any numbers: scripts/fuzz.sh [HOURS] [SEED]. Each kind is tried for so long, as many at a time as there are
-# cores, with 1.5 GB of memory each. What is found is shown as the smallest edits that bring it about.
+# Gives every reader damaged files, and simulators workloads of any numbers: scripts/fuzz.sh [HOURS] [SEED]. Each kind is tried for so long (numbers
+# for half of it), as many at a time as there are cores, with 1.5 GB of memory each. Of damaged files the smallest edits are shown that bring about
+# what is found, of workloads the whole text.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cargo test --locked --no-run

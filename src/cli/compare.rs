@@ -327,7 +327,10 @@ fn idle_in_words(c: &ClosedLoop, names: &Names) -> Option<String> {
     let others = spells().filter(|(p, _)| p.policy != worst.policy).map(|(_, spell)| spell.ms).reduce(f64::max);
     let others = others.map_or(String::new(), |ms| format!("; under the others at most {}", time(ms)));
     let (longest, policy, episode) = (time(spell.ms), names.of(&worst.policy), spell.episode);
-    Some(format!("idle: more than half beside work for at most {longest}, under {policy} in episode {episode}{others}"))
+    Some(format!(
+        "longest time in which more than half of the cluster idled beside work that could start:\n\
+         \x20 {longest} under {policy} in episode {episode}{others}"
+    ))
 }
 
 /// Who stalled, how often and why, a line each.

@@ -72,10 +72,11 @@ fn inspect_file(path: &Path, common: &Common, output: &mut Output) -> Result<Ver
     let bytes = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
     match looks(path, &bytes, common) {
         Looks::Student => inspect_student(path, common, output),
-        Looks::Workload(info, spec) => {
+        Looks::Workload(info, policy, spec) => {
             output.text(format!("workload of `{}`\n", info.name))?;
             output.text("sound; schedule it with:")?;
-            output.text(format!("  distill simulate --scenario {} -w {}", info.name, quoted(&spec)))?;
+            let (policy, spec) = (quoted(policy), quoted(&spec));
+            output.text(format!("  distill simulate --scenario {} -p {policy} -w {spec}", info.name))?;
             output.json("workload", &json!({"scenario": info.name, "workload": spec}))?;
             Ok(Verdict::Done)
         }

@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, path::Path};
 pub(super) enum Looks {
     /// A student, sound or not.
     Student,
-    /// A workload that can be opened, and how it is named.
-    Workload(&'static ScenarioInfo, String),
+    /// A workload that can be opened, a policy for it, and how it is named.
+    Workload(&'static ScenarioInfo, &'static str, String),
     /// Something else: what it looks like, and which command takes it.
     Other(String),
 }
@@ -25,9 +25,9 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
     }
     let is_packed = bytes.starts_with(b"\x1f\x8b");
     if (text.is_some() || is_packed)
-        && let Some((info, spec)) = workload(path, common)
+        && let Some((info, policy, spec)) = workload(path, common)
     {
-        return Looks::Workload(info, spec);
+        return Looks::Workload(info, policy, spec);
     }
     let file = quoted(&path.display().to_string());
     let words = if let Some(kind) = file_kind(bytes) {
@@ -39,12 +39,12 @@ pub(super) fn looks(path: &Path, bytes: &[u8], common: &Common) -> Looks {
         "the description of a run directory, which `distill report` takes (docs/run-directory.md)".to_owned()
     } else if has(&["jobs", "models", "applications", "tasks"]) {
         format!(
-            "a workload that cannot be opened: `distill simulate -w {}` says why; another scenario than `dag` is named with \
-             --scenario",
+            "a workload that cannot be opened: `distill simulate -p fifo -w {}` says why; another scenario than `dag` is named \
+             with --scenario, and its policies by `distill list policies`",
             spec("json", path)
         )
     } else if json.is_some() {
-        "JSON, but nothing that a command reads; workloads are described in docs/workload-format.md, students in \
+        "JSON, but neither a workload nor a student; workloads are described in docs/workload-format.md, students in \
          docs/student-format.md"
             .to_owned()
     } else if text.is_some_and(|text| text.starts_with('{')) {
@@ -73,15 +73,15 @@ pub(super) fn spec(name: &str, path: &Path) -> String {
     quoted(&spec.to_string())
 }
 
-/// The first workload that opens the file.
-fn workload(path: &Path, common: &Common) -> Option<(&'static ScenarioInfo, String)> {
+/// The first workload that opens the file, in which scenario, and a policy for it.
+fn workload(path: &Path, common: &Common) -> Option<(&'static ScenarioInfo, &'static str, String)> {
     for scenario in common.registry.iter() {
         let info = scenario.info();
         for workload in info.workloads.iter().filter(|workload| takes_a_file(workload.usage)) {
             let spec = Spec { name: workload.name.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() };
             let spec = spec.to_string();
             if scenario.same_jobs(&spec).is_ok() {
-                return Some((info, spec));
+                return Some((info, scenario.baselines().first()?, spec));
             }
         }
     }
@@ -104,7 +104,10 @@ fn logs(common: &Common) -> Vec<&'static str> {
 
 /// The spec of a script, for what looks like the text of a program.
 fn program(path: &Path, text: Option<&str>) -> Option<String> {
-    let file = path.display();
+    let plain = path.display().to_string();
+    let is_plain = plain.chars().all(|c| c.is_alphanumeric() || "._-+/".contains(c));
+    // What a command splits at spaces, and a spec at commas, is for quotes that people know best.
+    let file = if is_plain { plain } else { "FILE".to_owned() };
     let command = match path.extension().and_then(|ending| ending.to_str()) {
         _ if text?.starts_with("#!") => {
             format!("{}{file}", if path.parent()?.as_os_str().is_empty() { "./" } else { "" })

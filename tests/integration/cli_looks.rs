@@ -19,12 +19,13 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
     let said = done(dir, &["inspect", "jobs.json"]);
     assert!(said.starts_with("workload of `dag`"), "{said}");
     let simulate = said.lines().find_map(|line| line.trim().strip_prefix("distill ")).unwrap();
-    done(dir, &[&simulate.split(' ').collect::<Vec<_>>()[..], &["-p", "fair", "-n", "1"]].concat());
+    done(dir, &[&simulate.split(' ').collect::<Vec<_>>()[..], &["-n", "1"]].concat());
     record(dir, "t", "2", "train");
     let table = fs::read_dir(dir.join("t/job")).unwrap().next().unwrap().unwrap().path();
     fs::copy(table, dir.join("theirs.parquet")).unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(dir.join(name), bytes).unwrap();
     write("policy.py", b"import json\n");
+    write("my policy.py", b"import json\n");
     write("run.sh", b"#!/bin/sh\n");
     write("bad.json", b"{\"jobs\": [{\"arrival_ms\": -1}]}");
     write("other.json", b"{\"a\": 1}");
@@ -37,8 +38,9 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
     for (name, words) in [
         ("theirs.parquet", &["a Parquet file", "docs/trace-format.md"][..]),
         ("policy.py", &["a program", "distill check-policy -p 'script:python3 policy.py'"]),
+        ("my policy.py", &["a program", "script:python3 FILE"]),
         ("run.sh", &["a program", "script:./run.sh"]),
-        ("bad.json", &["a workload that cannot be opened", "distill simulate -w json:bad.json"]),
+        ("bad.json", &["a workload that cannot be opened", "distill simulate -p fifo -w json:bad.json"]),
         ("other.json", &["JSON, but nothing"]),
         ("log.csv", &["a table of text", "philly"]),
         ("t/manifest.json", &["the manifest of a trace", "distill inspect t"]),
@@ -130,6 +132,7 @@ fn a_student_of_features_of_ones_own_is_said_not_to_schedule() {
 
 #[test]
 #[cfg(unix)]
+#[cfg_attr(not(python), ignore = "needs python3")]
 fn a_named_command_stays_where_it_was_given() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

@@ -146,13 +146,7 @@ fn narrow<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>) -> BTre
         let mut step = 0;
         run_episode(workload, &mut *driver.fresh(), id(episode), |seen, _, _| {
             questions.update(seen);
-            let mut candidates = |path: &[usize]| questions.rows(seen, path, true, &mut rows);
-            let jobs = candidates(&[]);
-            let parts: Vec<usize> = (0..jobs).map(|job| candidates(&[job])).collect();
-            let strands = |job: usize| {
-                questions.strands(seen, &[job]) || (0..parts[job]).any(|part| questions.strands(seen, &[job, part]))
-            };
-            if (0..jobs).any(strands) {
+            if strands::<S>(&mut questions, seen, &mut Vec::new(), &mut rows) {
                 found.insert((episode, step));
             }
             step += 1;
@@ -160,6 +154,23 @@ fn narrow<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>) -> BTre
         .unwrap();
     }
     found
+}
+
+/// Whether a candidate at a path or below it strands the cluster.
+fn strands<S: Registered>(
+    questions: &mut S::Questions,
+    seen: &S::View<'_>,
+    path: &mut Vec<usize>,
+    rows: &mut Vec<f32>,
+) -> bool {
+    rows.clear();
+    let candidates = questions.rows(seen, path, true, rows);
+    (0..candidates).any(|candidate| {
+        path.push(candidate);
+        let found = questions.strands(seen, path) || strands::<S>(questions, seen, path, rows);
+        path.pop();
+        found
+    })
 }
 
 fn always_itself<S: Registered>(

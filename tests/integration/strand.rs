@@ -2,11 +2,12 @@
 
 use sched_distill::{
     dag::{
-        Dag, Decision, Probabilities, View,
+        Dag, Decision, Probabilities, StageRef, View,
         network::DecimaPolicy,
         simulator::Simulator,
         workload::{self, Workload},
     },
+    level::first_max,
     policy::Policy,
     rng::{Split, Stream, episode_seed},
 };
@@ -48,7 +49,8 @@ fn the_network_that_ships_gets_through_where_what_it_prefers_strands() -> Result
 /// At every question of episodes that strand and of others, beside the network as it is.
 #[test]
 fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), Box<dyn Error>> {
-    let (mut fired, mut decisions) = (0, 0);
+    // By stages that cannot start, and by amounts for those that can.
+    let (mut fired, mut decisions) = ([0; 2], 0);
     for (spec, sample, seed, episodes) in [
         ("builtin", false, 13, 121..125),
         ("builtin", false, 4242, 78..80),
@@ -70,9 +72,12 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
                 let decision = wary.decide(&seen, &mut p)?;
                 let preferred = free.decide(&seen, &mut of_free)?;
                 decisions += 1;
-                if seen.strands(preferred) {
-                    fired += 1;
-                    is_the_same_network_without_what_strands(&seen, decision, (&p, &of_free));
+                let Decision::Assign { stage, .. } = preferred else { panic!("a network always gives") };
+                let likely =
+                    Decision::Assign { stage, executors: 1 + first_max(of_free.amount.iter().copied()) as u32 };
+                if seen.strands(preferred) || (seen.stage(stage).incomplete_parents() == 0 && seen.strands(likely)) {
+                    fired[usize::from(seen.stage(stage).incomplete_parents() == 0)] += 1;
+                    is_the_same_network_without_what_strands(&seen, (decision, stage), (&p, &of_free));
                     if sample {
                         // From here on they draw different numbers.
                         break;
@@ -84,21 +89,38 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
             }
         }
     }
-    assert!(fired >= 3 && decisions > 20_000, "fired {fired} times in {decisions} decisions");
+    assert!(fired[0] >= 3 && fired[1] >= 3 && decisions > 20_000, "fired {fired:?} times in {decisions} decisions");
     Ok(())
 }
 
+/// `preferred` is the stage that the network prefers.
 fn is_the_same_network_without_what_strands(
     seen: &View<'_>,
-    decision: Decision,
+    (decision, preferred): (Decision, StageRef),
     (p, of_free): (&Probabilities, &Probabilities),
 ) {
     assert!(!seen.strands(decision));
-    let left: f64 = p.stage.iter().map(|p| p.exp()).sum();
+    if seen.stage(preferred).incomplete_parents() > 0 {
+        let strands = |place: usize| seen.strands_all(seen.schedulable()[place]);
+        is_the_same_without(&p.stage, &of_free.stage, strands);
+        return;
+    }
+    // It is the amount alone that strands.
+    let Decision::Assign { stage, .. } = decision else { panic!("a network always gives") };
+    assert_eq!((stage, &p.stage), (preferred, &of_free.stage));
+    let strands = |place: usize| seen.strands(Decision::Assign { stage, executors: 1 + place as u32 });
+    match strands(first_max(of_free.amount.iter().copied())) {
+        true => is_the_same_without(&p.amount, &of_free.amount, strands),
+        false => assert_eq!(p.amount, of_free.amount),
+    }
+}
+
+fn is_the_same_without(p: &[f64], of_free: &[f64], strands: impl Fn(usize) -> bool) {
+    let left: f64 = p.iter().map(|p| p.exp()).sum();
     assert!((left - 1.0).abs() < 1e-9, "{left}");
     let mut kept = Vec::new();
-    for ((stage, p), free) in seen.schedulable().iter().zip(&p.stage).zip(&of_free.stage) {
-        match seen.strands_all(*stage) {
+    for (place, (p, free)) in p.iter().zip(of_free).enumerate() {
+        match strands(place) {
             true => assert_eq!(*p, f64::NEG_INFINITY),
             false => kept.push(p - free),
         }

@@ -4,28 +4,52 @@ use crate::{
     scenario::Probabilities,
     state::{Decision, StageRef, View},
 };
-use sched_distill_core::{level::log_sum_exp, policy::pick::Picker};
+use sched_distill_core::{
+    level::{first_max, log_sum_exp},
+    policy::pick::Picker,
+};
 
-/// Takes a stage by the probabilities in `out`, and then an amount by those that `amounts` writes for it.
+/// Takes a stage by the probabilities in `out`, and then an amount by those that `amounts` writes for it, so that the cluster is not
+/// stranded ([`View::strands`]).
 ///
-/// Where these two would strand the cluster ([`View::strands`]), stages to which all on offer cannot go are ruled out, and of the stage
-/// that is taken then the amounts that strand. Both are taken again. Probabilities are then those of what is left, and 0 of what is ruled out: who learns from them
-/// is to learn what is done, and is not to find the executed stage among others that the policy could not take. Everywhere else
-/// nothing changes, draws included.
+/// Where a stage that cannot start would do that, stages to which all on offer cannot go are ruled out, and both are taken again. Of a stage
+/// that can start, amounts are spared ([`spare`]); where one is drawn all the same that strands, it is the next larger one that does not.
+/// Probabilities are then those of what is left, and 0 of what is ruled out: who learns from them is to learn what is done, and
+/// is not to find the executed stage among others that the policy could not take. Everywhere else nothing changes, draws included.
 pub(crate) fn choose<E>(
     seen: &View<'_>,
     picker: &mut Picker,
     out: &mut Probabilities,
     mut amounts: impl FnMut(StageRef, &mut Vec<f64>) -> Result<(), E>,
 ) -> Result<Decision, E> {
-    let decision = take(seen, picker, out, &mut amounts)?;
-    match seen.strands(decision) && rule_out(&mut out.stage, |place| seen.strands_all(seen.schedulable()[place])) {
-        true => take(seen, picker, out, &mut |stage, out: &mut Vec<f64>| {
-            amounts(stage, out)?;
-            rule_out(out, |place| seen.strands(Decision::Assign { stage, executors: 1 + place as u32 }));
-            Ok(())
-        }),
-        false => Ok(decision),
+    let mut spared = |stage, out: &mut Vec<f64>| {
+        amounts(stage, out)?;
+        spare(seen, stage, out);
+        Ok(())
+    };
+    let mut decision = take(seen, picker, out, &mut spared)?;
+    let is_early = matches!(decision, Decision::Assign { stage, .. } if !seen.can_start(stage));
+    if is_early
+        && seen.strands(decision)
+        && rule_out(&mut out.stage, |place| seen.strands_all(seen.schedulable()[place]))
+    {
+        decision = take(seen, picker, out, &mut spared)?;
+    }
+    Ok(match decision {
+        Decision::Assign { stage, executors } if seen.can_start(stage) => {
+            let mut enough = (executors..=seen.committable()).map(|executors| Decision::Assign { stage, executors });
+            enough.find(|&decision| !seen.strands(decision)).unwrap_or(decision)
+        }
+        decision => decision,
+    })
+}
+
+/// Rules out the amounts for a stage that would strand the cluster, if the most probable one does and the stage can start. So it follows
+/// from the question and the stage alone what the probabilities of amounts are.
+pub(crate) fn spare(seen: &View<'_>, stage: StageRef, log_prob: &mut [f64]) {
+    let strands = |place: usize| seen.strands(Decision::Assign { stage, executors: 1 + place as u32 });
+    if seen.can_start(stage) && strands(first_max(log_prob.iter().map(|&p| f64::from(p as f32)))) {
+        rule_out(log_prob, strands);
     }
 }
 

@@ -2,7 +2,7 @@
 //! (`docs/foreign-policies.md`).
 
 use crate::{
-    choose::choose,
+    choose::{choose, spare},
     scenario::{Dag, Probabilities},
     state::{Decision, StageRef, View},
 };
@@ -255,7 +255,11 @@ impl Tables<Dag> for DagTables {
     ) -> bool {
         out.amount.clear();
         let Decision::Assign { stage, .. } = decision else { return true };
-        amounts_of(seen, (inputs, scores), stage, &mut out.amount)
+        let is_finite = amounts_of(seen, (inputs, scores), stage, &mut out.amount);
+        if is_finite {
+            spare(seen, stage, &mut out.amount);
+        }
+        is_finite
     }
 }
 

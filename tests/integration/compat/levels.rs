@@ -59,7 +59,8 @@ fn a_student_decides_as_it_did() {
         .collect();
     let chosen = policies.iter().flat_map(|policy| ["-p", policy]);
     let words: Vec<&str> = ["--json", "simulate"].into_iter().chain(chosen).collect();
-    let said = done(dir.path(), &[&words[..], &["-w", "builtin,jobs=3,executors=3", "-n", "2"]].concat());
+    // One of two executors is not more than half: the rule against idle executors changes nothing here.
+    let said = done(dir.path(), &[&words[..], &["-w", "builtin,jobs=3,executors=2", "-n", "2"]].concat());
     let found: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     assert_eq!(expected.len(), 7);
     for (policy, of_model) in found["policies"].as_array().unwrap().iter().zip(expected.values()) {

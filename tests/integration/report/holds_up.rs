@@ -6,7 +6,7 @@ use super::{
     report,
 };
 use sched_distill::{
-    evaluator::{Evaluation, Schedule},
+    evaluator::{Evaluation, IdleSpell, Schedule},
     report::write_report,
 };
 use serde_json::{Value, json};
@@ -49,6 +49,27 @@ fn episodes_are_paired_and_sorted() -> Outcome {
     let expected = json!([{"episode": 1, "ratio": 0.5}, {"episode": 3, "ratio": 1.0}, {"episode": 0, "ratio": 1.5}]);
     assert_eq!((&numbers["episodes"], &numbers["better"]), (&expected, &json!(1)));
     assert!(html.contains("<b>1 of 3</b>") && html.contains("2 episodes that one of the two did not finish are"));
+    Ok(())
+}
+
+#[test]
+fn the_longest_idle_spells_are_on_the_page() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        let policies = &mut evaluation.closed_loop.as_mut().expect("the fixture has one").policies;
+        policies[0].longest_idle = Some(IdleSpell { ms: 4_000.0, episode: 3 });
+        policies[1].longest_idle = Some(IdleSpell { ms: 96_000.0, episode: 17 });
+    })?;
+    let (html, _) = report(dir.path(), "closed-loop")?;
+    let text = html.replace('\u{a0}', " ");
+    assert!(text.contains("was 96 s under the student (episode 17), under the teacher 4 s."), "the sentence");
+    assert!(
+        text.contains("96 s<small>episode 17</small>") && text.contains("4 s<small>episode 3</small>"),
+        "the table"
+    );
+    // Without a measurement nothing is said of it.
+    write_run(dir.path(), |_, _, _| ())?;
+    assert!(!report(dir.path(), "closed-loop")?.0.contains("idle spell"));
     Ok(())
 }
 

@@ -143,21 +143,25 @@ impl Layer {
     }
 
     /// Places that one row of outputs takes: their number rounded up to 16; the surplus holds `act(0)`.
+    #[inline]
     pub fn width(&self) -> usize {
         self.bias.len()
     }
 
     /// The layer with all its inputs.
+    #[inline]
     pub fn whole(&self) -> Part<'_> {
         self.part(0..self.inputs, &self.bias)
     }
 
     /// The layer with some of its inputs; `bias` takes the place of its own and has [`Layer::width`] places.
+    #[inline]
     pub fn part<'a>(&'a self, inputs: Range<usize>, bias: &'a [f32]) -> Part<'a> {
         Part { layer: self, first: inputs.start, inputs: inputs.len(), bias }
     }
 
     /// The layer's own bias, padded.
+    #[inline]
     pub fn bias(&self) -> &[f32] {
         &self.bias
     }

@@ -7,7 +7,7 @@
 use super::{
     graph::Graph,
     memo::Key,
-    weights::{DecimaWeights, FEATURES, Scratch, USUAL, room},
+    weights::{DecimaWeights, FEATURES, GROUP, Scratch, USUAL, room},
 };
 use sched_distill_core::network::dense::Kernel;
 
@@ -107,14 +107,16 @@ impl Batch {
             self.parents.clear();
             self.rows.clear();
             for &u in &graph.members {
-                let mut children = graph.inner_children(u).peekable();
-                if children.peek().is_none() {
+                if graph.inner_children(u).next().is_none() {
                     continue;
                 }
-                let first = self.rows.len();
-                self.rows.resize(first + width, 0.0);
-                for i in children {
-                    add(&mut self.rows[first..], &messages[i * width..], width);
+                // Group by group, so that sums stay in registers.
+                for place in (0..width).step_by(GROUP) {
+                    let mut sum = [0.0; GROUP];
+                    for i in graph.inner_children(u) {
+                        add(&mut sum, &messages[i * width + place..], GROUP);
+                    }
+                    self.rows.extend_from_slice(&sum);
                 }
                 self.parents.push(u);
             }

@@ -104,6 +104,7 @@ impl Memo {
         entry.edges.clear();
         entry.edges.extend(key.edges_from_zero());
         entry.numbers.clear();
+        entry.numbers.reserve(key.x.len() + embedded.dag.len() + embedded.glob.len() + embedded.h.len());
         entry.ends = [key.x, embedded.dag, embedded.glob].map(|part| {
             entry.numbers.extend_from_slice(part);
             entry.numbers.len()

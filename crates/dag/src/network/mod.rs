@@ -120,8 +120,21 @@ impl Decima {
     /// sorted DAG, or its numbers are so large that an embedding overflows. The evaluator then stands as after
     /// [`Decima::new`] and may be used again.
     pub fn embed(&mut self, input: &DecimaInput) -> Result<(), NeuralError> {
-        self.forget();
+        let embedded = self.take_in(input);
+        if embedded.is_err() {
+            self.forget();
+        }
+        embedded
+    }
+
+    fn take_in(&mut self, input: &DecimaInput) -> Result<(), NeuralError> {
         input.check()?;
+        // Embeddings are written over, and need not be zero before.
+        for places in [&mut self.first_node, &mut self.job_of, &mut self.caps, &mut self.schedulable] {
+            places.clear();
+        }
+        self.x.clear();
+        self.h_glob.fill(0.0);
         self.num_executors = input.num_executors;
         input.caps(&mut self.caps);
         input.features(&self.caps, &mut self.x);
@@ -131,21 +144,16 @@ impl Decima {
         }
         let schedulable = input.stage_mask.iter().enumerate().filter(|&(_, &on)| on);
         self.schedulable.extend(schedulable.map(|(v, _)| v as u32));
-        let embedded = match self.weights.widths {
+        match self.weights.widths {
             USUAL => self.embed_jobs(USUAL, input),
             widths => self.embed_jobs(widths, input),
-        };
-        if let Err(error) = embedded {
-            self.forget();
-            return Err(error);
-        }
+        }?;
         if let Some(i) = self.h_dag.iter().chain(&self.h_glob).position(|v| !v.is_finite()) {
             let at = if i < self.h_dag.len() {
                 format!("job {}", i / self.weights.widths[1])
             } else {
                 "the cluster".to_owned()
             };
-            self.forget();
             let reason = format!("the embedding of {at} is not finite; task counts or durations are too large");
             return Err(NeuralError::Input { network: "decima", reason });
         }

@@ -3,7 +3,7 @@
 use super::{Decima, DecimaInput, DecimaWeights};
 use crate::{
     Dag, Probabilities,
-    choose::{choose, take},
+    choose::{choose, spare, take},
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -175,6 +175,10 @@ impl Policy<Dag> for DecimaPolicy {
         match decision {
             Decision::Assign { stage, .. } if !Self::amounts(&mut self.network, seen, stage, &mut p.amount) => {
                 Err(self.not_finite(seen))
+            }
+            Decision::Assign { stage, .. } if !self.may_strand => {
+                spare(seen, stage, &mut p.amount);
+                Ok(())
             }
             _ => Ok(()),
         }

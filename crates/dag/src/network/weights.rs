@@ -87,7 +87,7 @@ impl DecimaWeights {
 type Group = (usize, usize);
 
 /// What outputs are filled up to.
-const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 
 /// The outputs of another layer.
 fn filled(width: usize) -> Group {
@@ -200,15 +200,16 @@ fn through<'a, A: Activation>(
     x: &[f32],
     scratch: &'a mut Scratch,
 ) -> &'a [f32] {
-    let [from, to] = &mut scratch.0;
+    // The buffers change places within a call, not from one to the next: the wider one of the first layer is then always the same.
+    let [mut last, mut next] = scratch.0.each_mut();
     let mut len = rows * width;
-    kernel.run::<A>(first, x, room(from, len));
+    kernel.run::<A>(first, x, room(last, len));
     for layer in rest {
-        kernel.run::<A>(layer.whole(), &from[..len], room(to, rows * layer.width()));
+        kernel.run::<A>(layer.whole(), &last[..len], room(next, rows * layer.width()));
         len = rows * layer.width();
-        std::mem::swap(from, to);
+        std::mem::swap(&mut last, &mut next);
     }
-    &from[..len]
+    &last[..len]
 }
 
 /// The first `len` places of a buffer, which only ever grows.

@@ -125,7 +125,8 @@ impl View<'_> {
         could && 2 * (u64::from(left) + self.waiting()) > u64::from(self.num_executors())
     }
 
-    fn can_start(&self, stage: StageRef) -> bool {
+    /// Whether a stage has no unfinished parents.
+    pub(crate) fn can_start(&self, stage: StageRef) -> bool {
         self.stage(stage).incomplete_parents() == 0
     }
 

@@ -196,8 +196,13 @@ impl Simulator {
 
     /// Whether a waiting job fits on unreserved GPUs that are more than half of all.
     fn idles_beside_work(&self) -> bool {
-        let (state, room) = (&self.state, self.state.unreserved());
-        room > state.cluster.gpus() / 2 && state.waiting.iter().any(|&job| state.gpus(job) <= room)
+        let (state, half) = (&self.state, self.state.cluster.gpus() / 2);
+        // Mostly it ends here.
+        if state.free <= half || state.waiting.is_empty() {
+            return false;
+        }
+        let room = state.unreserved();
+        room > half && state.waiting.iter().any(|&job| state.gpus(job) <= room)
     }
 
     /// What jobs do by themselves at a moment.

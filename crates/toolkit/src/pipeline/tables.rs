@@ -155,7 +155,9 @@ fn to_learn_from(
 ) -> Result<LevelTable, PipelineError> {
     let is_early = |choice: &Choice<'_>| choice.header.episode < before;
     let Some(params) = learning else { return kept(lessons, level, caller, is_early) };
-    if params.max_choices.is_none() || lessons.traces().map(|trace| trace.rows_of(level)).sum::<usize>() <= FEW_ROWS {
+    let few = lessons.traces().map(|trace| trace.rows_of(level)).sum::<usize>() <= FEW_ROWS;
+    // What a file says of its choices is not how they are read where some is left out.
+    if params.max_choices.is_none() || few || lessons.traces().any(|trace| trace.leaves_out(level)) {
         return kept(lessons, level, caller, |choice| is_early(choice) && is_usable(choice));
     }
     // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.

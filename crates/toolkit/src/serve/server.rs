@@ -335,12 +335,13 @@ impl<S: Scenario> Shared<S> {
         let limits = self.service.limits;
         let most = (limits.clients / self.slots).max(1);
         let mut room = self.room();
-        if room.here.len() >= most && room.live() < most {
-            // The threads of those who are gone are about to leave.
-            let until = self.left.wait_timeout_while(room, LOOK, |room| room.here.len() >= most);
+        // Those who are gone are not counted while their threads leave, or answer what they still asked: up to as many as may be there.
+        let is_full = |room: &Room| room.here.len() >= most && (room.here.len() >= 2 * most || room.live() >= most);
+        if room.here.len() >= 2 * most && room.live() < most {
+            let until = self.left.wait_timeout_while(room, LOOK, |room| room.here.len() >= 2 * most);
             room = until.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if room.here.len() >= most {
+        if is_full(&room) {
             drop(room);
             self.turned_away.fetch_add(1, Ordering::Relaxed);
             let line = format!(

@@ -158,11 +158,18 @@ impl Iterator for PiecesTogether<'_> {
     type Item = Result<Vec<LevelTable>, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let first = match self.first.next()? {
-            Ok(first) => first,
-            Err(error) => return Some(Err(error)),
+        let (first, last) = loop {
+            match self.first.next()? {
+                Err(error) => return Some(Err(error)),
+                // Of a piece in which nothing was ever given nothing may be left.
+                Ok(first) => {
+                    if let Some(last) = first.choices.last() {
+                        let last = last.episode;
+                        break (first, last);
+                    }
+                }
+            }
         };
-        let last = first.choices.last()?.episode;
         let mut tables = vec![first];
         for (pieces, ahead) in &mut self.others {
             while ahead.choices.last().is_none_or(|c| c.episode < last) {

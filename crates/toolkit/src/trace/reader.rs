@@ -16,7 +16,7 @@ use super::{
     table::LevelTable,
     untrusted,
 };
-use sched_distill_core::level::sha256_hex;
+use sched_distill_core::level::{NONE_FLAG, sha256_hex};
 
 /// A complete trace on disk. Only the manifest is in memory; each call reads the table it names.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,15 @@ impl Trace {
     #[must_use]
     pub fn abstains(&self) -> bool {
         self.manifest.abstains && !self.without_none
+    }
+
+    /// Whether candidates or choices of a level are left out, so that its rows are not those of the files.
+    pub(crate) fn leaves_out(&self, level: &str) -> bool {
+        let set = &self.manifest.feature_set;
+        let first = set.levels.first().filter(|first| first.name == set.name_of(level));
+        self.without_none
+            && self.manifest.abstains
+            && first.is_some_and(|first| first.features.iter().any(|feature| feature.name == NONE_FLAG))
     }
 
     /// A table of a level that was just read, with the candidates that it is to have.

@@ -104,6 +104,13 @@ impl TraceWriter {
         let theirs: Value = parse_json(plan_path, &bytes)?;
         // With the names of this version, where it is a plan that this version understands.
         let understood = RecordPlan::deserialize(&theirs).ok();
+        // Nor did it say, in the log of a shadow, who may give nothing.
+        if let Some(RecordPlan { manifest, open_ended: true, .. }) = &understood
+            && self.plan.open_ended
+        {
+            self.plan.manifest.abstains = manifest.abstains;
+            self.plan.manifest.labeller_abstains = manifest.labeller_abstains;
+        }
         // An earlier version had other words for the same features, and did not say who controls them.
         let mut ours = self.plan.clone();
         let theirs_set = understood.as_ref().map(|plan| &plan.manifest.feature_set);
