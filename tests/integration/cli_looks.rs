@@ -41,7 +41,7 @@ fn what_is_no_student_is_told_by_what_it_looks_like() {
         ("my policy.py", &["a program", "script:python3 FILE"]),
         ("run.sh", &["a program", "script:./run.sh"]),
         ("bad.json", &["a workload that cannot be opened", "distill simulate -p fifo -w json:bad.json"]),
-        ("other.json", &["JSON, but nothing"]),
+        ("other.json", &["JSON, but neither"]),
         ("log.csv", &["a table of text", "philly"]),
         ("t/manifest.json", &["the manifest of a trace", "distill inspect t"]),
         ("sb3.zip", &["Stable-Baselines3", "onnx:FILE"]),

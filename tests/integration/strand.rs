@@ -17,7 +17,7 @@ fn open(workload: &str) -> Result<Box<dyn Workload>, Box<dyn Error>> {
     Ok(workload::open(&workload.parse()?)?)
 }
 
-/// Whether a policy gets through a test episode.
+/// Whether a policy gets through a test episode, and never leaves most executors idle beside work until they are offered again.
 fn finishes(
     workload: &dyn Workload,
     policy: &mut dyn Policy<Dag>,
@@ -32,7 +32,8 @@ fn finishes(
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision)?;
     }
-    Ok(sim.outcome().is_some_and(|outcome| !outcome.stalled()))
+    let is_idle = |longest_ms: Option<f64>| longest_ms.is_none_or(|ms| ms >= 300_000.0);
+    Ok(sim.outcome().is_some_and(|outcome| !outcome.stalled() && !is_idle(outcome.longest_idle_ms)))
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn play(policy: &mut dyn Policy<Dag>, workload: &str, episode: u64) -> Result<(f
     Ok((outcome.longest_idle_ms.ok_or("it is measured")? / 1e3, mean / 1e3))
 }
 
-/// Episodes in which, without the rule, most executors wait for hours in a job of which nobody works on what they wait for (158), or in
+/// Episodes in which, without the rule, most executors wait for minutes in a job of which nobody works on what they wait for (158), or in
 /// the last job because one of them alone was taken (160, 171, where decisions are drawn).
 #[test]
 fn no_spell_of_idle_executors_beside_work_is_long() -> Result<(), Box<dyn Error>> {
@@ -40,19 +40,45 @@ fn no_spell_of_idle_executors_beside_work_is_long() -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Four tasks of a second, one after the other on one executor of four: three idle beside tasks that they could run until the last is
-/// launched.
+/// Four equal tasks at a time on four executors, and no time to move.
+fn four_tasks(task_ms: f64) -> Result<Simulator, Box<dyn Error>> {
+    let durations = DurationTable::uniform(vec![task_ms], 0.0).ok_or("one duration")?;
+    let stage = StageTemplate { num_tasks: 4, rough_ms: task_ms, durations };
+    let template = JobTemplate::new("four", vec![stage], &[])?.into();
+    Ok(Simulator::new(Cluster::new(4, 0.0), vec![JobArrival { arrival_ms: 0.0, template }], 3))
+}
+
+/// Three executors idle beside tasks that they could run until the last of them is launched.
 #[test]
 fn idle_time_counts_while_more_than_half_idle_beside_work() -> Result<(), Box<dyn Error>> {
-    let durations = DurationTable::uniform(vec![1000.0], 0.0).ok_or("one duration")?;
-    let stage = StageTemplate { num_tasks: 4, rough_ms: 1000.0, durations };
-    let template = JobTemplate::new("four", vec![stage], &[])?.into();
-    let mut sim = Simulator::new(Cluster::new(4, 0.0), vec![JobArrival { arrival_ms: 0.0, template }], 3);
+    let mut sim = four_tasks(1000.0)?;
     sim.step(Decision::Assign { stage: StageRef { job: 0, stage: 0 }, executors: 1 })?;
     while sim.view().is_some() {
         sim.step(Decision::Abstain)?;
     }
     assert_eq!(sim.outcome().ok_or("the episode has ended")?.longest_idle_ms, Some(3000.0));
+    Ok(())
+}
+
+/// After five minutes, and again whenever the spell is twice as long.
+#[test]
+fn who_idles_beside_work_for_long_is_offered_again() -> Result<(), Box<dyn Error>> {
+    let stage = StageRef { job: 0, stage: 0 };
+    let few = |executors| Decision::Assign { stage, executors };
+    let mut sim = four_tasks(250_000.0)?;
+    sim.step(few(1))?;
+    let seen = sim.view().ok_or("a question")?;
+    assert_eq!((seen.time_ms(), seen.committable(), seen.schedulable()), (300_000.0, 3, &[stage][..]));
+    let mut patient = sim.clone();
+    sim.step(few(3))?;
+    while sim.view().is_some() {
+        sim.step(Decision::Abstain)?;
+    }
+    let outcome = sim.outcome().ok_or("the episode has ended")?;
+    // The first executor has begun its second task; the two that are left begin now.
+    assert_eq!((outcome.longest_idle_ms, outcome.figure("makespan_ms")), (Some(300_000.0), Some(550_000.0)));
+    patient.step(Decision::Abstain)?;
+    assert_eq!(patient.view().map(|seen| seen.time_ms()), Some(600_000.0));
     Ok(())
 }
 

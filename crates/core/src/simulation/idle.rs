@@ -25,10 +25,16 @@ impl IdleSpells {
     /// the same moment are one.
     pub fn pass(&mut self, is_idle: bool, from_ms: f64, to_ms: f64) {
         if is_idle {
-            let since_ms = if self.last.1 == from_ms { self.last.0 } else { from_ms };
+            let since_ms = self.since_ms(from_ms);
             self.last = (since_ms, to_ms);
             self.longest_ms = self.longest_ms.max(to_ms - since_ms);
         }
+    }
+
+    /// When the spell began that lasts to this moment, ms: the moment itself if there is none.
+    #[must_use]
+    pub fn since_ms(&self, now_ms: f64) -> f64 {
+        if self.last.1 == now_ms { self.last.0 } else { now_ms }
     }
 
     /// The longest spell so far, ms; 0 if there was none.

@@ -1,10 +1,16 @@
 //! Rounds and events: what happens at a step, and between two questions.
 
-use super::state::{NONE, Simulator, StepResult};
+use super::state::{Again, NONE, Simulator, StepResult};
 use crate::{
     state::{Decision, DecisionError, StageRef},
     workload::Wave,
 };
+
+/// How long executors may idle beside work before they are offered again, ms.
+///
+/// The reference never does that, so that executors which were promised to a stage whose tasks ran out before they came may wait for hours
+/// in a job. Clusters take executors back that idle: Spark's dynamic allocation after a minute.
+const PATIENCE_MS: f64 = 300_000.0;
 
 impl Simulator {
     /// Handles the arrivals at time 0 and runs on to the first question.
@@ -103,9 +109,13 @@ impl Simulator {
     /// Handles events until there is a question, or nothing is left to happen.
     fn run_on(&mut self) {
         loop {
+            let next_ms = self.queue.next_time().unwrap_or(f64::INFINITY).min(self.next_arrival_ms);
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
-            let arrival_first = self.queue.next_time().is_none_or(|time_ms| self.next_arrival_ms <= time_ms);
-            if arrival_first && self.next_arrival_ms < f64::INFINITY {
+            let arrival_first = self.next_arrival_ms == next_ms;
+            if let Some((time_ms, pool)) = self.offered_again(next_ms) {
+                self.pass_time(time_ms);
+                self.source = pool;
+            } else if arrival_first && self.next_arrival_ms < f64::INFINITY {
                 self.pass_time(self.next_arrival_ms);
                 self.job_arrives();
             } else if let Some((time_ms, e)) = self.queue.pop() {
@@ -138,10 +148,38 @@ impl Simulator {
 
     /// Sets the clock, and notes for how long executors idle beside work.
     fn pass_time(&mut self, time_ms: f64) {
-        let working = self.state.busy + self.state.moving;
-        let is_idle = 2 * u64::from(working) < self.cluster.num_executors.into() && self.open > 0;
-        self.idle.pass(is_idle, self.state.time_ms, time_ms);
+        self.idle.pass(self.idles_beside_work(), self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
+    }
+
+    /// Whether more than half of the executors have no work, and some stage could start that wants executors.
+    fn idles_beside_work(&self) -> bool {
+        let working = self.state.busy + self.state.moving;
+        2 * u64::from(working) < self.cluster.num_executors.into() && self.open > 0
+    }
+
+    /// When, before the next event, and from which pool idle executors are offered again: after [`PATIENCE_MS`] in which more than half of
+    /// the executors idle beside work, and whenever that has lasted twice as long, pool after pool.
+    fn offered_again(&mut self, next_ms: f64) -> Option<(f64, u32)> {
+        if next_ms == f64::INFINITY || !self.idles_beside_work() {
+            return None;
+        }
+        let since_ms = self.idle.since_ms(self.state.time_ms);
+        if self.again.since_ms != since_ms {
+            self.again = Again { since_ms, due_ms: since_ms + PATIENCE_MS, next_pool: 0 };
+        }
+        while self.again.due_ms < next_ms {
+            while self.again.next_pool <= self.state.arrived {
+                let pool = self.again.next_pool;
+                self.again.next_pool += 1;
+                if self.pools.committable(pool) > 0 {
+                    return Some((self.again.due_ms.max(self.state.time_ms), pool));
+                }
+            }
+            self.again.next_pool = 0;
+            self.again.due_ms += self.again.due_ms - since_ms;
+        }
+        None
     }
 
     fn job_arrives(&mut self) {

@@ -1,7 +1,8 @@
 //! The `dag` simulator: jobs of stages on executors, as in Spark and Decima.
 //!
 //! It follows the rules of the public simulator *spark-sched-sim* event for event, its oddities included, and is checked
-//! against traces recorded there. The words:
+//! against traces recorded there; but executors that idle beside work for five minutes, more than half of all, are offered again. The
+//! words:
 //!
 //! * A **pool** holds executors: the *common* pool (owned by nobody), a *job* pool per job (idle executors that the job
 //!   keeps), a *stage* pool per stage (executors at work there, or just released). A moving executor is in no pool.

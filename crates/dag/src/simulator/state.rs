@@ -115,8 +115,17 @@ pub struct Simulator {
     /// Stages of active jobs that can start and want executors.
     pub(super) open: u32,
     pub(super) idle: IdleSpells,
+    pub(super) again: Again,
     pub(super) timeline: Option<Timeline>,
     pub(super) scratch: Scratch,
+}
+
+/// Idle executors are offered again in a spell that began then, at that time, from this pool on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    pub(super) since_ms: f64,
+    pub(super) due_ms: f64,
+    pub(super) next_pool: u32,
 }
 
 /// Lists that are needed for a moment, kept for their memory.
@@ -163,6 +172,7 @@ impl Simulator {
             busy_ms: 0.0,
             open: 0,
             idle: IdleSpells::default(),
+            again: Again { since_ms: f64::NAN, due_ms: f64::NAN, next_pool: 0 },
             timeline: None,
             scratch: Scratch::default(),
         };
