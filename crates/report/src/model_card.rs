@@ -3,7 +3,7 @@
 
 use super::{
     goal,
-    holds_up::stalled,
+    holds_up::{no_figure, stalled},
     run_dir::RunDir,
     summary::Sentence,
     words::{count, interval, list, percent},
@@ -108,7 +108,7 @@ fn against_teacher(result: &ClosedLoop) -> Result<Estimate, String> {
     };
     result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
         let of = |p, name| stalled(p, result.episodes).map(|s| format!("the {name} {s} episodes"));
-        of(student, "student").or_else(|| of(teacher, "teacher")).unwrap_or_else(|| "not compared".to_owned())
+        of(student, "student").or_else(|| of(teacher, "teacher")).unwrap_or_else(|| no_figure(result))
     })
 }
 

@@ -70,6 +70,33 @@ fn where_all_heuristics_always_agree_a_sentence_says_so() -> Outcome {
 }
 
 #[test]
+fn episodes_without_jobs_are_told_and_judge_nobody() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    write_run(dir.path(), |_, _, evaluation| {
+        let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
+        closed_loop.empty_episodes = vec![2, 5, 7];
+    })?;
+    let html = page(dir.path())?;
+    assert!(html.contains("In 3 of the episodes no job arrived:") && html.contains("20 test, 3 without a job"));
+    write_run(dir.path(), |_, _, evaluation| {
+        let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
+        closed_loop.empty_episodes = (0..closed_loop.episodes).collect();
+        for policy in &mut closed_loop.policies {
+            (policy.stalled, policy.stalls, policy.empty) = (0, Default::default(), closed_loop.episodes);
+            policy.figures.values_mut().for_each(|figure| *figure = None);
+            policy.episode_objective.iter_mut().for_each(|value| *value = None);
+            policy.completion_quantiles_ms.clear();
+        }
+        closed_loop.comparisons.iter_mut().for_each(|pair| pair.figures.values_mut().for_each(|figure| *figure = None));
+    })?;
+    let html = page(dir.path())?;
+    assert!(html.contains("the student had nothing to do: no job arrived."));
+    assert!(!html.contains("it stalls") && !html.contains("which stalled") && !html.contains("an episode stalled"));
+    assert!(fs::read_to_string(dir.path().join("report/model_card.md"))?.contains("no job arrived"));
+    Ok(())
+}
+
+#[test]
 fn two_policies_that_do_alike_are_not_drawn_episode_by_episode() -> Outcome {
     let dir = tempfile::tempdir()?;
     write_run(dir.path(), |_, _, evaluation| {

@@ -18,6 +18,8 @@ pub(super) struct Section {
     workload: String,
     split: String,
     episodes: usize,
+    /// Episodes in which no job arrived.
+    empty: usize,
     /// The objective, what it means, and how comparisons of it are put together over episodes.
     objective: [String; 3],
     /// What no difference is.
@@ -50,7 +52,7 @@ pub(super) struct TableRow {
 }
 
 /// A figure and its interval, written out.
-type Shown = Option<(String, String)>;
+pub(super) type Shown = Option<(String, String)>;
 
 /// Draws the comparison.
 ///
@@ -77,6 +79,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         workload: result.workload.clone(),
         split: result.split.clone(),
         episodes: result.episodes,
+        empty: result.empty_episodes.len(),
         objective: [goal.label.to_string(), goal.meaning.to_string(), goal::put_together(goal).to_owned()],
         neutral: number(goal.neutral()),
         rejected: result.policies.iter().any(|p| p.rejected > 0),
@@ -125,7 +128,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
         description.push_str(&format!("{}: {}. ", p.policy, said.unwrap_or_default()));
         let mut cells = vec![match (stall, mean) {
             (None, Some(mean)) => Cell::Dot(mean),
-            (stall, _) => Cell::Words(stall.unwrap_or_else(|| "none".into())),
+            (stall, _) => Cell::Words(stall.unwrap_or_else(|| no_figure(result))),
         }];
         cells.extend(baselines.iter().map(|b| {
             if *b == p.policy {
@@ -133,6 +136,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
             }
             match result.compared(&p.policy, b).map(|pair| pair.figure(&goal.name)) {
                 Some(Some(e)) => Cell::Dot(*e),
+                Some(None) if result.no_job_arrived() => Cell::Words(no_figure(result)),
                 Some(None) => Cell::Words("none: an episode stalled".into()),
                 None => Cell::Words("not compared".into()),
             }
@@ -158,6 +162,16 @@ fn scaled(e: &Estimate, scale: f64) -> Estimate {
 /// Says in words that a policy stalled; `None` if it never did.
 pub(crate) fn stalled(policy: &PolicyOutcome, episodes: usize) -> Option<String> {
     (policy.stalled > 0).then(|| format!("stalled in {} of {episodes}", policy.stalled))
+}
+
+/// Says in words why there is no figure although nothing stalled.
+pub(crate) fn no_figure(result: &ClosedLoop) -> String {
+    if result.no_job_arrived() { "no job arrived".into() } else { "none".into() }
+}
+
+/// The longest time in which more than half of the cluster idled beside work, and its episode; `None` if that was not measured.
+pub(super) fn longest_idle(policy: &PolicyOutcome) -> Shown {
+    policy.longest_idle.map(|spell| (time(spell.ms), format!("episode {}", spell.episode)))
 }
 
 /// How a baseline is spoken of: the teacher by its role, if there is one teacher, others by name.
@@ -186,7 +200,7 @@ fn table_row(
         role: policy.role,
         stalled: policy.stalled,
         rejected: policy.rejected,
-        idle: policy.longest_idle.map(|spell| (time(spell.ms), format!("episode {}", spell.episode))),
+        idle: longest_idle(policy),
         figures: result
             .figures
             .iter()

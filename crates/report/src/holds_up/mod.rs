@@ -11,7 +11,7 @@ mod support;
 mod timeline;
 mod workloads;
 
-pub(super) use closed_loop::{spoken, stalled};
+pub(super) use closed_loop::{no_figure, spoken, stalled};
 
 use super::{ReportError, run_dir::RunDir, svg::Chart};
 use serde::Serialize;

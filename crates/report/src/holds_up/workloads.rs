@@ -1,13 +1,13 @@
 //! Does it hold elsewhere? The student and the best heuristic against the teacher, workload by workload.
 
-use super::closed_loop::stalled;
+use super::closed_loop::{Shown, longest_idle, no_figure, stalled};
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
     goal,
     plain::capital,
     svg::{BLUE, Chart, GREEN},
-    words::{number, time},
+    words::number,
 };
 use sched_distill_core::{
     figure::{Better, Figure},
@@ -46,7 +46,7 @@ struct TableRow {
     /// The best heuristic and its comparison in the same way.
     heuristic: Option<(String, (String, String))>,
     /// The longest time in which more than half of the cluster idled beside work under the student, and in which episode.
-    idle: Option<(String, String)>,
+    idle: Shown,
 }
 
 /// What one workload's comparison says.
@@ -106,7 +106,7 @@ impl<'a> Found<'a> {
         let (Some(teacher), Some(student)) = (self.teacher, self.student) else { return Err("not compared".into()) };
         self.result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
             let which = |p: &PolicyOutcome, name| stalled(p, self.result.episodes).map(|s| format!("{name} {s}"));
-            which(student, "student").or_else(|| which(teacher, "teacher")).unwrap_or_else(|| "none".into())
+            which(student, "student").or_else(|| which(teacher, "teacher")).unwrap_or_else(|| no_figure(self.result))
         })
     }
 
@@ -119,13 +119,15 @@ impl<'a> Found<'a> {
         TableRow {
             workload: self.name.clone(),
             id: (self.name != self.result.workload).then(|| self.result.workload.clone()),
-            episodes: format!("{} {}", self.result.episodes, self.result.split),
+            episodes: match self.result.empty_episodes.len() {
+                0 => format!("{} {}", self.result.episodes, self.result.split),
+                empty => format!("{} {}, {empty} without a job", self.result.episodes, self.result.split),
+            },
             teacher: mean(self.teacher),
             student: mean(self.student),
             against: self.student().map_or_else(|why| (why, String::new()), |e| shown(&e)),
             heuristic: self.heuristic.map(|(p, e)| (p.policy.clone(), shown(&e))),
-            idle: (self.student.and_then(|p| p.longest_idle))
-                .map(|spell| (time(spell.ms), format!("episode {}", spell.episode))),
+            idle: self.student.and_then(longest_idle),
         }
     }
 }

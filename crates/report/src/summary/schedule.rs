@@ -19,6 +19,10 @@ pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Esti
         said.push(format!("Run as the scheduler on {place}, the student {stall}: it left jobs unfinished."));
         return said;
     }
+    if result.no_job_arrived() {
+        said.push(format!("Run as the scheduler on {place}, the student had nothing to do: no job arrived."));
+        return said;
+    }
     let goal = result.objective();
     let mut text = format!(
         "Run as the scheduler on {place}, the student's {} is {}",

@@ -124,6 +124,12 @@ fn reasons(runs: &[EpisodeFigures]) -> BTreeMap<String, usize> {
 }
 
 impl ClosedLoop {
+    /// Whether no job arrived in any episode, so that nothing can be said of policies.
+    #[must_use]
+    pub fn no_job_arrived(&self) -> bool {
+        self.episodes > 0 && self.empty_episodes.len() == self.episodes
+    }
+
     /// A policy's objective by episode, without those in which no job arrived: `None` is then a stall, or no number.
     #[must_use]
     pub fn told(&self, objective: &[Option<f64>]) -> Vec<Option<f64>> {

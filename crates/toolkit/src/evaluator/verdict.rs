@@ -15,7 +15,7 @@ pub struct Verdict<'a> {
     /// The heuristic that does best on the usual workload, against the teacher; `None` if none took part or all stalled.
     pub heuristic: Option<Standing<'a>>,
     /// Other workloads, the one on which the student does worst against the teacher first. Where the teacher alone stalls, the
-    /// student is no worse: such a workload is left out.
+    /// student is no worse, and where no job arrived neither is: such a workload is left out.
     pub elsewhere: Vec<Place<'a>>,
     /// Whether the teacher finished all episodes of the usual workload.
     pub teacher_finishes: bool,
@@ -46,10 +46,10 @@ pub struct Place<'a> {
 }
 
 impl Evaluation {
-    /// What the closed loops come to; `None` if none was run with a teacher and a student.
+    /// What the closed loops come to; `None` if none was run with a teacher and a student, or no job arrived.
     #[must_use]
     pub fn verdict<'a>(&'a self) -> Option<Verdict<'a>> {
-        let closed_loop = self.closed_loop.as_ref()?;
+        let closed_loop = self.closed_loop.as_ref().filter(|found| !found.no_job_arrived())?;
         let (teacher, student) = (closed_loop.first(Role::Teacher)?, closed_loop.first(Role::Student)?);
         let objective = closed_loop.objective();
         let cost = |e: Option<Estimate>| objective.cost(e.map(|e| e.value));
@@ -70,7 +70,7 @@ impl Evaluation {
             .filter_map(|other| {
                 let (teacher, student) = (other.first(Role::Teacher)?, other.first(Role::Student)?);
                 // Where the teacher itself strands the cluster, the student is no worse.
-                let counts = student.stalled > 0 || teacher.stalled == 0;
+                let counts = (student.stalled > 0 || teacher.stalled == 0) && !other.no_job_arrived();
                 let to_teacher = other.objective_of(&student.policy, &teacher.policy);
                 counts.then_some(Place { workload: &other.workload, to_teacher })
             })
@@ -189,5 +189,9 @@ mod tests {
         let evaluation = with(vec![closed_loop("a", &of([1.0, 0.0, 3.0], fine))]);
         assert_eq!(evaluation.verdict().unwrap().worst(), None);
         assert_eq!(Evaluation::default().verdict(), None);
+        // Where no job arrived there is neither a student that fails nor one that is judged.
+        let idle = ClosedLoop { empty_episodes: vec![0, 1, 2], ..closed_loop("a", &of(fine, [9.0, 9.0, 9.0])) };
+        assert_eq!(with(vec![idle.clone()]).verdict().unwrap().worst(), None);
+        assert_eq!(Evaluation { closed_loop: Some(idle), ..Evaluation::default() }.verdict(), None);
     }
 }
