@@ -272,8 +272,8 @@ pub fn main(registry: Registry) -> ExitCode {
         );
     }
     for secret in words_as_text().iter().filter_map(|word| in_script(word, secret_in)) {
-        output.note(format!(
-            "note: the command of a script has `{secret}`: if that is a secret, mind that the whole command is written into traces, \
+        output.warn(format!(
+            "warning: the command of a script has `{secret}`: if that is a secret, mind that the whole command is written into traces, \
              students and reports. Name it, as in script:NAME=COMMAND, or pass the secret in an environment variable"
         ));
     }

@@ -163,8 +163,10 @@ fn a_named_command_stays_where_it_was_given() {
         &["simulate", "-p", alone, "-w", workload, "-n", "1"],
         &["give the command again", "script:mine=COMMAND"],
     );
-    // A command without a name that looks as if it held a secret is warned of.
+    // A command without a name that looks as if it held a secret is warned of, also where a program reads the result.
     let open = format!("script:{command_line}");
-    let output = run(dir, &["simulate", "-p", &open, "-w", workload, "-n", "1"]);
-    assert!(text(&output.stderr).contains("`--token`") && text(&output.stderr).contains("script:NAME=COMMAND"));
+    for said in [&[][..], &["--json"]] {
+        let output = run(dir, &[&["simulate", "-p", &open, "-w", workload, "-n", "1"], said].concat());
+        assert!(text(&output.stderr).contains("`--token`") && text(&output.stderr).contains("script:NAME=COMMAND"));
+    }
 }
