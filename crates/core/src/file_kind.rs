@@ -16,6 +16,8 @@ const NETWORK: &str = "export its policy as ONNX (`onnx:FILE`), or let it answer
 type Mark = (&'static [u8], &'static [u8], FileKind);
 
 const ZIP: &[u8] = b"PK\x03\x04";
+/// So many bytes the names in a zip archive may take.
+const NAMES: usize = 1 << 20;
 
 /// The first that fits names the file.
 const MARKS: [Mark; 13] = [
@@ -64,7 +66,9 @@ const fn kind(what: &'static str, advice: &'static str) -> FileKind {
 /// ```
 #[must_use]
 pub fn file_kind(bytes: &[u8]) -> Option<FileKind> {
-    let has = |within: &[u8]| within.is_empty() || bytes.windows(within.len()).any(|window| window == within);
+    // The names in a zip archive are at its end; what is before that may hold any bytes by chance.
+    let end = if bytes.starts_with(ZIP) { bytes.len().saturating_sub(NAMES) } else { 0 };
+    let has = |within: &[u8]| within.is_empty() || bytes[end..].windows(within.len()).any(|window| window == within);
     let found = MARKS.iter().find(|(start, within, _)| bytes.starts_with(start) && has(within));
     found.map(|(_, _, kind)| *kind)
 }

@@ -22,7 +22,7 @@ pub fn without_mark(text: &[u8]) -> &[u8] {
 #[must_use]
 pub fn acts(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text, of one line or several, as a terminal or a page may show it: what acts is written out, but for ends of lines and tabs.

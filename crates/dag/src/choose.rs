@@ -37,8 +37,7 @@ pub(crate) fn choose<E>(
     }
     Ok(match decision {
         Decision::Assign { stage, executors } if seen.can_start(stage) => {
-            let mut enough = (executors..=seen.committable()).map(|executors| Decision::Assign { stage, executors });
-            enough.find(|&decision| !seen.strands(decision)).unwrap_or(decision)
+            Decision::Assign { stage, executors: executors.max(seen.least(stage)) }
         }
         decision => decision,
     })
@@ -47,9 +46,12 @@ pub(crate) fn choose<E>(
 /// Rules out the amounts for a stage that would strand the cluster, if the most probable one does and the stage can start. So it follows
 /// from the question and the stage alone what the probabilities of amounts are.
 pub(crate) fn spare(seen: &View<'_>, stage: StageRef, log_prob: &mut [f64]) {
-    let strands = |place: usize| seen.strands(Decision::Assign { stage, executors: 1 + place as u32 });
-    if seen.can_start(stage) && strands(first_max(log_prob.iter().map(|&p| f64::from(p as f32)))) {
-        rule_out(log_prob, strands);
+    if !seen.can_start(stage) {
+        return;
+    }
+    let first = seen.least(stage).saturating_sub(1) as usize;
+    if first_max(log_prob.iter().map(|&p| f64::from(p as f32))) < first {
+        rule_out(log_prob, |place| place < first);
     }
 }
 

@@ -40,7 +40,7 @@ fn no_spell_of_idle_executors_beside_work_is_long() -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// Four equal tasks at a time on four executors, and no time to move.
+/// A job of four equal tasks, four executors, and no time to move.
 fn four_tasks(task_ms: f64) -> Result<Simulator, Box<dyn Error>> {
     let durations = DurationTable::uniform(vec![task_ms], 0.0).ok_or("one duration")?;
     let stage = StageTemplate { num_tasks: 4, rough_ms: task_ms, durations };

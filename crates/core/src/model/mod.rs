@@ -12,6 +12,7 @@ pub mod export;
 mod guard;
 mod pairwise;
 mod phrase;
+mod pick;
 mod regime;
 mod rule;
 mod slot;
@@ -26,10 +27,11 @@ pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, 
 pub use pairwise::Pairwise;
 pub use pairwise::pair_column;
 pub use phrase::{candidate_in_words, guard_in_words};
+pub use pick::Pick;
 pub use regime::Regime;
 pub use rule::{OrderKey, Rule, RuleError};
 pub use slot::Slot;
-pub use student::{LevelModels, NamedModel, Pick, Provenance, Structure, Student, StudentError};
+pub use student::{LevelModels, NamedModel, Provenance, Structure, Student, StudentError};
 pub use tree::{LEAF, LinearLeaves, Tree};
 
 use serde::{Deserialize, Serialize};

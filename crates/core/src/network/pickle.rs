@@ -445,7 +445,7 @@ pub(super) mod tests {
         assert!(error.contains("several models, `actor`, `policy`"), "{error}");
         // A dict that is in itself.
         let error = refusal(b"\x80\x02}q\x01X\x05\0\0\0modelh\x01s.");
-        assert!(error.contains("within more than 4 others"), "{error}");
+        assert!(error.contains("within 4 others or more"), "{error}");
         Ok(())
     }
 

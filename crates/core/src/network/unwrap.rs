@@ -1,6 +1,7 @@
 //! Names of tensors without what programs put around them.
 
 use super::{NeuralError, Tensors};
+use crate::text::one_line;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What PyTorch puts into names wherever a module is wrapped: for several devices, and for compilation.
@@ -10,8 +11,8 @@ const DECIDES: [&str; 3] = ["actor", "policy", "model"];
 
 impl Tensors {
     /// The tensors of a network by its own names. `blocks` are beginnings of these names. What stands before them in the file, such
-    /// as `module.` or `actor.`, is dropped, and so are the tensors that do not stand under the same prefix. [`Tensors::notes`]
-    /// tells of both.
+    /// as `module.` or `actor.`, is dropped, and so are the tensors that do not stand under the same prefix; where nothing stands before
+    /// them, none are. [`Tensors::notes`] tells of both.
     ///
     /// # Errors
     ///
@@ -44,10 +45,11 @@ impl Tensors {
         }
         let own = |(bare, name): (&String, &&str)| Some((bare.strip_prefix(prefix)?.to_owned(), (*name).to_owned()));
         if let Some((own, name)) = names.iter().filter_map(own).find(|(own, name)| own != name) {
-            notes.push(format!("names without what wraps them: `{name}` is `{own}`"));
+            notes.push(one_line(&format!("names without what wraps them: `{name}` is `{own}`")).into_owned());
         }
         if let [first, ..] = others[..] {
-            notes.push(format!("left out what is not under `{prefix}`: {} tensors, `{first}` first", others.len()));
+            let left_out = format!("left out what is not under `{prefix}`: {} tensors, `{first}` first", others.len());
+            notes.push(one_line(&left_out).into_owned());
         }
         Ok(Self { entries, texts: self.texts.clone(), sha256: self.sha256.clone(), notes })
     }

@@ -8,6 +8,7 @@ use super::{NeuralError, archive::Archive, numbers::Number, state_dict};
 use crate::{
     file_kind::{FileKind, file_kind},
     level::sha256_hex,
+    text::one_line,
 };
 use safetensors::{Dtype, SafeTensorError, SafeTensors, tensor::TensorView};
 use std::{collections::BTreeMap, path::Path};
@@ -62,16 +63,19 @@ impl Tensors {
     /// anything but contiguous tensors of floats (and counters, single whole numbers), or names a Python object that a state dict
     /// has no use for.
     pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Self, NeuralError> {
+        let is_safetensors = bytes.get(8) == Some(&b'{');
         let entries = if bytes.starts_with(b"PK\x03\x04") {
             Archive::open(bytes).and_then(|archive| state_dict::read(&archive))
-        } else if bytes.get(8) == Some(&b'{') {
+        } else if is_safetensors {
             read_safetensors(bytes)
         } else {
             Err("neither safetensors nor a PyTorch state dict (zip archive)".to_owned())
         };
         let entries = entries.map_err(|reason| {
             let of_others = |kind: FileKind| format!("looks like {}: {}", kind.what, kind.advice);
-            NeuralError::Format { origin: origin.to_owned(), reason: file_kind(bytes).map_or(reason, of_others) }
+            // What is safetensors is not looked at as something else, whatever its first bytes, a length, may be.
+            let kind = if is_safetensors { None } else { file_kind(bytes) };
+            NeuralError::Format { origin: origin.to_owned(), reason: kind.map_or(reason, of_others) }
         })?;
         let notes = entries.notes();
         Ok(Self { entries: entries.tensors, texts: entries.texts, sha256: sha256_hex(bytes), notes })
@@ -201,7 +205,7 @@ impl Entries {
             let s = if *count == 1 { "" } else { "s" };
             format!("{count} tensor{s} of {}, converted to float32", number.name())
         });
-        self.notes.iter().cloned().chain(converted).collect()
+        self.notes.iter().map(|note| one_line(note).into_owned()).chain(converted).collect()
     }
 }
 
@@ -237,6 +241,8 @@ mod tests {
     fn other_numbers_in_safetensors_are_converted_and_counted_or_refused_by_name() {
         let file = |dtype: &str, data: &[u8]| {
             let header = format!(r#"{{"a":{{"dtype":"{dtype}","shape":[1],"data_offsets":[0,{}]}}}}"#, data.len());
+            // The length of the header then begins like a pickle.
+            let header = format!("{header:128}");
             let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat();
             Tensors::from_bytes(&bytes, "t.safetensors").map_err(|e| e.to_string())
         };

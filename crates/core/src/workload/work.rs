@@ -126,12 +126,6 @@ impl Needed {
             )),
         }
     }
-
-    /// Events so far.
-    #[must_use]
-    pub fn events(&self) -> f64 {
-        self.events
-    }
 }
 
 #[cfg(test)]

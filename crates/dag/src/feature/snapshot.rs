@@ -118,8 +118,8 @@ impl Snapshot {
         figures.smallest_ready_ms = f64::INFINITY;
         for stage in &self.ready[ready] {
             let view = job.stage(stage.stage);
-            figures.ready_tasks += view.remaining();
-            figures.ready_demand += view.demand();
+            figures.ready_tasks = figures.ready_tasks.saturating_add(view.remaining());
+            figures.ready_demand = figures.ready_demand.saturating_add(view.demand());
             figures.ready_work_ms += view.work_ms();
             figures.smallest_ready_ms = figures.smallest_ready_ms.min(view.work_ms());
         }
@@ -152,10 +152,10 @@ impl Snapshot {
             smallest_ready_ms: 0.0,
         };
         self.stages.resize(first + num_stages, StageFigures::default());
-        let (mut all_tasks, mut head) = (0, None);
+        let (mut all_tasks, mut head) = (0u32, None);
         for &id in graph.topological().iter().rev() {
             let stage = job.stage(id);
-            all_tasks += stage.num_tasks();
+            all_tasks = all_tasks.saturating_add(stage.num_tasks());
             if stage.is_complete() {
                 continue;
             }
@@ -166,14 +166,14 @@ impl Snapshot {
                 let below = &self.stages[first + child as usize];
                 if work_ms + below.path_ms > own.path_ms {
                     own.path_ms = work_ms + below.path_ms;
-                    own.path_tasks = stage.remaining() + below.path_tasks;
+                    own.path_tasks = stage.remaining().saturating_add(below.path_tasks);
                     own.next_on_path = Some(child);
                 }
             }
             self.stages[first + id as usize] = own;
             figures.work_ms += work_ms;
-            figures.tasks += stage.remaining();
-            figures.running += stage.executing();
+            figures.tasks = figures.tasks.saturating_add(stage.remaining());
+            figures.running = figures.running.saturating_add(stage.executing());
             figures.stages += 1;
             if own.path_ms > figures.path_ms {
                 (figures.path_ms, figures.path_tasks) = (own.path_ms, own.path_tasks);

@@ -155,7 +155,9 @@ fn blocks(tensors: &Tensors) -> Result<(Vec<Vec<Linear>>, usize), String> {
     for (name, tensor) in tensors.iter() {
         let place = BLOCKS.iter().enumerate().find_map(|(i, (block, _))| {
             let (number, what) = name.strip_prefix(block)?.strip_prefix('.')?.split_once('.')?;
-            Some((i, number.parse::<usize>().ok()?, what))
+            let is_number = number.len() <= 4 && number.bytes().all(|b| b.is_ascii_digit());
+            let is_plain = is_number && (number == "0" || !number.starts_with('0'));
+            Some((i, number.parse::<usize>().ok().filter(|_| is_plain)?, what))
         });
         let (block, number, what) = place
             .ok_or_else(|| format!("tensor `{name}` of shape {:?} is not part of Decima's network", tensor.shape))?;

@@ -62,7 +62,7 @@ impl Simulator {
         let mut before = std::mem::take(&mut self.scratch.jobs);
         before.clone_from(&self.state.active);
         self.end_round();
-        // Between two questions no more can happen than tasks that are there end.
+        // Up to the next question only tasks end, jobs and executors arrive, and idle executors are offered, ever more rarely.
         if self.bound.is_passed(self.events) {
             return Ok(StepResult { committed, reward: 0.0 });
         }
@@ -158,7 +158,7 @@ impl Simulator {
         2 * u64::from(working) < self.cluster.num_executors.into() && self.open > 0
     }
 
-    /// When, before the next event, and from which pool idle executors are offered again: after [`PATIENCE_MS`] in which more than half of
+    /// When, before the next event if there is one, and from which pool idle executors are offered again: after [`PATIENCE_MS`] in which more than half of
     /// the executors idle beside work, and whenever that has lasted twice as long, pool after pool.
     fn offered_again(&mut self, next_ms: f64) -> Option<(f64, u32)> {
         if next_ms == f64::INFINITY || !self.idles_beside_work() {
@@ -168,7 +168,8 @@ impl Simulator {
         if self.again.since_ms != since_ms {
             self.again = Again { since_ms, due_ms: since_ms + PATIENCE_MS, next_pool: 0 };
         }
-        while self.again.due_ms < next_ms {
+        // So late that a clock cannot tell them apart from what was before, they are not offered.
+        while self.again.due_ms < next_ms && self.again.due_ms > since_ms {
             while self.again.next_pool <= self.state.arrived {
                 let pool = self.again.next_pool;
                 self.again.next_pool += 1;

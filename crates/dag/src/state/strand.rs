@@ -65,14 +65,17 @@ impl View<'_> {
                 let s = self.stage(stage);
                 match s.incomplete_parents() {
                     // Nearly all decisions end here.
-                    0 => self.leaves_idle(Some((s, executors))),
+                    0 => {
+                        let taken = executors.min(s.demand());
+                        taken < self.committable() && taken < self.least(stage)
+                    }
                     _ => self.stops(decision) || self.stops_job(stage.job, Some(stage)),
                 }
             }
             Decision::Abstain => {
                 let stays = |job: &u32| self.job(*job).active_stages().any(|stage| stage.remaining() > 0);
                 let job = self.source_job().filter(stays);
-                self.stops(decision) || job.is_some_and(|job| self.stops_job(job, None)) || self.leaves_idle(None)
+                self.stops(decision) || job.is_some_and(|job| self.stops_job(job, None)) || self.leaves_idle()
             }
         }
     }
@@ -102,27 +105,37 @@ impl View<'_> {
         !self.goes_on(self.job(job), last) && self.schedulable().iter().any(|&stage| self.can_start(stage))
     }
 
-    /// Whether more than half of the executors are without work, and more than need be, once a stage that can start has got so many, or
-    /// none any. What is left is taken to go to other stages that can start.
-    fn leaves_idle(&self, given: Option<(StageView<'_>, u32)>) -> bool {
-        let (offered, chosen) = (self.committable(), given.map(|(stage, _)| stage.stage_ref()));
-        let taken = given.map_or(0, |(stage, executors)| executors.min(stage.demand()));
-        if taken >= offered {
-            return false;
-        }
-        let wants = |stage: StageView<'_>| stage.demand().min(self.room(stage.stage_ref().job));
-        let mut others = 0u32;
-        for &stage in self.schedulable().iter().filter(|&&stage| Some(stage) != chosen && self.can_start(stage)) {
-            others = others.saturating_add(wants(self.stage(stage)));
-            if others >= offered - taken && chosen.is_some() {
-                return false;
+    /// How many executors a stage that can start has to get at least: with fewer, more than half of all would be without work, and more
+    /// than need be. What it does not get is taken to go to other stages that can start.
+    pub(crate) fn least(&self, stage: StageRef) -> u32 {
+        let Some(left) = self.committable().checked_sub(self.wanted(Some(stage))).filter(|&left| left > 0) else { return 0 };
+        // With `taken`, `left - taken + waiting` are without work.
+        let without = u64::from(left) + self.waiting();
+        let most = without.saturating_sub(u64::from(self.num_executors() / 2));
+        self.wants(stage).min(left).min(u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
+    /// Whether more than half of the executors are without work if nobody gets any, and more than need be.
+    fn leaves_idle(&self) -> bool {
+        let without = u64::from(self.committable()) + self.waiting();
+        2 * without > u64::from(self.num_executors()) && self.wanted(None) > 0
+    }
+
+    /// How many of the executors on offer a stage can use.
+    fn wants(&self, stage: StageRef) -> u32 {
+        self.stage(stage).demand().min(self.room(stage.job))
+    }
+
+    /// How many of the executors on offer stages can use that can start, one of them aside; not all are counted where these are enough.
+    fn wanted(&self, aside: Option<StageRef>) -> u32 {
+        let mut wanted = 0u32;
+        for &stage in self.schedulable().iter().filter(|&&stage| Some(stage) != aside && self.can_start(stage)) {
+            wanted = wanted.saturating_add(self.wants(stage));
+            if wanted >= self.committable() {
+                break;
             }
         }
-        let (left, could) = match given {
-            Some((stage, _)) => (offered - taken - others, wants(stage) > taken),
-            None => (offered, others > 0),
-        };
-        could && 2 * (u64::from(left) + self.waiting()) > u64::from(self.num_executors())
+        wanted
     }
 
     /// Whether a stage has no unfinished parents.
@@ -133,15 +146,15 @@ impl View<'_> {
     /// About how many executors have no work and are not on offer: idle ones, and those for stages that cannot start yet.
     fn waiting(&self) -> u64 {
         let idle = self.num_executors().saturating_sub(self.busy_executors()).saturating_sub(self.moving_executors());
-        let offered = self.committable().saturating_add(self.promised_in_round());
+        let offered = u64::from(self.committable()) + self.promised_in_round();
         let here = match self.source() {
             // Those at work there are on offer too. At least one has ended its task.
-            Source::Stage(source) => offered.saturating_sub(self.stage(source).executing()).max(1),
+            Source::Stage(source) => offered.saturating_sub(self.stage(source).executing().into()).max(1),
             Source::Job(_) | Source::Common => offered,
         };
         let jobs = self.active_jobs().iter().map(|&job| self.job(job)).filter(|job| job.supply() > 0);
         let bound = jobs.flat_map(|job| job.active_stages()).filter(|stage| stage.incomplete_parents() > 0);
-        u64::from(idle.saturating_sub(here)) + bound.map(|stage| u64::from(stage.executors())).sum::<u64>()
+        u64::from(idle).saturating_sub(here) + bound.map(|stage| u64::from(stage.executors())).sum::<u64>()
     }
 
     /// Whether a stage that may be chosen had better be left out: to give it all that is on offer strands the cluster.
@@ -175,8 +188,8 @@ impl View<'_> {
             // opens waits for it; otherwise those count that are with the job and not at the source.
             Source::Stage(source) => {
                 let (at_work, here) = (self.stage(source).executing(), stage.parents().contains(&source.stage));
-                let at_source = self.committable().saturating_add(self.promised_in_round());
-                stays && (at_work == 0 || here) || idle > at_source.saturating_sub(at_work)
+                let at_source = u64::from(self.committable()) + self.promised_in_round();
+                stays && (at_work == 0 || here) || u64::from(idle) > at_source.saturating_sub(at_work.into())
             }
             // All of them are idle, and those that the job is given wait in it.
             Source::Job(_) | Source::Common => stays,
@@ -184,8 +197,9 @@ impl View<'_> {
     }
 
     /// No fewer executors than were promised in this round.
-    fn promised_in_round(&self) -> u32 {
-        self.state.stages.iter().filter(|stage| stage.selected).map(|stage| stage.committed).sum()
+    fn promised_in_round(&self) -> u64 {
+        let stages = self.active_jobs().iter().flat_map(|&job| self.job(job).active_stages());
+        stages.map(|stage| u64::from(stage.promised_in_round())).sum()
     }
 }
 

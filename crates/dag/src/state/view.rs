@@ -360,6 +360,11 @@ impl<'a> StageView<'a> {
         self.stage.executing + self.stage.moving + self.stage.committed
     }
 
+    /// No fewer executors than were promised in this round.
+    pub(super) fn promised_in_round(&self) -> u32 {
+        if self.stage.selected { self.stage.committed } else { 0 }
+    }
+
     /// Whether all tasks have ended.
     #[must_use]
     pub fn is_complete(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::{
     goal,
     plain::capital,
     run_dir::RunDir,
-    svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE, fit},
+    svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE, fit_bold},
     words::number,
 };
 use sched_distill_core::figure::{Compared, Figure};
@@ -42,7 +42,7 @@ pub(super) fn chart(run: &RunDir, verdict: &Verdict<'_>, objective: &Figure) -> 
                 _ => {
                     let place = run.workload(&result.workload);
                     let place = place.strip_prefix("where ").or(place.strip_prefix("on ")).unwrap_or(&place);
-                    fit(&format!("Worst: {place}"), TITLE, 12.5)
+                    fit_bold(&format!("Worst: {place}"), TITLE, 12.5)
                 }
             },
             axis: match objective.compared {

@@ -97,11 +97,16 @@ impl Generator {
         self.edge.map_or(1, EdgeCase::at_once)
     }
 
+    /// Tasks of an application per ms, in the mean.
+    fn rate(&self, application: u32) -> f64 {
+        let demand = self.edge.map_or(1.0, |edge| edge.demand(application, self.streams.len()));
+        self.streams[application as usize].rate * demand
+    }
+
     /// The moments at which tasks of an application arrive. Each application has its own luck: what others do changes nothing.
     fn arrivals(&self, application: u32, horizon_ms: f64, seed: u64) -> impl Iterator<Item = f64> + use<> {
         let mut stream = Stream::new(hash(&[seed, application.into()]), "arrivals of tasks");
-        let demand = self.edge.map_or(1.0, |edge| edge.demand(application, self.streams.len()));
-        let mean_ms = f64::from(self.at_once()) / (self.streams[application as usize].rate * demand);
+        let mean_ms = f64::from(self.at_once()) / self.rate(application);
         let mut now_ms = 0.0;
         std::iter::from_fn(move || {
             now_ms += stream.exponential(mean_ms);
@@ -118,7 +123,8 @@ impl Generator {
 
     /// Tasks of an episode, in the mean.
     pub(super) fn count(&self, horizon_ms: f64) -> f64 {
-        horizon_ms * self.streams.iter().map(|sizes| sizes.rate).sum::<f64>()
+        let applications = 0..self.streams.len() as u32;
+        horizon_ms * applications.map(|application| self.rate(application)).sum::<f64>()
     }
 
     /// The tasks of the episode with this seed, in order of arrival.
@@ -338,6 +344,11 @@ mod tests {
             assert!(tasks.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
             assert!(workload.has_more_tasks(3, tasks.len() - 1) && !workload.has_more_tasks(3, tasks.len()));
         }
+        // What an episode needs is bounded by this number, so it counts what arrives in edge cases too.
+        let workload = open("builtin,mix=work,edge=hog,seconds=100").unwrap();
+        let Source::Generated(generator) = &workload.source else { panic!("it is generated") };
+        let tasks = workload.tasks(3).len() as f64;
+        assert!((generator.count(workload.horizon_ms) / tasks - 1.0).abs() < 0.03, "{tasks}");
         let workload = open("builtin,mix=work,load=1,seconds=100").unwrap();
         for found in offered(&workload, &workload.tasks(3)) {
             assert!((found / 0.2 - 1.0).abs() < 0.1, "{found}");

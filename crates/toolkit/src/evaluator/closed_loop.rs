@@ -107,10 +107,11 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
     }
 }
 
-/// The longest of all spells in which the cluster idled beside work; the first of equals.
+/// The longest of all spells in which the cluster idled beside work; the first of equals. A cluster that stalled may idle for ever, which
+/// is no spell: it counts as stalled.
 fn longest_idle(runs: &[EpisodeFigures]) -> Option<IdleSpell> {
-    let spells =
-        runs.iter().enumerate().filter_map(|(episode, run)| Some(IdleSpell { ms: run.longest_idle_ms?, episode }));
+    let ended = runs.iter().enumerate().filter(|(_, run)| run.stall.is_none());
+    let spells = ended.filter_map(|(episode, run)| Some(IdleSpell { ms: run.longest_idle_ms?, episode }));
     spells.reduce(|longest, spell| if spell.ms > longest.ms { spell } else { longest })
 }
 
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(result.policies[3].stalled, 1);
         assert_eq!(result.policies[3].stalls, [("stranded".to_owned(), 1)].into());
         let idle = |policy: usize| result.policies[policy].longest_idle.map(|spell| (spell.ms, spell.episode));
-        assert_eq!((idle(0), idle(3)), (Some((10.0, 1)), Some((9.0, 1))));
+        assert_eq!((idle(0), idle(3)), (Some((10.0, 1)), Some((0.1, 0))), "of those that ended");
         assert_eq!(result.policies[3].figure("mean_jct_ms").map(|e| e.value), Some(0.1), "of those that ended");
         let none = compared(&[policy("stuck", &[None, None])], &[]);
         assert_eq!((none.policies[0].figure("mean_jct_ms"), none.policies[0].stalled), (None, 2));

@@ -191,8 +191,8 @@ pub struct PolicyOutcome {
     /// Jobs that were turned away, over all episodes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: usize,
-    /// The longest time in which more than half of the cluster idled although work waited that could start on it; `None` where that is
-    /// not measured, and in files of before.
+    /// The longest time in which more than half of the cluster idled although work waited that could start on it, of the episodes that
+    /// did not stall; `None` where that is not measured, and in files of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_idle: Option<IdleSpell>,
     /// The objective per episode; `None` where stalled, and where no job arrived. Same episode order for every policy.

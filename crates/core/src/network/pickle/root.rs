@@ -47,7 +47,7 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        Err(format!("a state dict within more than {MAX_DEPTH} others"))
+        Err(format!("a state dict within {MAX_DEPTH} others or more"))
     }
 
     /// The items of a state dict.

@@ -108,6 +108,11 @@ fn what_is_refused_says_what_is_allowed() {
         &|file| drop(file.insert("critic.0.weight".to_owned(), row(3))),
         "tensor `critic.0.weight` of shape [3] is not part of Decima's network",
     );
+    // One number, two ways to write it.
+    said(
+        &|file| drop(file.insert("encoder.node_encoder.mlp_prep.00.weight".to_owned(), row(3))),
+        "tensor `encoder.node_encoder.mlp_prep.00.weight` of shape [3] is not part of Decima's network",
+    );
     // A layer's normalisation has no running statistics.
     said(
         &|file| drop(file.insert("encoder.dag_encoder.mlp.1.weight".to_owned(), row(32))),
