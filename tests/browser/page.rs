@@ -132,7 +132,7 @@ impl Page {
     pub(crate) fn wait_for(&self, expression: &str) {
         let start = Instant::now();
         while self.eval(expression) != json!(true) {
-            assert!(start.elapsed() < Duration::from_secs(10), "in vain: {expression}");
+            assert!(start.elapsed() < PATIENCE, "in vain: {expression}");
             sleep(Duration::from_millis(10));
         }
     }

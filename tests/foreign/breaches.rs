@@ -220,7 +220,11 @@ type Breach<S> = (u32, &'static str, Box<dyn Policy<S>>, &'static str, &'static 
 
 fn finds_twelve_kinds<S: Breakable>() {
     let faulty = |fault| Box::new(Faulty::<S>::new(fault)) as Box<dyn Policy<S>>;
-    let script = |fault: &str| open::<S>(&format!("{},timeout=1", python_of::<S>(fault))).unwrap();
+    // Silence is a matter of time; all else is told when it happens, however late.
+    let script = |fault: &str| {
+        let seconds = if fault == "silent" { 1 } else { 600 };
+        open::<S>(&format!("{},timeout={seconds}", python_of::<S>(fault))).unwrap()
+    };
     let breaches: Vec<Breach<S>> = vec![
         (1, "it fails", faulty(Fault::Fails), ANSWERS, &["small, episode 0, decision 2: the weights are gone"]),
         (2, "it gives too much", faulty(Fault::TooMuch), LEGAL, S::TOO_MUCH),

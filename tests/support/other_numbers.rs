@@ -73,7 +73,7 @@ pub(crate) fn until_the_time_is_over(share: f64, mut each: impl FnMut(u64)) -> u
 }
 
 /// How long one run may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Ends the program, with what is tried, where that takes too long: a loop without end cannot be told otherwise.
 pub(crate) fn limited<T>(what: &str, run: impl FnOnce() -> T) -> T {

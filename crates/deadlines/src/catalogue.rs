@@ -2,109 +2,94 @@
 
 use sched_distill_core::{
     model::Shape::{Linear, Log},
-    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule},
+    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, guard, rule},
 };
 
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
 const GUARDS: [GuardTemplate; 16] = [
-    GuardTemplate {
-        name: "hopeless-last",
-        text: "job: hopeless last",
-        values: &[],
-        meaning: "jobs that cannot be on time wait for the others",
-    },
-    GuardTemplate {
-        name: "hopeless-first",
-        text: "job: hopeless first",
-        values: &[],
-        meaning: "jobs that cannot be on time are dealt with first",
-    },
-    GuardTemplate {
-        name: "no-fit-last",
-        text: "job: is_none <= 0 and fits <= 0 and hopeless <= 0 last",
-        values: &[],
-        meaning: "jobs for which there is too little room wait for the others",
-    },
-    GuardTemplate {
-        name: "unlikely",
-        text: "job: is_none <= 0 and chance <= {} last",
-        values: &[0.05, 0.1, 0.25, 0.5, 0.75],
-        meaning: "jobs that are on time with no more than this probability wait for the others",
-    },
-    GuardTemplate {
-        name: "urgent",
-        text: "job: slack <= {} and hopeless <= 0 and is_none <= 0 first",
-        values: &[6e4, 1.2e5, 3e5, 6e5],
-        meaning: "jobs with no more time to spare than this come first",
-    },
-    GuardTemplate {
-        name: "short",
-        text: "job: core_time_ratio <= {} and is_none <= 0 first",
-        values: &[1.0, 1.5, 2.0, 4.0],
-        meaning: "jobs with about the least core time come first",
-    },
-    GuardTemplate {
-        name: "large",
-        text: "job: core_time_rank > {} last",
-        values: &[2.0, 4.0, 8.0, 16.0],
-        meaning: "jobs with more core time than so many others wait for them",
-    },
-    GuardTemplate {
-        name: "starvation",
-        text: "job: age > {} first",
-        values: &[3.6e6, 7.2e6, 1.44e7],
-        meaning: "jobs that have waited longer than this come first",
-    },
-    GuardTemplate {
-        name: "give-up",
-        text: "class: hopeless > 0 and is_best_effort > 0 first",
-        values: &[],
-        meaning: "the deadline of a job that cannot be on time is given up",
-    },
-    GuardTemplate {
-        name: "hold-on",
-        text: "class: hopeless <= 0 and is_best_effort > 0 never",
-        values: &[],
-        meaning: "the deadline of a job that can be on time is not given up",
-    },
-    GuardTemplate {
-        name: "elastic",
-        text: "class: is_as_submitted > 0 last",
-        values: &[],
-        meaning: "jobs begin at sizes of their own",
-    },
-    GuardTemplate {
-        name: "enough",
-        text: "amount: hopeless <= 0 and running <= 0 and suffices <= 0 last",
-        values: &[],
-        meaning: "a job begins at a size that suffices",
-    },
-    GuardTemplate {
-        name: "not-beyond",
-        text: "amount: beyond_sufficient > {} last",
-        values: &[0.0, 1.0, 2.0, 4.0],
-        meaning: "no more cores beyond what suffices than these",
-    },
-    GuardTemplate {
-        name: "keep",
-        text: "amount: running > 0 and slack_kept > {} and is_kept > 0 first",
-        values: &[0.0, 6e4, 3e5],
-        meaning: "a running job with more time to spare than this keeps its size",
-    },
-    GuardTemplate {
-        name: "settle",
-        text: "amount: running > 0 and unchanged <= {} and is_kept > 0 first",
-        values: &[6e4, 1.2e5, 3e5],
-        meaning: "a running job keeps its size for so long",
-    },
-    GuardTemplate {
-        name: "no-use",
-        text: "amount: running > 0 and hopeless > 0 and change > 0 last",
-        values: &[],
-        meaning: "a running job that cannot be on time does not grow",
-    },
+    guard("hopeless-last", "job: hopeless last", &[], "jobs that cannot be on time wait for the others"),
+    guard("hopeless-first", "job: hopeless first", &[], "jobs that cannot be on time are dealt with first"),
+    guard(
+        "no-fit-last",
+        "job: is_none <= 0 and fits <= 0 and hopeless <= 0 last",
+        &[],
+        "jobs for which there is too little room wait for the others",
+    ),
+    guard(
+        "unlikely",
+        "job: is_none <= 0 and chance <= {} last",
+        &[0.05, 0.1, 0.25, 0.5, 0.75],
+        "jobs that are on time with no more than this probability wait for the others",
+    ),
+    guard(
+        "urgent",
+        "job: slack <= {} and hopeless <= 0 and is_none <= 0 first",
+        &[6e4, 1.2e5, 3e5, 6e5],
+        "jobs with no more time to spare than this come first",
+    ),
+    guard(
+        "short",
+        "job: core_time_ratio <= {} and is_none <= 0 first",
+        &[1.0, 1.5, 2.0, 4.0],
+        "jobs with about the least core time come first",
+    ),
+    guard(
+        "large",
+        "job: core_time_rank > {} last",
+        &[2.0, 4.0, 8.0, 16.0],
+        "jobs with more core time than so many others wait for them",
+    ),
+    guard(
+        "starvation",
+        "job: age > {} first",
+        &[3.6e6, 7.2e6, 1.44e7],
+        "jobs that have waited longer than this come first",
+    ),
+    guard(
+        "give-up",
+        "class: hopeless > 0 and is_best_effort > 0 first",
+        &[],
+        "the deadline of a job that cannot be on time is given up",
+    ),
+    guard(
+        "hold-on",
+        "class: hopeless <= 0 and is_best_effort > 0 never",
+        &[],
+        "the deadline of a job that can be on time is not given up",
+    ),
+    guard("elastic", "class: is_as_submitted > 0 last", &[], "jobs begin at sizes of their own"),
+    guard(
+        "enough",
+        "amount: hopeless <= 0 and running <= 0 and suffices <= 0 last",
+        &[],
+        "a job begins at a size that suffices",
+    ),
+    guard(
+        "not-beyond",
+        "amount: beyond_sufficient > {} last",
+        &[0.0, 1.0, 2.0, 4.0],
+        "no more cores beyond what suffices than these",
+    ),
+    guard(
+        "keep",
+        "amount: running > 0 and slack_kept > {} and is_kept > 0 first",
+        &[0.0, 6e4, 3e5],
+        "a running job with more time to spare than this keeps its size",
+    ),
+    guard(
+        "settle",
+        "amount: running > 0 and unchanged <= {} and is_kept > 0 first",
+        &[6e4, 1.2e5, 3e5],
+        "a running job keeps its size for so long",
+    ),
+    guard(
+        "no-use",
+        "amount: running > 0 and hopeless > 0 and change > 0 last",
+        &[],
+        "a running job that cannot be on time does not grow",
+    ),
 ];
 
 const ORDERS: [(&str, &str, bool); 10] = [

@@ -2,15 +2,11 @@
 
 use sched_distill_core::{
     model::Shape::{Linear, Log},
-    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule},
+    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, guard, rule},
 };
 
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
-
-const fn guard(name: &'static str, text: &'static str, values: &'static [f64], meaning: &'static str) -> GuardTemplate {
-    GuardTemplate { name, text, values, meaning }
-}
 
 const GUARDS: [GuardTemplate; 16] = [
     guard("fitting-first", "job: fits > 0 first", &[], "jobs for which there is room come first"),

@@ -2,115 +2,110 @@
 
 use sched_distill_core::{
     model::Shape::{Linear, Log},
-    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule},
+    scenario::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, guard, rule},
 };
 
 pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
 const GUARDS: [GuardTemplate; 17] = [
-    GuardTemplate {
-        name: "worth-it",
-        text: "cluster: is_none <= 0 and best_marginal_gain <= {} never",
-        values: &[0.0, 1e3, 1e4, 3e4, 1e5, 3e5],
-        meaning: "the slot is closed when no further task would save its job more than this",
-    },
-    GuardTemplate {
-        name: "speedup",
-        text: "cluster: is_none <= 0 and best_speedup <= {} never",
-        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-        meaning: "the slot is closed when no further task would speed its job up by more than this share",
-    },
-    GuardTemplate {
-        name: "satisfied",
-        text: "cluster: is_none <= 0 and best_speedup_in_reach <= {} never",
-        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-        meaning: "the slot is closed when no job could be sped up by more than this, whatever it got",
-    },
-    GuardTemplate {
-        name: "wait-for-room",
-        text: "cluster: is_none <= 0 and wish_fits <= 0 never",
-        values: &[],
-        meaning: "the slot is closed when there is no room for the worker or server that would save most time",
-    },
-    GuardTemplate {
-        name: "go-on",
-        text: "cluster: best_speedup > {} first",
-        values: &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
-        meaning: "the slot is not closed while a task would speed its job up by more than this share",
-    },
-    GuardTemplate {
-        name: "start-all",
-        text: "cluster: idle_jobs > 0 first",
-        values: &[],
-        meaning: "the slot is not closed while a job has no worker or no server",
-    },
-    GuardTemplate {
-        name: "idle-first",
-        text: "job: idle first",
-        values: &[],
-        meaning: "jobs without a worker or without a server come first",
-    },
-    GuardTemplate {
-        name: "gain",
-        text: "job: speedup <= {} last",
-        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-        meaning: "jobs that a further task would speed up by no more than this wait for the others",
-    },
-    GuardTemplate {
-        name: "saturated",
-        text: "job: speedup_in_reach <= {} last",
-        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-        meaning: "jobs that nothing could speed up by more than this wait for the others",
-    },
-    GuardTemplate {
-        name: "short",
-        text: "job: shortest_time_ratio <= {} first",
-        values: &[1.0, 1.25, 1.5, 2.0, 3.0],
-        meaning: "jobs with about the least time left come first",
-    },
-    GuardTemplate {
-        name: "largest-gain",
-        text: "job: marginal_gain_rank >= {} first",
-        values: &[2.0, 4.0, 8.0, 16.0],
-        meaning: "jobs that save more time by a task than so many others come first",
-    },
-    GuardTemplate {
-        name: "fair",
-        text: "job: fair_order > {} last",
-        values: &[1.0, 2.0, 4.0, 8.0],
-        meaning: "jobs with a larger share of the cluster than so many others wait for them",
-    },
-    GuardTemplate {
-        name: "starvation",
-        text: "job: stay > {} first",
-        values: &[4.0, 8.0, 16.0, 32.0, 64.0],
-        meaning: "jobs that have been there for more slots than this come first",
-    },
-    GuardTemplate {
-        name: "worker-cap",
-        text: "job: workers >= {} last",
-        values: &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0],
-        meaning: "jobs with so many workers wait for the others",
-    },
-    GuardTemplate {
-        name: "balance",
-        text: "task: servers_per_worker_then > {} last",
-        values: &[1.0, 2.0, 3.0, 5.0, 8.0],
-        meaning: "no more servers per worker than this while another task can be had",
-    },
-    GuardTemplate {
-        name: "no-loss",
-        text: "task: speedup <= {} last",
-        values: &[0.0, 0.01, 0.02, 0.05],
-        meaning: "tasks that speed the job up by no more than this come last",
-    },
-    GuardTemplate {
-        name: "dead-end",
-        text: "task: gap_to_best_reach > {} last",
-        values: &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
-        meaning: "tasks that put more than this share of the job's speed out of reach come last",
-    },
+    guard(
+        "worth-it",
+        "cluster: is_none <= 0 and best_marginal_gain <= {} never",
+        &[0.0, 1e3, 1e4, 3e4, 1e5, 3e5],
+        "the slot is closed when no further task would save its job more than this",
+    ),
+    guard(
+        "speedup",
+        "cluster: is_none <= 0 and best_speedup <= {} never",
+        &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        "the slot is closed when no further task would speed its job up by more than this share",
+    ),
+    guard(
+        "satisfied",
+        "cluster: is_none <= 0 and best_speedup_in_reach <= {} never",
+        &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        "the slot is closed when no job could be sped up by more than this, whatever it got",
+    ),
+    guard(
+        "wait-for-room",
+        "cluster: is_none <= 0 and wish_fits <= 0 never",
+        &[],
+        "the slot is closed when there is no room for the worker or server that would save most time",
+    ),
+    guard(
+        "go-on",
+        "cluster: best_speedup > {} first",
+        &[0.0, 0.01, 0.02, 0.05, 0.1, 0.2],
+        "the slot is not closed while a task would speed its job up by more than this share",
+    ),
+    guard(
+        "start-all",
+        "cluster: idle_jobs > 0 first",
+        &[],
+        "the slot is not closed while a job has no worker or no server",
+    ),
+    guard("idle-first", "job: idle first", &[], "jobs without a worker or without a server come first"),
+    guard(
+        "gain",
+        "job: speedup <= {} last",
+        &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        "jobs that a further task would speed up by no more than this wait for the others",
+    ),
+    guard(
+        "saturated",
+        "job: speedup_in_reach <= {} last",
+        &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        "jobs that nothing could speed up by more than this wait for the others",
+    ),
+    guard(
+        "short",
+        "job: shortest_time_ratio <= {} first",
+        &[1.0, 1.25, 1.5, 2.0, 3.0],
+        "jobs with about the least time left come first",
+    ),
+    guard(
+        "largest-gain",
+        "job: marginal_gain_rank >= {} first",
+        &[2.0, 4.0, 8.0, 16.0],
+        "jobs that save more time by a task than so many others come first",
+    ),
+    guard(
+        "fair",
+        "job: fair_order > {} last",
+        &[1.0, 2.0, 4.0, 8.0],
+        "jobs with a larger share of the cluster than so many others wait for them",
+    ),
+    guard(
+        "starvation",
+        "job: stay > {} first",
+        &[4.0, 8.0, 16.0, 32.0, 64.0],
+        "jobs that have been there for more slots than this come first",
+    ),
+    guard(
+        "worker-cap",
+        "job: workers >= {} last",
+        &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0],
+        "jobs with so many workers wait for the others",
+    ),
+    guard(
+        "balance",
+        "task: servers_per_worker_then > {} last",
+        &[1.0, 2.0, 3.0, 5.0, 8.0],
+        "no more servers per worker than this while another task can be had",
+    ),
+    guard(
+        "no-loss",
+        "task: speedup <= {} last",
+        &[0.0, 0.01, 0.02, 0.05],
+        "tasks that speed the job up by no more than this come last",
+    ),
+    guard(
+        "dead-end",
+        "task: gap_to_best_reach > {} last",
+        &[0.0, 0.005, 0.01, 0.02, 0.05, 0.1],
+        "tasks that put more than this share of the job's speed out of reach come last",
+    ),
 ];
 
 const ORDERS: [(&str, &str, bool); 11] = [

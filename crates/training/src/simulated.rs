@@ -8,7 +8,7 @@ use crate::{
     workload::{self, TrainingJob, TrainingWorkload},
 };
 use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, named},
     spec::Spec,
     workload::{Work, WorkloadError},
 };
@@ -28,7 +28,7 @@ impl Simulated for Training {
     }
 
     fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
-        workload::battery()
+        named::<Self>(workload::BATTERY)
     }
 
     fn work(workload: &TrainingWorkload) -> Work {

@@ -58,7 +58,7 @@ fn listening(dir: &Path, more: &[&str]) -> (Child, String) {
 fn end(mut child: Child) -> String {
     // SAFETY: takes two numbers and keeps nothing.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(120);
     while child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < end, "it does not end");
         thread::sleep(Duration::from_millis(10));

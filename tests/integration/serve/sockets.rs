@@ -32,6 +32,9 @@ struct Running {
     thread: JoinHandle<Served>,
 }
 
+/// More than a machine that is busy with other work, or stopped for a while, takes for what ends by itself.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 fn start<S: Registered>(service: Service<S>, processes: usize) -> Running {
     start_for(service, processes, &Access::default())
 }
@@ -44,20 +47,20 @@ fn start_for<S: Registered>(service: Service<S>, processes: usize, access: &Acce
     let Address::Tcp(tcp) = server.addresses()[1].clone() else { panic!("TCP") };
     let stop = Arc::new(AtomicBool::new(false));
     let theirs = Arc::clone(&stop);
-    let thread = thread::spawn(move || server.run(&theirs, Duration::from_secs(10)).unwrap());
+    let thread = thread::spawn(move || server.run(&theirs, PATIENCE).unwrap());
     Running { folder, socket, tcp, stop, thread }
 }
 
 impl Running {
     fn unix(&self) -> UnixStream {
         let stream = UnixStream::connect(&self.socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
     fn tcp(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.tcp).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
@@ -167,7 +170,7 @@ fn clients_beyond_the_limit_are_turned_away_with_a_word() {
         assert!(refused["error"].as_str().unwrap().contains("too many clients"), "{refused}");
         drop(inside.pop());
         // Its place is free before long.
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + PATIENCE;
         let let_in = std::iter::repeat_with(|| {
             let mut stream = running.unix();
             writeln!(stream, "{QUESTION}")
@@ -206,14 +209,14 @@ fn clients_that_stall_hurt_nobody() {
     let idle = running.unix();
     // Whoever asks and never reads is cut off once its pipes are full.
     let mut deaf = running.unix();
-    deaf.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    deaf.set_write_timeout(Some(PATIENCE)).unwrap();
     let asked = (0..1_000_000).find(|_| writeln!(deaf, "{QUESTION}").is_err());
     assert!(asked.is_some(), "it was never cut off");
     let said = answer(&mut BufReader::new(&stalled));
     assert!(said["error"].as_str().unwrap().contains("did not come within 0.3 s"), "{said}");
     assert_eq!(stalled.read(&mut [0; 8]).unwrap(), 0, "it is hung up");
     // A line that comes byte by byte has no more time than one that does not come.
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + PATIENCE;
     while trickling.write_all(b" ").is_ok() {
         assert!(Instant::now() < end, "it was never cut off");
         thread::sleep(Duration::from_millis(50));
@@ -238,7 +241,7 @@ fn what_has_come_is_answered_before_the_end() {
     thread::sleep(Duration::from_millis(50));
     let began = Instant::now();
     let served = running.end();
-    assert!(began.elapsed() < Duration::from_secs(8));
+    assert!(began.elapsed() < PATIENCE / 2, "nobody is waited for who says nothing");
     assert!(read.join().unwrap() >= 2000 / 3, "what had come is answered");
     assert!(served.lines > 2000 / 3);
     assert_eq!(slow.read(&mut [0; 8]).unwrap(), 0);
@@ -278,9 +281,7 @@ fn who_comes_over_tcp_has_to_know_the_token() {
     std::fs::write(folder.path().join("token"), SECRET).unwrap();
     let token = Token::load(&folder.path().join("token")).unwrap();
     let access = Access { remote: false, token: Some(Arc::new(token)) };
-    let patience = Duration::from_secs(3);
-    let running = start_for(fair(Limits { patience, ..Limits::default() }), 0, &access);
-    let silent = running.tcp();
+    let running = start_for(fair(Limits { patience: PATIENCE, ..Limits::default() }), 0, &access);
     let hello = |token: &str| format!("{{\"type\":\"hello\",\"protocol\":1{token}}}");
     let with = |token: &str| hello(&format!(",\"token\":\"{token}\""));
     let mut known = running.tcp();
@@ -302,13 +303,16 @@ fn who_comes_over_tcp_has_to_know_the_token() {
         assert!(said.len() == 1 && said[0]["error"].as_str().unwrap().contains("--token-file"), "{first}: {said:?}");
         assert!(!said[0].to_string().contains(SECRET));
     }
-    // Who says nothing is not waited for. Those who have said it may be silent, and the socket's file asks for nothing.
-    let said = answers(silent);
-    assert!(said[0]["error"].as_str().unwrap().contains("did not come"), "{said:?}");
+    // Those who have said it may be silent, and the socket's file asks for nothing.
     assert_eq!(ask(&mut known, QUESTION)["id"], 1);
     assert_eq!(ask(&mut running.unix(), QUESTION)["id"], 1);
-    let errors = [(Fault::Token, strangers.len() as u64), (Fault::Unfinished, 1)];
-    assert_eq!(running.end().errors, errors.into());
+    assert_eq!(running.end().errors, [(Fault::Token, strangers.len() as u64)].into());
+    // Who says nothing is not waited for.
+    let patience = Duration::from_millis(300);
+    let running = start_for(fair(Limits { patience, ..Limits::default() }), 0, &access);
+    let said = answers(running.tcp());
+    assert!(said[0]["error"].as_str().unwrap().contains("did not come"), "{said:?}");
+    assert_eq!(running.end().errors, [(Fault::Unfinished, 1)].into());
 }
 
 /// Those who come and hang up at once, on and on, keep nobody out, also where there is room for few.
@@ -319,7 +323,7 @@ fn clients_that_vanish_keep_nobody_out() {
     let (mut times, refused) = thread::scope(|scope| {
         scope.spawn(|| {
             let began = Instant::now();
-            while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(30) {
+            while !stop.load(Ordering::Relaxed) && began.elapsed() < PATIENCE {
                 // Whether it is let in is all the same.
                 drop(UnixStream::connect(&running.socket));
                 drop(TcpStream::connect(&running.tcp));
@@ -338,6 +342,7 @@ fn clients_that_vanish_keep_nobody_out() {
     });
     assert!(refused.is_empty(), "{refused:?}");
     times.sort_unstable();
-    assert!(times[197] < Duration::from_secs(3), "{times:?}");
+    // Before, they waited until they gave up.
+    assert!(times[197] < PATIENCE / 4, "{times:?}");
     running.end();
 }

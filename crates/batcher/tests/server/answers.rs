@@ -342,7 +342,7 @@ fn clients_that_vanish_keep_nobody_out() {
     let mut times: Vec<Duration> = thread::scope(|scope| {
         scope.spawn(|| {
             let began = Instant::now();
-            while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(30) {
+            while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(120) {
                 // Whether it is let in is all the same.
                 drop(TcpStream::connect(at));
             }
@@ -359,6 +359,7 @@ fn clients_that_vanish_keep_nobody_out() {
         times
     });
     times.sort_unstable();
-    assert!(times[98] < Duration::from_secs(3), "{times:?}");
+    // Before, they waited until they gave up.
+    assert!(times[98] < Duration::from_secs(30), "{times:?}");
     assert!(server.end());
 }

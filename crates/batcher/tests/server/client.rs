@@ -81,7 +81,7 @@ impl Running {
 
     /// Waits until a counter has come to something.
     pub(crate) fn wait_for(&self, name: &str, at_least: f64) {
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(120);
         while self.count(name) < at_least {
             assert!(Instant::now() < until, "{name} stays at {}", self.count(name));
             thread::sleep(Duration::from_millis(1));

@@ -37,6 +37,17 @@ fn served(folder: &Path, more: &[&str]) -> (Server, SocketAddr) {
     (server, at.unwrap_or_else(|| panic!("{line}")).parse().unwrap())
 }
 
+/// Tasks of the application `long` that wait or were answered, by the server's page.
+fn received(at: SocketAddr) -> f64 {
+    let (mut stream, mut page) = (TcpStream::connect(at).unwrap(), String::new());
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    stream.read_to_string(&mut page).unwrap();
+    let of = |name: &str| page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+    let waiting = of("distill_batcher_waiting_tasks{application=\"long\"}");
+    let answered = of("distill_batcher_tasks_total{application=\"long\",outcome=\"answered\"}");
+    waiting.unwrap_or(0.0) + answered.unwrap_or(0.0)
+}
+
 #[cfg(unix)]
 #[test]
 fn sigterm_drains() {
@@ -45,16 +56,20 @@ fn sigterm_drains() {
     let mut idle = Client::new(at);
     idle.stream().write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert_eq!(idle.reply().unwrap().status, 200);
-    let asked = Instant::now();
     let mut waiting: Vec<Client> = (0..3).map(|_| Client::new(at)).collect();
     for client in &mut waiting {
         client.send(&path("long"), "{\"instances\": [[1, 2, 3]]}").unwrap();
     }
-    thread::sleep(Duration::from_millis(200));
+    let begin = Instant::now();
+    let comes_to_pass = |holds: &dyn Fn() -> bool, what: &str| {
+        while !holds() {
+            assert!(begin.elapsed() < Duration::from_secs(120), "in vain: {what}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    comes_to_pass(&|| received(at) == 3.0, "all are taken in");
     assert!(Command::new("kill").arg(server.0.id().to_string()).status().unwrap().success());
-    thread::sleep(Duration::from_millis(200));
-    assert!(TcpStream::connect(at).is_err(), "nobody is let in any more");
-    assert!(asked.elapsed() < Duration::from_millis(3900), "too slow to tell whether they still waited");
+    comes_to_pass(&|| TcpStream::connect(at).is_err(), "nobody is let in any more");
     for client in &mut waiting {
         assert_eq!(client.reply().unwrap().status, 200, "what was asked is answered");
     }

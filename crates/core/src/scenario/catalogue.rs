@@ -53,6 +53,17 @@ impl GuardTemplate {
     }
 }
 
+/// A guard of a catalogue.
+#[must_use]
+pub const fn guard(
+    name: &'static str,
+    text: &'static str,
+    values: &'static [f64],
+    meaning: &'static str,
+) -> GuardTemplate {
+    GuardTemplate { name, text, values, meaning }
+}
+
 /// A heuristic with its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleTemplate {

@@ -3,7 +3,7 @@
 
 mod catalogue;
 
-pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, rule};
+pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, guard, rule};
 
 use crate::{
     figure::Figure,

@@ -50,7 +50,7 @@ pub trait Simulated: Scenario {
     /// None in practice: what they are is fixed.
     fn battery() -> Result<Vec<NamedWorkload<Self::Workload>>, WorkloadError> {
         let first = Self::INFO.workloads.first().map(|info| info.name).unwrap_or_default();
-        Ok(vec![NamedWorkload { name: first.to_owned(), workload: Self::open_workload(&first.parse()?)? }])
+        named::<Self>(&[(first, first)])
     }
 
     /// What an episode comes to, about, before it is made; the default knows nothing. What is too much, workloads are not opened with
@@ -78,6 +78,18 @@ pub struct NamedWorkload<W: ?Sized> {
     pub name: String,
     /// The workload.
     pub workload: Box<W>,
+}
+
+/// Opens workloads by their specs, each with what reports call it.
+///
+/// # Errors
+///
+/// The first that cannot be opened.
+pub fn named<S: Simulated>(all: &[(&str, &str)]) -> Result<Vec<NamedWorkload<S::Workload>>, WorkloadError> {
+    let open = |(name, spec): &(&str, &str)| -> Result<_, WorkloadError> {
+        Ok(NamedWorkload { name: (*name).to_owned(), workload: S::open_workload(&spec.parse()?)? })
+    };
+    all.iter().map(open).collect()
 }
 
 /// A running episode.

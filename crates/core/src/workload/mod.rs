@@ -2,12 +2,16 @@
 
 mod error;
 #[cfg(feature = "simulate")]
+mod recorded;
+#[cfg(feature = "simulate")]
 mod table;
 #[cfg(feature = "simulate")]
 mod text;
 mod work;
 
 pub use error::WorkloadError;
+#[cfg(feature = "simulate")]
+pub use recorded::{RECORDED_COLUMNS, RecordedJob, RecordedJobs};
 #[cfg(feature = "simulate")]
 pub use table::Table;
 #[cfg(feature = "simulate")]

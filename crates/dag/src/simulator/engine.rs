@@ -112,9 +112,10 @@ impl Simulator {
             let next_ms = self.queue.next_time().unwrap_or(f64::INFINITY).min(self.next_arrival_ms);
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
             let arrival_first = self.next_arrival_ms == next_ms;
+            self.state.again = false;
             if let Some((time_ms, pool)) = self.offered_again(next_ms) {
                 self.pass_time(time_ms);
-                self.source = pool;
+                (self.source, self.state.again) = (pool, true);
             } else if arrival_first && self.next_arrival_ms < f64::INFINITY {
                 self.pass_time(self.next_arrival_ms);
                 self.job_arrives();

@@ -218,8 +218,22 @@ impl ClusterState {
     /// An unknown job or stage as the source, no executors on offer or more than there are, or more executors at work and on their
     /// way than there are.
     pub fn offer(&mut self, source: Source, executors: u32) -> Result<Option<View<'_>>, StateError> {
+        self.begin(source, executors, false)
+    }
+
+    /// The same with executors that have been offered before and have idled for long, beside stages that could start: who does not
+    /// [strand](View::strands) a cluster gives them to such stages now, and lets them wait for no others.
+    ///
+    /// # Errors
+    ///
+    /// As of [`ClusterState::offer`].
+    pub fn offer_again(&mut self, source: Source, executors: u32) -> Result<Option<View<'_>>, StateError> {
+        self.begin(source, executors, true)
+    }
+
+    fn begin(&mut self, source: Source, executors: u32, again: bool) -> Result<Option<View<'_>>, StateError> {
         self.stages.iter_mut().for_each(|stage| stage.selected = false);
-        self.open(source, executors)?;
+        self.open(source, executors, again)?;
         Ok(self.view())
     }
 
@@ -258,7 +272,7 @@ impl ClusterState {
     }
 
     /// Checks and opens a question.
-    pub(super) fn open(&mut self, source: Source, executors: u32) -> Result<(), StateError> {
+    pub(super) fn open(&mut self, source: Source, executors: u32, again: bool) -> Result<(), StateError> {
         if !(1..=self.num_executors).contains(&executors) {
             let problem = format!("must be in 1..={} executors, got {executors}", self.num_executors);
             return Err(StateError::new("offered", problem));
@@ -276,7 +290,7 @@ impl ClusterState {
             return Err(StateError::new("num_executors", problem));
         }
         self.source = source;
-        self.committable = executors;
+        (self.committable, self.again) = (executors, again);
         self.refresh();
         Ok(())
     }

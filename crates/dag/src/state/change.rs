@@ -32,6 +32,8 @@ pub struct Change {
     #[serde(default)]
     offered: u32,
     #[serde(default)]
+    again: bool,
+    #[serde(default)]
     gone: Vec<u32>,
     #[serde(default)]
     jobs: Vec<JobChange>,
@@ -91,7 +93,7 @@ impl ClusterState {
         self.moving_elsewhere = change.moving_elsewhere.unwrap_or(self.moving_elsewhere);
         match change.offered {
             0 => Ok(()),
-            offered => self.open(change.source.into(), offered),
+            offered => self.open(change.source.into(), offered, change.again),
         }
     }
 

@@ -48,6 +48,8 @@ struct RawState {
     source: RawSource,
     #[serde(default)]
     offered: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    again: bool,
     jobs: Vec<RawJob>,
     #[serde(default, skip_serializing_if = "is_default")]
     jobs_gone: u32,
@@ -150,6 +152,7 @@ impl From<&ClusterState> for RawState {
                 Source::Stage(StageRef { job, stage }) => RawSource::Stage([job, stage]),
             },
             offered: if state.schedulable.is_empty() { 0 } else { state.committable },
+            again: state.again && !state.schedulable.is_empty(),
             jobs,
             jobs_gone: state.gone.saturating_add(gone.len() as u32),
             gone_arrivals_ms: state
@@ -185,7 +188,7 @@ impl TryFrom<RawState> for ClusterState {
         (state.gone, state.gone_arrivals_ms) = (raw.jobs_gone, raw.gone_arrivals_ms);
         state.moving_elsewhere = raw.moving_elsewhere;
         if raw.offered > 0 {
-            state.open(raw.source.into(), raw.offered)?;
+            state.open(raw.source.into(), raw.offered, raw.again)?;
         }
         Ok(state)
     }

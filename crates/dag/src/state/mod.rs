@@ -114,6 +114,8 @@ pub struct ClusterState {
     pub(crate) source_job: Option<u32>,
     /// Executors on offer.
     pub(crate) committable: u32,
+    /// Whether they have idled beside work for long, and are therefore offered again.
+    pub(crate) again: bool,
     /// Executors that run a task.
     pub(crate) busy: u32,
     /// Executors on their way, and how many of them to jobs that are complete or not kept.
@@ -210,6 +212,7 @@ impl ClusterState {
             source: Source::Common,
             source_job: None,
             committable: 0,
+            again: false,
             busy: 0,
             moving: 0,
             moving_elsewhere: 0,

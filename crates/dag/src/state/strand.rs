@@ -22,8 +22,9 @@
 //! That something goes on somewhere is little. Executors that wait in a job wait for that job: where nobody works on what they wait
 //! for, they do so for as long as policies prefer other jobs. And executors that nobody takes at the end of a round wait in the job that
 //! has them until one of its stages is completed. So a decision strands too that leaves a job with executors but nothing that goes on in
-//! it, and one that leaves more than half of the executors without work, although something could start that wants them. A stage that can
-//! start, with all that is on offer, never does either.
+//! it, and one that leaves more than half of the executors without work, although something could start that wants them. Executors may still
+//! wait for stages in jobs that go on, more than half of all: that spares them moving. After a while they are offered again, and then a
+//! decision strands that lets them wait once more. A stage that can start, with all that is on offer, never does any of this.
 
 use super::{Decision, JobView, Source, StageRef, StageView, View};
 
@@ -36,7 +37,8 @@ impl View<'_> {
     /// 2. or executors go to a stage that cannot start yet, or stay in their job, and the same is so within that job, although a stage
     ///    that can start may be chosen;
     /// 3. or a stage that can start gets some, or none gets any, and more than half of the executors are then left without work, and
-    ///    more than need be.
+    ///    more than need be;
+    /// 4. or executors that are [offered again](View::is_again) go to a stage that cannot start yet, although one that can may be chosen.
     ///
     /// Where there is one stage to choose only, an assignment of all on offer to it never strands: there is no other.
     ///
@@ -69,7 +71,11 @@ impl View<'_> {
                         let taken = executors.min(s.demand());
                         taken < self.committable() && taken < self.least(stage)
                     }
-                    _ => self.stops(decision) || self.stops_job(stage.job, Some(stage)),
+                    _ => {
+                        self.is_again() && self.some_can_start()
+                            || self.stops(decision)
+                            || self.stops_job(stage.job, Some(stage))
+                    }
                 }
             }
             Decision::Abstain => {
@@ -102,13 +108,20 @@ impl View<'_> {
     /// Whether nothing need happen any more in a job, with executors for its stage `last` that cannot start or with those on offer that
     /// stay in it, although some other stage could be given some.
     fn stops_job(&self, job: u32, last: Option<StageRef>) -> bool {
-        !self.goes_on(self.job(job), last) && self.schedulable().iter().any(|&stage| self.can_start(stage))
+        !self.goes_on(self.job(job), last) && self.some_can_start()
+    }
+
+    /// Whether some stage that may be chosen can start.
+    fn some_can_start(&self) -> bool {
+        self.schedulable().iter().any(|&stage| self.can_start(stage))
     }
 
     /// How many executors a stage that can start has to get at least: with fewer, more than half of all would be without work, and more
     /// than need be. What it does not get is taken to go to other stages that can start.
     pub(crate) fn least(&self, stage: StageRef) -> u32 {
-        let Some(left) = self.committable().checked_sub(self.wanted(Some(stage))).filter(|&left| left > 0) else { return 0 };
+        let Some(left) = self.committable().checked_sub(self.wanted(Some(stage))).filter(|&left| left > 0) else {
+            return 0;
+        };
         // With `taken`, `left - taken + waiting` are without work.
         let without = u64::from(left) + self.waiting();
         let most = without.saturating_sub(u64::from(self.num_executors() / 2));

@@ -120,6 +120,12 @@ impl<'a> View<'a> {
         self.state.source
     }
 
+    /// Whether the executors on offer have idled beside work for long, and are therefore offered again.
+    #[must_use]
+    pub fn is_again(&self) -> bool {
+        self.state.again
+    }
+
     /// The job that releases the executors, if it is still active.
     #[must_use]
     pub fn source_job(&self) -> Option<u32> {

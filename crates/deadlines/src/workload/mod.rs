@@ -19,7 +19,7 @@ mod models;
 mod philly;
 
 pub use arrivals::{Arrivals, Intensity};
-pub(crate) use battery::battery;
+pub(crate) use battery::BATTERY;
 pub use builtin::Generator;
 pub use edge::{EDGE_CASES, EdgeCase};
 pub use models::{MODELS, ModelFacts};

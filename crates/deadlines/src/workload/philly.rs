@@ -10,54 +10,34 @@ use crate::Cluster;
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::Spec,
-    workload::{Table, Work, WorkloadError},
+    workload::{RECORDED_COLUMNS, RecordedJob, RecordedJobs, Work, WorkloadError},
 };
 use std::sync::Arc;
 
-/// A job as it was recorded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Record {
-    /// Its row in the file, from 0.
-    row: u64,
-    submit_ms: f64,
-    duration_ms: f64,
-    cores: u32,
-}
-
-/// Recorded jobs, and how many of them make an episode.
+/// Recorded jobs, and how users err.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// In order of submission.
-    records: Vec<Record>,
-    jobs: u32,
+    jobs: RecordedJobs,
     errors: Errors,
 }
 
 impl History {
     /// What an episode comes to, about.
     pub(super) fn work(&self, cluster: &Cluster) -> Work {
-        let count = self.records.len() as f64;
-        let jobs = f64::from(self.jobs).min(count);
         // Recorded times are those on as many cores as were requested.
-        let mean_ms = self.records.iter().map(|row| row.duration_ms * f64::from(row.cores)).sum::<f64>() / count;
-        let [first, last] = [self.records.first(), self.records.last()].map(|row| row.map_or(0.0, |row| row.submit_ms));
-        builtin::work(cluster, jobs, mean_ms, last - first)
+        let [jobs, mean_ms, span_ms] = self.jobs.extent(|job| job.duration_ms * f64::from(job.devices));
+        builtin::work(cluster, jobs, mean_ms, span_ms)
     }
 
     /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
     #[must_use]
     pub fn jobs(&self, seed: u64) -> Vec<DeadlineJob> {
-        let jobs = (self.jobs as usize).min(self.records.len());
-        let first = Stream::new(seed, "recorded jobs").below(self.records.len() - jobs + 1);
-        let rows = &self.records[first..first + jobs];
-        let start_ms = rows.first().map_or(0.0, |row| row.submit_ms);
-        let job = |row: &Record| {
+        let job = |(arrival_ms, job): (f64, &RecordedJob)| {
             // What a record lacks belongs to it: two episodes with the same row agree.
-            let mut stream = Stream::new(hash(&[row.row]), "recorded job");
+            let mut stream = Stream::new(hash(&[job.row]), "recorded job");
             let drawn = self.errors.draw(&mut stream);
-            let threads = row.cores;
-            let iterations = (row.duration_ms / drawn.law.time_ms(threads)).round().max(1.0);
-            let arrival_ms = row.submit_ms - start_ms;
+            let threads = job.devices;
+            let iterations = (job.duration_ms / drawn.law.time_ms(threads)).round().max(1.0);
             let deadline_ms = arrival_ms + drawn.tight * iterations * drawn.law.time_ms(threads);
             DeadlineJob {
                 model: drawn.model,
@@ -73,13 +53,13 @@ impl History {
                 bias: drawn.bias,
             }
         };
-        rows.iter().map(job).collect()
+        self.jobs.episode(seed).map(job).collect()
     }
 }
 
 /// Opens `philly:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
-    let path = spec.require_file("recorded jobs with the columns submit_s, duration_s, num_gpus, vc")?.to_owned();
+    let path = spec.require_file(RECORDED_COLUMNS)?.to_owned();
     let mut args = spec.args();
     let (mut cluster, errors) = builtin::cluster(&mut args, 4, [600.0, 30.0])?;
     // Recorded jobs use as many cores as they request, whatever their model is taken to be.
@@ -88,42 +68,12 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let wanted = args.text("vc");
     args.finish()?;
     debug_assert_eq!(cluster.models.len(), MODELS.len());
-    let table = Table::load(&path)?;
-    let records = records(&table, wanted.as_deref(), cluster.node_cores);
-    let records = records.map_err(|problem| WorkloadError::Format { path: path.clone(), problem })?;
-    let history = History { records, jobs, errors };
+    let most = cluster.node_cores;
+    let why = format!("a job runs on one node, which has {most} cores (node-cores=N)");
+    let history = History { jobs: RecordedJobs::load(&path, wanted.as_deref(), jobs, most, &why)?, errors };
     history.work(&cluster).check(spec, builtin::LESS)?;
     let source = Source::Recorded(history);
     Ok(DeadlineWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
-}
-
-/// The rows of a virtual cluster, or of all, by time of submission.
-fn records(table: &Table, wanted: Option<&str>, node_cores: u32) -> Result<Vec<Record>, String> {
-    let submitted = table.numbers("submit_s", 0.0..=1e12)?;
-    let durations = table.numbers("duration_s", 0.0..=1e9)?;
-    let sizes = table
-        .counts("num_gpus", 1..=node_cores)
-        .map_err(|problem| format!("{problem}; a job runs on one node, which has {node_cores} cores (node-cores=N)"))?;
-    let clusters = if wanted.is_some() { table.texts("vc")? } else { Vec::new() };
-    let rows = submitted.into_iter().zip(durations).zip(sizes).enumerate();
-    let mut records: Vec<Record> = rows
-        .filter(|(row, _)| wanted.is_none_or(|wanted| clusters[*row] == wanted))
-        .map(|(row, ((submit_s, duration_s), size))| Record {
-            row: row as u64,
-            submit_ms: 1e3 * submit_s,
-            // Jobs that ended at once are taken to have run for a second.
-            duration_ms: 1e3 * duration_s.max(1.0),
-            cores: size,
-        })
-        .collect();
-    if records.is_empty() {
-        let mut known: Vec<&str> = clusters.iter().map(String::as_str).collect();
-        known.sort_unstable();
-        known.dedup();
-        return Err(format!("no row has vc={}; there are {}", wanted.unwrap_or_default(), known.join(", ")));
-    }
-    records.sort_by(|a, b| a.submit_ms.total_cmp(&b.submit_ms));
-    Ok(records)
 }
 
 #[cfg(test)]

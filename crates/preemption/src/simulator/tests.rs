@@ -5,7 +5,7 @@ use crate::{
     Preemption,
     heuristic::{LAS_LIMIT, Order, PickyMan, Queue, Rule, Tiresias},
     state::{Decision, DecisionError, Question, View},
-    workload::{PreemptionWorkload, battery},
+    workload::PreemptionWorkload,
 };
 use sched_distill_core::{
     rng::Stream,
@@ -228,7 +228,7 @@ fn check_books(sim: &Simulator) {
 fn whatever_is_decided_gpus_and_epochs_are_kept() {
     let mut stream = Stream::new(1, "decisions");
     let mut suspended = 0;
-    for workload in battery().unwrap() {
+    for workload in Preemption::battery().unwrap() {
         for seed in 0..6 {
             let mut decide = random(&mut stream, 2000);
             let mut sim = start(&workload.workload, seed);
@@ -255,7 +255,7 @@ fn whatever_is_decided_gpus_and_epochs_are_kept() {
 #[test]
 fn every_heuristic_completes_all_jobs_and_costs_add_up() {
     for name in HEURISTICS.into_iter().chain(["tiresias-shortest"]) {
-        for workload in battery().unwrap() {
+        for workload in Preemption::battery().unwrap() {
             let sim = run(start(&workload.workload, 3), named(name));
             check(&sim, &format!("{name} on {}", workload.name));
         }

@@ -17,7 +17,7 @@ mod json;
 mod models;
 mod philly;
 
-pub(crate) use battery::battery;
+pub(crate) use battery::BATTERY;
 pub use builtin::{Errors, Generator};
 pub use edge::{EDGE_CASES, EdgeCase};
 pub use models::{MODELS, ModelFacts};

@@ -9,104 +9,56 @@ use crate::Cluster;
 use sched_distill_core::{
     rng::{Stream, hash},
     spec::Spec,
-    workload::{Table, Work, WorkloadError},
+    workload::{RECORDED_COLUMNS, RecordedJob, RecordedJobs, Work, WorkloadError},
 };
 use std::sync::Arc;
 
-/// A job as it was recorded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Record {
-    /// Its row in the file, from 0.
-    row: u64,
-    submit_ms: f64,
-    duration_ms: f64,
-    gpus: u32,
-}
-
-/// Recorded jobs, and how many of them make an episode.
+/// Recorded jobs, and how users err.
 #[derive(Clone, Debug)]
 pub struct Records {
-    /// In order of submission.
-    all: Vec<Record>,
-    jobs: u32,
+    jobs: RecordedJobs,
     errors: Errors,
 }
 
 impl Records {
     /// What an episode comes to, about.
     pub(super) fn work(&self, cluster: &Cluster) -> Work {
-        let count = self.all.len() as f64;
-        let jobs = f64::from(self.jobs).min(count);
-        let mean_ms = self.all.iter().map(|row| row.duration_ms).sum::<f64>() / count;
-        let [first, last] = [self.all.first(), self.all.last()].map(|row| row.map_or(0.0, |row| row.submit_ms));
-        builtin::work(cluster, jobs, mean_ms, last - first)
+        let [jobs, mean_ms, span_ms] = self.jobs.extent(|job| job.duration_ms);
+        builtin::work(cluster, jobs, mean_ms, span_ms)
     }
 
     /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
     #[must_use]
     pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<PreemptionJob> {
-        let jobs = (self.jobs as usize).min(self.all.len());
-        let first = Stream::new(seed, "recorded jobs").below(self.all.len() - jobs + 1);
-        let rows = &self.all[first..first + jobs];
-        let start_ms = rows.first().map_or(0.0, |row| row.submit_ms);
-        let job = |row: &Record| {
+        let job = |(arrival_ms, job): (f64, &RecordedJob)| {
             // What a record lacks belongs to it: two episodes with the same row agree.
-            let mut stream = Stream::new(hash(&[row.row]), "recorded job on GPUs");
-            let job = self.errors.job(cluster, row.gpus, row.duration_ms, &mut stream);
-            PreemptionJob { arrival_ms: row.submit_ms - start_ms, ..job }
+            let mut stream = Stream::new(hash(&[job.row]), "recorded job on GPUs");
+            let job = self.errors.job(cluster, job.devices, job.duration_ms, &mut stream);
+            PreemptionJob { arrival_ms, ..job }
         };
-        rows.iter().map(job).collect()
+        self.jobs.episode(seed).map(job).collect()
     }
 }
 
 /// Opens `philly:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
-    let path = spec.require_file("recorded jobs with the columns submit_s, duration_s, num_gpus, vc")?.to_owned();
+    let path = spec.require_file(RECORDED_COLUMNS)?.to_owned();
     let mut args = spec.args();
     let (mut cluster, errors) = builtin::cluster(&mut args, 8)?;
     let jobs = args.count("jobs", 150, 1..=1_000_000)?;
     let wanted = args.text("vc");
     args.finish()?;
-    let table = Table::load(&path)?;
-    let all = records(&table, wanted.as_deref(), cluster.gpus());
-    let all = all.map_err(|problem| WorkloadError::Format { path: path.clone(), problem })?;
+    let most = cluster.gpus();
+    let why = format!("the cluster has {most} GPUs (nodes=N, node-gpus=N)");
+    let jobs = RecordedJobs::load(&path, wanted.as_deref(), jobs, most, &why)?;
     cluster.earlier = builtin::earlier(&cluster, |stream| {
-        let row = &all[stream.below(all.len())];
-        (row.gpus, row.duration_ms)
+        let job = &jobs.all()[stream.below(jobs.all().len())];
+        (job.devices, job.duration_ms)
     });
-    let records = Records { all, jobs, errors };
+    let records = Records { jobs, errors };
     records.work(&cluster).check(spec, builtin::LESS)?;
     let source = Source::Recorded(records);
     Ok(PreemptionWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
-}
-
-/// The rows of a virtual cluster, or of all, by time of submission.
-fn records(table: &Table, wanted: Option<&str>, most_gpus: u32) -> Result<Vec<Record>, String> {
-    let submitted = table.numbers("submit_s", 0.0..=1e12)?;
-    let durations = table.numbers("duration_s", 0.0..=1e9)?;
-    let sizes = table
-        .counts("num_gpus", 1..=most_gpus)
-        .map_err(|problem| format!("{problem}; the cluster has {most_gpus} GPUs (nodes=N, node-gpus=N)"))?;
-    let clusters = if wanted.is_some() { table.texts("vc")? } else { Vec::new() };
-    let rows = submitted.into_iter().zip(durations).zip(sizes).enumerate();
-    let mut records: Vec<Record> = rows
-        .filter(|(row, _)| wanted.is_none_or(|wanted| clusters[*row] == wanted))
-        .map(|(row, ((submit_s, duration_s), gpus))| Record {
-            row: row as u64,
-            submit_ms: 1e3 * submit_s,
-            // Jobs that ended at once are taken to have run for a second.
-            duration_ms: 1e3 * duration_s.max(1.0),
-            gpus,
-        })
-        .collect();
-    if records.is_empty() {
-        let mut known: Vec<&str> = clusters.iter().map(String::as_str).collect();
-        known.sort_unstable();
-        known.dedup();
-        return Err(format!("no row has vc={}; there are {}", wanted.unwrap_or_default(), known.join(", ")));
-    }
-    records.sort_by(|a, b| a.submit_ms.total_cmp(&b.submit_ms));
-    Ok(records)
 }
 
 #[cfg(test)]

@@ -2,15 +2,16 @@
 
 use super::{BatchRun, Simulator};
 use crate::{
+    Serving,
     heuristic::{Clipper, DyBatch, Lazy, TfServing, Triton},
     law::{Batch, Law},
     server::{Application, Server},
     state::{Decision, Question, View},
-    workload::{ServingTask, ServingWorkload, battery},
+    workload::{ServingTask, ServingWorkload},
 };
 use sched_distill_core::{
     rng::Stream,
-    simulation::{JobEnd, Outcome, Simulation as _, Stall},
+    simulation::{JobEnd, Outcome, Simulated as _, Simulation as _, Stall},
 };
 use std::sync::Arc;
 
@@ -173,7 +174,7 @@ fn fairness(sim: &Simulator) -> f64 {
 #[test]
 fn whatever_is_decided_tasks_are_answered_once_and_accelerators_run_one_batch_each() {
     let (mut stream, mut refused) = (Stream::new(1, "decisions"), 0.0);
-    for workload in battery().unwrap() {
+    for workload in Serving::battery().unwrap() {
         for seed in 0..3 {
             let mut decide = random(&mut stream);
             let mut sim = start(&workload.workload, seed);
@@ -192,7 +193,7 @@ fn whatever_is_decided_tasks_are_answered_once_and_accelerators_run_one_batch_ea
 
 #[test]
 fn every_heuristic_answers_all_tasks_and_costs_add_up() {
-    for workload in battery().unwrap() {
+    for workload in Serving::battery().unwrap() {
         for (name, decide) in heuristics() {
             check(&run(start(&workload.workload, 3), decide), &format!("{name} on {}", workload.name));
         }

@@ -16,7 +16,7 @@ mod edge;
 mod json;
 
 pub use azure::Requests;
-pub(crate) use battery::battery;
+pub(crate) use battery::BATTERY;
 pub use builtin::{Generator, Model};
 pub use edge::{EDGE_CASES, EdgeCase};
 

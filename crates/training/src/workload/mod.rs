@@ -19,7 +19,7 @@ mod json;
 mod trace;
 
 pub use arrivals::SlotArrivals;
-pub(crate) use battery::battery;
+pub(crate) use battery::BATTERY;
 pub use builtin::Generator;
 pub use trace::ArrivalTrace;
 
