@@ -36,8 +36,8 @@ pub(crate) fn choose<E>(
         decision = take(seen, picker, out, &mut spared)?;
     }
     Ok(match decision {
-        Decision::Assign { stage, executors } if seen.can_start(stage) => {
-            Decision::Assign { stage, executors: executors.max(seen.least(stage)) }
+        Decision::Assign { stage, .. } if seen.can_start(stage) && seen.strands(decision) => {
+            Decision::Assign { stage, executors: seen.least(stage) }
         }
         decision => decision,
     })
@@ -46,12 +46,10 @@ pub(crate) fn choose<E>(
 /// Rules out the amounts for a stage that would strand the cluster, if the most probable one does and the stage can start. So it follows
 /// from the question and the stage alone what the probabilities of amounts are.
 pub(crate) fn spare(seen: &View<'_>, stage: StageRef, log_prob: &mut [f64]) {
-    if !seen.can_start(stage) {
-        return;
-    }
-    let first = seen.least(stage).saturating_sub(1) as usize;
-    if first_max(log_prob.iter().map(|&p| f64::from(p as f32))) < first {
-        rule_out(log_prob, |place| place < first);
+    let best = first_max(log_prob.iter().map(|&p| f64::from(p as f32)));
+    if seen.can_start(stage) && seen.strands(Decision::Assign { stage, executors: 1 + best as u32 }) {
+        let least = seen.least(stage) as usize;
+        rule_out(log_prob, |place| 1 + place < least);
     }
 }
 

@@ -66,11 +66,8 @@ impl View<'_> {
             Decision::Assign { stage, executors } => {
                 let s = self.stage(stage);
                 match s.incomplete_parents() {
-                    // Nearly all decisions end here.
-                    0 => {
-                        let taken = executors.min(s.demand());
-                        taken < self.committable() && taken < self.least(stage)
-                    }
+                    // Nearly all decisions end here: they give the stage all that it can use.
+                    0 => executors < self.wants(stage) && executors < self.least(stage),
                     _ => {
                         self.is_again() && self.some_can_start()
                             || self.stops(decision)
