@@ -37,7 +37,7 @@ pub(crate) fn choose<E>(
     }
     Ok(match decision {
         Decision::Assign { stage, .. } if seen.can_start(stage) && seen.strands(decision) => {
-            Decision::Assign { stage, executors: seen.least(stage) }
+            Decision::Assign { stage, executors: seen.least_amount(stage) }
         }
         decision => decision,
     })
@@ -48,7 +48,7 @@ pub(crate) fn choose<E>(
 pub(crate) fn spare(seen: &View<'_>, stage: StageRef, log_prob: &mut [f64]) {
     let best = first_max(log_prob.iter().map(|&p| f64::from(p as f32)));
     if seen.can_start(stage) && seen.strands(Decision::Assign { stage, executors: 1 + best as u32 }) {
-        let least = seen.least(stage) as usize;
+        let least = seen.least_amount(stage) as usize;
         rule_out(log_prob, |place| 1 + place < least);
     }
 }

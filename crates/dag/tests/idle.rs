@@ -111,12 +111,12 @@ fn a_job_with_executors_does_not_stand_still() -> Result<(), Box<dyn Error>> {
     assert!(!view.strands(give(of(0, 3), 6)));
     // But not if they have idled beside work for long.
     let view = state.offer_again(Source::Job(0), 6)?.ok_or("a question")?;
-    assert!(view.is_again() && view.strands(give(of(0, 3), 6)) && view.strands_all(of(0, 3)));
+    assert!(view.is_offered_again() && view.strands(give(of(0, 3), 6)) && view.strands_all(of(0, 3)));
     assert!(!view.strands(give(of(1, 0), 6)) && !view.strands(give(of(0, 1), 6)));
     let text = serde_json::to_string(&state)?;
     let read: ClusterState = serde_json::from_str(&text)?;
-    assert!(text.contains("\"again\":true") && read.view().is_some_and(|view| view.is_again()));
-    assert!(!state.offer(Source::Job(0), 6)?.ok_or("a question")?.is_again());
+    assert!(text.contains("\"again\":true") && read.view().is_some_and(|view| view.is_offered_again()));
+    assert!(!state.offer(Source::Job(0), 6)?.ok_or("a question")?.is_offered_again());
     Ok(())
 }
 

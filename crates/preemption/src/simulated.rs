@@ -9,7 +9,7 @@ use crate::{
     workload::{self, PreemptionJob, PreemptionWorkload},
 };
 use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, named},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
 };
@@ -29,7 +29,7 @@ impl Simulated for Preemption {
     }
 
     fn battery() -> Result<Vec<NamedWorkload<PreemptionWorkload>>, WorkloadError> {
-        named::<Self>(workload::BATTERY)
+        open_named::<Self>(workload::BATTERY)
     }
 
     fn work(workload: &PreemptionWorkload) -> Work {

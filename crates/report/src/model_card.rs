@@ -108,7 +108,7 @@ fn against_teacher(result: &ClosedLoop) -> Result<Estimate, String> {
     };
     result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
         let of = |p, name| stalled(p, result.episodes).map(|s| format!("the {name} {s} episodes"));
-        of(student, "student").or_else(|| of(teacher, "teacher")).unwrap_or_else(|| no_figure(result))
+        of(student, "student").or_else(|| of(teacher, "teacher")).unwrap_or_else(|| no_figure(result, "not compared"))
     })
 }
 

@@ -9,7 +9,7 @@ use crate::{
     workload::{self, ServingTask, ServingWorkload},
 };
 use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, named},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
 };
@@ -29,7 +29,7 @@ impl Simulated for Serving {
     }
 
     fn battery() -> Result<Vec<NamedWorkload<ServingWorkload>>, WorkloadError> {
-        named::<Self>(workload::BATTERY)
+        open_named::<Self>(workload::BATTERY)
     }
 
     fn work(workload: &ServingWorkload) -> Work {

@@ -8,7 +8,7 @@ use crate::{
     workload::{self, TrainingJob, TrainingWorkload},
 };
 use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, named},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
 };
@@ -28,7 +28,7 @@ impl Simulated for Training {
     }
 
     fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
-        named::<Self>(workload::BATTERY)
+        open_named::<Self>(workload::BATTERY)
     }
 
     fn work(workload: &TrainingWorkload) -> Work {

@@ -50,7 +50,7 @@ pub trait Simulated: Scenario {
     /// None in practice: what they are is fixed.
     fn battery() -> Result<Vec<NamedWorkload<Self::Workload>>, WorkloadError> {
         let first = Self::INFO.workloads.first().map(|info| info.name).unwrap_or_default();
-        named::<Self>(&[(first, first)])
+        open_named::<Self>(&[(first, first)])
     }
 
     /// What an episode comes to, about, before it is made; the default knows nothing. What is too much, workloads are not opened with
@@ -85,7 +85,7 @@ pub struct NamedWorkload<W: ?Sized> {
 /// # Errors
 ///
 /// The first that cannot be opened.
-pub fn named<S: Simulated>(all: &[(&str, &str)]) -> Result<Vec<NamedWorkload<S::Workload>>, WorkloadError> {
+pub fn open_named<S: Simulated>(all: &[(&str, &str)]) -> Result<Vec<NamedWorkload<S::Workload>>, WorkloadError> {
     let open = |(name, spec): &(&str, &str)| -> Result<_, WorkloadError> {
         Ok(NamedWorkload { name: (*name).to_owned(), workload: S::open_workload(&spec.parse()?)? })
     };

@@ -38,7 +38,7 @@ impl View<'_> {
     ///    that can start may be chosen;
     /// 3. or a stage that can start gets some, or none gets any, and more than half of the executors are then left without work, and
     ///    more than need be;
-    /// 4. or executors that are [offered again](View::is_again) go to a stage that cannot start yet, although one that can may be chosen.
+    /// 4. or executors that are [offered again](View::is_offered_again) go to a stage that cannot start yet, although one that can may be chosen.
     ///
     /// Where there is one stage to choose only, an assignment of all on offer to it never strands: there is no other.
     ///
@@ -67,9 +67,9 @@ impl View<'_> {
                 let s = self.stage(stage);
                 match s.incomplete_parents() {
                     // Nearly all decisions end here: they give the stage all that it can use.
-                    0 => executors < self.wants(stage) && executors < self.least(stage),
+                    0 => executors < self.wants(stage) && executors < self.least_amount(stage),
                     _ => {
-                        self.is_again() && self.some_can_start()
+                        self.is_offered_again() && self.some_can_start()
                             || self.stops(decision)
                             || self.stops_job(stage.job, Some(stage))
                     }
@@ -115,7 +115,7 @@ impl View<'_> {
 
     /// How many executors a stage that can start has to get at least: with fewer, more than half of all would be without work, and more
     /// than need be. What it does not get is taken to go to other stages that can start.
-    pub(crate) fn least(&self, stage: StageRef) -> u32 {
+    pub(crate) fn least_amount(&self, stage: StageRef) -> u32 {
         let Some(left) = self.committable().checked_sub(self.wanted(Some(stage))).filter(|&left| left > 0) else {
             return 0;
         };

@@ -122,7 +122,7 @@ impl<'a> View<'a> {
 
     /// Whether the executors on offer have idled beside work for long, and are therefore offered again.
     #[must_use]
-    pub fn is_again(&self) -> bool {
+    pub fn is_offered_again(&self) -> bool {
         self.state.again
     }
 

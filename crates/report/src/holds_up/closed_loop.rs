@@ -128,7 +128,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
         description.push_str(&format!("{}: {}. ", p.policy, said.unwrap_or_default()));
         let mut cells = vec![match (stall, mean) {
             (None, Some(mean)) => Cell::Dot(mean),
-            (stall, _) => Cell::Words(stall.unwrap_or_else(|| no_figure(result))),
+            (stall, _) => Cell::Words(stall.unwrap_or_else(|| no_figure(result, "none"))),
         }];
         cells.extend(baselines.iter().map(|b| {
             if *b == p.policy {
@@ -136,8 +136,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
             }
             match result.compared(&p.policy, b).map(|pair| pair.figure(&goal.name)) {
                 Some(Some(e)) => Cell::Dot(*e),
-                Some(None) if result.no_job_arrived() => Cell::Words(no_figure(result)),
-                Some(None) => Cell::Words("none: an episode stalled".into()),
+                Some(None) => Cell::Words(no_figure(result, "none: an episode stalled")),
                 None => Cell::Words("not compared".into()),
             }
         }));
@@ -164,9 +163,9 @@ pub(crate) fn stalled(policy: &PolicyOutcome, episodes: usize) -> Option<String>
     (policy.stalled > 0).then(|| format!("stalled in {} of {episodes}", policy.stalled))
 }
 
-/// Says in words why there is no figure although nothing stalled.
-pub(crate) fn no_figure(result: &ClosedLoop) -> String {
-    if result.no_job_arrived() { "no job arrived".into() } else { "none".into() }
+/// Says in words why there is no figure although nothing stalled: that no job arrived, or else these words.
+pub(crate) fn no_figure(result: &ClosedLoop, otherwise: &str) -> String {
+    if result.no_job_arrived() { "no job arrived".to_owned() } else { otherwise.to_owned() }
 }
 
 /// The longest time in which more than half of the cluster idled beside work, and its episode; `None` if that was not measured.

@@ -106,7 +106,9 @@ impl<'a> Found<'a> {
         let (Some(teacher), Some(student)) = (self.teacher, self.student) else { return Err("not compared".into()) };
         self.result.paired(&student.policy, &teacher.policy).ok_or_else(|| {
             let which = |p: &PolicyOutcome, name| stalled(p, self.result.episodes).map(|s| format!("{name} {s}"));
-            which(student, "student").or_else(|| which(teacher, "teacher")).unwrap_or_else(|| no_figure(self.result))
+            which(student, "student")
+                .or_else(|| which(teacher, "teacher"))
+                .unwrap_or_else(|| no_figure(self.result, "none"))
         })
     }
 
