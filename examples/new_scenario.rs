@@ -3,20 +3,19 @@
 
 use sched_distill::{
     cli,
+    contract::{LevelTables, Tabular},
     feature::{Base, Columns, Ratio},
     figure::{Better, Compared, Figure},
+    foreign,
     level::{FeatureSet, Words, first_max},
     network::scorer::{SCORER, open_scorer},
     pipeline::Entry,
-    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    policy::{Policy, PolicyDef, PolicyError},
     registry,
     rng::Stream,
-    scenario::{
-        Answer, Catalogue, ChoiceRows, Given, GuardTemplate, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State,
-        rule,
-    },
+    scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule},
     simulation::{JobEnd, Outcome, Simulated, Simulation},
-    spec::Spec,
+    spec::{Args, Spec, SpecError},
     workload::{WorkloadError, WorkloadInfo},
 };
 use serde::{Deserialize, Serialize};
@@ -30,8 +29,8 @@ fn main() -> ExitCode {
 pub(crate) static MACHINE: Entry<Machine> = Entry {
     teacher: "moore,temperature=0.2",
     baselines: &["edf", "fifo"],
-    policies: || POLICIES.to_vec(),
-    open,
+    policies: || foreign::policies::beside(POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, POLICIES),
     attack: None,
 };
 
@@ -92,7 +91,6 @@ impl Scenario for Machine {
     type View<'a> = View<'a>;
     type State = Moment;
     type Decision = u32;
-    type Probabilities = Vec<f64>;
     type Questions = Rows;
 
     fn time_ms(seen: &View<'_>) -> f64 {
@@ -103,11 +101,21 @@ impl Scenario for Machine {
         u8::from(seen.waiting.iter().any(|&job| seen.slack_ms(job) < 0.0))
     }
 
-    fn certain(seen: &View<'_>, sure_of: u32, _: u32, out: &mut Vec<f64>) {
-        let log_prob = |&job: &u32| if job == sure_of { 0.0 } else { f64::from(LEAST_LOG_PROB) };
-        out.clear();
-        out.extend(seen.waiting.iter().map(log_prob));
+    const LISTS: &'static [&'static str] = &["job"];
+
+    /// A policy may say how probable each waiting job is.
+    fn items(seen: &View<'_>) -> usize {
+        seen.waiting.len()
     }
+
+    fn item(seen: &View<'_>, job: u32) -> Option<usize> {
+        seen.waiting.iter().position(|&other| other == job)
+    }
+}
+
+/// Schedulers of others see the features of the waiting jobs.
+impl Tabular for Machine {
+    type Tables = LevelTables<Self>;
 }
 
 /// A question as a value: the waiting jobs by their numbers. `distill serve` reads it as JSON.
@@ -186,37 +194,26 @@ impl Questions<Machine> for Rows {
     }
 
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
-        if !path.is_empty() {
-            return 0;
+        if path.is_empty() {
+            self.0.write(out);
         }
-        self.0.write(out);
-        seen.waiting.len()
+        self.count(seen, path, false)
+    }
+
+    fn count(&self, seen: &View<'_>, path: &[usize], _: bool) -> usize {
+        if path.is_empty() { seen.waiting.len() } else { 0 }
+    }
+
+    fn entity(&self, seen: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        out.push(seen.waiting[path[0]]);
+    }
+
+    fn place(&self, seen: &View<'_>, path: &[usize], job: u32) -> Option<usize> {
+        Machine::item(seen, job).filter(|_| path.is_empty())
     }
 
     fn decision(&self, seen: &View<'_>, path: &[usize]) -> u32 {
         seen.waiting[path[0]]
-    }
-
-    fn tell(&self, _: &View<'_>, _: &[usize], _: f64, log_prob: &[f64], out: &mut Vec<f64>) {
-        out.clear();
-        out.extend(log_prob);
-    }
-
-    fn choice(
-        &self,
-        seen: &View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Machine>,
-        _: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
-        out.clear();
-        let p = answer.probabilities;
-        out.entity.extend(seen.waiting);
-        let log_prob = |place: usize| p.get(place).map_or(f32::NAN, |&p| Given::ALL.within(p, seen.waiting.len()));
-        out.log_prob.extend((0..seen.waiting.len()).map(log_prob));
-        out.chosen = seen.waiting.iter().position(|&job| job == answer.decision);
-        path.is_empty()
     }
 }
 
@@ -354,17 +351,26 @@ impl Simulation<Machine> for Run {
     }
 }
 
-const POLICIES: &[PolicyInfo] = &[
-    heuristic("fifo", "fifo[,temperature=T]", "in order of arrival"),
-    heuristic("edf", "edf[,temperature=T]", "earliest deadline first"),
-    heuristic("moore", "moore[,temperature=T]", "as edf among the jobs that can be on time; the others last"),
-    SCORER,
-    STUDENT,
+static POLICIES: &[PolicyDef<Machine>] = &[
+    PolicyDef::rule("fifo", "fifo[,temperature=T]", "in order of arrival", |args| {
+        order(args, |seen, job| seen.jobs[job as usize].arrival_ms)
+    }),
+    PolicyDef::rule("edf", "edf[,temperature=T]", "earliest deadline first", |args| {
+        order(args, |seen, job| seen.jobs[job as usize].deadline_ms)
+    }),
+    PolicyDef::rule(
+        "moore",
+        "moore[,temperature=T]",
+        "as edf among the jobs that can be on time; the others last",
+        |args| {
+            order(args, |seen, job| {
+                seen.jobs[job as usize].deadline_ms + 1e9 * f64::from(u8::from(seen.slack_ms(job) < 0.0))
+            })
+        },
+    ),
+    PolicyDef::new(SCORER, open_scorer),
+    PolicyDef::student(),
 ];
-
-const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static str) -> PolicyInfo {
-    PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
-}
 
 /// Takes the job with the least score; with a temperature it also says how much it prefers it, by the softmax of scores
 /// per minute.
@@ -374,22 +380,8 @@ struct Order {
     temperature: Option<f64>,
 }
 
-fn open(spec: &Spec) -> Result<Box<dyn Policy<Machine>>, PolicyError> {
-    let score: fn(&View<'_>, u32) -> f64 = match spec.name.as_str() {
-        "fifo" => |seen, job| seen.jobs[job as usize].arrival_ms,
-        "edf" => |seen, job| seen.jobs[job as usize].deadline_ms,
-        "moore" => {
-            |seen, job| seen.jobs[job as usize].deadline_ms + 1e9 * f64::from(u8::from(seen.slack_ms(job) < 0.0))
-        }
-        "scorer" => return open_scorer(spec),
-        "student" => return open_student(spec),
-        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
-    };
-    spec.refuse_file()?;
-    let mut args = spec.args();
-    let temperature = args.optional_number("temperature", 1e-3..=1e3)?;
-    args.finish()?;
-    Ok(Box::new(Order { score, temperature }))
+fn order(args: &mut Args<'_>, score: fn(&View<'_>, u32) -> f64) -> Result<Box<dyn Policy<Machine>>, SpecError> {
+    Ok(Box::new(Order { score, temperature: args.optional_number("temperature", 1e-3..=1e3)? }))
 }
 
 impl Policy<Machine> for Order {
@@ -397,12 +389,12 @@ impl Policy<Machine> for Order {
         Box::new(*self)
     }
 
-    fn decide(&mut self, seen: &View<'_>, probabilities: &mut Vec<f64>) -> Result<u32, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, said: &mut Said) -> Result<u32, PolicyError> {
         let scores = seen.waiting.iter().map(|&job| -(self.score)(seen, job));
         if let Some(temperature) = self.temperature {
             let scaled = scores.clone().map(|score| score / 6e4 / temperature);
             let all = Given::any(scaled.clone()).ln();
-            probabilities.extend(scaled.map(|score| score - all));
+            said.joint.extend(scaled.map(|score| score - all));
         }
         Ok(seen.waiting[first_max(scores)])
     }

@@ -11,11 +11,12 @@
 use rayon::prelude::*;
 use sched_distill::{
     dag::{
-        Dag, Probabilities,
+        Dag,
         simulator::Simulator,
         workload::{Cluster, JobArrival, TpchProfiles},
     },
     registry::Registered as _,
+    scenario::Said,
     spec::Spec,
 };
 use serde_json::Value;
@@ -27,7 +28,7 @@ fn run(policy: &str, cluster: Cluster, jobs: &[JobArrival], seed: u64) -> Result
     let mut policy = Dag::open(&spec).map_err(|e| e.to_string())?;
     let mut sim = Simulator::new(cluster, jobs.to_vec(), seed);
     policy.reset(seed);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| e.to_string())?;

@@ -9,11 +9,12 @@
 //! ```
 
 use sched_distill::{
-    dag::{Dag, Decision, Probabilities, View},
+    dag::{Dag, Decision, View},
     policy::{Policy, PolicyError},
     recorder::{EpisodeId, run_episode},
     registry::Registered as _,
     rng::Split,
+    scenario::Said,
     spec::Spec,
 };
 use std::{error::Error, time::Instant};
@@ -33,7 +34,7 @@ impl Policy<Dag> for Timed {
         self.policy.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Said) -> Result<Decision, PolicyError> {
         let start = Instant::now();
         let decision = self.policy.decide(seen, p);
         self.nanoseconds.push(start.elapsed().as_nanos() as u64);

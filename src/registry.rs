@@ -21,7 +21,7 @@ pub static DAG: Entry<Dag> = Entry {
     teacher: dag::policies::TEACHER,
     baselines: dag::policies::BASELINES,
     policies: || foreign::policies::beside(dag::policies::POLICIES),
-    open: |spec| foreign::policies::open_beside(spec, dag::policies::POLICIES, dag::policies::open),
+    open: |spec| foreign::policies::open_beside(spec, dag::policies::POLICIES),
     attack: Some(Attack::new()),
 };
 
@@ -30,7 +30,7 @@ pub static TRAINING: Entry<Training> = Entry {
     teacher: training::policies::TEACHER,
     baselines: training::policies::BASELINES,
     policies: || foreign::policies::beside(training::policies::POLICIES),
-    open: |spec| foreign::policies::open_beside(spec, training::policies::POLICIES, training::policies::open),
+    open: |spec| foreign::policies::open_beside(spec, training::policies::POLICIES),
     attack: Some(Attack::new()),
 };
 
@@ -38,8 +38,8 @@ pub static TRAINING: Entry<Training> = Entry {
 pub static DEADLINES: Entry<Deadlines> = Entry {
     teacher: deadlines::policies::TEACHER,
     baselines: deadlines::policies::BASELINES,
-    policies: || deadlines::policies::POLICIES.to_vec(),
-    open: deadlines::policies::open,
+    policies: || foreign::policies::beside(deadlines::policies::POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, deadlines::policies::POLICIES),
     attack: Some(Attack::new()),
 };
 
@@ -47,8 +47,8 @@ pub static DEADLINES: Entry<Deadlines> = Entry {
 pub static PREEMPTION: Entry<Preemption> = Entry {
     teacher: preemption::policies::TEACHER,
     baselines: preemption::policies::BASELINES,
-    policies: || preemption::policies::POLICIES.to_vec(),
-    open: preemption::policies::open,
+    policies: || foreign::policies::beside(preemption::policies::POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, preemption::policies::POLICIES),
     attack: Some(Attack::new()),
 };
 
@@ -56,8 +56,8 @@ pub static PREEMPTION: Entry<Preemption> = Entry {
 pub static SERVING: Entry<Serving> = Entry {
     teacher: serving::policies::TEACHER,
     baselines: serving::policies::BASELINES,
-    policies: || serving::policies::POLICIES.to_vec(),
-    open: serving::policies::open,
+    policies: || foreign::policies::beside(serving::policies::POLICIES),
+    open: |spec| foreign::policies::open_beside(spec, serving::policies::POLICIES),
     attack: Some(Attack::new()),
 };
 

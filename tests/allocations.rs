@@ -19,7 +19,7 @@ use sched_distill::{
     policy::{Policy, StudentPolicy},
     preemption::Preemption,
     registry::Registered as _,
-    scenario::Questions,
+    scenario::{Questions, Said},
     serving::Serving,
     simulation::{Simulated, Simulation},
     training::Training,
@@ -66,7 +66,7 @@ static ALLOCATOR: Counting = Counting;
 /// What one thread needs to run episodes and look at them.
 struct Runner<S: Simulated> {
     policy: Box<dyn Policy<S>>,
-    probabilities: S::Probabilities,
+    probabilities: Said,
     questions: S::Questions,
     path: Vec<usize>,
     rows: Vec<f32>,
@@ -76,7 +76,7 @@ impl<S: Simulated> Runner<S> {
     fn new(policy: Box<dyn Policy<S>>) -> Self {
         Self {
             policy,
-            probabilities: S::Probabilities::default(),
+            probabilities: Said::default(),
             questions: S::Questions::default(),
             path: Vec::new(),
             rows: Vec::new(),
@@ -89,7 +89,7 @@ impl<S: Simulated> Runner<S> {
         self.policy.reset(1);
         let before = ALLOCATIONS.get();
         while let Some(seen) = sim.view() {
-            S::clear(&mut self.probabilities);
+            self.probabilities.clear();
             let decision = self.policy.decide(&seen, &mut self.probabilities).unwrap();
             self.rows.clear();
             self.questions.update(&seen);
@@ -249,15 +249,12 @@ fn what_surrounds_a_foreign_network_allocates_nothing() {
 #[cfg(feature = "toolkit")]
 #[test]
 fn a_choice_log_allocates_nothing() {
-    use sched_distill::{
-        dag::{Probabilities, simulator::Simulator},
-        recorder::ChoiceLog,
-    };
+    use sched_distill::{dag::simulator::Simulator, recorder::ChoiceLog, scenario::Said};
 
     let workload =
         sched_distill::dag::workload::open(&"builtin,jobs=120,executors=20,rate=1e-4".parse().unwrap()).unwrap();
     let mut policy = Dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
-    let (mut log, mut probabilities) = (ChoiceLog::<Dag>::new(false), Probabilities::default());
+    let (mut log, mut probabilities) = (ChoiceLog::<Dag>::new(false), Said::default());
     let mut counts = [0; 2];
     for (episode, count) in (0u32..).zip(&mut counts) {
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);

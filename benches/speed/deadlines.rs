@@ -2,10 +2,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
-    deadlines::{Deadlines, Probabilities, simulator::Simulator},
+    deadlines::{Deadlines, simulator::Simulator},
     policy::Policy,
     registry::Registered as _,
-    scenario::Scenario,
+    scenario::Said,
     simulation::Simulated,
 };
 
@@ -21,9 +21,9 @@ const SEED: u64 = 1234;
 /// Runs an episode to its end; the number of events.
 fn run(mut sim: Simulator, policy: &mut dyn Policy<Deadlines>) -> u64 {
     policy.reset(SEED);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
-        Deadlines::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");
     }

@@ -2,7 +2,10 @@
 
 use crate::simulator::start;
 use criterion::{Criterion, Throughput, criterion_group};
-use sched_distill::dag::{Decision, Probabilities, feature::Extractor};
+use sched_distill::{
+    dag::{Decision, feature::Extractor},
+    scenario::Said,
+};
 use std::time::{Duration, Instant};
 
 criterion_group! {
@@ -19,7 +22,7 @@ fn extraction(c: &mut Criterion) {
         let Some(workload) = crate::tpch(args) else { return };
         let mut episode = || {
             let (mut sim, mut extractor, mut x) = (start(&*workload), Extractor::default(), Vec::new());
-            let (mut probabilities, mut spent) = (Probabilities::default(), Duration::ZERO);
+            let (mut probabilities, mut spent) = (Said::default(), Duration::ZERO);
             while let Some(seen) = sim.view() {
                 probabilities.clear();
                 let decision = decima.decide(&seen, &mut probabilities).expect("the policy answers");

@@ -3,9 +3,9 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use sched_distill::{
     policy::Policy,
-    preemption::{Preemption, Probabilities, simulator::Simulator},
+    preemption::{Preemption, simulator::Simulator},
     registry::Registered as _,
-    scenario::Scenario,
+    scenario::Said,
     simulation::Simulated,
 };
 
@@ -21,9 +21,9 @@ const SEED: u64 = 1234;
 /// Runs an episode to its end; the number of events.
 fn run(mut sim: Simulator, policy: &mut dyn Policy<Preemption>) -> u64 {
     policy.reset(SEED);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
-        Preemption::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");
     }

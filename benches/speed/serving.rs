@@ -5,9 +5,9 @@ use sched_distill::{
     model::{Additive, Factor, Guard, LevelModels, Model, NamedModel, Pick, Provenance, Shape, Student, Term},
     policy::{Policy, StudentPolicy},
     registry::Registered as _,
-    scenario::Scenario,
+    scenario::Said,
     serving::{
-        Application, Decision, Law, NewTask, Probabilities, Server, ServerState, Serving,
+        Application, Decision, Law, NewTask, Server, ServerState, Serving,
         feature::{Extractor, feature_set},
         heuristic::DyBatch,
         simulator::Simulator,
@@ -28,9 +28,9 @@ const SEED: u64 = 1234;
 /// Runs an episode to its end; the number of events.
 fn run(mut sim: Simulator, policy: &mut dyn Policy<Serving>) -> u64 {
     policy.reset(SEED);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
-        Serving::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");
     }
@@ -126,9 +126,9 @@ fn busy() -> ServerState {
 
 /// Asks until the batch begins; the number of questions.
 fn batch(state: &mut ServerState, policy: &mut dyn Policy<Serving>) -> u64 {
-    let (mut probabilities, mut questions) = (Probabilities::default(), 0);
+    let (mut probabilities, mut questions) = (Said::default(), 0);
     while let Some(seen) = state.view() {
-        Serving::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         state.answer(decision).expect("its answer is legal");
         questions += 1;
@@ -156,7 +156,7 @@ fn questions(c: &mut Criterion) {
             });
         });
         group.bench_function(format!("{name}, student"), |b| {
-            b.iter(|| student.decide(&seen, &mut Probabilities::default()).expect("the student answers"));
+            b.iter(|| student.decide(&seen, &mut Said::default()).expect("the student answers"));
         });
     }
     assert_eq!(batch(&mut serve.clone(), &mut student), 17);

@@ -2,8 +2,9 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use sched_distill::{
-    dag::{Dag, Probabilities, simulator::Simulator, workload::Workload},
+    dag::{Dag, simulator::Simulator, workload::Workload},
     policy::Policy,
+    scenario::Said,
 };
 
 criterion_group! {
@@ -18,7 +19,7 @@ const SEED: u64 = 1234;
 /// Runs an episode to its end; events handled and questions asked.
 pub(crate) fn run(mut sim: Simulator, policy: &mut dyn Policy<Dag>) -> (u64, u64) {
     policy.reset(SEED);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
         probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");

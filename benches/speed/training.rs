@@ -4,9 +4,9 @@ use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
     policy::Policy,
     registry::Registered as _,
-    scenario::Scenario,
+    scenario::Said,
     simulation::Simulated,
-    training::{Probabilities, Training, simulator::Simulator},
+    training::{Training, simulator::Simulator},
 };
 
 criterion_group! {
@@ -21,9 +21,9 @@ const SEED: u64 = 1234;
 /// Runs an episode to its end; the number of decisions.
 fn run(mut sim: Simulator, policy: &mut dyn Policy<Training>) -> u64 {
     policy.reset(SEED);
-    let mut probabilities = Probabilities::default();
+    let mut probabilities = Said::default();
     while let Some(seen) = sim.view() {
-        Training::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).expect("the policy answers");
         sim.step(decision).expect("its answer is legal");
     }

@@ -13,7 +13,7 @@ use sched_distill::{
 use std::sync::atomic::AtomicBool;
 
 /// Checks a policy on every built-in workload, beside another one.
-fn check<S: Tested>(policy: &dyn Policy<S>, against: &dyn Policy<S>, decisions: u32) -> Conformance {
+pub(super) fn check<S: Tested>(policy: &dyn Policy<S>, against: &dyn Policy<S>, decisions: u32) -> Conformance {
     let workloads = S::battery().unwrap();
     let request =
         ConformanceRequest { policy, against: Some(against), workloads: &workloads, seed: 5, episodes: 2, decisions };
@@ -62,10 +62,10 @@ fn an_onnx_file_decides_as_the_formulas_do() {
     let path = dir.path().join("small.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::None)).unwrap();
     agrees(&format!("onnx:{}", path.display()), 250);
-    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Dag::CONTRACT).unwrap().is_general());
+    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Dag::contract()).unwrap().is_general());
     std::fs::write(&path, super::onnx_file::small_training()).unwrap();
     agrees_in_training(&format!("onnx:{}", path.display()), 150);
-    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Training::CONTRACT).unwrap().is_general());
+    assert!(sched_distill::foreign::OnnxNetwork::load(&path, Training::contract()).unwrap().is_general());
 }
 
 /// tract cannot plan this graph for all sizes at once.
@@ -75,7 +75,7 @@ fn an_onnx_file_may_be_planned_size_by_size() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("one-hot.onnx");
     std::fs::write(&path, super::onnx_file::small(super::onnx_file::Flaw::OneHot)).unwrap();
-    assert!(!sched_distill::foreign::OnnxNetwork::load(&path, Dag::CONTRACT).unwrap().is_general());
+    assert!(!sched_distill::foreign::OnnxNetwork::load(&path, Dag::contract()).unwrap().is_general());
     agrees(&format!("onnx:{}", path.display()), 25);
 }
 

@@ -7,6 +7,7 @@ use sched_distill::{
     dag::{self, Dag, StageRef},
     foreign::{ForeignError, ForeignPolicy, Network},
     policy::{Policy, PolicyError},
+    scenario::Said,
     simulation::NamedWorkload,
     training::{self, Task, Training},
 };
@@ -27,10 +28,8 @@ trait Breakable: Tested {
     /// Something for a job that never came.
     fn for_nobody() -> Self::Decision;
     const FOR_NOBODY: &'static [&'static str];
-    /// The first of its distributions.
-    fn first_list(p: &mut Self::Probabilities) -> &mut Vec<f64>;
     /// Makes probabilities that `given` must not name of those that `decide` named.
-    fn garble(p: &mut Self::Probabilities);
+    fn garble(p: &mut Said);
     const GARBLED: &'static [&'static str];
     /// A score too few.
     const SHAPE: &'static [&'static str];
@@ -59,12 +58,8 @@ impl Breakable for Dag {
 
     const FOR_NOBODY: &'static [&'static str] = &["stage 0 of job 10000 is not schedulable", "schedulable are stage"];
 
-    fn first_list(p: &mut dag::Probabilities) -> &mut Vec<f64> {
-        &mut p.stage
-    }
-
-    fn garble(p: &mut dag::Probabilities) {
-        p.amount.clear();
+    fn garble(p: &mut Said) {
+        p.given.clear();
     }
 
     const GARBLED: &'static [&'static str] = &["executors: 1 }: amount", "no probabilities, but `decide` named some"];
@@ -95,12 +90,8 @@ impl Breakable for Training {
 
     const FOR_NOBODY: &'static [&'static str] = &["job 10000 is not live", "live are 0"];
 
-    fn first_list(p: &mut training::Probabilities) -> &mut Vec<f64> {
-        &mut p.action
-    }
-
-    fn garble(p: &mut training::Probabilities) {
-        p.action.rotate_left(1);
+    fn garble(p: &mut Said) {
+        p.joint.rotate_left(1);
     }
 
     const GARBLED: &'static [&'static str] =
@@ -150,13 +141,13 @@ impl<S: Breakable> Policy<S> for Faulty<S> {
         (self.resets, self.asked) = (self.resets + 1, 0);
     }
 
-    fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, p: &mut Said) -> Result<S::Decision, PolicyError> {
         let decision = self.inner.decide(seen, p)?;
         self.asked += 1;
         if self.asked < 3 {
             return Ok(decision);
         }
-        let list = S::first_list(p);
+        let list = &mut p.joint;
         match self.fault {
             Fault::Fails => return Err(PolicyError::Other("the weights are gone".into())),
             Fault::TooMuch => return Ok(S::too_much(seen)),
@@ -171,12 +162,7 @@ impl<S: Breakable> Policy<S> for Faulty<S> {
         Ok(decision)
     }
 
-    fn given(
-        &mut self,
-        seen: &S::View<'_>,
-        decision: S::Decision,
-        p: &mut S::Probabilities,
-    ) -> Result<(), PolicyError> {
+    fn given(&mut self, seen: &S::View<'_>, decision: S::Decision, p: &mut Said) -> Result<(), PolicyError> {
         self.inner.given(seen, decision, p)?;
         if self.fault == Fault::GivenDisagrees {
             S::garble(p);

@@ -5,7 +5,7 @@ use crate::{
     common::files,
     program::{TINY, done, refused, run, text},
 };
-use sched_distill::{dag::Dag, training::Training};
+use sched_distill::{dag::Dag, deadlines::Deadlines, preemption::Preemption, serving::Serving, training::Training};
 use serde_json::Value;
 use std::path::Path;
 
@@ -34,6 +34,9 @@ fn passes_the_check<S: Tested>(workload: &str) {
 fn the_examples_pass_the_check() {
     passes_the_check::<Dag>(TINY);
     passes_the_check::<Training>(Training::WORKLOAD);
+    passes_the_check::<Deadlines>(Deadlines::WORKLOAD);
+    passes_the_check::<Preemption>(Preemption::WORKLOAD);
+    passes_the_check::<Serving>(Serving::WORKLOAD);
 }
 
 #[test]

@@ -5,7 +5,10 @@ use crate::json_schema::misfit;
 use sched_distill::{
     contract::{Contract, Dtype, Input, Size, Tabular as _},
     dag::Dag,
+    deadlines::Deadlines,
     foreign::PROTOCOL,
+    preemption::Preemption,
+    serving::Serving,
     training::Training,
 };
 use serde_json::{Value, json};
@@ -22,7 +25,7 @@ fn section(scenario: &str) -> &'static str {
 }
 
 fn is_documented<S: Tested>() {
-    let (contract, docs) = (S::CONTRACT, section(S::INFO.name));
+    let (contract, docs) = (S::contract(), section(S::INFO.name));
     let row = |cells: &[&str]| format!("\n| {} |\n", cells.join(" | "));
     let name = |name: &str| format!("`{name}`");
     let mut lines = vec![row(&["input", "type", "shape", "what"]), row(&["output", "type", "shape", "what"])];
@@ -49,9 +52,36 @@ fn the_tables_of_the_documentation_are_those_of_the_code() {
     is_documented::<Training>();
 }
 
+/// Those of all scenarios.
+fn contracts() -> [&'static Contract; 5] {
+    [Dag::contract(), Training::contract(), Deadlines::contract(), Preemption::contract(), Serving::contract()]
+}
+
+/// Scenarios that are seen level by level share a part of the documentation; it shows the contract of one.
+#[test]
+fn the_contract_by_level_is_documented() {
+    let docs = section("deadlines`, `preemption`, `serving");
+    let contract = Preemption::contract();
+    for input in contract.inputs {
+        let row = format!(
+            "\n| `{}` | {} | {} | {} |\n",
+            input.name,
+            input.dtype.name(),
+            contract.shape_of_input(input),
+            input.meaning
+        );
+        assert!(docs.contains(&row), "docs/foreign-policies.md lacks{row}");
+    }
+    for output in contract.outputs {
+        let row =
+            format!("\n| `{}` | float32 | {} | {} |\n", output.name, contract.shape_of_output(output), output.meaning);
+        assert!(docs.contains(&row), "docs/foreign-policies.md lacks{row}");
+    }
+}
+
 #[test]
 fn a_contract_hangs_together() {
-    for contract in [Dag::CONTRACT, Training::CONTRACT] {
+    for contract in contracts() {
         let names = contract.inputs.iter().map(|i| i.name).chain(contract.outputs.iter().map(|o| o.name));
         let reserved = ["type", "id", "error", "protocol", "columns", "scenario", "seed"];
         let all: Vec<&str> = names.chain(reserved).collect();
@@ -166,7 +196,7 @@ fn bare(schema: &Value) -> Value {
 
 #[test]
 fn the_schemas_are_those_of_the_contracts() {
-    for (contract, file) in [(Dag::CONTRACT, SCHEMA), (Training::CONTRACT, TRAINING_SCHEMA)] {
+    for (contract, file) in [(Dag::contract(), SCHEMA), (Training::contract(), TRAINING_SCHEMA)] {
         let file: Value = serde_json::from_str(file).unwrap();
         assert_eq!(bare(&file), schema(contract));
     }
@@ -208,7 +238,7 @@ fn conversation_fits<S: Tested>(schema: &str) {
     assert!(kinds.starts_with(&["hello", "ready", "reset", "question", "answer"]) && kinds.len() > 30, "{kinds:?}");
     // A question that lacks an input is found out.
     let mut question: Value = serde_json::from_str(log.lines().nth(3).unwrap()).unwrap();
-    question.as_object_mut().unwrap().remove(S::CONTRACT.inputs[0].name);
+    question.as_object_mut().unwrap().remove(S::contract().inputs[0].name);
     assert!(misfit(&root, &root["$defs"]["question"], &question, "question").is_some());
 }
 

@@ -14,9 +14,9 @@ mod files;
 #[cfg(feature = "toolkit")]
 #[path = "../support/json_schema.rs"]
 mod json_schema;
+mod levels;
 #[cfg(all(feature = "cli", unix))]
 mod misbehaves;
-#[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network;
 #[cfg(any(feature = "toolkit", feature = "onnx", feature = "torch"))]
 mod network_training;
@@ -50,6 +50,7 @@ use sched_distill::{
     dag::Dag,
     policy::{Policy, PolicyError},
     registry::Registered,
+    scenario::Said,
     simulation::Simulation as _,
     training::Training,
 };
@@ -106,10 +107,10 @@ fn open<S: Tested>(spec: &str) -> Result<Box<dyn Policy<S>>, PolicyError> {
 fn episode<S: Tested>(policy: &mut dyn Policy<S>, seed: u64) -> Result<u32, PolicyError> {
     let workload = S::open_workload(&S::WORKLOAD.parse().unwrap()).unwrap();
     let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
-    let (mut p, mut decisions) = (S::Probabilities::default(), 0);
+    let (mut p, mut decisions) = (Said::default(), 0);
     policy.reset(seed);
     while let Some(seen) = sim.view() {
-        S::clear(&mut p);
+        p.clear();
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).unwrap();
         decisions += 1;

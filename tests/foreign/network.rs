@@ -19,7 +19,7 @@ pub(super) fn weights(seed: usize, rows: usize, columns: usize) -> Vec<f32> {
 
 /// How many columns a table has.
 pub(super) fn columns<S: Tabular>(table: &str) -> usize {
-    S::CONTRACT.inputs[S::CONTRACT.input(table).unwrap()].columns.len()
+    S::contract().inputs[S::contract().input(table).unwrap()].columns.len()
 }
 
 /// The weights by name: of nodes, of their bias, of jobs, of a node itself, of the sum over its children, of the

@@ -43,12 +43,12 @@ fn with_int(node: Message, name: &str, value: i64) -> Message {
     node.bytes(5, Message::default().bytes(1, name).int(20, 2).int(3, value))
 }
 
-fn floats(name: &str, shape: &[usize], values: &[f32]) -> Message {
+pub(super) fn floats(name: &str, shape: &[usize], values: &[f32]) -> Message {
     let dims: Vec<i64> = shape.iter().map(|&d| d as i64).collect();
     Message::default().ints(1, &dims).int(2, FLOAT).floats(4, values).bytes(8, name)
 }
 
-fn ints(name: &str, shape: &[usize], values: &[i64]) -> Message {
+pub(super) fn ints(name: &str, shape: &[usize], values: &[i64]) -> Message {
     let dims: Vec<i64> = shape.iter().map(|&d| d as i64).collect();
     Message::default().ints(1, &dims).int(2, INT64).ints(7, values).bytes(8, name)
 }
@@ -67,7 +67,7 @@ pub(super) fn value(name: &str, dtype: i64, dims: &[&str]) -> Message {
         .bytes(2, Message::default().bytes(1, Message::default().int(1, dtype).bytes(2, shape)))
 }
 
-fn input(contract: &Contract, input: &Input, flaw: Flaw) -> Message {
+pub(super) fn input(contract: &Contract, input: &Input, flaw: Flaw) -> Message {
     let dtype = match input.dtype {
         Dtype::I64 => INT64,
         Dtype::Bool => BOOL,
@@ -82,7 +82,12 @@ fn input(contract: &Contract, input: &Input, flaw: Flaw) -> Message {
 }
 
 /// A model with these operators, constants, inputs and outputs.
-fn model(operators: Vec<Message>, constants: Vec<Message>, inputs: Vec<Message>, outputs: Vec<Message>) -> Vec<u8> {
+pub(super) fn model(
+    operators: Vec<Message>,
+    constants: Vec<Message>,
+    inputs: Vec<Message>,
+    outputs: Vec<Message>,
+) -> Vec<u8> {
     let add = |graph: Message, field, parts: Vec<Message>| {
         parts.into_iter().fold(graph, |graph, part| graph.bytes(field, part))
     };
@@ -135,7 +140,7 @@ pub(super) fn small_training() -> Vec<u8> {
         floats("task", &[WIDTH, 3], &times(&w.task)),
         floats("close", &[WIDTH, 1], &times(&w.close)),
     ];
-    let contract = Training::CONTRACT;
+    let contract = Training::contract();
     let used = contract.inputs.iter().filter(|input| input.name != "mask");
     let inputs = used.map(|info| input(contract, info, Flaw::None)).collect();
     let outputs = vec![value("task_scores", FLOAT, &["jobs", "3"]), value("close_score", FLOAT, &["1"])];
@@ -219,7 +224,7 @@ pub(super) fn small(flaw: Flaw) -> Vec<u8> {
         floats("amount", &[WIDTH], &times(&w.amount)),
         floats("score", &[WIDTH, 1], &times(&w.score)),
     ];
-    let contract = Dag::CONTRACT;
+    let contract = Dag::contract();
     let used = contract.inputs.iter().filter(|input| !["job_ptr", "mask"].contains(&input.name));
     let inputs = used.map(|info| input(contract, info, flaw)).collect();
     let outputs = vec![value("stage_scores", FLOAT, &["nodes"]), value(amount_output, FLOAT, &["jobs", "offered"])];

@@ -25,7 +25,7 @@ pub(super) enum Flaw {
 }
 
 /// A matrix as a nested list, whose numbers are exact in decimals.
-fn list(values: &[f32], columns: usize, factor: f32) -> String {
+pub(super) fn list(values: &[f32], columns: usize, factor: f32) -> String {
     let row = |row: &[f32]| row.iter().map(|v| format!("{:?}", v * factor)).collect::<Vec<_>>().join(", ");
     let rows: Vec<String> = values.chunks(columns).map(|values| format!("[{}]", row(values))).collect();
     format!("torch.tensor([{}])", rows.join(", "))
@@ -61,11 +61,11 @@ fn source(flaw: Flaw) -> String {
         format!("amount_scores = torch.squeeze(torch.matmul(t, {}), 2)", list(&w.score, 1, 8.0)),
         format!("return {result}"),
     ];
-    module(Dag::CONTRACT, type_, &lines)
+    module(Dag::contract(), type_, &lines)
 }
 
 /// A module whose `forward` takes the inputs of a contract.
-fn module(contract: &Contract, type_: &str, lines: &[String]) -> String {
+pub(super) fn module(contract: &Contract, type_: &str, lines: &[String]) -> String {
     let arguments: Vec<String> = contract.inputs.iter().map(|input| format!("    {}: Tensor", input.name)).collect();
     format!(
         "class Small(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  def forward(self: \
@@ -90,7 +90,7 @@ fn source_training() -> String {
         format!("close_score = torch.squeeze(torch.matmul(c, {}), 0)", list(&w.close, 1, 8.0)),
         "return (task_scores, close_score)".to_owned(),
     ];
-    module(Training::CONTRACT, "Tuple[Tensor, Tensor]", &lines)
+    module(Training::contract(), "Tuple[Tensor, Tensor]", &lines)
 }
 
 /// A stored zip archive.
@@ -122,7 +122,7 @@ pub(super) fn save_training(path: &Path) {
     write(path, &source_training());
 }
 
-fn write(path: &Path, code: &str) {
+pub(super) fn write(path: &Path, code: &str) {
     // Pickles: an object of the class with `training` false; an empty tuple.
     let object = b"\x80\x02c__torch__\nSmall\n)\x81}(X\x08\0\0\0training\x89ub.";
     let entries: [(&str, &[u8]); 4] = [

@@ -3,12 +3,13 @@
 use crate::common::reference;
 use sched_distill::{
     dag::{
-        Dag, Decision, Probabilities, Source, StageRef, View,
+        Dag, Decision, Source, StageRef, View,
         simulator::Simulator,
         workload::{JsonWorkload, Workload},
     },
     policy::Policy,
     registry::Registered as _,
+    scenario::Said,
 };
 use serde_json::{Value, json};
 
@@ -86,7 +87,7 @@ fn replay(file: &str) {
             };
             if let Some(own) = &mut own {
                 // The smallest gap between Decima's best and second score in these files is 5e-4, far above rounding.
-                let answer = own.decide(&seen, &mut Probabilities::default()).unwrap();
+                let answer = own.decide(&seen, &mut Said::default()).unwrap();
                 assert_eq!(answer, decision, "{}", at(step, "decision"));
             }
             let outcome = sim.step(decision).unwrap();

@@ -74,6 +74,7 @@ mod itself;
 mod json_schema;
 #[cfg(all(feature = "cli", unix))]
 mod kills;
+mod laws;
 #[cfg(feature = "toolkit")]
 mod learner_reference;
 #[cfg(feature = "cli")]

@@ -7,30 +7,20 @@ mod example;
 
 pub(crate) use example::{MACHINE, Machine};
 
-use example::View;
 use sched_distill::{
     augment::AugmentParams,
-    contract::{Contract, Dtype, Input, Inputs, Output, Scores, Size, SizeInfo, Tables, Tabular, Values, column},
     evaluator::Role,
-    foreign,
     pipeline::{
-        AnyScenario, AugmentRequest, Caller, CheckParams, ClosedLoopParams, Contender, Entry, EvaluateParams,
-        ExplainParams, FitPlan, Gates, LoopParams, RecordParams, RunDir, Visit, evaluate, explain, fit, known_rules,
-        report,
+        AnyScenario, AugmentRequest, Caller, CheckParams, ClosedLoopParams, Contender, EvaluateParams, ExplainParams,
+        FitPlan, Gates, LoopParams, RecordParams, RunDir, Visit, evaluate, explain, fit, known_rules, report,
     },
-    policy::pick::{Picker, log_softmax},
     registry,
     rng::Split,
-    scenario::Scenario as _,
+    scenario::{Said, Scenario as _},
     simulation::{Simulated as _, Simulation as _},
     trace::{Shard, Trace},
 };
-use std::{
-    error::Error,
-    ops::{ControlFlow, Range},
-    path::Path,
-    sync::atomic::AtomicBool,
-};
+use std::{error::Error, ops::ControlFlow, path::Path, sync::atomic::AtomicBool};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -169,7 +159,7 @@ fn its_cost_is_its_objective() {
             let now = Machine::time_ms(&seen);
             cost += run.cost(since, now);
             since = now;
-            let job = policy.decide(&seen, &mut Vec::new()).unwrap();
+            let job = policy.decide(&seen, &mut Said::default()).unwrap();
             assert!(run.check(1000).is_err());
             run.step(job).unwrap();
         }
@@ -180,81 +170,17 @@ fn its_cost_is_its_objective() {
     }
 }
 
-/// What networks of others see: a row per waiting job; and what they give: a logit per job.
-static CONTRACT: Contract = Contract {
-    scenario: Some("machine"),
-    sizes: &[SizeInfo { name: "waiting", meaning: "jobs that wait" }],
-    inputs: &[Input {
-        name: "jobs",
-        dtype: Dtype::F32,
-        shape: &[Size::Of(0), Size::Columns],
-        columns: &[
-            column("length_ms", "ms", "how long the job runs"),
-            column("due_ms", "ms", "time until the deadline"),
-        ],
-        meaning: "a row per waiting job, in order of arrival",
-    }],
-    outputs: &[Output {
-        name: "job_scores",
-        shape: &[Size::Of(0)],
-        layout: "one per waiting job",
-        meaning: "a logit per waiting job",
-    }],
-    needed: "scores of waiting jobs",
-};
-
-#[derive(Default)]
-pub(crate) struct MachineTables;
-
-impl Tabular for Machine {
-    const CONTRACT: &'static Contract = &CONTRACT;
-    type Tables = MachineTables;
-}
-
-impl Tables<Machine> for MachineTables {
-    fn read(&mut self, seen: &View<'_>, inputs: &mut Inputs) {
-        let [Values::F32(jobs)] = inputs.values_mut() else { unreachable!("inputs of this contract") };
-        for &job in seen.waiting {
-            let job = &seen.jobs[job as usize];
-            jobs.extend([job.length_ms as f32, (job.deadline_ms - seen.time_ms) as f32]);
-        }
-        inputs.set_sizes(&[seen.waiting.len()]);
-    }
-
-    fn needed(&self, inputs: &Inputs, _: &Scores, mut look: impl FnMut(usize, Range<usize>)) {
-        look(0, 0..inputs.size("waiting"));
-    }
-
-    fn decide(
-        &mut self,
-        seen: &View<'_>,
-        (_, scores): (&Inputs, &Scores),
-        picker: &mut Picker,
-        out: &mut Vec<f64>,
-    ) -> Option<u32> {
-        log_softmax(&scores.outputs()[0].values, out).then(|| seen.waiting[picker.pick(out)])
-    }
-}
-
-/// The scenario with policies of others.
-static OPEN_MACHINE: Entry<Machine> = Entry {
-    teacher: "moore,temperature=0.2",
-    baselines: &["edf", "fifo"],
-    policies: || foreign::policies::beside(&(MACHINE.policies)()),
-    open: |spec| foreign::policies::open_beside(spec, &(MACHINE.policies)(), MACHINE.open),
-    attack: None,
-};
-
 /// The least slack goes first.
 const SCRIPT: &str = r#"
 import json, sys
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
-        assert message["scenario"] == "machine" and message["columns"] == {"jobs": ["length_ms", "due_ms"]}
+        assert message["scenario"] == "machine" and list(message["columns"]) == ["job"]
+        slack = message["columns"]["job"].index("slack")
         print('{"protocol": 1}', flush=True)
     elif message["type"] == "question":
-        print(json.dumps({"job_scores": [(length - due) / 6e4 for length, due in message["jobs"]]}), flush=True)
+        print(json.dumps({"job_scores": [-job[slack] / 6e4 for job in message["job"]]}), flush=True)
 "#;
 
 #[test]
@@ -272,17 +198,11 @@ fn networks_of_others_serve_for_it() -> Outcome {
         episodes: 1,
         decisions: 60,
     };
-    let checked = OPEN_MACHINE.check_policy(&params(&policy), CALLER)?;
+    let checked = MACHINE.check_policy(&params(&policy), CALLER)?;
     assert_eq!(checked.workloads, ["builtin"]);
     assert!(checked.found.passed() && checked.found.decisions == 60, "{checked:?}");
-    let trace = record(&OPEN_MACHINE, &format!("{policy},mode=sample"), Split::Train, 2, dir.path())?;
+    let trace = record(&MACHINE, &format!("{policy},mode=sample"), Split::Train, 2, dir.path())?;
     assert!(trace.rows_of("job") > 100);
-    // Who declares no tables has no such policies, but can be checked all the same.
-    let refused = MACHINE.check_policy(&params(&policy), CALLER).unwrap_err().to_string();
-    assert!(
-        refused.contains("unknown policy `script`") && refused.contains("fifo, edf, moore, scorer, student"),
-        "{refused}"
-    );
     for own in ["moore", "moore,temperature=0.2"] {
         let found = MACHINE.check_policy(&params(own), CALLER)?.found;
         assert!(found.passed(), "{own}: {found:?}");

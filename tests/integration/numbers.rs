@@ -11,7 +11,7 @@ use sched_distill::{
     preemption::Preemption,
     registry::Registered,
     rng::Stream,
-    scenario::Scenario as _,
+    scenario::{Said, Scenario as _},
     serving::Serving,
     simulation::{Outcome, Simulation as _},
     training::Training,
@@ -96,7 +96,7 @@ fn run<S: Registered>(workload: &S::Workload, policy: &mut dyn Policy<S>) -> Out
     let mut sim = S::start(workload, S::jobs(workload, 1), 1);
     policy.reset(1);
     while let Some(seen) = sim.view() {
-        let mut probabilities = S::Probabilities::default();
+        let mut probabilities = Said::default();
         let decision = policy.decide(&seen, &mut probabilities).unwrap();
         sim.step(decision).unwrap();
     }

@@ -1,14 +1,11 @@
 //! With preemption for free, the simulators of others: Tiresias' (NSDI 2019) and that of Pollux' artifact (OSDI 2021).
 
 use crate::common::reference;
-use sched_distill::{
-    policy::Policy,
-    preemption::{
-        Cluster, Model, Placement, Probabilities,
-        heuristic::{Rule, Tiresias},
-        simulator::{Change, Simulator, What},
-        workload::PreemptionJob,
-    },
+use sched_distill::preemption::{
+    Cluster, Model, Placement,
+    heuristic::{Rule, Tiresias},
+    simulator::{Change, Simulator, What},
+    workload::PreemptionJob,
 };
 use serde_json::Value;
 use std::{error::Error, fs, sync::Arc};
@@ -61,8 +58,7 @@ fn run(cluster: Arc<Cluster>, jobs: Vec<PreemptionJob>, policy: &mut Tiresias) -
     let mut sim = Simulator::new(cluster, jobs, 0);
     sim.record_changes();
     while let Some(seen) = sim.view() {
-        let decision = Policy::decide(policy, &seen, &mut Probabilities::default())?;
-        sim.step(decision)?;
+        sim.step(policy.decide(&seen))?;
     }
     assert!(sim.outcome().is_some_and(|outcome| !outcome.stalled()));
     Ok(sim)

@@ -14,7 +14,7 @@ use sched_distill::{
     policy::Policy,
     preemption::Preemption,
     registry,
-    scenario::{Answer, ChoiceRows, Questions, Scenario},
+    scenario::{Answer, ChoiceRows, Questions, Said, Scenario},
     serving::Serving,
     simulation::{Simulated, Simulation},
     trace::Trace,
@@ -78,13 +78,12 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
     let weights = Arc::new(ScorerWeights::from_tensors(&tensors, "random")?);
     let (mut policy, mut scorer) = (ScorerPolicy::<S>::new(Arc::clone(&weights), false), Scorer::new(weights));
     let mut sim = S::start(&workload, S::jobs(&workload, 5), 5);
-    let (mut questions, mut p, mut rows) =
-        (S::Questions::default(), S::Probabilities::default(), ChoiceRows::default());
+    let (mut questions, mut p, mut rows) = (S::Questions::default(), Said::default(), ChoiceRows::default());
     let mut compared = 0;
     let mut careless = ScorerPolicy::<S>::new(Arc::clone(scorer.weights()), false).may_strand();
     for _ in 0..200 {
         let Some(seen) = sim.view() else { break };
-        S::clear(&mut p);
+        p.clear();
         let decision = policy.decide(&seen, &mut p)?;
         if careless.act(&seen)? != decision {
             // Kept from stranding the cluster, it says something else than the network.
@@ -93,7 +92,7 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
         }
         questions.update(&seen);
         let mut path = Vec::new();
-        let answer = Answer { decision, probabilities: &p };
+        let answer = Answer { decision, said: &p };
         while questions.choice(&seen, &path, &answer, false, &mut rows) {
             let mut x = Vec::new();
             questions.rows(&seen, &path, false, &mut x);

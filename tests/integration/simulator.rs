@@ -1,8 +1,9 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    dag::{Dag, Decision, DecisionError, Probabilities, StageRef, simulator::Simulator, workload::Workload},
+    dag::{Dag, Decision, DecisionError, StageRef, simulator::Simulator, workload::Workload},
     registry::Registered as _,
+    scenario::Said,
     simulation::{JobEnd, Outcome, Simulation},
     spec::Spec,
 };
@@ -19,7 +20,7 @@ fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
     let mut policy = Dag::open(&policy.parse().unwrap()).unwrap();
     policy.reset(seed);
     while let Some(seen) = sim.view() {
-        let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+        let decision = policy.decide(&seen, &mut Said::default()).unwrap();
         sim.step(decision).unwrap();
     }
     let outcome = sim.outcome().unwrap();

@@ -9,6 +9,7 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Registered,
     rng::Split,
+    scenario::Said,
     simulation::{Simulated, Simulation},
     training::Training,
 };
@@ -80,7 +81,7 @@ fn compare<S: Registered>(
             let [there, here] = &mut sides;
             let ask = |policies: &mut [Box<dyn Policy<S>>], seen: &S::View<'_>| -> Vec<_> {
                 let answer = |policy: &mut Box<dyn Policy<S>>| {
-                    let mut p = S::Probabilities::default();
+                    let mut p = Said::default();
                     (policy.decide(seen, &mut p).unwrap(), p)
                 };
                 policies.iter_mut().map(answer).collect()
@@ -105,7 +106,7 @@ fn figures_are_those_declared<S: Registered>(workload: &str, policy: &str) {
         let now = S::time_ms(&seen);
         cost += sim.cost(since, now);
         since = now;
-        let decision = policy.decide(&seen, &mut S::Probabilities::default()).unwrap();
+        let decision = policy.decide(&seen, &mut Said::default()).unwrap();
         sim.step(decision).unwrap();
     }
     let outcome = sim.outcome().unwrap();

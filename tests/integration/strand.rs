@@ -2,7 +2,7 @@
 
 use sched_distill::{
     dag::{
-        Dag, Decision, Probabilities, StageRef, View,
+        Dag, Decision, StageRef, View,
         network::DecimaPolicy,
         simulator::Simulator,
         workload::{self, Workload},
@@ -10,6 +10,7 @@ use sched_distill::{
     level::first_max,
     policy::Policy,
     rng::{Split, Stream, episode_seed},
+    scenario::Said,
 };
 use std::error::Error;
 
@@ -25,7 +26,7 @@ fn finishes(
 ) -> Result<bool, Box<dyn Error>> {
     let seed = episode_seed(seed, Split::Test, episode);
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
-    let mut p = Probabilities::default();
+    let mut p = Said::default();
     policy.reset(seed);
     while let Some(seen) = sim.view() {
         p.clear();
@@ -64,7 +65,7 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
             let seed = episode_seed(seed, Split::Test, episode);
             let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
             let (mut wary, mut free) = (DecimaPolicy::builtin(sample)?, DecimaPolicy::builtin(sample)?.may_strand());
-            let (mut p, mut of_free) = (Probabilities::default(), Probabilities::default());
+            let (mut p, mut of_free) = (Said::default(), Said::default());
             wary.reset(seed);
             free.reset(seed);
             while let Some(seen) = sim.view() {
@@ -74,8 +75,7 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
                 let preferred = free.decide(&seen, &mut of_free)?;
                 decisions += 1;
                 let Decision::Assign { stage, .. } = preferred else { panic!("a network always gives") };
-                let likely =
-                    Decision::Assign { stage, executors: 1 + first_max(of_free.amount.iter().copied()) as u32 };
+                let likely = Decision::Assign { stage, executors: 1 + first_max(of_free.given.iter().copied()) as u32 };
                 if seen.strands(preferred) || (seen.stage(stage).incomplete_parents() == 0 && seen.strands(likely)) {
                     fired[usize::from(seen.stage(stage).incomplete_parents() == 0)] += 1;
                     is_the_same_network_without_what_strands(&seen, (decision, stage), (&p, &of_free));
@@ -98,21 +98,21 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
 fn is_the_same_network_without_what_strands(
     seen: &View<'_>,
     (decision, preferred): (Decision, StageRef),
-    (p, of_free): (&Probabilities, &Probabilities),
+    (p, of_free): (&Said, &Said),
 ) {
     assert!(!seen.strands(decision));
     if seen.stage(preferred).incomplete_parents() > 0 {
         let strands = |place: usize| seen.strands_all(seen.schedulable()[place]);
-        is_the_same_without(&p.stage, &of_free.stage, strands);
+        is_the_same_without(&p.joint, &of_free.joint, strands);
         return;
     }
     // It is the amount alone that strands.
     let Decision::Assign { stage, .. } = decision else { panic!("a network always gives") };
-    assert_eq!((stage, &p.stage), (preferred, &of_free.stage));
+    assert_eq!((stage, &p.joint), (preferred, &of_free.joint));
     let strands = |place: usize| seen.strands(Decision::Assign { stage, executors: 1 + place as u32 });
-    match strands(first_max(of_free.amount.iter().copied())) {
-        true => is_the_same_without(&p.amount, &of_free.amount, strands),
-        false => assert_eq!(p.amount, of_free.amount),
+    match strands(first_max(of_free.given.iter().copied())) {
+        true => is_the_same_without(&p.given, &of_free.given, strands),
+        false => assert_eq!(p.given, of_free.given),
     }
 }
 

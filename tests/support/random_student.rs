@@ -9,7 +9,7 @@ use sched_distill::{
         Provenance, Regime, Shape, Structure, Student, Term,
     },
     rng::{Stream, hash},
-    scenario::{Answer, Catalogue, ChoiceRows, Questions, Scenario, ScenarioInfo},
+    scenario::{Catalogue, Questions, Scenario, ScenarioInfo},
 };
 use std::sync::LazyLock;
 
@@ -98,7 +98,6 @@ impl Scenario for Given {
     type View<'a> = View<'a>;
     type State = crate::replay::Untold;
     type Decision = usize;
-    type Probabilities = ();
     type Questions = Draws;
 
     fn time_ms(_: &View<'_>) -> f64 {
@@ -109,7 +108,15 @@ impl Scenario for Given {
         0
     }
 
-    fn certain(_: &View<'_>, _: usize, _: usize, (): &mut ()) {}
+    const LISTS: &'static [&'static str] = &["decision"];
+
+    fn items(_: &View<'_>) -> usize {
+        0
+    }
+
+    fn item(_: &View<'_>, _: usize) -> Option<usize> {
+        None
+    }
 }
 
 impl Questions<Given> for Draws {
@@ -163,8 +170,14 @@ impl Questions<Given> for Draws {
         path.len()
     }
 
-    fn choice(&self, _: &View<'_>, _: &[usize], _: &Answer<'_, Given>, _: bool, _: &mut ChoiceRows) -> bool {
-        false
+    fn count(&self, seen: &View<'_>, path: &[usize], abstains: bool) -> usize {
+        self.clone().rows(seen, path, abstains, &mut Vec::new())
+    }
+
+    fn entity(&self, _: &View<'_>, _: &[usize], _: &mut Vec<u32>) {}
+
+    fn place(&self, _: &View<'_>, _: &[usize], _: usize) -> Option<usize> {
+        None
     }
 }
 

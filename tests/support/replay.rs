@@ -6,7 +6,7 @@ use sched_distill::{
         export::{Language, export_student, parts},
     },
     policy::{Policy, StudentPolicy},
-    scenario::{Answer, ChoiceRows, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Questions, Said, Scenario, ScenarioInfo, State},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -77,7 +77,6 @@ impl<S: Scenario> Scenario for Logged<S> {
     type View<'a> = S::View<'a>;
     type State = Untold;
     type Decision = S::Decision;
-    type Probabilities = S::Probabilities;
     type Questions = LoggedQuestions<S>;
 
     fn time_ms(seen: &S::View<'_>) -> f64 {
@@ -88,8 +87,14 @@ impl<S: Scenario> Scenario for Logged<S> {
         S::kind(seen)
     }
 
-    fn certain(seen: &S::View<'_>, sure_of: S::Decision, carried_out: S::Decision, out: &mut S::Probabilities) {
-        S::certain(seen, sure_of, carried_out, out);
+    const LISTS: &'static [&'static str] = S::LISTS;
+
+    fn items(seen: &S::View<'_>) -> usize {
+        S::items(seen)
+    }
+
+    fn item(seen: &S::View<'_>, decision: S::Decision) -> Option<usize> {
+        S::item(seen, decision)
     }
 }
 
@@ -116,16 +121,16 @@ impl<S: Scenario> Questions<Logged<S>> for LoggedQuestions<S> {
         self.0.decision(seen, path)
     }
 
-    fn choice(
-        &self,
-        seen: &S::View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Logged<S>>,
-        abstains: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
-        let answer = Answer { decision: answer.decision, probabilities: answer.probabilities };
-        self.0.choice(seen, path, &answer, abstains, out)
+    fn count(&self, seen: &S::View<'_>, path: &[usize], abstains: bool) -> usize {
+        self.0.count(seen, path, abstains)
+    }
+
+    fn entity(&self, seen: &S::View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        self.0.entity(seen, path, out);
+    }
+
+    fn place(&self, seen: &S::View<'_>, path: &[usize], decision: S::Decision) -> Option<usize> {
+        self.0.place(seen, path, decision)
     }
 }
 
@@ -142,7 +147,7 @@ pub(crate) fn decide<S: Scenario>(
     scheduler: &mut StudentPolicy<Logged<S>>,
     seen: &S::View<'_>,
 ) -> (S::Decision, Recorded) {
-    let decision = scheduler.decide(seen, &mut S::Probabilities::default()).unwrap();
+    let decision = scheduler.decide(seen, &mut Said::default()).unwrap();
     (decision, LOG.take())
 }
 

@@ -4,9 +4,9 @@ use crate::{
     Metrics, Models,
     accelerator::{self, Batch, Done},
 };
-use sched_distill_core::{policy::Policy, scenario::Scenario as _, text::one_line};
+use sched_distill_core::{policy::Policy, scenario::Said, text::one_line};
 use sched_distill_serving::{
-    Batch as Sum, Decision, NewTask, Probabilities, ServerState, Serving, StateError, View, heuristic::DyBatch,
+    Batch as Sum, Decision, NewTask, ServerState, Serving, StateError, View, heuristic::DyBatch,
 };
 use std::{
     collections::HashMap,
@@ -146,7 +146,7 @@ pub struct Scheduler {
     /// After how many tasks a state begins anew.
     renewal: u64,
     policy: Box<dyn Policy<Serving>>,
-    probabilities: Probabilities,
+    probabilities: Said,
     start: Instant,
     pending: HashMap<u64, Pending>,
     /// What waits, by application.
@@ -212,7 +212,7 @@ impl Scheduler {
             first: 0,
             renewal,
             policy,
-            probabilities: Probabilities::default(),
+            probabilities: Said::default(),
             start,
             pending: HashMap::new(),
             waiting: vec![Sum::default(); models.server().applications.len()],
@@ -405,13 +405,8 @@ fn without(waiting: Sum, count: u32, total: u64) -> Sum {
 }
 
 /// What the policy answers; where that is nothing that can be done, what `dybatch` would.
-fn decide(
-    policy: &mut dyn Policy<Serving>,
-    probabilities: &mut Probabilities,
-    view: &View<'_>,
-    metrics: &Metrics,
-) -> Decision {
-    Serving::clear(probabilities);
+fn decide(policy: &mut dyn Policy<Serving>, probabilities: &mut Said, view: &View<'_>, metrics: &Metrics) -> Decision {
+    probabilities.clear();
     let decided = policy.decide(view, probabilities).map_err(|e| e.to_string());
     decided.and_then(|decision| view.check(decision).map(|()| decision).map_err(|e| e.to_string())).unwrap_or_else(
         |why| {

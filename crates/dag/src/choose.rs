@@ -1,12 +1,10 @@
 //! From the scores of a network to a decision that does not strand the cluster.
 
-use crate::{
-    scenario::Probabilities,
-    state::{Decision, StageRef, View},
-};
+use crate::state::{Decision, StageRef, View};
 use sched_distill_core::{
     level::{first_max, log_sum_exp},
     policy::pick::Picker,
+    scenario::Said,
 };
 
 /// Takes a stage by the probabilities in `out`, and then an amount by those that `amounts` writes for it, so that the cluster is not
@@ -19,7 +17,7 @@ use sched_distill_core::{
 pub(crate) fn choose<E>(
     seen: &View<'_>,
     picker: &mut Picker,
-    out: &mut Probabilities,
+    out: &mut Said,
     mut amounts: impl FnMut(StageRef, &mut Vec<f64>) -> Result<(), E>,
 ) -> Result<Decision, E> {
     let mut spared = |stage, out: &mut Vec<f64>| {
@@ -31,7 +29,7 @@ pub(crate) fn choose<E>(
     let is_early = matches!(decision, Decision::Assign { stage, .. } if !seen.can_start(stage));
     if is_early
         && seen.strands(decision)
-        && rule_out(&mut out.stage, |place| seen.strands_all(seen.schedulable()[place]))
+        && rule_out(&mut out.joint, |place| seen.strands_all(seen.schedulable()[place]))
     {
         decision = take(seen, picker, out, &mut spared)?;
     }
@@ -57,13 +55,13 @@ pub(crate) fn spare(seen: &View<'_>, stage: StageRef, log_prob: &mut [f64]) {
 pub(crate) fn take<E>(
     seen: &View<'_>,
     picker: &mut Picker,
-    out: &mut Probabilities,
+    out: &mut Said,
     amounts: &mut impl FnMut(StageRef, &mut Vec<f64>) -> Result<(), E>,
 ) -> Result<Decision, E> {
-    let stage = seen.schedulable()[picker.pick(&out.stage)];
-    out.amount.clear();
-    amounts(stage, &mut out.amount)?;
-    Ok(Decision::Assign { stage, executors: 1 + picker.pick(&out.amount) as u32 })
+    let stage = seen.schedulable()[picker.pick(&out.joint)];
+    out.given.clear();
+    amounts(stage, &mut out.given)?;
+    Ok(Decision::Assign { stage, executors: 1 + picker.pick(&out.given) as u32 })
 }
 
 /// Rules places out; false, and nothing is changed, if no other is left. So it may be in a state that was made by hand.

@@ -3,7 +3,7 @@
 
 use crate::{
     choose::{choose, spare},
-    scenario::{Dag, Probabilities},
+    scenario::Dag,
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -13,6 +13,7 @@ use sched_distill_core::{
         column,
     },
     policy::pick::{Picker, log_softmax},
+    scenario::Said,
 };
 use std::ops::Range;
 
@@ -126,7 +127,10 @@ const STAGE_SCORES: usize = 0;
 const AMOUNT_SCORES: usize = 1;
 
 impl Tabular for Dag {
-    const CONTRACT: &'static Contract = &CONTRACT;
+    fn contract() -> &'static Contract {
+        &CONTRACT
+    }
+
     type Tables = DagTables;
 }
 
@@ -232,14 +236,14 @@ impl Tables<Dag> for DagTables {
         seen: &View<'_>,
         (inputs, scores): (&Inputs, &Scores),
         picker: &mut Picker,
-        out: &mut Probabilities,
+        out: &mut Said,
     ) -> Option<Decision> {
         let [_, _, _, _, Bool(mask), ..] = inputs.values() else { unreachable!("inputs of this contract") };
         let of_stages = &scores.outputs()[STAGE_SCORES].values;
         self.logits.clear();
         self.logits.extend(mask.iter().zip(of_stages).filter(|&(&on, _)| on).map(|(_, &score)| score));
         // Finite scores may still be too far apart for a finite log-probability.
-        if !log_softmax(&self.logits, &mut out.stage) {
+        if !log_softmax(&self.logits, &mut out.joint) {
             return None;
         }
         let amounts = |stage, out: &mut _| amounts_of(seen, (inputs, scores), stage, out).then_some(()).ok_or(());
@@ -251,13 +255,13 @@ impl Tables<Dag> for DagTables {
         seen: &View<'_>,
         (inputs, scores): (&Inputs, &Scores),
         decision: Decision,
-        out: &mut Probabilities,
+        out: &mut Said,
     ) -> bool {
-        out.amount.clear();
+        out.given.clear();
         let Decision::Assign { stage, .. } = decision else { return true };
-        let is_finite = amounts_of(seen, (inputs, scores), stage, &mut out.amount);
+        let is_finite = amounts_of(seen, (inputs, scores), stage, &mut out.given);
         if is_finite {
-            spare(seen, stage, &mut out.amount);
+            spare(seen, stage, &mut out.given);
         }
         is_finite
     }
@@ -312,7 +316,7 @@ mod tests {
             assert!(pairs.clone().zip(pairs.skip(1)).all(|(a, b)| a < b), "sorted and distinct");
             edges += parents.len();
             without += usize::from(parents.is_empty());
-            let decision = policy.decide(&seen, &mut Probabilities::default())?;
+            let decision = policy.decide(&seen, &mut Said::default())?;
             sim.step(decision)?;
         }
         assert!(edges > 1000 && without > 0, "{edges} edges, {without} questions without");

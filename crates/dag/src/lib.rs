@@ -44,7 +44,7 @@ pub use contract::DagTables;
 pub use graph::{JobError, JobGraph, StageSpec};
 #[cfg(feature = "simulate")]
 pub use intake::Intake;
-pub use scenario::{Dag, Kind, Probabilities, kind};
+pub use scenario::{Dag, Kind, kind};
 pub use state::{
     Change, ClusterState, Decision, DecisionError, JobView, Source, StageRef, StageTasks, StageView, Stamp, StateError,
     View,

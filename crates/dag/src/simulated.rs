@@ -1,7 +1,7 @@
 //! The `dag` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Dag, Decision, Probabilities, View,
+    ClusterState, Dag, Decision, View,
     edit::{self, JobEdit},
     feature::Extractor,
     simulator::Simulator,
@@ -9,6 +9,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::Stream,
+    scenario::Said,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
     spec::Spec,
     workload::{Work, WorkloadError},
@@ -150,8 +151,8 @@ impl Editable for Dag {
         questions.snapshot().candidate_jobs().nth(candidate)
     }
 
-    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
-        let stages = seen.schedulable().iter().zip(&probabilities.stage);
+    fn log_probabilities(seen: &View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64)) {
+        let stages = seen.schedulable().iter().zip(&said.joint);
         stages.for_each(|(stage, &log_prob)| each(Some(stage.job), log_prob));
     }
 }

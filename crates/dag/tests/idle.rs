@@ -3,9 +3,10 @@
 use sched_distill_core::{
     policy::Policy,
     rng::{Split, episode_seed},
+    scenario::Said,
 };
 use sched_distill_dag::{
-    ClusterState, Dag, Decision, JobGraph, Probabilities, Source, StageRef, StageSpec, StageTasks,
+    ClusterState, Dag, Decision, JobGraph, Source, StageRef, StageSpec, StageTasks,
     network::DecimaPolicy,
     simulator::Simulator,
     workload::{self, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate},
@@ -16,7 +17,7 @@ use std::error::Error;
 fn play(policy: &mut dyn Policy<Dag>, workload: &str, episode: u64) -> Result<(f64, f64), Box<dyn Error>> {
     let (workload, seed) = (workload::open(&workload.parse()?)?, episode_seed(992, Split::Test, episode));
     let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
-    let mut p = Probabilities::default();
+    let mut p = Said::default();
     policy.reset(seed);
     while let Some(seen) = sim.view() {
         p.clear();

@@ -8,9 +8,10 @@ use sched_distill_core::{
     },
     policy::{Policy, StudentPolicy},
     rng::Stream,
+    scenario::Said,
 };
 use sched_distill_dag::{
-    Dag, Decision, Probabilities, StageRef, View,
+    Dag, Decision, StageRef, View,
     feature::{Extractor, feature_set},
     simulator::Simulator,
     workload,
@@ -68,7 +69,7 @@ fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
         let mut extractor = Extractor::default();
         while let Some(seen) = sim.view() {
-            let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+            let decision = policy.decide(&seen, &mut Said::default()).unwrap();
             extractor.update(&seen);
             let jobs: Vec<u32> = extractor.snapshot().candidate_jobs().collect();
             let expected = paths(&student, &mut extractor, &seen, false);
@@ -146,7 +147,7 @@ fn a_student_never_strands_the_cluster() {
         let workload = workload::open(&"builtin,jobs=10,executors=5,edge=chains".parse().unwrap()).unwrap();
         let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
         while let Some(seen) = sim.view() {
-            let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+            let decision = policy.decide(&seen, &mut Said::default()).unwrap();
             sim.step(decision).unwrap();
         }
         assert!(!sim.outcome().unwrap().stalled(), "{seed}");

@@ -29,7 +29,7 @@ pub mod workload;
 pub use cluster::{Cluster, Model};
 pub use law::Law;
 pub use prediction::{Estimate, Measurement};
-pub use scenario::{Deadlines, Kind, Probabilities, kind};
+pub use scenario::{Deadlines, Kind, kind};
 pub use state::{
     Change, Class, ClusterState, Decision, DecisionError, JobView, NewJob, Question, StateError, TO_SPARE, View,
 };

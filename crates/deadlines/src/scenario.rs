@@ -8,15 +8,16 @@
 use crate::workload;
 use crate::{
     catalogue,
-    feature::{Candidate, Extractor, How, NO_JOB, feature_set, words},
+    feature::{Extractor, How, NO_JOB, feature_set, words},
     state::{Change, ClusterState, Decision, Question, View},
 };
 use sched_distill_core::{
+    contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
-use std::error::Error;
+use std::{error::Error, ops::RangeInclusive};
 
 /// Elastic training jobs with deadlines on nodes of cores.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,16 +30,6 @@ pub enum Kind {
     Start = 0,
     /// How many cores a running job gets.
     Resize = 1,
-}
-
-/// Log-probabilities of an answer; empty for deterministic policies.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probabilities {
-    /// At a question about waiting jobs four per job, in order ([`How::ALL`]), and last that of starting none; at one about a running
-    /// job a single 0. What cannot be is −∞.
-    pub begin: Vec<f64>,
-    /// Given what was decided, of 1, 2, 3, ... cores; empty if it gives none.
-    pub amount: Vec<f64>,
 }
 
 /// What can be run.
@@ -106,7 +97,6 @@ impl Scenario for Deadlines {
     type View<'a> = View<'a>;
     type State = ClusterState;
     type Decision = Decision;
-    type Probabilities = Probabilities;
     type Questions = Extractor;
 
     fn time_ms(seen: &View<'_>) -> f64 {
@@ -117,61 +107,51 @@ impl Scenario for Deadlines {
         kind(seen) as u8
     }
 
-    fn clear(probabilities: &mut Probabilities) {
-        probabilities.begin.clear();
-        probabilities.amount.clear();
-    }
-
-    fn is_silent(probabilities: &Probabilities) -> bool {
-        probabilities.begin.is_empty()
-    }
-
-    fn certain(seen: &View<'_>, sure_of: Decision, carried_out: Decision, out: &mut Probabilities) {
-        let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
-        Self::clear(out);
-        match seen.question() {
-            Question::Running(_) => out.begin.push(0.0),
-            Question::Start => {
-                let place = place(seen, sure_of);
-                out.begin.extend((0..=WAYS * seen.waiting().len()).map(|i| sure(i == place)));
-            }
-        }
-        if let Some((job, how, cores)) = given(sure_of)
-            && given(carried_out).is_some_and(|(other, way, _)| (other, way) == (job, how))
-        {
-            out.amount.extend((1..=how.most(&seen.job(job))).map(|amount| sure(amount == cores)));
-        }
-    }
-
     fn strands(seen: &View<'_>, decision: Decision) -> bool {
         seen.strands(decision)
     }
 
-    fn distributions(seen: &View<'_>, decision: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
-        let waiting = match seen.question() {
-            Question::Start => seen.waiting(),
-            Question::Running(_) => &[],
-        };
-        let ways = WAYS * waiting.len() + 1;
-        each(Distribution {
-            of: "begin",
-            log_prob: &p.begin,
-            candidates: ways..=ways,
-            conditional: false,
-            name: &|place| match waiting.get(place / WAYS) {
-                Some(job) => format!("job {job}, {:?}", How::ALL[place % WAYS]),
-                None => "no job".to_owned(),
-            },
-        });
-        let amounts = given(decision).map_or(0, |(job, how, _)| how.most(&seen.job(job)) as usize);
-        each(Distribution {
-            of: "amount",
-            log_prob: &p.amount,
-            candidates: amounts..=amounts,
-            conditional: true,
-            name: &|place| format!("{} cores", place + 1),
-        });
+    const LISTS: &'static [&'static str] = &["begin", "amount"];
+
+    /// At a question about waiting jobs four per job, in order ([`How::ALL`]), and last that of starting none; at one about a running
+    /// job that alone. What cannot be is −∞.
+    fn items(seen: &View<'_>) -> usize {
+        match seen.question() {
+            Question::Start => WAYS * seen.waiting().len() + 1,
+            Question::Running(_) => 1,
+        }
     }
+
+    fn item(seen: &View<'_>, decision: Decision) -> Option<usize> {
+        let Question::Start = seen.question() else { return Some(0) };
+        let waiting = seen.waiting();
+        let found = decision.job().and_then(|job| waiting.binary_search(&job).ok());
+        Some(match (found, way(decision)) {
+            (Some(place), Some(how)) => WAYS * place + how as usize,
+            _ => WAYS * waiting.len(),
+        })
+    }
+
+    /// Of 1, 2, 3, ... cores.
+    fn given_place(seen: &View<'_>, decision: Decision) -> Option<(usize, RangeInclusive<usize>)> {
+        let (job, how, cores) = given(decision)?;
+        let most = how.most(&seen.job(job)) as usize;
+        Some((cores as usize - 1, most..=most))
+    }
+
+    fn entry_name(seen: &View<'_>, _: Decision, list: usize, place: usize) -> String {
+        let waiting = if seen.question() == Question::Start { seen.waiting() } else { &[] };
+        match (list, waiting.get(place / WAYS)) {
+            (0, Some(job)) => format!("job {job}, {:?}", How::ALL[place % WAYS]),
+            (0, None) => "no job".to_owned(),
+            _ => format!("{} cores", place + 1),
+        }
+    }
+}
+
+/// Schedulers of others see its levels as they are.
+impl Tabular for Deadlines {
+    type Tables = LevelTables<Self>;
 }
 
 impl State<Deadlines> for ClusterState {
@@ -232,16 +212,6 @@ fn way(decision: Decision) -> Option<How> {
     }
 }
 
-/// The place of a decision about waiting jobs among the probabilities.
-fn place(seen: &View<'_>, decision: Decision) -> usize {
-    let waiting = seen.waiting();
-    let found = decision.job().and_then(|job| waiting.binary_search(&job).ok());
-    match (found, way(decision)) {
-        (Some(place), Some(how)) => WAYS * place + how as usize,
-        _ => WAYS * waiting.len(),
-    }
-}
-
 impl Questions<Deadlines> for Extractor {
     fn limited(columns: &[&[bool]]) -> Self {
         Extractor::limited(columns)
@@ -249,6 +219,19 @@ impl Questions<Deadlines> for Extractor {
 
     fn update(&mut self, seen: &View<'_>) {
         self.update(seen);
+    }
+
+    fn count(&self, seen: &View<'_>, path: &[usize], _: bool) -> usize {
+        let candidates = self.snapshot().candidates();
+        let candidate = path.first().and_then(|&job| candidates.get(job));
+        match (path, candidate) {
+            ([], _) => candidates.len() + usize::from(self.snapshot().none().is_some()),
+            (&[_], Some(candidate)) => candidate.ways().count(),
+            (&[_, way], Some(candidate)) => {
+                candidate.ways().nth(way).map_or(0, |how| candidate.most(seen, how) as usize)
+            }
+            _ => 0,
+        }
     }
 
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
@@ -261,6 +244,49 @@ impl Questions<Deadlines> for Extractor {
             }
             _ => 0,
         }
+    }
+
+    fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        let candidate = path.first().and_then(|&job| self.snapshot().candidates().get(job));
+        let job = candidate.map_or(NO_JOB, |candidate| candidate.job);
+        match *path {
+            [_] => out.push(job),
+            [_, way] => {
+                let how = candidate.and_then(|candidate| candidate.ways().nth(way));
+                out.extend([job, how.map_or(0, |how| how as u32)]);
+            }
+            [_, _, amount] => out.extend([job, amount as u32 + 1]),
+            _ => {}
+        }
+    }
+
+    fn place(&self, _: &View<'_>, path: &[usize], decision: Decision) -> Option<usize> {
+        let candidates = self.snapshot().candidates();
+        let own = |place: usize| candidates.get(place).filter(|candidate| decision.job() == Some(candidate.job));
+        match *path {
+            [] if decision == Decision::Wait => Some(candidates.len()),
+            [] => candidates.iter().position(|candidate| decision.job() == Some(candidate.job)),
+            [job] => own(job)?.ways().position(|how| way(decision) == Some(how)),
+            [job, place] => {
+                let (_, how, cores) = given(decision)?;
+                (own(job)?.ways().nth(place) == Some(how)).then_some((cores as usize).checked_sub(1)?)
+            }
+            _ => None,
+        }
+    }
+
+    fn item(&self, seen: &View<'_>, path: &[usize]) -> Option<usize> {
+        let candidates = self.snapshot().candidates();
+        match (seen.question(), path) {
+            (Question::Running(_), [_]) => Some(0),
+            (Question::Start, &[none]) if none == candidates.len() => Some(WAYS * none),
+            (Question::Start, &[job, way]) => candidates.get(job)?.ways().nth(way).map(|how| WAYS * job + how as usize),
+            _ => None,
+        }
+    }
+
+    fn is_given(&self, path: &[usize]) -> bool {
+        path.len() == 2
     }
 
     fn decision(&self, seen: &View<'_>, path: &[usize]) -> Decision {
@@ -282,108 +308,4 @@ impl Questions<Deadlines> for Extractor {
     fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
         matches!(*path, [job] if self.snapshot().none() == Some(job)) && seen.strands(Decision::Wait)
     }
-
-    fn tell(&self, seen: &View<'_>, path: &[usize], above: f64, log_prob: &[f64], out: &mut Probabilities) {
-        let running = matches!(seen.question(), Question::Running(_));
-        match *path {
-            [] => {
-                out.begin.clear();
-                if running {
-                    out.begin.push(0.0);
-                } else {
-                    out.begin.resize(WAYS * seen.waiting().len(), f64::NEG_INFINITY);
-                    // To start none is the last candidate.
-                    out.begin.extend(log_prob.last());
-                }
-            }
-            [_] if running => {}
-            [job] => {
-                for (how, within) in self.snapshot().candidates()[job].ways().zip(log_prob) {
-                    out.begin[WAYS * job + how as usize] = above + within;
-                }
-            }
-            _ => {
-                out.amount.clear();
-                out.amount.extend_from_slice(log_prob);
-            }
-        }
-    }
-
-    fn choice(
-        &self,
-        seen: &View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Deadlines>,
-        _: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
-        let (decision, p) = (answer.decision, answer.probabilities);
-        let running = matches!(seen.question(), Question::Running(_));
-        let candidates = self.snapshot().candidates();
-        out.clear();
-        match *path {
-            [] => {
-                for (place, candidate) in candidates.iter().enumerate() {
-                    out.entity.push(candidate.job);
-                    let own = |p: &Probabilities| match running {
-                        true => 0.0,
-                        false => Given::ALL.within(of_job(&p.begin, place, candidate).ln(), 1),
-                    };
-                    out.log_prob.push(if p.begin.is_empty() { f32::NAN } else { own(p) });
-                    if decision.job() == Some(candidate.job) {
-                        out.chosen = Some(place);
-                    }
-                }
-                if !running {
-                    if decision == Decision::Wait {
-                        out.chosen = Some(candidates.len());
-                    }
-                    out.entity.push(NO_JOB);
-                    let none = p.begin.last().map_or(f32::NAN, |&p| Given::ALL.within(p, 1));
-                    out.log_prob.push(none);
-                }
-            }
-            [job] if job < candidates.len() => {
-                let candidate = &candidates[job];
-                let within = (!p.begin.is_empty() && !running).then(|| of_job(&p.begin, job, candidate));
-                let ways = candidate.ways().count();
-                for (place, how) in candidate.ways().enumerate() {
-                    out.entity.extend([candidate.job, how as u32]);
-                    out.log_prob.push(match (&within, p.begin.is_empty()) {
-                        (Some(given), _) => given.within(p.begin[WAYS * job + how as usize], ways),
-                        (None, true) => f32::NAN,
-                        // A running job is asked about in one way.
-                        (None, false) => 0.0,
-                    });
-                    if decision.job() == Some(candidate.job) && way(decision) == Some(how) {
-                        out.chosen = Some(place);
-                    }
-                }
-            }
-            [job, place] if job < candidates.len() => {
-                let candidate = &candidates[job];
-                let how = candidate.ways().nth(place);
-                let Some((to, given_how, cores)) = given(decision) else { return false };
-                // Who names probabilities of jobs but none of cores was not asked about this one.
-                if (to, Some(given_how)) != (candidate.job, how) || (p.amount.is_empty() && !p.begin.is_empty()) {
-                    return false;
-                }
-                let most = candidate.most(seen, given_how);
-                for amount in 1..=most {
-                    out.entity.extend([candidate.job, amount]);
-                    let own = p.amount.get(amount as usize - 1);
-                    out.log_prob.push(own.map_or(f32::NAN, |&p| Given::ALL.within(p, most as usize)));
-                }
-                out.chosen = (1..=most).contains(&cores).then(|| cores as usize - 1);
-                out.came_about = true;
-            }
-            _ => return false,
-        }
-        true
-    }
-}
-
-/// That a waiting job is taken on, in one of the ways that there are.
-fn of_job(begin: &[f64], place: usize, candidate: &Candidate) -> Given {
-    Given::any(candidate.ways().map(|how| begin[WAYS * place + how as usize]))
 }

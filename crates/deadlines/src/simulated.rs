@@ -1,7 +1,7 @@
 //! The `deadlines` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Deadlines, Decision, Probabilities, View,
+    ClusterState, Deadlines, Decision, View,
     edit::{self, DeclaredEdit},
     feature::{Extractor, How},
     simulator::Simulator,
@@ -9,6 +9,7 @@ use crate::{
     workload::{self, DeadlineJob, DeadlineWorkload},
 };
 use sched_distill_core::{
+    scenario::Said,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
@@ -142,13 +143,13 @@ impl Editable for Deadlines {
         questions.snapshot().candidates().get(candidate).map(|candidate| candidate.job)
     }
 
-    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+    fn log_probabilities(seen: &View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64)) {
         match seen.question() {
             // That a job's deadline is given up gives it nothing.
             Question::Start => {
                 let gives = |how: How| matches!(how, How::Elastic | How::AsSubmitted);
                 let ways = seen.waiting().iter().flat_map(|&job| How::ALL.map(|how| gives(how).then_some(job)));
-                ways.chain([None]).zip(&probabilities.begin).for_each(|(job, &log_prob)| each(job, log_prob));
+                ways.chain([None]).zip(&said.joint).for_each(|(job, &log_prob)| each(job, log_prob));
             }
             Question::Running(job) => each(Some(job), 0.0),
         }

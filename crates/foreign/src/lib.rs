@@ -2,7 +2,7 @@
 //! scenario.
 //!
 //! A [`Network`] sees [`Inputs`] and answers with [`Scores`]; which there are, the scenario says of itself
-//! ([`Tabular::CONTRACT`]). [`ForeignPolicy`] makes a scheduler of it, as the scenario does of scores: of stages and
+//! ([`Tabular::contract`]). [`ForeignPolicy`] makes a scheduler of it, as the scenario does of scores: of stages and
 //! amounts in `dag`, of tasks in `training`. `docs/foreign-policies.md` is the contract for those who write networks.
 //!
 //! Whatever implements [`Network`] in Rust is a scheduler too:
@@ -10,7 +10,7 @@
 //! ```
 //! use sched_distill_core::{contract::{Inputs, Scores}, policy::Policy};
 //! use sched_distill_foreign::{ForeignError, ForeignPolicy, Network};
-//! use sched_distill_dag::{Dag, Probabilities};
+//! use sched_distill_dag::{Dag, Said};
 //!
 //! /// Prefers stages with few tasks left, and many executors.
 //! struct FewTasks;
@@ -39,7 +39,7 @@
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
 //! let mut policy = ForeignPolicy::<Dag>::new(Box::new(FewTasks), false);
-//! let mut probabilities = Probabilities::default();
+//! let mut probabilities = Said::default();
 //! let seen = sim.view().ok_or("no question")?;
 //! let decision = policy.decide(&seen, &mut probabilities)?;
 //! assert!(matches!(decision, Decision::Assign { executors: 10, .. }));
@@ -74,6 +74,7 @@ pub use torchscript::TorchScriptNetwork;
 use sched_distill_core::{
     contract::{Contract, Inputs, Scores, Tables, Tabular},
     policy::{Policy, PolicyError, pick::Picker},
+    scenario::Said,
 };
 use std::path::{Path, PathBuf};
 
@@ -126,7 +127,7 @@ impl<S: Tabular> ForeignPolicy<S> {
     }
 
     fn with(network: Box<dyn Network>, picker: Picker) -> Self {
-        let (inputs, scores) = (Inputs::new(S::CONTRACT), Scores::new(S::CONTRACT));
+        let (inputs, scores) = (Inputs::new(S::contract()), Scores::new(S::contract()));
         Self { network, picker, tables: S::Tables::default(), inputs, scores }
     }
 
@@ -145,7 +146,7 @@ impl<S: Tabular> Policy<S> for ForeignPolicy<S> {
         self.network.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, p: &mut Said) -> Result<S::Decision, PolicyError> {
         let Self { network, picker, tables, inputs, scores } = self;
         inputs.clear();
         tables.read(seen, inputs);
@@ -158,12 +159,7 @@ impl<S: Tabular> Policy<S> for ForeignPolicy<S> {
         tables.decide(seen, (inputs, scores), picker, p).ok_or_else(|| self.not_finite(seen))
     }
 
-    fn given(
-        &mut self,
-        seen: &S::View<'_>,
-        decision: S::Decision,
-        p: &mut S::Probabilities,
-    ) -> Result<(), PolicyError> {
+    fn given(&mut self, seen: &S::View<'_>, decision: S::Decision, p: &mut Said) -> Result<(), PolicyError> {
         match self.tables.given(seen, (&self.inputs, &self.scores), decision, p) {
             true => Ok(()),
             false => Err(self.not_finite(seen)),

@@ -3,7 +3,8 @@
 use crate::{ForeignError, ForeignPolicy, Network, ScriptNetwork, open_onnx, open_torchscript, script::named};
 use sched_distill_core::{
     contract::Tabular,
-    policy::{self, Policy, PolicyError, PolicyInfo, Sort},
+    policy::{self, Policy, PolicyDef, PolicyError, PolicyInfo, Sort},
+    scenario::Scenario,
     spec::{Args, Spec},
 };
 use std::time::Duration;
@@ -32,31 +33,30 @@ pub const POLICIES: &[PolicyInfo] = &[
 
 /// A scenario's own policies, of which the last is the student, with those of others before that.
 #[must_use]
-pub fn beside(own: &[PolicyInfo]) -> Vec<PolicyInfo> {
-    let mut all = own.to_vec();
+pub fn beside<S: Scenario>(own: &[PolicyDef<S>]) -> Vec<PolicyInfo> {
+    let mut all: Vec<PolicyInfo> = own.iter().map(|def| def.info).collect();
     let student = all.len().saturating_sub(1);
     all.splice(student..student, POLICIES.iter().copied());
     all
 }
 
-/// Opens one of a scenario's own policies.
-pub type OpenOwn<S> = fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>;
+fn names(policies: &[PolicyInfo]) -> Vec<&'static str> {
+    policies.iter().map(|policy| policy.name).collect()
+}
 
-/// Opens the policy that a spec names: one of others, or one of the scenario's own by `open`.
+/// Opens the policy that a spec names: one of others, or one of the scenario's own.
 ///
 /// # Errors
 ///
 /// An unknown name or parameter, or a file or command that cannot be used.
-pub fn open_beside<S: Tabular>(
-    spec: &Spec,
-    own: &[PolicyInfo],
-    open_own: OpenOwn<S>,
-) -> Result<Box<dyn Policy<S>>, PolicyError> {
-    let is_among = |policies: &[PolicyInfo]| policies.iter().any(|policy| policy.name == spec.name);
-    match (is_among(POLICIES), is_among(own)) {
-        (true, _) => open(spec),
-        (false, true) => open_own(spec),
-        (false, false) => Err(spec.unknown_name("policy", "policies", &policy::names(&beside(own))).into()),
+pub fn open_beside<S: Tabular>(spec: &Spec, own: &[PolicyDef<S>]) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    let all = beside(own);
+    if !all.iter().any(|policy| policy.name == spec.name) {
+        return Err(spec.unknown_name("policy", "policies", &names(&all)).into());
+    }
+    match POLICIES.iter().any(|policy| policy.name == spec.name) {
+        true => open(spec),
+        false => policy::open(spec, own),
     }
 }
 
@@ -76,12 +76,12 @@ pub fn open<S: Tabular>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> 
             let timeout = Duration::from_secs_f64(args.number("timeout", 60.0, 0.001..=1e6)?);
             let sample = samples(&mut args)?;
             let network = match (args.text(named::HASH), named::split(&command)) {
-                (None, None) => ScriptNetwork::new(&command, timeout, S::CONTRACT)?,
-                (None, Some((name, command))) => ScriptNetwork::named(name, command, timeout, S::CONTRACT)?,
+                (None, None) => ScriptNetwork::new(&command, timeout, S::contract())?,
+                (None, Some((name, command))) => ScriptNetwork::named(name, command, timeout, S::contract())?,
                 (Some(hash), _) => {
                     let kept = named::command(&command, &hash);
                     let kept = kept.ok_or_else(|| ForeignError::NameAlone { name: command.to_string(), hash })?;
-                    ScriptNetwork::named(&command, &kept, timeout, S::CONTRACT)?
+                    ScriptNetwork::named(&command, &kept, timeout, S::contract())?
                 }
             };
             (Box::new(network), sample)
@@ -89,14 +89,14 @@ pub fn open<S: Tabular>(spec: &Spec) -> Result<Box<dyn Policy<S>>, PolicyError> 
         "onnx" => {
             let path = spec.require_file("an ONNX model as in docs/foreign-policies.md")?;
             let sample = samples(&mut args)?;
-            (open_onnx(path, S::CONTRACT)?, sample)
+            (open_onnx(path, S::contract())?, sample)
         }
         "torchscript" => {
             let path = spec.require_file("a TorchScript module as in docs/foreign-policies.md")?;
             let sample = samples(&mut args)?;
-            (open_torchscript(path, S::CONTRACT)?, sample)
+            (open_torchscript(path, S::contract())?, sample)
         }
-        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
+        _ => return Err(spec.unknown_name("policy", "policies", &names(POLICIES)).into()),
     };
     args.finish()?;
     Ok(Box::new(ForeignPolicy::<S>::new(network, sample)))

@@ -30,5 +30,5 @@ pub mod workload;
 pub use cluster::{Cluster, Model, Placement};
 pub use database::{EpochLaw, Profile};
 pub use history::{EarlierJob, History};
-pub use scenario::{Kind, Preemption, Probabilities, kind};
+pub use scenario::{Kind, Preemption, kind};
 pub use state::{Change, ClusterState, Decision, DecisionError, JobView, NewJob, Question, StateError, View};

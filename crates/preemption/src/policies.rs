@@ -1,14 +1,15 @@
 //! Policies of the `preemption` scenario by name.
 
 use crate::{
-    Preemption, Probabilities,
+    Preemption,
     heuristic::{Division, LAS_LIMIT, Order, PickyMan, Queue, Rule, Tiresias},
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
 use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
 use sched_distill_core::{
-    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    policy::{self, Policy, PolicyDef, PolicyError, of_episode, stateless},
+    scenario::Said,
     spec::{Args, Spec, SpecError},
 };
 
@@ -23,47 +24,67 @@ pub static BUILT_IN: &[u8] = include_bytes!("../../../data/preemption-builtin.sa
 pub const BASELINES: &[&str] = &["pickyman", "srtf", "las", "lucid-like", "fifo"];
 
 /// All policies there are.
-pub const POLICIES: &[PolicyInfo] = &[
-    heuristic("fifo", "fifo", "jobs in order of arrival; nobody begins before who arrived first"),
-    heuristic("sjf", "sjf", "the least predicted time first, passing over jobs that do not fit; nobody is suspended"),
-    heuristic(
+pub static POLICIES: &[PolicyDef<Preemption>] = &[
+    PolicyDef::rule("fifo", "fifo", "jobs in order of arrival; nobody begins before who arrived first", |_| {
+        Ok(stateless(|seen| Queue::Fifo.decide(seen)))
+    }),
+    PolicyDef::rule(
+        "sjf",
+        "sjf",
+        "the least predicted time first, passing over jobs that do not fit; nobody is suspended",
+        |_| Ok(stateless(|seen| Queue::Sjf.decide(seen))),
+    ),
+    PolicyDef::rule(
         "srtf",
         "srtf[,times=predicted|true]",
         "the least time left first, by suspending who has more left, whatever that costs; with times=true clairvoyant",
+        |args| {
+            let rule =
+                if args.word("times", &["predicted", "true"])? == "true" { Order::SrtfTrue } else { Order::Srtf };
+            Ok(stateless(move |seen| rule.decide(seen)))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "las",
         "las[,limit=18000]",
         "Tiresias' two queues: jobs that have had less GPU time than the limit (GPU·s) first, by suspending others",
+        |args| {
+            let rule = Order::Las(1e3 * args.number("limit", LAS_LIMIT / 1e3, 0.0..=1e12)?);
+            Ok(stateless(move |seen| rule.decide(seen)))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "gittins",
         "gittins",
         "the largest Gittins index over the GPU times of earlier jobs first, by suspending others",
+        |_| Ok(stateless(|seen| Order::Gittins.decide(seen))),
     ),
-    heuristic(
+    PolicyDef::rule(
         "pickyman",
         "pickyman[,lend=on|off][,protect=on|off]",
         "the least time left first; whom to suspend is found by what suspending and resuming costs, and only where it pays",
+        |args| {
+            let lend = args.word("lend", &["on", "off"])? == "on";
+            let rule = PickyMan { lend, protect: args.word("protect", &["on", "off"])? == "on" };
+            Ok(Box::new(Picky(rule, Division::default())))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "lucid-like",
         "lucid-like",
         "the least GPU time first, as a small tree learned from earlier jobs predicts it; nobody is suspended",
+        |_| Ok(stateless(|seen| Queue::LucidLike.decide(seen))),
     ),
-    heuristic(
+    PolicyDef::rule(
         "tiresias",
         "tiresias[,rule=fifo|fjf|sjf|shortest|shortest-gpu|dlas|dlas-gpu][,limits=3250/7200][,promote=0][,tick=0]",
         "the rules of Tiresias' simulator event by event, for workloads with free=1",
+        |args| tiresias(args).map(|rule| of_episode::<Preemption, _>(rule, Tiresias::decide)),
     ),
     #[cfg(feature = "network")]
-    SCORER_OR_BUILT_IN,
-    STUDENT,
+    PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::student(),
 ];
-
-const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static str) -> PolicyInfo {
-    PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
-}
 
 /// Opens the policy that a spec names.
 ///
@@ -71,36 +92,7 @@ const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static st
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Preemption>>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "scorer" | "student");
-    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
-        spec.refuse_file()?;
-    }
-    let mut args = spec.args();
-    let policy: Box<dyn Policy<Preemption>> = match spec.name.as_str() {
-        "fifo" => Box::new(Queue::Fifo),
-        "sjf" => Box::new(Queue::Sjf),
-        "lucid-like" => Box::new(Queue::LucidLike),
-        "srtf" => Box::new(match args.word("times", &["predicted", "true"])? {
-            "true" => Order::SrtfTrue,
-            _ => Order::Srtf,
-        }),
-        "las" => Box::new(Order::Las(1e3 * args.number("limit", LAS_LIMIT / 1e3, 0.0..=1e12)?)),
-        "gittins" => Box::new(Order::Gittins),
-        "pickyman" => Box::new(Picky(
-            PickyMan {
-                lend: args.word("lend", &["on", "off"])? == "on",
-                protect: args.word("protect", &["on", "off"])? == "on",
-            },
-            Division::default(),
-        )),
-        "tiresias" => Box::new(tiresias(&mut args)?),
-        #[cfg(feature = "network")]
-        "scorer" => return open_scorer_or(spec, BUILT_IN),
-        "student" => return open_student(spec),
-        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
-    };
-    args.finish()?;
-    Ok(policy)
+    policy::open(spec, POLICIES)
 }
 
 fn tiresias(args: &mut Args<'_>) -> Result<Tiresias, SpecError> {
@@ -119,27 +111,6 @@ fn tiresias(args: &mut Args<'_>) -> Result<Tiresias, SpecError> {
     Ok(Tiresias::new(rule, limits, promote, args.number("tick", 0.0, 0.0..=1e9)?))
 }
 
-/// A heuristic as a policy that needs the question alone.
-macro_rules! stateless {
-    ($($heuristic:ty),*) => {
-        $(impl Policy<Preemption> for $heuristic {
-            fn fresh(&self) -> Box<dyn Policy<Preemption>> {
-                Box::new(*self)
-            }
-
-            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-                Ok((*self).decide(seen))
-            }
-
-            fn forgets(&self) -> bool {
-                true
-            }
-        })*
-    };
-}
-
-stateless!(Queue, Order);
-
 /// PickyMan with room for its division.
 struct Picky(PickyMan, Division);
 
@@ -148,25 +119,11 @@ impl Policy<Preemption> for Picky {
         Box::new(Self(self.0, Division::default()))
     }
 
-    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
         Ok(self.0.decide_with(seen, &mut self.1))
     }
 
     fn forgets(&self) -> bool {
         true
-    }
-}
-
-impl Policy<Preemption> for Tiresias {
-    fn fresh(&self) -> Box<dyn Policy<Preemption>> {
-        Box::new(self.anew())
-    }
-
-    fn reset(&mut self, _: u64) {
-        *self = self.anew();
-    }
-
-    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-        Ok(self.decide(seen))
     }
 }

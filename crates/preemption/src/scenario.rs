@@ -12,11 +12,12 @@ use crate::{
     state::{Change, ClusterState, Decision, Question, View},
 };
 use sched_distill_core::{
+    contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
-use std::error::Error;
+use std::{error::Error, ops::RangeInclusive};
 
 /// Training jobs on GPUs that are suspended and resumed at a price.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,15 +32,6 @@ pub enum Kind {
     Full = 1,
     /// Who is condemned.
     Condemn = 2,
-}
-
-/// Log-probabilities of an answer; empty for deterministic policies.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probabilities {
-    /// At a question who is served, of each job that can be, by number, and last of none; at one who is condemned a single 0.
-    pub serve: Vec<f64>,
-    /// At a question who is condemned, of each job that can be, by number, and last of none.
-    pub condemn: Vec<f64>,
 }
 
 /// What can be run.
@@ -113,7 +105,6 @@ impl Scenario for Preemption {
     type View<'a> = View<'a>;
     type State = ClusterState;
     type Decision = Decision;
-    type Probabilities = Probabilities;
     type Questions = Extractor;
 
     fn time_ms(seen: &View<'_>) -> f64 {
@@ -124,53 +115,46 @@ impl Scenario for Preemption {
         kind(seen) as u8
     }
 
-    fn clear(probabilities: &mut Probabilities) {
-        probabilities.serve.clear();
-        probabilities.condemn.clear();
-    }
-
-    fn is_silent(probabilities: &Probabilities) -> bool {
-        probabilities.serve.is_empty()
-    }
-
-    fn certain(seen: &View<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
-        Self::clear(out);
-        let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
-        let all = seen.candidates().map(Some).chain([None]).map(|job| sure(job == sure_of.job()));
-        match seen.question() {
-            Question::Serve => out.serve.extend(all),
-            Question::Condemn(_) => {
-                out.serve.push(0.0);
-                out.condemn.extend(all);
-            }
-        }
-    }
-
     fn strands(seen: &View<'_>, decision: Decision) -> bool {
         seen.strands(decision)
     }
 
-    fn distributions(seen: &View<'_>, _: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
-        let all: Vec<u32> = seen.candidates().collect();
-        let count = all.len() + 1;
-        let name = |place: usize| all.get(place).map_or("no job".to_owned(), |job| format!("job {job}"));
-        let is_condemning = seen.question() != Question::Serve;
-        let (serve, condemn) = if is_condemning { (1, count) } else { (count, 0) };
-        each(Distribution {
-            of: "serve",
-            log_prob: &p.serve,
-            candidates: serve..=serve,
-            conditional: false,
-            name: if is_condemning { &|_| "the job in question".to_owned() } else { &name },
-        });
-        each(Distribution {
-            of: "condemn",
-            log_prob: &p.condemn,
-            candidates: condemn..=condemn,
-            conditional: true,
-            name: &name,
-        });
+    const LISTS: &'static [&'static str] = &["serve", "condemn"];
+
+    /// At a question who is served, of each job that can be, by number, and last of none; where jobs are to be suspended of the job in
+    /// question alone.
+    fn items(seen: &View<'_>) -> usize {
+        if seen.question() == Question::Serve { seen.candidates().count() + 1 } else { 1 }
     }
+
+    fn item(seen: &View<'_>, decision: Decision) -> Option<usize> {
+        Some(if seen.question() == Question::Serve { place(seen, decision) } else { 0 })
+    }
+
+    /// Of each job that can be suspended, by number, and last of none.
+    fn given_place(seen: &View<'_>, decision: Decision) -> Option<(usize, RangeInclusive<usize>)> {
+        let count = seen.candidates().count() + 1;
+        (seen.question() != Question::Serve).then(|| (place(seen, decision), count..=count))
+    }
+
+    fn entry_name(seen: &View<'_>, _: Decision, list: usize, place: usize) -> String {
+        match seen.candidates().nth(place) {
+            _ if list == 0 && seen.question() != Question::Serve => "the job in question".to_owned(),
+            Some(job) => format!("job {job}"),
+            None => "no job".to_owned(),
+        }
+    }
+}
+
+/// The place of a decision among the candidates of its question, of which the last is none.
+fn place(seen: &View<'_>, decision: Decision) -> usize {
+    let found = seen.candidates().position(|job| decision.job() == Some(job));
+    found.unwrap_or_else(|| seen.candidates().count())
+}
+
+/// Schedulers of others see its levels as they are.
+impl Tabular for Preemption {
+    type Tables = LevelTables<Self>;
 }
 
 impl State<Preemption> for ClusterState {
@@ -218,12 +202,44 @@ impl Questions<Preemption> for Extractor {
         self.update(seen);
     }
 
+    fn count(&self, _: &View<'_>, path: &[usize], _: bool) -> usize {
+        let s = self.snapshot();
+        match path {
+            [] => s.jobs().len() + usize::from(s.none_served()),
+            [0] if !s.none_served() => s.victims().len() + 1,
+            _ => 0,
+        }
+    }
+
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
         match path {
             [] => self.job_rows(seen, out),
             [0] => self.victim_rows(seen, out),
             _ => 0,
         }
+    }
+
+    fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        let s = self.snapshot();
+        let job = |place: usize| s.jobs().get(place).map_or(NO_JOB, |candidate| candidate.job);
+        match *path {
+            [place] => out.push(job(place)),
+            [place, victim] => out.extend([job(place), s.victims().get(victim).copied().unwrap_or(NO_JOB)]),
+            _ => {}
+        }
+    }
+
+    fn place(&self, seen: &View<'_>, path: &[usize], decision: Decision) -> Option<usize> {
+        match path {
+            [] if self.snapshot().none_served() => Some(place(seen, decision)),
+            [] => Some(0),
+            [0] => Some(place(seen, decision)),
+            _ => None,
+        }
+    }
+
+    fn is_given(&self, path: &[usize]) -> bool {
+        path.len() == 1
     }
 
     fn decision(&self, _: &View<'_>, path: &[usize]) -> Decision {
@@ -237,60 +253,5 @@ impl Questions<Preemption> for Extractor {
 
     fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
         path.len() == 1 && self.snapshot().none_served() && seen.strands(self.decision(seen, path))
-    }
-
-    fn tell(&self, _: &View<'_>, path: &[usize], _: f64, log_prob: &[f64], out: &mut Probabilities) {
-        let of = if path.is_empty() { &mut out.serve } else { &mut out.condemn };
-        of.clear();
-        of.extend_from_slice(log_prob);
-    }
-
-    fn choice(
-        &self,
-        _: &View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Preemption>,
-        _: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
-        let (decision, p, s) = (answer.decision, answer.probabilities, self.snapshot());
-        out.clear();
-        let within = |all: &[f64], place: usize, count: usize| match all.get(place) {
-            Some(&log_prob) => Given::ALL.within(log_prob, count),
-            None => f32::NAN,
-        };
-        match *path {
-            [] if s.none_served() => {
-                let jobs = s.jobs().iter().map(|candidate| candidate.job);
-                let count = s.jobs().len() + 1;
-                for (place, job) in jobs.chain([NO_JOB]).enumerate() {
-                    out.entity.push(job);
-                    out.log_prob.push(within(&p.serve, place, count));
-                    if decision.job().unwrap_or(NO_JOB) == job {
-                        out.chosen = Some(place);
-                    }
-                }
-            }
-            [] => {
-                out.entity.extend(s.jobs().iter().map(|candidate| candidate.job));
-                // The job in question is the only one.
-                out.log_prob.push(if p.serve.is_empty() { f32::NAN } else { 0.0 });
-                out.chosen = Some(0);
-            }
-            [0] if !s.none_served() => {
-                let claimant = s.jobs().first().map_or(NO_JOB, |candidate| candidate.job);
-                let count = s.victims().len() + 1;
-                for (place, job) in s.victims().iter().copied().chain([NO_JOB]).enumerate() {
-                    out.entity.extend([claimant, job]);
-                    out.log_prob.push(within(&p.condemn, place, count));
-                    if decision.job().unwrap_or(NO_JOB) == job {
-                        out.chosen = Some(place);
-                    }
-                }
-                out.came_about = true;
-            }
-            _ => return false,
-        }
-        true
     }
 }

@@ -1,7 +1,7 @@
 //! The `preemption` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Decision, Preemption, Probabilities, View,
+    ClusterState, Decision, Preemption, View,
     edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
@@ -9,6 +9,7 @@ use crate::{
     workload::{self, PreemptionJob, PreemptionWorkload},
 };
 use sched_distill_core::{
+    scenario::Said,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
@@ -115,11 +116,11 @@ impl Editable for Preemption {
         questions.snapshot().jobs().get(candidate).map(|candidate| candidate.job)
     }
 
-    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+    fn log_probabilities(seen: &View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64)) {
         match seen.question() {
             Question::Serve => {
                 let jobs = seen.candidates().map(Some).chain([None]);
-                jobs.zip(&probabilities.serve).for_each(|(job, &log_prob)| each(job, log_prob));
+                jobs.zip(&said.joint).for_each(|(job, &log_prob)| each(job, log_prob));
             }
             Question::Condemn(job) => each(Some(job), 0.0),
         }

@@ -26,7 +26,7 @@ mod state;
 pub mod workload;
 
 pub use law::{Batch, Law, Table, TableError};
-pub use scenario::{Kind, Probabilities, Serving, kind};
+pub use scenario::{Kind, Serving, kind};
 pub use server::{Application, Server};
 pub use state::{
     BatchView, Change, Decision, DecisionError, Extension, GroupView, NewTask, Question, QueueView, RunningView,

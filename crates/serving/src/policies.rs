@@ -1,14 +1,13 @@
 //! Policies of the `serving` scenario by name.
 
 use crate::{
-    Probabilities, Serving,
+    Serving,
     heuristic::{BestBatch, Clipper, DyBatch, Lazy, TfServing, Triton},
-    state::{Decision, View},
 };
 #[cfg(feature = "network")]
 use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
 use sched_distill_core::{
-    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    policy::{self, Policy, PolicyDef, PolicyError, of_episode, stateless},
     spec::{Args, Spec, SpecError},
 };
 
@@ -23,41 +22,62 @@ pub static BUILT_IN: &[u8] = include_bytes!("../../../data/serving-builtin.safet
 pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dybatch,fair=off", "best-batch"];
 
 /// All policies there are.
-pub const POLICIES: &[PolicyInfo] = &[
-    heuristic(
+pub static POLICIES: &[PolicyDef<Serving>] = &[
+    PolicyDef::rule(
         "tf-serving",
         "tf-serving[,max=N][,timeout=0]",
         "TensorFlow Serving: in order of arrival, a batch is ready when full or after a timeout (ms); applications take turns",
+        |args| {
+            let max = args.optional_count("max", 1..=4096)?;
+            let rule = TfServing { max, timeout_ms: args.number("timeout", 0.0, 0.0..=1e9)? };
+            Ok(stateless(move |seen| rule.decide(seen)))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "triton",
         "triton[,preferred=4/8][,delay=0]",
         "Triton: the largest preferred batch that can be had; tasks are delayed for one (ms)",
+        |args| {
+            let preferred = preferred(args)?;
+            let rule = Triton { preferred, delay_ms: args.number("delay", 0.0, 0.0..=1e9)? };
+            Ok(stateless(move |seen| rule.decide(seen)))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "clipper",
         "clipper",
         "Clipper: batches grow by one while they are within the objective, and shrink by a tenth when not",
+        |_| Ok(of_episode::<Serving, _>(Clipper::default(), Clipper::decide)),
     ),
-    heuristic("lazy", "lazy", "the least slack first; tasks join as long as that makes no task of the batch late"),
-    heuristic(
+    PolicyDef::rule(
+        "lazy",
+        "lazy",
+        "the least slack first; tasks join as long as that makes no task of the batch late",
+        |_| Ok(stateless(|seen| Lazy.decide(seen))),
+    ),
+    PolicyDef::rule(
         "dybatch",
         "dybatch[,fair=on|off][,by-size=on|off][,age=N]",
         "the application that has had the least; tasks of like size join as long as nobody is worse off",
+        |args| {
+            let rule = DyBatch {
+                fair: args.word("fair", &["on", "off"])? == "on",
+                by_size: args.word("by-size", &["on", "off"])? == "on",
+                age: args.optional_count("age", 0..=1_000_000)?,
+            };
+            Ok(stateless(move |seen| rule.decide(seen)))
+        },
     ),
-    heuristic(
+    PolicyDef::rule(
         "best-batch",
         "best-batch",
         "of all batches that can be formed the one that answers the most tasks per time, efficiently, and has waited",
+        |_| Ok(stateless(|seen| BestBatch.decide(seen))),
     ),
     #[cfg(feature = "network")]
-    SCORER_OR_BUILT_IN,
-    STUDENT,
+    PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::student(),
 ];
-
-const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static str) -> PolicyInfo {
-    PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }
-}
 
 /// Opens the policy that a spec names.
 ///
@@ -65,34 +85,7 @@ const fn heuristic(name: &'static str, usage: &'static str, meaning: &'static st
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Serving>>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "scorer" | "student");
-    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
-        spec.refuse_file()?;
-    }
-    let mut args = spec.args();
-    let policy: Box<dyn Policy<Serving>> = match spec.name.as_str() {
-        "tf-serving" => Box::new(TfServing {
-            max: args.optional_count("max", 1..=4096)?,
-            timeout_ms: args.number("timeout", 0.0, 0.0..=1e9)?,
-        }),
-        "triton" => {
-            Box::new(Triton { preferred: preferred(&mut args)?, delay_ms: args.number("delay", 0.0, 0.0..=1e9)? })
-        }
-        "clipper" => Box::new(Clipper::default()),
-        "lazy" => Box::new(Lazy),
-        "dybatch" => Box::new(DyBatch {
-            fair: args.word("fair", &["on", "off"])? == "on",
-            by_size: args.word("by-size", &["on", "off"])? == "on",
-            age: args.optional_count("age", 0..=1_000_000)?,
-        }),
-        "best-batch" => Box::new(BestBatch),
-        #[cfg(feature = "network")]
-        "scorer" => return open_scorer_or(spec, BUILT_IN),
-        "student" => return open_student(spec),
-        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
-    };
-    args.finish()?;
-    Ok(policy)
+    policy::open(spec, POLICIES)
 }
 
 fn preferred(args: &mut Args<'_>) -> Result<Vec<u32>, SpecError> {
@@ -101,39 +94,4 @@ fn preferred(args: &mut Args<'_>) -> Result<Vec<u32>, SpecError> {
     sizes.filter(|sizes| sizes.is_sorted_by(|a, b| a < b)).ok_or_else(|| {
         args.conflict("preferred", &text, "ascending numbers in 1..=4096 with / between them, such as 4/8")
     })
-}
-
-/// A heuristic as a policy that needs the question alone.
-macro_rules! stateless {
-    ($($heuristic:ty),*) => {
-        $(impl Policy<Serving> for $heuristic {
-            fn fresh(&self) -> Box<dyn Policy<Serving>> {
-                Box::new(self.clone())
-            }
-
-            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-                Ok(<$heuristic>::decide(&*self, seen))
-            }
-
-            fn forgets(&self) -> bool {
-                true
-            }
-        })*
-    };
-}
-
-stateless!(TfServing, Triton, Lazy, DyBatch, BestBatch);
-
-impl Policy<Serving> for Clipper {
-    fn fresh(&self) -> Box<dyn Policy<Serving>> {
-        Box::new(Self::default())
-    }
-
-    fn reset(&mut self, _: u64) {
-        self.reset();
-    }
-
-    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-        Ok(self.decide(seen))
-    }
 }

@@ -12,11 +12,12 @@ use crate::{
     state::{Change, Decision, Question, ServerState, View},
 };
 use sched_distill_core::{
+    contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
-use std::error::Error;
+use std::{error::Error, ops::RangeInclusive};
 
 /// Inference requests in batches on accelerators that applications share.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,16 +32,6 @@ pub enum Kind {
     Several = 1,
     /// Which task joins a batch.
     Batch = 2,
-}
-
-/// Log-probabilities of an answer; empty for deterministic policies.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probabilities {
-    /// At a question who is served, of each application with waiting tasks, by place, and last of none; where a batch is being formed a
-    /// single 0.
-    pub serve: Vec<f64>,
-    /// Where a batch is being formed, of the oldest task of each size, ascending, and last of closing the batch if it has a task.
-    pub add: Vec<f64>,
 }
 
 /// What can be run.
@@ -126,7 +117,6 @@ impl Scenario for Serving {
     type View<'a> = View<'a>;
     type State = ServerState;
     type Decision = Decision;
-    type Probabilities = Probabilities;
     type Questions = Extractor;
 
     fn time_ms(seen: &View<'_>) -> f64 {
@@ -137,32 +127,6 @@ impl Scenario for Serving {
         kind(seen) as u8
     }
 
-    fn clear(probabilities: &mut Probabilities) {
-        probabilities.serve.clear();
-        probabilities.add.clear();
-    }
-
-    fn is_silent(probabilities: &Probabilities) -> bool {
-        probabilities.serve.is_empty()
-    }
-
-    fn certain(seen: &View<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
-        Self::clear(out);
-        let sure = |is: bool| if is { 0.0 } else { f64::from(LEAST_LOG_PROB) };
-        match seen.question() {
-            Question::Serve => {
-                let all = seen.candidates().map(Some).chain([None]);
-                out.serve.extend(all.map(|application| sure(application == sure_of.application())));
-            }
-            Question::Form(_) => {
-                out.serve.push(0.0);
-                let close = (seen.batch().count > 0).then_some(None);
-                let all = seen.groups().map(|group| Some(group.task)).chain(close);
-                out.add.extend(all.map(|task| sure(task == sure_of.task())));
-            }
-        }
-    }
-
     fn same(_: &View<'_>, a: Decision, b: Decision) -> bool {
         a == b || matches!((a, b), (Decision::Wait { .. }, Decision::Wait { .. }))
     }
@@ -171,29 +135,41 @@ impl Scenario for Serving {
         seen.strands(decision)
     }
 
-    fn distributions(seen: &View<'_>, _: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
-        let applications: Vec<u32> = seen.candidates().collect();
-        let tasks: Vec<u32> = seen.groups().map(|group| group.task).collect();
-        let is_forming = seen.question() != Question::Serve;
-        let serve = if is_forming { 1 } else { applications.len() + 1 };
-        let add = if is_forming { tasks.len() + usize::from(seen.batch().count > 0) } else { 0 };
-        let name =
-            |place: usize| applications.get(place).map_or("no application".to_owned(), |a| format!("application {a}"));
-        each(Distribution {
-            of: "serve",
-            log_prob: &p.serve,
-            candidates: serve..=serve,
-            conditional: false,
-            name: if is_forming { &|_| "the application in question".to_owned() } else { &name },
-        });
-        each(Distribution {
-            of: "add",
-            log_prob: &p.add,
-            candidates: add..=add,
-            conditional: true,
-            name: &|place| tasks.get(place).map_or("no task".to_owned(), |task| format!("task {task}")),
-        });
+    const LISTS: &'static [&'static str] = &["serve", "add"];
+
+    /// At a question who is served, of each application with waiting tasks, by place, and last of none; where a batch is being formed of
+    /// the application in question alone.
+    fn items(seen: &View<'_>) -> usize {
+        if seen.question() == Question::Serve { seen.candidates().count() + 1 } else { 1 }
     }
+
+    fn item(seen: &View<'_>, decision: Decision) -> Option<usize> {
+        let Question::Serve = seen.question() else { return Some(0) };
+        let found = seen.candidates().position(|application| decision.application() == Some(application));
+        Some(found.unwrap_or_else(|| seen.candidates().count()))
+    }
+
+    /// Of the oldest task of each size, ascending, and last of closing the batch if it has a task.
+    fn given_place(seen: &View<'_>, decision: Decision) -> Option<(usize, RangeInclusive<usize>)> {
+        let Question::Form(_) = seen.question() else { return None };
+        let (groups, can_close) = (seen.groups().count(), seen.batch().count > 0);
+        let found = seen.groups().position(|group| decision.task() == Some(group.task));
+        let count = groups + usize::from(can_close);
+        Some((found.unwrap_or(groups), count..=count))
+    }
+
+    fn entry_name(seen: &View<'_>, _: Decision, list: usize, place: usize) -> String {
+        match list {
+            0 if seen.question() != Question::Serve => "the application in question".to_owned(),
+            0 => seen.candidates().nth(place).map_or("no application".to_owned(), |a| format!("application {a}")),
+            _ => seen.groups().nth(place).map_or("no task".to_owned(), |group| format!("task {}", group.task)),
+        }
+    }
+}
+
+/// Schedulers of others see its levels as they are.
+impl Tabular for Serving {
+    type Tables = LevelTables<Self>;
 }
 
 impl State<Serving> for ServerState {
@@ -240,12 +216,49 @@ impl Questions<Serving> for Extractor {
         self.update(seen);
     }
 
+    fn count(&self, _: &View<'_>, path: &[usize], _: bool) -> usize {
+        let s = self.snapshot();
+        match path {
+            [] => s.applications().len() + usize::from(s.none_served()),
+            [0] if !s.none_served() => s.groups().len() + usize::from(s.can_close()),
+            _ => 0,
+        }
+    }
+
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
         match path {
             [] => self.application_rows(seen, out),
             [0] => self.task_rows(seen, out),
             _ => 0,
         }
+    }
+
+    fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        let s = self.snapshot();
+        let application = |place: usize| s.applications().get(place).copied().unwrap_or(NO_ONE);
+        match *path {
+            [place] => out.push(application(place)),
+            [place, task] => out.extend([application(place), s.groups().get(task).map_or(NO_ONE, |group| group.task)]),
+            _ => {}
+        }
+    }
+
+    fn place(&self, _: &View<'_>, path: &[usize], decision: Decision) -> Option<usize> {
+        let s = self.snapshot();
+        let (application, task) = (decision.application().unwrap_or(NO_ONE), decision.task().unwrap_or(NO_ONE));
+        match path {
+            [] if s.none_served() => {
+                let found = s.applications().iter().position(|&other| other == application);
+                Some(found.unwrap_or(s.applications().len()))
+            }
+            [] => Some(0),
+            [0] => Some(s.groups().iter().position(|group| group.task == task).unwrap_or(s.groups().len())),
+            _ => None,
+        }
+    }
+
+    fn is_given(&self, path: &[usize]) -> bool {
+        path.len() == 1
     }
 
     fn is_settled(&self, _: &View<'_>, path: &[usize]) -> bool {
@@ -265,60 +278,5 @@ impl Questions<Serving> for Extractor {
 
     fn strands(&self, seen: &View<'_>, path: &[usize]) -> bool {
         path.len() == 1 && self.snapshot().none_served() && seen.strands(self.decision(seen, path))
-    }
-
-    fn tell(&self, _: &View<'_>, path: &[usize], _: f64, log_prob: &[f64], out: &mut Probabilities) {
-        let of = if path.is_empty() { &mut out.serve } else { &mut out.add };
-        of.clear();
-        of.extend_from_slice(log_prob);
-    }
-
-    fn choice(
-        &self,
-        _: &View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Serving>,
-        _: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
-        let (decision, p, s) = (answer.decision, answer.probabilities, self.snapshot());
-        out.clear();
-        let within = |all: &[f64], place: usize, count: usize| match all.get(place) {
-            Some(&log_prob) => Given::ALL.within(log_prob, count),
-            None => f32::NAN,
-        };
-        match *path {
-            [] if s.none_served() => {
-                let count = s.applications().len() + 1;
-                for (place, application) in s.applications().iter().copied().chain([NO_ONE]).enumerate() {
-                    out.entity.push(application);
-                    out.log_prob.push(within(&p.serve, place, count));
-                    if decision.application().unwrap_or(NO_ONE) == application {
-                        out.chosen = Some(place);
-                    }
-                }
-            }
-            [] => {
-                out.entity.extend_from_slice(s.applications());
-                // The application in question is the only one.
-                out.log_prob.push(if p.serve.is_empty() { f32::NAN } else { 0.0 });
-                out.chosen = Some(0);
-            }
-            [0] if !s.none_served() => {
-                let application = s.applications().first().copied().unwrap_or(NO_ONE);
-                let close = s.can_close().then_some(NO_ONE);
-                let count = s.groups().len() + usize::from(s.can_close());
-                for (place, task) in s.groups().iter().map(|group| group.task).chain(close).enumerate() {
-                    out.entity.extend([application, task]);
-                    out.log_prob.push(within(&p.add, place, count));
-                    if decision.task().unwrap_or(NO_ONE) == task {
-                        out.chosen = Some(place);
-                    }
-                }
-                out.came_about = true;
-            }
-            _ => return false,
-        }
-        true
     }
 }

@@ -1,7 +1,7 @@
 //! The `serving` scenario as one that can be run.
 
 use crate::{
-    Decision, Probabilities, ServerState, Serving, View,
+    Decision, ServerState, Serving, View,
     edit::{self, SizeEdit},
     feature::Extractor,
     simulator::Simulator,
@@ -9,6 +9,7 @@ use crate::{
     workload::{self, ServingTask, ServingWorkload},
 };
 use sched_distill_core::{
+    scenario::Said,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
@@ -118,12 +119,12 @@ impl Editable for Serving {
         None
     }
 
-    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+    fn log_probabilities(seen: &View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64)) {
         match seen.question() {
-            Question::Serve => probabilities.serve.iter().for_each(|&log_prob| each(None, log_prob)),
+            Question::Serve => said.joint.iter().for_each(|&log_prob| each(None, log_prob)),
             Question::Form(_) => {
                 let tasks = seen.groups().map(|group| Some(group.task)).chain([None]);
-                tasks.zip(&probabilities.add).for_each(|(task, &log_prob)| each(task, log_prob));
+                tasks.zip(&said.given).for_each(|(task, &log_prob)| each(task, log_prob));
             }
         }
     }

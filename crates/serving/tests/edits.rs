@@ -3,12 +3,12 @@
 use sched_distill_core::{
     policy::Policy,
     rng::Stream,
-    scenario::{ChoiceRows, Questions as _, Scenario as _},
+    scenario::{ChoiceRows, Questions as _, Said, Scenario as _},
     simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
 };
 use sched_distill_serving::{
-    Decision, Probabilities, Question, Serving, View, edit::SizeEdit, feature::Extractor, policies,
-    simulator::Simulator, workload::ServingTask,
+    Decision, Question, Serving, View, edit::SizeEdit, feature::Extractor, policies, simulator::Simulator,
+    workload::ServingTask,
 };
 use std::{collections::BTreeMap, error::Error};
 
@@ -17,7 +17,7 @@ fn policy(name: &str) -> Box<dyn Policy<Serving>> {
 }
 
 fn decide(policy: &mut dyn Policy<Serving>, seen: &View<'_>) -> Decision {
-    policy.decide(seen, &mut Probabilities::default()).unwrap()
+    policy.decide(seen, &mut Said::default()).unwrap()
 }
 
 /// What becomes of an episode from here on.
@@ -88,11 +88,11 @@ type Rows = BTreeMap<u32, Vec<f32>>;
 fn rows(seen: &View<'_>) -> [Rows; 2] {
     let mut questions = Extractor::default();
     questions.update(seen);
-    let silent = Probabilities::default();
+    let silent = Said::default();
     let levels = &(Serving::INFO.feature_set)().levels;
     [0, 1].map(|level| {
         let (path, mut x, mut named) = (&[0][..level], Vec::new(), ChoiceRows::default());
-        let answer = sched_distill_core::scenario::Answer { decision: Decision::Close, probabilities: &silent };
+        let answer = sched_distill_core::scenario::Answer { decision: Decision::Close, said: &silent };
         if questions.rows(seen, path, false, &mut x) > 0 {
             assert!(questions.choice(seen, path, &answer, false, &mut named));
         }
@@ -287,7 +287,7 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
     assert_eq!(Serving::given(Decision::Close, group.task), 0);
     assert!(Serving::is_candidate(&seen, group.task) && seen.question() != Question::Serve);
     let mut named = Vec::new();
-    let p = Probabilities { serve: vec![0.0], add: vec![-1.0, -2.0] };
+    let p = Said { joint: vec![0.0], given: vec![-1.0, -2.0] };
     Serving::log_probabilities(&seen, &p, &mut |task, log_prob| named.push((task, log_prob)));
     assert_eq!(named, [(Some(group.task), -1.0), (None, -2.0)]);
     Ok(())

@@ -1,15 +1,15 @@
-//! Questions as levels: what candidates there are, what of them is legal, and what probabilities come to.
+//! Questions as levels: what candidates there are, and what of them is legal.
 
 use sched_distill_core::{
     level::NONE_FLAG,
     policy::Policy,
     rng::Stream,
-    scenario::{Answer, ChoiceRows, Questions as _, Scenario as _},
+    scenario::{Questions as _, Said},
     simulation::Simulated as _,
 };
 use sched_distill_serving::{
-    Decision, Kind, Probabilities, Question, Serving, View,
-    feature::{Extractor, NO_ONE, feature_set},
+    Decision, Kind, Question, Serving, View,
+    feature::{Extractor, feature_set},
     heuristic::DyBatch,
     kind, policies,
 };
@@ -28,7 +28,7 @@ fn each_question(policy: &str, mut check: impl FnMut(&View<'_>, &mut Extractor, 
         let mut policy: Box<dyn Policy<Serving>> = policies::open(&policy.parse().unwrap()).unwrap();
         while let Some(seen) = sim.view() {
             extractor.update(&seen);
-            let decision = policy.decide(&seen, &mut Probabilities::default()).unwrap();
+            let decision = policy.decide(&seen, &mut Said::default()).unwrap();
             check(&seen, &mut extractor, decision);
             sim.step(decision).unwrap();
         }
@@ -171,108 +171,6 @@ fn who_asks_for_some_columns_gets_the_same() {
             for (i, (all, some)) in all.iter().zip(&some).enumerate() {
                 assert!(!wanted[level][i % width(level)] || all.to_bits() == some.to_bits(), "{level} {i}");
             }
-        }
-    });
-}
-
-/// Probabilities as a policy might name them for a question.
-fn random(seen: &View<'_>, stream: &mut Stream) -> Probabilities {
-    let mut normal = |count: usize| -> Vec<f64> {
-        let weights: Vec<f64> = (0..count).map(|_| 0.01 + stream.uniform()).collect();
-        let total: f64 = weights.iter().sum();
-        weights.into_iter().map(|w| (w / total).ln()).collect()
-    };
-    match seen.question() {
-        Question::Serve => Probabilities { serve: normal(seen.candidates().count() + 1), add: Vec::new() },
-        Question::Form(_) => {
-            let count = seen.groups().count() + usize::from(seen.batch().count > 0);
-            Probabilities { serve: vec![0.0], add: normal(count) }
-        }
-    }
-}
-
-#[test]
-fn levels_multiply_to_what_the_policy_said() {
-    let (mut stream, mut checked) = (Stream::new(1, "probabilities"), 0);
-    for policy in ["dybatch", "triton,delay=4", "lazy"] {
-        each_question(policy, |seen, extractor, decision| {
-            let p = random(seen, &mut stream);
-            let mut known = Vec::new();
-            Serving::distributions(seen, decision, &p, &mut |d| {
-                let (sum, count) = (d.log_prob.iter().map(|p| p.exp()).sum::<f64>(), d.log_prob.len());
-                assert!(d.candidates.contains(&count), "{}: {count} of {:?}", d.of, d.candidates);
-                assert!(count == 0 || (sum - 1.0).abs() < 1e-9);
-                known.push(((d.name)(0), (d.name)(count.max(1) - 1)));
-            });
-            let (path_of, mut path) = (extractor.clone(), Vec::new());
-            assert!(path_of.path(seen, decision, &mut ChoiceRows::default(), &mut path) && known.len() == 2);
-            let answer = Answer { decision, probabilities: &p };
-            let (mut rows, mut total, mut entity) = (ChoiceRows::default(), 0.0, Vec::new());
-            for level in 0..path.len() {
-                assert!(extractor.choice(seen, &path[..level], &answer, false, &mut rows));
-                let sum: f64 = rows.log_prob.iter().map(|&p| f64::from(p).exp()).sum();
-                assert!((sum - 1.0).abs() < 1e-5, "{path:?}: {sum}");
-                assert_eq!(rows.chosen, Some(path[level]));
-                total += f64::from(rows.log_prob[path[level]]);
-                entity = rows.entity.chunks(level + 1).nth(path[level]).unwrap().to_vec();
-            }
-            assert!(!extractor.choice(seen, &path, &answer, false, &mut rows));
-            assert!(Serving::same(seen, extractor.decision(seen, &path), decision));
-            let (asked, entities) = match seen.question() {
-                Question::Serve => (&p.serve, vec![decision.application().unwrap_or(NO_ONE)]),
-                Question::Form(application) => (&p.add, vec![application, decision.task().unwrap_or(NO_ONE)]),
-            };
-            assert_eq!(entity, entities);
-            let last = known[path.len() - 1].1.as_str();
-            assert_eq!(last.starts_with("no "), path.len() == 1 || seen.batch().count > 0, "{last}");
-            let expected = asked[*path.last().unwrap()];
-            assert!((total - expected).abs() < 1e-4, "{total} {expected}");
-            checked += 1;
-        });
-    }
-    assert!(checked > 1000, "{checked}");
-}
-
-#[test]
-fn what_a_sure_policy_does_is_the_target_of_every_level() {
-    for policy in ["dybatch", "tf-serving,timeout=8"] {
-        each_question(policy, |seen, extractor, decision| {
-            let mut sure = Probabilities::default();
-            Serving::certain(seen, decision, decision, &mut sure);
-            assert!(!Serving::is_silent(&sure));
-            for probabilities in [&sure, &Probabilities::default()] {
-                let answer = Answer { decision, probabilities };
-                let (mut path, mut rows) = (Vec::new(), ChoiceRows::default());
-                while extractor.choice(seen, &path, &answer, false, &mut rows) {
-                    let chosen = rows.chosen.expect("what was carried out is a candidate");
-                    let log_prob = rows.log_prob[chosen];
-                    assert!(log_prob.is_nan() || log_prob > -1e-6, "{log_prob}");
-                    assert_eq!(log_prob.is_nan(), Serving::is_silent(probabilities));
-                    path.push(chosen);
-                }
-                assert!(Serving::same(seen, extractor.decision(seen, &path), decision));
-            }
-            Serving::clear(&mut sure);
-            assert_eq!(sure, Probabilities::default());
-        });
-    }
-}
-
-#[test]
-fn what_is_told_level_by_level_is_what_was_said() {
-    let mut stream = Stream::new(2, "told");
-    each_question("dybatch", |seen, extractor, decision| {
-        let p = random(seen, &mut stream);
-        let answer = Answer { decision, probabilities: &p };
-        let (mut rows, mut told, mut path) = (ChoiceRows::default(), Probabilities::default(), Vec::new());
-        while extractor.choice(seen, &path, &answer, false, &mut rows) {
-            let within: Vec<f64> = rows.log_prob.iter().map(|&p| f64::from(p)).collect();
-            extractor.tell(seen, &path, 0.0, &within, &mut told);
-            path.push(rows.chosen.unwrap());
-        }
-        assert_eq!((told.serve.len(), told.add.len()), (p.serve.len(), p.add.len()));
-        for (a, b) in told.serve.iter().chain(&told.add).zip(p.serve.iter().chain(&p.add)) {
-            assert!((a - b).abs() < 1e-4, "{a} {b}");
         }
     });
 }

@@ -1,8 +1,13 @@
 //! Rows of features are, bit by bit, what they come to when each number is worked out on its own, as plainly as can be.
 
-use sched_distill_core::{level::NONE_FLAG, policy::Policy, scenario::Questions as _, simulation::Simulated as _};
+use sched_distill_core::{
+    level::NONE_FLAG,
+    policy::Policy,
+    scenario::{Questions as _, Said},
+    simulation::Simulated as _,
+};
 use sched_distill_serving::{
-    Application, Batch, GroupView, Probabilities, Question, Serving, View,
+    Application, Batch, GroupView, Question, Serving, View,
     feature::{Extractor, feature_set},
     policies,
 };
@@ -228,7 +233,7 @@ fn rows_are_what_each_number_comes_to() {
                 let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
                 assert_eq!(bits(&x), bits(&tables), "{spec} at {} ms: {x:?}, not {tables:?}", seen.time_ms());
                 seen_rows += x.len() / 44;
-                sim.step(policy.decide(&seen, &mut Probabilities::default()).unwrap()).unwrap();
+                sim.step(policy.decide(&seen, &mut Said::default()).unwrap()).unwrap();
             }
         }
     }

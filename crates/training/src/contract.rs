@@ -2,7 +2,7 @@
 //! (`docs/foreign-policies.md`).
 
 use crate::{
-    scenario::{Probabilities, Training},
+    scenario::Training,
     state::{Decision, Task, View},
 };
 use sched_distill_core::{
@@ -12,6 +12,7 @@ use sched_distill_core::{
         column,
     },
     policy::pick::{Picker, log_softmax},
+    scenario::Said,
 };
 use std::ops::Range;
 
@@ -114,7 +115,10 @@ const TASK_SCORES: usize = 0;
 const CLOSE_SCORE: usize = 1;
 
 impl Tabular for Training {
-    const CONTRACT: &'static Contract = &CONTRACT;
+    fn contract() -> &'static Contract {
+        &CONTRACT
+    }
+
     type Tables = TrainingTables;
 }
 
@@ -198,7 +202,7 @@ impl Tables<Training> for TrainingTables {
         seen: &View<'_>,
         (inputs, scores): (&Inputs, &Scores),
         picker: &mut Picker,
-        out: &mut Probabilities,
+        out: &mut Said,
     ) -> Option<Decision> {
         let (mask, [tasks, close]) = (mask(inputs), scores.outputs()) else { unreachable!("outputs of this contract") };
         self.logits.clear();
@@ -211,9 +215,9 @@ impl Tables<Training> for TrainingTables {
         }
         let mut fitting = self.log_prob.iter();
         let mut next = || fitting.next().copied().unwrap_or(f64::NEG_INFINITY);
-        out.action.extend(mask.iter().map(|&fits| if fits { next() } else { f64::NEG_INFINITY }));
-        out.action.push(next());
-        let action = picker.pick(&out.action);
+        out.joint.extend(mask.iter().map(|&fits| if fits { next() } else { f64::NEG_INFINITY }));
+        out.joint.push(next());
+        let action = picker.pick(&out.joint);
         let closes = action == mask.len();
         Some(match seen.live_jobs().get(action / TASKS) {
             Some(&job) if !closes => Decision::Add { job, task: Task::ALL[action % TASKS], node: None },
@@ -292,12 +296,12 @@ mod tests {
                 assert!(all.zip(mask(&inputs)).all(|(decision, &fits)| sim.check(decision).is_ok() == fits));
                 let scores = filled(&inputs);
                 assert_eq!(scores.check::<Training>(&tables, &inputs), Ok(()));
-                let mut p = Probabilities::default();
+                let mut p = Said::default();
                 let decision = tables.decide(&seen, (&inputs, &scores), &mut picker, &mut p).unwrap();
-                assert_eq!(p.action.len(), 3 * live.len() + 1);
-                let ruled_out = p.action.iter().zip(mask(&inputs)).all(|(p, &fits)| fits == p.is_finite());
-                let sum: f64 = p.action.iter().map(|p| p.exp()).sum();
-                assert!(ruled_out && (sum - 1.0).abs() < 1e-9, "{:?}", p.action);
+                assert_eq!(p.joint.len(), 3 * live.len() + 1);
+                let ruled_out = p.joint.iter().zip(mask(&inputs)).all(|(p, &fits)| fits == p.is_finite());
+                let sum: f64 = p.joint.iter().map(|p| p.exp()).sum();
+                assert!(ruled_out && (sum - 1.0).abs() < 1e-9, "{:?}", p.joint);
                 sim.step(decision).unwrap();
                 asked += 1;
             }

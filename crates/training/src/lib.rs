@@ -28,5 +28,5 @@ mod state;
 pub mod workload;
 
 pub use contract::TrainingTables;
-pub use scenario::{Kind, Probabilities, Training, certain, kind};
+pub use scenario::{Kind, Training, kind};
 pub use state::{Change, ClusterState, Decision, DecisionError, JobView, Placement, StateError, Task, View};

@@ -3,14 +3,15 @@
 #[cfg(feature = "network")]
 use crate::network::Dl2Policy;
 use crate::{
-    Probabilities, Training,
+    Training,
     heuristic::{Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf},
-    state::{Decision, View},
 };
 #[cfg(feature = "network")]
 use sched_distill_core::network::scorer::{SCORER, open_scorer};
+#[cfg(feature = "network")]
+use sched_distill_core::policy::{PolicyInfo, Sort};
 use sched_distill_core::{
-    policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
+    policy::{self, Policy, PolicyDef, PolicyError, of_episode},
     spec::Spec,
 };
 
@@ -21,34 +22,51 @@ pub const TEACHER: &str = "dl2";
 pub const BASELINES: &[&str] = &["drf", "fifo", "srtf-time", "tetris", "optimus"];
 
 /// All policies there are.
-pub const POLICIES: &[PolicyInfo] = &[
-    heuristic("drf", "dominant resource fairness: a worker and a server for the job with the smallest dominant share"),
-    heuristic("fifo", "jobs in order of arrival, each as many workers and servers as allowed"),
-    heuristic(
+pub static POLICIES: &[PolicyDef<Training>] = &[
+    PolicyDef::rule(
+        "drf",
+        "drf",
+        "dominant resource fairness: a worker and a server for the job with the smallest dominant share",
+        |_| Ok(of_episode::<Training, _>(Drf, Drf::decide)),
+    ),
+    PolicyDef::rule("fifo", "fifo", "jobs in order of arrival, each as many workers and servers as allowed", |_| {
+        Ok(of_episode::<Training, _>(Fifo, Fifo::decide))
+    }),
+    PolicyDef::rule(
+        "srtf",
         "srtf",
         "as fifo, by the remaining share of epochs, as the DL2 simulator has it; nearly first in, first out",
+        |_| Ok(of_episode::<Training, _>(Srtf, Srtf::decide)),
     ),
-    heuristic("srtf-time", "as fifo, by the time that a job still needs at its best speed"),
-    heuristic("tetris", "node after node, the job whose request fits the free slots best and that has much left"),
-    heuristic(
+    PolicyDef::rule("srtf-time", "srtf-time", "as fifo, by the time that a job still needs at its best speed", |_| {
+        Ok(of_episode::<Training, _>(TrueSrtf, TrueSrtf::decide))
+    }),
+    PolicyDef::rule(
+        "tetris",
+        "tetris",
+        "node after node, the job whose request fits the free slots best and that has much left",
+        |_| Ok(of_episode::<Training, _>(Tetris::default(), Tetris::decide)),
+    ),
+    PolicyDef::rule(
+        "optimus",
         "optimus",
         "one worker or server at a time, where it saves most remaining time; closes the slot when none saves any",
+        |_| Ok(of_episode::<Training, _>(Optimus::default(), Optimus::decide)),
     ),
     #[cfg(feature = "network")]
-    PolicyInfo {
-        name: "dl2",
-        sort: Sort::Network,
-        usage: "dl2[:FILE][,window=N][,mode=greedy|sample]",
-        meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
-    },
+    PolicyDef::new(
+        PolicyInfo {
+            name: "dl2",
+            sort: Sort::Network,
+            usage: "dl2[:FILE][,window=N][,mode=greedy|sample]",
+            meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
+        },
+        open_dl2,
+    ),
     #[cfg(feature = "network")]
-    SCORER,
-    STUDENT,
+    PolicyDef::new(SCORER, open_scorer),
+    PolicyDef::student(),
 ];
-
-const fn heuristic(name: &'static str, meaning: &'static str) -> PolicyInfo {
-    PolicyInfo { name, sort: Sort::Heuristic, usage: name, meaning }
-}
 
 /// Opens the policy that a spec names.
 ///
@@ -56,26 +74,7 @@ const fn heuristic(name: &'static str, meaning: &'static str) -> PolicyInfo {
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
-    let takes_file = matches!(spec.name.as_str(), "dl2" | "scorer" | "student");
-    if !takes_file && POLICIES.iter().any(|p| p.name == spec.name) {
-        spec.refuse_file()?;
-    }
-    let policy: Box<dyn Policy<Training>> = match spec.name.as_str() {
-        "drf" => Box::new(Drf),
-        "fifo" => Box::new(Fifo),
-        "srtf" => Box::new(Srtf),
-        "srtf-time" => Box::new(TrueSrtf),
-        "tetris" => Box::new(Tetris::default()),
-        "optimus" => Box::new(Optimus::default()),
-        #[cfg(feature = "network")]
-        "dl2" => return open_dl2(spec),
-        #[cfg(feature = "network")]
-        "scorer" => return open_scorer(spec),
-        "student" => return open_student(spec),
-        _ => return Err(spec.unknown_name("policy", "policies", &policy::names(POLICIES)).into()),
-    };
-    spec.args().finish()?;
-    Ok(policy)
+    policy::open(spec, POLICIES)
 }
 
 #[cfg(feature = "network")]
@@ -89,24 +88,3 @@ fn open_dl2(spec: &Spec) -> Result<Box<dyn Policy<Training>>, PolicyError> {
         None => Dl2Policy::builtin(window, sample)?,
     }))
 }
-
-/// A heuristic as a policy: it begins each episode anew, and is sure of what it does.
-macro_rules! deterministic {
-    ($($heuristic:ty),*) => {
-        $(impl Policy<Training> for $heuristic {
-            fn fresh(&self) -> Box<dyn Policy<Training>> {
-                Box::new(Self::default())
-            }
-
-            fn reset(&mut self, _: u64) {
-                *self = Self::default();
-            }
-
-            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
-                Ok(self.decide(seen))
-            }
-        })*
-    };
-}
-
-deterministic!(Drf, Fifo, Srtf, TrueSrtf, Tetris, Optimus);

@@ -14,7 +14,7 @@ use crate::{
 };
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
-    scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
+    scenario::{Given, Questions, Scenario, ScenarioInfo, State},
     workload::WorkloadInfo,
 };
 use std::error::Error;
@@ -30,14 +30,6 @@ pub enum Kind {
     Start = 0,
     /// All that could be started has been.
     Grow = 1,
-}
-
-/// Log-probabilities of an answer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Probabilities {
-    /// Three per live job, in order ([`Task::ALL`]), and last that of closing the slot; empty for deterministic policies. What
-    /// a policy rules out is −∞ or a very small number.
-    pub action: Vec<f64>,
 }
 
 /// What can be run.
@@ -67,7 +59,6 @@ impl Scenario for Training {
     type View<'a> = View<'a>;
     type State = ClusterState;
     type Decision = Decision;
-    type Probabilities = Probabilities;
     type Questions = Extractor;
 
     fn time_ms(seen: &View<'_>) -> f64 {
@@ -76,18 +67,6 @@ impl Scenario for Training {
 
     fn kind(seen: &View<'_>) -> u8 {
         kind(seen) as u8
-    }
-
-    fn clear(probabilities: &mut Probabilities) {
-        probabilities.action.clear();
-    }
-
-    fn is_silent(probabilities: &Probabilities) -> bool {
-        probabilities.action.is_empty()
-    }
-
-    fn certain(seen: &View<'_>, sure_of: Decision, _: Decision, out: &mut Probabilities) {
-        certain(seen, sure_of, &mut out.action);
     }
 
     /// Where a task is placed makes no difference.
@@ -104,19 +83,27 @@ impl Scenario for Training {
         seen.strands(decision)
     }
 
-    fn distributions(seen: &View<'_>, _: Decision, p: &Probabilities, each: &mut dyn FnMut(Distribution<'_>)) {
+    const LISTS: &'static [&'static str] = &["action"];
+
+    /// Three per live job, in order ([`Task::ALL`]), and last that of closing the slot, of which all that does not fit is a part.
+    fn items(seen: &View<'_>) -> usize {
+        TASKS * seen.live_jobs().len() + 1
+    }
+
+    fn item(seen: &View<'_>, decision: Decision) -> Option<usize> {
         let live = seen.live_jobs();
-        let actions = 3 * live.len() + 1;
-        each(Distribution {
-            of: "action",
-            log_prob: &p.action,
-            candidates: actions..=actions,
-            conditional: false,
-            name: &|place| match live.get(place / 3) {
-                Some(job) => format!("{} for job {job}", Task::ALL[place % 3]),
-                None => "to close the slot".to_owned(),
-            },
-        });
+        let place = match decision {
+            Decision::Add { job, task, .. } => live.binary_search(&job).ok().map(|place| TASKS * place + task as usize),
+            Decision::Close => None,
+        };
+        Some(place.unwrap_or(TASKS * live.len()))
+    }
+
+    fn entry_name(seen: &View<'_>, _: Decision, _: usize, place: usize) -> String {
+        match seen.live_jobs().get(place / TASKS) {
+            Some(job) => format!("{} for job {job}", Task::ALL[place % TASKS]),
+            None => "to close the slot".to_owned(),
+        }
     }
 }
 
@@ -151,17 +138,8 @@ impl State<Training> for ClusterState {
     }
 }
 
-/// Log-probabilities of a policy that is sure of its decision.
-pub fn certain(seen: &View<'_>, sure_of: Decision, out: &mut Vec<f64>) {
-    let live = seen.live_jobs();
-    out.clear();
-    out.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
-    let place = match sure_of {
-        Decision::Add { job, task, .. } => live.binary_search(&job).map_or(3 * live.len(), |i| 3 * i + task as usize),
-        Decision::Close => 3 * live.len(),
-    };
-    out[place] = 0.0;
-}
+/// Tasks that a job may be given.
+const TASKS: usize = Task::ALL.len();
 
 /// The kind of a question.
 #[must_use]
@@ -192,13 +170,49 @@ impl Questions<Training> for Extractor {
         self.update(seen);
     }
 
+    fn count(&self, _: &View<'_>, path: &[usize], _: bool) -> usize {
+        let candidates = self.snapshot().candidates();
+        match *path {
+            // Where nothing can be added, the only candidate is to close the slot.
+            [] => 1 + usize::from(!candidates.is_empty()),
+            [0] => candidates.len(),
+            [0, job] => candidates[job].tasks().count(),
+            _ => 0,
+        }
+    }
+
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
         match *path {
             [] => self.cluster_rows(seen, out),
-            // Where nothing can be added, the only candidate is to close the slot.
             [0] if !self.snapshot().candidates().is_empty() => self.job_rows(seen, out),
             [0, job] => self.task_rows(seen, job, out),
             _ => 0,
+        }
+    }
+
+    fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
+        let candidates = self.snapshot().candidates();
+        match *path {
+            [candidate] => out.push(if candidate == 0 && !candidates.is_empty() { GO_ON } else { CLOSE }),
+            [_, job] => out.push(candidates[job].job),
+            [_, job, task] => {
+                let task = candidates[job].tasks().nth(task).map_or(0, |task| task as u32);
+                out.extend([candidates[job].job, task]);
+            }
+            _ => {}
+        }
+    }
+
+    fn place(&self, _: &View<'_>, path: &[usize], decision: Decision) -> Option<usize> {
+        let candidates = self.snapshot().candidates();
+        match (path, decision) {
+            ([], Decision::Close) => Some(usize::from(!candidates.is_empty())),
+            ([], Decision::Add { .. }) => (!candidates.is_empty()).then_some(0),
+            ([0], Decision::Add { job, .. }) => candidates.iter().position(|candidate| candidate.job == job),
+            (&[0, place], Decision::Add { job, task, .. }) if candidates[place].job == job => {
+                candidates[place].tasks().position(|other| other == task)
+            }
+            _ => None,
         }
     }
 
@@ -228,112 +242,33 @@ impl Questions<Training> for Extractor {
         }
     }
 
-    fn tell(&self, seen: &View<'_>, path: &[usize], above: f64, log_prob: &[f64], out: &mut Probabilities) {
-        match *path {
-            [] => {
-                out.action.clear();
-                out.action.resize(3 * seen.live_jobs().len(), f64::NEG_INFINITY);
-                // To close the slot is the last candidate.
-                out.action.extend(log_prob.last());
-            }
-            [_, job] => {
-                let candidate = &self.snapshot().candidates()[job];
-                for (task, within) in candidate.tasks().zip(log_prob) {
-                    out.action[3 * candidate.place + task as usize] = above + within;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn choice(
-        &self,
-        seen: &View<'_>,
-        path: &[usize],
-        answer: &Answer<'_, Training>,
-        _: bool,
-        out: &mut ChoiceRows,
-    ) -> bool {
+    fn item(&self, seen: &View<'_>, path: &[usize]) -> Option<usize> {
         let candidates = self.snapshot().candidates();
-        let p = &answer.probabilities.action[..];
-        out.clear();
         match *path {
-            [] => cluster_choice(candidates, answer.decision, p, out),
-            [0] if !candidates.is_empty() => job_choice(candidates, answer.decision, p, out),
-            [0, job] => task_choice(&candidates[job], answer.decision, p, out),
-            _ => return false,
-        }
-        // The level has its question in any case; a path that leads elsewhere was answered above.
-        debug_assert!(p.is_empty() || p.len() == 3 * seen.live_jobs().len() + 1);
-        true
-    }
-}
-
-/// That one of the tasks is chosen that a job may have.
-fn of_job(candidate: &Candidate, p: &[f64]) -> Given {
-    Given::any(candidate.tasks().map(|task| p[3 * candidate.place + task as usize]))
-}
-
-/// Go on or close.
-fn cluster_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut ChoiceRows) {
-    let closes = decision == Decision::Close;
-    if candidates.is_empty() {
-        out.entity.push(CLOSE);
-        out.log_prob.push(if p.is_empty() { f32::NAN } else { 0.0 });
-        out.chosen = closes.then_some(0);
-        return;
-    }
-    out.entity.extend([GO_ON, CLOSE]);
-    if p.is_empty() {
-        out.log_prob.extend([f32::NAN; 2]);
-    } else {
-        let goes_on: f64 = candidates.iter().map(|c| of_job(c, p).ln().exp()).sum();
-        // What is left is the probability of closing, and that of all that does not fit.
-        out.log_prob.extend([goes_on, 1.0 - goes_on].map(|x| Given::ALL.within(x.max(0.0).ln(), 1)));
-    }
-    out.chosen = Some(usize::from(closes));
-}
-
-/// Which job.
-fn job_choice(candidates: &[Candidate], decision: Decision, p: &[f64], out: &mut ChoiceRows) {
-    let chosen = match decision {
-        Decision::Add { job, .. } => Some(job),
-        Decision::Close => None,
-    };
-    // Relative to the largest, so that what is very unlikely as a whole keeps its order within.
-    let goes_on = (!p.is_empty()).then(|| Given::any(candidates.iter().map(|c| of_job(c, p).ln())));
-    for (i, candidate) in candidates.iter().enumerate() {
-        out.entity.push(candidate.job);
-        let log_prob = |given: Given| given.within(of_job(candidate, p).ln(), candidates.len());
-        out.log_prob.push(goes_on.map_or(f32::NAN, log_prob));
-        if chosen == Some(candidate.job) {
-            out.chosen = Some(i);
+            [0] if !candidates.is_empty() => None,
+            [_] => Some(TASKS * seen.live_jobs().len()),
+            [0, job, task] => {
+                candidates[job].tasks().nth(task).map(|task| TASKS * candidates[job].place + task as usize)
+            }
+            _ => None,
         }
     }
-}
 
-/// Which task for a job.
-fn task_choice(candidate: &Candidate, decision: Decision, p: &[f64], out: &mut ChoiceRows) {
-    let given = (!p.is_empty()).then(|| of_job(candidate, p));
-    let tasks = candidate.tasks().count();
-    for (i, task) in candidate.tasks().enumerate() {
-        out.entity.extend([candidate.job, task as u32]);
-        let log_prob = |given: Given| given.within(p[3 * candidate.place + task as usize], tasks);
-        out.log_prob.push(given.map_or(f32::NAN, log_prob));
-        if matches!(decision, Decision::Add { job, task: chosen, .. } if (job, chosen) == (candidate.job, task)) {
-            out.chosen = Some(i);
-        }
+    /// What is left is the probability of closing, and that of all that does not fit.
+    fn log_prob_left(&self, _: &View<'_>, candidate: usize, joint: &[f64]) -> Option<f64> {
+        let of_job = |c: &Candidate| Given::any(c.tasks().map(|task| joint[TASKS * c.place + task as usize]));
+        let candidates = self.snapshot().candidates();
+        let goes_on: f64 = candidates.iter().map(|candidate| of_job(candidate).ln().exp()).sum();
+        let closes = candidates.is_empty() || candidate == 1;
+        Some(if closes { 1.0 - goes_on } else { goes_on }.max(0.0).ln())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        heuristic::{Drf, Optimus},
-        workload::TrainingWorkload,
-    };
-    use sched_distill_core::{level::NONE_FLAG, rng::Stream, simulation::Simulated};
+    use crate::{heuristic::Optimus, workload::TrainingWorkload};
+    use sched_distill_core::{level::NONE_FLAG, simulation::Simulated};
 
     /// Runs Optimus on a small cluster and calls `check` at every question.
     fn each_question(mut check: impl FnMut(&View<'_>, &mut Extractor)) {
@@ -348,43 +283,6 @@ mod tests {
                 sim.step(decision).unwrap();
             }
         }
-    }
-
-    /// Log-probabilities with some actions ruled out.
-    fn random(seen: &View<'_>, stream: &mut Stream) -> Probabilities {
-        let weight = |stream: &mut Stream| if stream.uniform() < 0.2 { 0.0 } else { stream.uniform() };
-        let mut weights: Vec<f64> = (0..3 * seen.live_jobs().len()).map(|_| weight(stream)).collect();
-        weights.push(0.1);
-        let total: f64 = weights.iter().sum();
-        Probabilities { action: weights.into_iter().map(|w| (w / total).ln()).collect() }
-    }
-
-    #[test]
-    fn levels_multiply_to_the_joint_probability_and_what_does_not_fit_counts_for_closing() {
-        let (mut stream, mut closed_by_room) = (Stream::new(1, "probabilities"), 0);
-        each_question(|seen, extractor| {
-            let p = random(seen, &mut stream);
-            let answer = Answer { decision: Decision::Close, probabilities: &p };
-            let mut rows = [ChoiceRows::default(), ChoiceRows::default(), ChoiceRows::default()];
-            assert!(extractor.choice(seen, &[], &answer, false, &mut rows[0]));
-            let mut legal = 0.0;
-            if extractor.choice(seen, &[0], &answer, false, &mut rows[1]) {
-                for (i, candidate) in extractor.snapshot().candidates().iter().enumerate() {
-                    assert!(extractor.choice(seen, &[0, i], &answer, false, &mut rows[2]));
-                    for (k, task) in candidate.tasks().enumerate() {
-                        let joint = p.action[3 * candidate.place + task as usize].exp();
-                        legal += joint;
-                        let sum = rows[0].log_prob[0] + rows[1].log_prob[i] + rows[2].log_prob[k];
-                        assert!((f64::from(sum).exp() - joint).abs() < 1e-6, "{joint}");
-                    }
-                }
-            }
-            let close = *rows[0].log_prob.last().unwrap();
-            assert!((f64::from(close).exp() - (1.0 - legal)).abs() < 1e-6);
-            closed_by_room += u32::from(1.0 - legal > p.action.last().unwrap().exp() + 1e-6);
-            assert!(!extractor.choice(seen, &[1], &answer, false, &mut rows[1]));
-        });
-        assert!(closed_by_room > 50, "{closed_by_room}");
     }
 
     #[test]
@@ -417,27 +315,6 @@ mod tests {
             whole += legal.len();
         });
         assert!(whole > 1000, "{whole}");
-    }
-
-    #[test]
-    fn what_a_sure_policy_does_is_the_target_of_every_level() {
-        let mut drf = Drf;
-        each_question(|seen, extractor| {
-            let decision = drf.decide(seen);
-            let mut p = Probabilities::default();
-            Training::certain(seen, decision, decision, &mut p);
-            for probabilities in [&p, &Probabilities::default()] {
-                let answer = Answer { decision, probabilities };
-                let (mut path, mut rows) = (Vec::new(), ChoiceRows::default());
-                while extractor.choice(seen, &path, &answer, false, &mut rows) {
-                    let chosen = rows.chosen.expect("what was carried out is a candidate");
-                    let sure = rows.log_prob[chosen];
-                    assert!(sure.is_nan() || sure > -1e-6, "{sure}");
-                    path.push(chosen);
-                }
-                assert_eq!(extractor.decision(seen, &path), decision);
-            }
-        });
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The `training` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Decision, Probabilities, Training, View,
+    ClusterState, Decision, Training, View,
     edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
 use sched_distill_core::{
+    scenario::Said,
     simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
     spec::Spec,
     workload::{Work, WorkloadError},
@@ -119,9 +120,9 @@ impl Editable for Training {
         seen.live_jobs().get(candidate).copied()
     }
 
-    fn log_probabilities(seen: &View<'_>, probabilities: &Probabilities, each: &mut dyn FnMut(Option<u32>, f64)) {
+    fn log_probabilities(seen: &View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64)) {
         let jobs = seen.live_jobs().iter().flat_map(|&job| [Some(job); 3]).chain([None]);
-        jobs.zip(&probabilities.action).for_each(|(job, &log_prob)| each(job, log_prob));
+        jobs.zip(&said.joint).for_each(|(job, &log_prob)| each(job, log_prob));
     }
 }
 

@@ -11,7 +11,7 @@ use sched_distill::{
     recorder::{EpisodeId, run_episode},
     registry::Registered,
     rng::Split,
-    scenario::{Scenario, State},
+    scenario::{Said, Scenario, State},
     serve::{Service, Session},
     serving::Serving,
     training::Training,
@@ -37,7 +37,7 @@ pub(super) fn recorded<S: Registered>(workload: &S::Workload, driver: &str, serv
         let id = EpisodeId { seed: 1, split: Split::Test, episode };
         run_episode(workload, &mut *driver, id, |seen, _, _| {
             let mut state = S::State::of(seen);
-            let decision = policy.decide(seen, &mut S::Probabilities::default()).unwrap();
+            let decision = policy.decide(seen, &mut Said::default()).unwrap();
             recorded.states.push(state.clone());
             // What it leaves open is filled in by the state.
             recorded.answers.push(state.answer(decision).unwrap());

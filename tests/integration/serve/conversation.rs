@@ -9,7 +9,7 @@ use sched_distill::{
     recorder::{EpisodeId, run_episode},
     registry::Registered,
     rng::Split,
-    scenario::{Questions, Scenario, State},
+    scenario::{Questions, Said, Scenario, State},
     serve::{Fault, Limits, Session},
 };
 use serde_json::{Value, json};
@@ -178,11 +178,7 @@ impl Policy<Dag> for Failing {
         Box::new(Failing(true))
     }
 
-    fn decide(
-        &mut self,
-        seen: &View<'_>,
-        _: &mut sched_distill::dag::Probabilities,
-    ) -> Result<sched_distill::dag::Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<sched_distill::dag::Decision, PolicyError> {
         match std::mem::replace(&mut self.0, false) {
             true => Ok(sched_distill::dag::Decision::Assign { stage: seen.schedulable()[0], executors: 1 }),
             false => Err(PolicyError::NotFinite { policy: "failing".to_owned(), time_ms: 0.0 }),

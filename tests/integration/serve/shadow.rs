@@ -10,7 +10,7 @@ use sched_distill::{
     recorder::{EpisodeId, policy_source, run_episode},
     registry::Registered,
     rng::Split,
-    scenario::{Scenario, State},
+    scenario::{Said, Scenario, State},
     serve::{Service, Session, ShadowLog},
     serving::Serving,
     trace::{Trace, bring_up_to_date, inspect},
@@ -42,7 +42,7 @@ fn told<S: Registered>(
         assert_eq!(said(&mut session, &json!({"type": "reset", "seed": episode}).to_string()), json!(null));
         let id = EpisodeId { seed: 4, split: Split::Test, episode };
         run_episode(workload, &mut *S::open(&driver.parse().unwrap()).unwrap(), id, |seen, decision, _| {
-            let would = policy.decide(seen, &mut S::Probabilities::default()).unwrap();
+            let would = policy.decide(seen, &mut Said::default()).unwrap();
             same += usize::from(S::same(seen, would, decision));
             all += 1;
             let line = json!({"id": all, "state": S::State::of(seen), "did": [decision]}).to_string();

@@ -6,12 +6,17 @@
 //! question.
 
 mod inputs;
+mod levels;
 mod scores;
 
 pub use inputs::{Inputs, Values};
+pub use levels::LevelTables;
 pub use scores::{ScoreError, Scores, Tensor};
 
-use crate::{policy::pick::Picker, scenario::Scenario};
+use crate::{
+    policy::pick::Picker,
+    scenario::{Said, Scenario},
+};
 use std::{fmt::Write as _, ops::Range};
 
 /// The inputs and outputs of a network, in order.
@@ -195,8 +200,12 @@ impl Contract {
 
 /// A scenario whose questions can be put to networks of others.
 pub trait Tabular: Scenario {
-    /// What such a network sees and gives.
-    const CONTRACT: &'static Contract;
+    /// What such a network sees and gives. By default, together with [`LevelTables`], it is the features of all candidates by level, and
+    /// a score for each.
+    #[must_use]
+    fn contract() -> &'static Contract {
+        levels::contract::<Self>()
+    }
 
     /// Writes questions as tables, and makes decisions of scores.
     type Tables: Tables<Self>;
@@ -219,7 +228,7 @@ pub trait Tables<S: Tabular>: Default + Send + Sync {
         seen: &S::View<'_>,
         tables: (&Inputs, &Scores),
         picker: &mut Picker,
-        out: &mut S::Probabilities,
+        out: &mut Said,
     ) -> Option<S::Decision>;
 
     /// Makes probabilities that [`Tables::decide`] has just named speak of another decision, where a part of them is
@@ -230,7 +239,7 @@ pub trait Tables<S: Tabular>: Default + Send + Sync {
         _seen: &S::View<'_>,
         _tables: (&Inputs, &Scores),
         _decision: S::Decision,
-        _out: &mut S::Probabilities,
+        _out: &mut Said,
     ) -> bool {
         true
     }

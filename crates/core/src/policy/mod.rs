@@ -1,12 +1,16 @@
 //! Who decides: the contract of policies, and the distilled student as one.
 
+mod by_level;
 pub mod pick;
 mod student;
+mod table;
 
+pub use by_level::{ByLevel, LevelScores, NotFinite};
 pub use student::StudentPolicy;
+pub use table::{PolicyDef, of_episode, open, stateless};
 
 use crate::{
-    scenario::Scenario,
+    scenario::{Said, Scenario},
     spec::{Spec, SpecError},
 };
 use std::path::PathBuf;
@@ -21,13 +25,13 @@ pub trait Policy<S: Scenario>: Send + Sync {
     /// Called before each episode; randomised policies draw from a stream that this seed fixes.
     fn reset(&mut self, _episode_seed: u64) {}
 
-    /// Answers a question. A policy with probabilities writes them to `probabilities`, which is empty on entry; a
+    /// Answers a question. A policy with probabilities writes them to `said`, which is empty on entry; a
     /// deterministic one leaves it empty.
     ///
     /// # Errors
     ///
     /// If the policy cannot answer, e.g. because a network gave no finite number.
-    fn decide(&mut self, seen: &S::View<'_>, probabilities: &mut S::Probabilities) -> Result<S::Decision, PolicyError>;
+    fn decide(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError>;
 
     /// Makes probabilities that [`Policy::decide`] has just named speak of another decision, where a part of them is conditional
     /// on what was decided (`dag`: amounts are those for the decision's stage). That part becomes empty if the policy does not
@@ -36,12 +40,7 @@ pub trait Policy<S: Scenario>: Send + Sync {
     /// # Errors
     ///
     /// As for [`Policy::decide`].
-    fn given(
-        &mut self,
-        _seen: &S::View<'_>,
-        _decision: S::Decision,
-        _probabilities: &mut S::Probabilities,
-    ) -> Result<(), PolicyError> {
+    fn given(&mut self, _seen: &S::View<'_>, _decision: S::Decision, _said: &mut Said) -> Result<(), PolicyError> {
         Ok(())
     }
 
@@ -120,12 +119,6 @@ pub struct PolicyInfo {
     pub usage: &'static str,
     /// What it does.
     pub meaning: &'static str,
-}
-
-/// Names of policies.
-#[must_use]
-pub fn names(policies: &[PolicyInfo]) -> Vec<&'static str> {
-    policies.iter().map(|policy| policy.name).collect()
 }
 
 /// Sorts of policy.

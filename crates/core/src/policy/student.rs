@@ -4,7 +4,7 @@ use super::{Policy, PolicyError};
 use crate::{
     level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
-    scenario::{Questions, Scenario},
+    scenario::{Questions, Said, Scenario},
 };
 use std::{
     path::{Path, PathBuf},
@@ -267,7 +267,7 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
         Box::new(self.copy())
     }
 
-    fn decide(&mut self, seen: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
         self.questions.update(seen);
         let mut decision = self.answer(seen);
         if S::strands(seen, decision) {

@@ -1,7 +1,7 @@
 //! Edits: other descriptions of a job, which change nothing of what it computes.
 
 use super::Simulated;
-use crate::rng::Stream;
+use crate::{rng::Stream, scenario::Said};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -100,11 +100,7 @@ pub trait Editable: Simulated {
     fn candidate_job(questions: &Self::Questions, seen: &Self::View<'_>, candidate: usize) -> Option<u32>;
 
     /// Log-probabilities of what could be done next, each with the job that it would give something to, if it would give any.
-    fn log_probabilities(
-        seen: &Self::View<'_>,
-        probabilities: &Self::Probabilities,
-        each: &mut dyn FnMut(Option<u32>, f64),
-    );
+    fn log_probabilities(seen: &Self::View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64));
 }
 
 /// One change of a description: what it says, and what it costs.

@@ -262,8 +262,10 @@ mod tests {
     #[test]
     fn policies_and_edge_cases_have_words_and_no_others_do() {
         let words = words();
-        let heuristics =
-            crate::policies::POLICIES.iter().filter(|p| p.sort == sched_distill_core::policy::Sort::Heuristic);
+        let heuristics = crate::policies::POLICIES
+            .iter()
+            .map(|p| p.info)
+            .filter(|p| p.sort == sched_distill_core::policy::Sort::Heuristic);
         let named: Vec<&str> = words.policies.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(named, heuristics.map(|p| p.name).collect::<Vec<_>>());
         let named: Vec<&str> = words.edge_cases.iter().map(|(name, _)| name.as_str()).collect();

@@ -2,12 +2,13 @@
 
 use super::soft::whole_up;
 use crate::{
-    Dag, Probabilities,
+    Dag,
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
     policy::{Policy, PolicyError},
     rng::Stream,
+    scenario::Said,
 };
 
 /// The reference's way to choose a stage within a job: the first schedulable stage none of whose parents is unfinished,
@@ -49,7 +50,7 @@ impl Policy<Dag> for Capped {
         Box::new(self.clone())
     }
 
-    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
         let source = seen.source_job();
         if let Some(stage) = source.and_then(|job| find(seen, job)) {
             return Ok(Decision::Assign { stage, executors: seen.committable() });
@@ -110,7 +111,7 @@ impl Policy<Dag> for Random {
         self.stream = Stream::new(episode_seed, "random policy");
     }
 
-    fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
         // Drawing jobs until one has a stage is the same as drawing among those that have one.
         let jobs = seen.schedulable().chunk_by(|a, b| a.job == b.job);
         let place = self.stream.below(jobs.clone().count());

@@ -4,7 +4,7 @@
 //! which stands in for a trained network where none is at hand.
 
 use crate::{
-    Dag, Probabilities,
+    Dag,
     heuristic::plain::{find, remaining_work_ms, stages_of},
     state::{Decision, StageRef, View},
 };
@@ -12,6 +12,7 @@ use sched_distill_core::{
     level::{first_max, log_sum_exp},
     policy::{Policy, PolicyError, pick::draw},
     rng::Stream,
+    scenario::Said,
     spec::{Args, SpecError},
 };
 
@@ -136,7 +137,7 @@ impl Policy<Dag> for Soft {
         self.stream = Stream::new(episode_seed, "soft rule");
     }
 
-    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Said) -> Result<Decision, PolicyError> {
         let Softness { temperature, sample } = self.softness;
         if let Some(t) = temperature {
             self.scores.clear();
@@ -150,17 +151,17 @@ impl Policy<Dag> for Soft {
                 let total = log_sum_exp(&self.scores[from..]);
                 self.scores[from..].iter_mut().for_each(|s| *s += job / t - total);
             }
-            p.stage.extend(log_softmax(&self.scores));
+            p.joint.extend(log_softmax(&self.scores));
         }
         let stage = match sample && temperature.is_some() {
-            true => seen.schedulable()[draw(&p.stage, self.stream.uniform())],
+            true => seen.schedulable()[draw(&p.joint, self.stream.uniform())],
             false => self.best(seen),
         };
         let wanted = self.amount(seen, stage.job);
         let Some(t) = temperature else { return Ok(Decision::Assign { stage, executors: wanted }) };
-        self.soft_amounts(seen, stage.job, t, &mut p.amount);
-        let offered = p.amount.len() as u32;
-        let executors = if sample { 1 + draw(&p.amount, self.stream.uniform()) as u32 } else { wanted.min(offered) };
+        self.soft_amounts(seen, stage.job, t, &mut p.given);
+        let offered = p.given.len() as u32;
+        let executors = if sample { 1 + draw(&p.given, self.stream.uniform()) as u32 } else { wanted.min(offered) };
         Ok(Decision::Assign { stage, executors })
     }
 
@@ -168,10 +169,10 @@ impl Policy<Dag> for Soft {
         !self.softness.sample
     }
 
-    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
-        p.amount.clear();
+    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Said) -> Result<(), PolicyError> {
+        p.given.clear();
         if let (Some(t), Decision::Assign { stage, .. }) = (self.softness.temperature, decision) {
-            self.soft_amounts(seen, stage.job, t, &mut p.amount);
+            self.soft_amounts(seen, stage.job, t, &mut p.given);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{Decima, DecimaInput, DecimaWeights};
 use crate::{
-    Dag, Probabilities,
+    Dag,
     choose::{choose, spare, take},
     state::{Decision, StageRef, View},
 };
@@ -12,6 +12,7 @@ use sched_distill_core::{
         Policy, PolicyError,
         pick::{Picker, log_softmax},
     },
+    scenario::Said,
 };
 use std::{
     path::{Path, PathBuf},
@@ -155,10 +156,10 @@ impl Policy<Dag> for DecimaPolicy {
         self.picker.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Said) -> Result<Decision, PolicyError> {
         self.read(seen);
         self.network.embed(&self.input)?;
-        if !log_softmax(self.network.stage_scores(), &mut p.stage) {
+        if !log_softmax(self.network.stage_scores(), &mut p.joint) {
             return Err(self.not_finite(seen));
         }
         let Self { network, picker, .. } = self;
@@ -170,14 +171,14 @@ impl Policy<Dag> for DecimaPolicy {
         decision.map_err(|()| self.not_finite(seen))
     }
 
-    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Probabilities) -> Result<(), PolicyError> {
-        p.amount.clear();
+    fn given(&mut self, seen: &View<'_>, decision: Decision, p: &mut Said) -> Result<(), PolicyError> {
+        p.given.clear();
         match decision {
-            Decision::Assign { stage, .. } if !Self::amounts(&mut self.network, seen, stage, &mut p.amount) => {
+            Decision::Assign { stage, .. } if !Self::amounts(&mut self.network, seen, stage, &mut p.given) => {
                 Err(self.not_finite(seen))
             }
             Decision::Assign { stage, .. } if !self.may_strand => {
-                spare(seen, stage, &mut p.amount);
+                spare(seen, stage, &mut p.given);
                 Ok(())
             }
             _ => Ok(()),

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_command_without_a_program_is_refused() {
-        let contract = sched_distill_dag::Dag::CONTRACT;
+        let contract = sched_distill_dag::Dag::contract();
         let said = |command| ScriptNetwork::new(command, Duration::from_secs(1), contract).err().map(|e| e.to_string());
         assert!(said(" ").is_some_and(|s| s.contains("no program")));
         assert!(said("'' x").is_some_and(|s| s.contains("no program")));

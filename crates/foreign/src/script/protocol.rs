@@ -300,7 +300,7 @@ mod tests {
     use sched_distill_training::Training;
 
     fn empty() -> Scores {
-        Scores::new(Dag::CONTRACT)
+        Scores::new(Dag::contract())
     }
 
     #[test]
@@ -346,7 +346,7 @@ mod tests {
             assert!(said(line).contains(words), "{line}: {}", said(line));
         }
         let line = br#"{"stage_scores": [1], "amount_scores": [[1]]}"#;
-        let said_of_training = read_answer(line, 3, &mut Scores::new(Training::CONTRACT)).err().unwrap_or_default();
+        let said_of_training = read_answer(line, 3, &mut Scores::new(Training::contract())).err().unwrap_or_default();
         assert!(said_of_training.contains("it may have id, task_scores, close_score and error"), "{said_of_training}");
         assert_eq!(read_ready(br#"{"protocol": 1, "name": "mine"}"#), Ok(()));
         assert!(read_ready(br#"{"protocol": 2}"#).is_err_and(|e| e.contains("speaks protocol 2")));
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn the_lines_of_protocol_1_are_as_they_were() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(
-            hello(Dag::CONTRACT),
+            hello(Dag::contract()),
             concat!(
                 r#"{"columns":{"cluster":["executors","offered","busy_executors","moving_executors","active_jobs","#,
                 r#""arrived_jobs","time_ms"],"jobs":["executors","room","is_source","attached_executors","stages","#,
@@ -380,7 +380,7 @@ mod tests {
             state.add_job(job, 0.0, sched_distill_dag::JobGraph::new("two", stages.to_vec(), edges)?)?;
         }
         let view = state.offer(sched_distill_dag::Source::Common, 3)?.ok_or("a question")?;
-        let (mut tables, mut inputs) = (DagTables::default(), Inputs::new(Dag::CONTRACT));
+        let (mut tables, mut inputs) = (DagTables::default(), Inputs::new(Dag::contract()));
         tables.read(&view, &mut inputs);
         line.clear();
         write_question(7, &inputs, &mut line);
@@ -400,14 +400,16 @@ mod tests {
 
     #[test]
     fn what_is_empty_is_written_too() {
-        let mut inputs = Inputs::new(Dag::CONTRACT);
+        let mut inputs = Inputs::new(Dag::contract());
         if let [_, Values::I64(edges), ..] = inputs.values_mut() {
             edges.clear();
         }
         let mut line = Vec::new();
         write_question(8, &inputs, &mut line);
         assert!(line.windows(15).any(|w| w == b"\"edges\":[[],[]]"), "{}", String::from_utf8_lossy(&line));
-        assert!(hello(Training::CONTRACT).ends_with("\"protocol\":1,\"scenario\":\"training\",\"type\":\"hello\"}\n"));
+        assert!(
+            hello(Training::contract()).ends_with("\"protocol\":1,\"scenario\":\"training\",\"type\":\"hello\"}\n")
+        );
     }
 
     #[test]

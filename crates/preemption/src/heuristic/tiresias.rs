@@ -92,12 +92,6 @@ impl Tiresias {
         }
     }
 
-    /// The same rule before its first event.
-    #[must_use]
-    pub fn anew(&self) -> Self {
-        Self::new(self.rule, self.limits.clone(), self.promote, self.tick_s)
-    }
-
     /// Changes of queues in order: when, s, which job, from which queue, to which.
     #[must_use]
     pub fn moves(&self) -> &[(f64, u32, usize, usize)] {

@@ -46,9 +46,4 @@ impl Clipper {
         }
         decision
     }
-
-    /// Forgets what was learned.
-    pub(crate) fn reset(&mut self) {
-        self.sizes.clear();
-    }
 }

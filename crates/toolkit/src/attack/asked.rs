@@ -3,7 +3,7 @@
 use sched_distill_core::{
     level::log_sum_exp,
     policy::{Policy, PolicyError, StudentPolicy},
-    scenario::Scenario,
+    scenario::{Said, Scenario},
     simulation::Editable,
 };
 
@@ -51,9 +51,9 @@ impl<S: Editable> Asked<S> {
         let nothing = f64::NEG_INFINITY;
         let sides = match self {
             Self::Policy(policy) => {
-                let mut probabilities = S::Probabilities::default();
+                let mut probabilities = Said::default();
                 policy.decide(seen, &mut probabilities)?;
-                if S::is_silent(&probabilities) {
+                if probabilities.is_silent() {
                     return Ok(None);
                 }
                 let mut sides = Sides { greedy: policy.forgets(), own: nothing, others: nothing };
@@ -78,7 +78,7 @@ impl<S: Editable> Asked<S> {
     ///
     /// A policy that cannot answer.
     pub fn given(&mut self, seen: &S::View<'_>, job: u32) -> Result<u32, PolicyError> {
-        let mut probabilities = S::Probabilities::default();
+        let mut probabilities = Said::default();
         let decision = match self {
             Self::Policy(policy) => policy.decide(seen, &mut probabilities)?,
             Self::Student(student) => student.decide(seen, &mut probabilities)?,

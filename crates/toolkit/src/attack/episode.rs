@@ -8,7 +8,7 @@ use crate::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_core::{
     policy::Policy,
     rng::{Stream, episode_seed, hash},
-    scenario::{Scenario, State},
+    scenario::{Said, Scenario, State},
     simulation::{EditBudget, EditError, Editable, JobEnd, Outcome, Simulation},
 };
 use serde::{Deserialize, Serialize};
@@ -261,7 +261,7 @@ impl<S: Editable> World<'_, S> {
     ) -> Result<S::Simulator, AttackError> {
         let mut policy = self.victim.borrow_mut();
         policy.reset(self.seed);
-        let mut probabilities = S::Probabilities::default();
+        let mut probabilities = Said::default();
         let mut step = 0;
         while let Some(seen) = sim.view() {
             if until.is_some_and(|job| S::completed_ms(&sim, job).is_some()) {
@@ -270,7 +270,7 @@ impl<S: Editable> World<'_, S> {
             if step % 1024 == 0 {
                 self.check()?;
             }
-            S::clear(&mut probabilities);
+            probabilities.clear();
             let decision = policy.decide(&seen, &mut probabilities).map_err(|e| self.fail(step, e.into()))?;
             sim.check(decision).map_err(|e| self.fail(step, EpisodeCause::illegal(e)))?;
             each(&seen, decision);

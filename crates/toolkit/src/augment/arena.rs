@@ -11,7 +11,7 @@ use sched_distill_core::{
     model::{Guard, Model, Pick, Structure, Student},
     policy::{Policy, StudentPolicy},
     rng::Split,
-    scenario::{Answer, ChoiceRows, Questions},
+    scenario::{Answer, ChoiceRows, Questions, Said},
     simulation::Simulated,
 };
 use serde::{Deserialize, Serialize};
@@ -299,7 +299,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
     ) -> Result<(), AugmentError> {
         self.spent += episodes.len() as u64;
         let driver = StudentPolicy::<S>::new(student, "a candidate".as_ref(), None)?;
-        let (mut questions, silent) = (S::Questions::default(), S::Probabilities::default());
+        let (mut questions, silent) = (S::Questions::default(), Said::default());
         let (mut path, mut choice, mut x) = (Vec::new(), ChoiceRows::default(), Vec::new());
         // Per term: candidates, and their summed squared distance from the choice's mean.
         let mut sums = vec![(0.0, 0.0); terms.len()];
@@ -309,7 +309,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
             run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
                 questions.update(seen);
                 path.clear();
-                let answer = Answer { decision, probabilities: &silent };
+                let answer = Answer { decision, said: &silent };
                 while questions.choice(seen, &path, &answer, false, &mut choice) {
                     x.clear();
                     questions.rows(seen, &path, false, &mut x);
@@ -366,7 +366,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
                 let mut asked: Vec<Box<dyn Policy<S>>> = others.iter().map(Policy::fresh).collect();
                 let (mut decisions, mut different) = (0, vec![0; asked.len()]);
                 let mut problem = None;
-                let mut ignored = S::Probabilities::default();
+                let mut ignored = Said::default();
                 let id = EpisodeId { seed: self.seed, split, episode };
                 let workload = of_episode(self.workloads, episode);
                 run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {

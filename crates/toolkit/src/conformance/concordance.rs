@@ -1,7 +1,11 @@
 //! Whether two policies decide alike: the same questions, put to both.
 
-use super::lists::{Answer, List, apart, lists, name};
-use sched_distill_core::{level::first_max, policy::Policy, scenario::Scenario};
+use super::lists::{Answer, apart};
+use sched_distill_core::{
+    level::first_max,
+    policy::Policy,
+    scenario::{Said, Scenario},
+};
 use serde::{Serialize, Serializer};
 
 /// Below this difference of log-probabilities, which of two candidates is more probable is a matter of rounding.
@@ -39,12 +43,12 @@ pub(super) struct Side<'a, S: Scenario> {
 
 impl<S: Scenario> Side<'_, S> {
     /// What it says of a decision. What is conditional is left out if it gives no answer.
-    fn lists(&mut self, seen: &S::View<'_>, decision: S::Decision) -> Vec<List> {
-        let mut p = self.answer.1.clone();
-        let answers = self.policy.given(seen, decision, &mut p).is_ok();
-        let mut lists = lists::<S>(seen, decision, &p);
-        lists.retain(|list| answers || !list.conditional);
-        lists
+    fn of(&mut self, seen: &S::View<'_>, decision: S::Decision) -> Said {
+        let mut said = self.answer.1.clone();
+        if self.policy.given(seen, decision, &mut said).is_err() {
+            said.given.clear();
+        }
+        said
     }
 }
 
@@ -82,26 +86,26 @@ impl Concordance {
         mut b: Side<'_, S>,
     ) -> Option<(String, bool)> {
         let decided = a.answer.0;
-        let (mine, theirs) = (a.lists(seen, decided), b.lists(seen, decided));
-        let silent = S::is_silent(&a.answer.1) || S::is_silent(&b.answer.1);
+        let (mine, theirs) = (a.of(seen, decided), b.of(seen, decided));
+        let silent = a.answer.1.is_silent() || b.answer.1.is_silent();
         if self.log_probs.is_empty() {
-            self.log_probs.extend(lists::<S>(seen, decided, &a.answer.1).iter().map(|list| (list.of, None)));
+            self.log_probs.extend(S::LISTS.iter().map(|&of| (of, None)));
         }
-        if silent || self.log_probs.is_empty() {
+        if silent {
             let found = || (format!("{decided:?}, the other {:?}", b.answer.0), false);
             return (decided != b.answer.0).then(found);
         }
         let (mut first, mut first_near) = (None, None);
-        for (mine, theirs) in mine.iter().zip(&theirs) {
+        for (mine, theirs) in mine.told::<S>(seen, decided).zip(theirs.told::<S>(seen, decided)) {
             if mine.log_prob.is_empty() || theirs.log_prob.is_empty() {
                 continue;
             }
             if let Some((_, largest)) = self.log_probs.iter_mut().find(|(of, _)| *of == mine.of) {
-                *largest = Some(largest.unwrap_or(0.0).max(apart(&mine.log_prob, &theirs.log_prob)));
+                *largest = Some(largest.unwrap_or(0.0).max(apart(mine.log_prob, theirs.log_prob)));
             }
-            let Some((x, y, near)) = top(&mine.log_prob, &theirs.log_prob) else { continue };
-            let named = |place| name::<S>(seen, a.answer, mine.of, place);
-            let given = if mine.conditional { format!(" given {decided:?}") } else { String::new() };
+            let Some((x, y, near)) = top(mine.log_prob, theirs.log_prob) else { continue };
+            let named = |place| S::entry_name(seen, decided, mine.list, place);
+            let given = if mine.is_conditional() { format!(" given {decided:?}") } else { String::new() };
             let found = format!("most probable{given} is {}, for the other {}", named(x), named(y));
             (if near { &mut first_near } else { &mut first }).get_or_insert((found, near));
         }

@@ -3,68 +3,35 @@
 use super::REPEAT;
 use sched_distill_core::{
     policy::Policy,
-    scenario::{LEAST_LOG_PROB, Scenario},
+    scenario::{LEAST_LOG_PROB, Said, Scenario, Told},
 };
-use std::ops::RangeInclusive;
 
 /// By how much probabilities may miss a sum of 1, for those that come in 32 bits.
 const SUM: f64 = 1e-3;
 
 /// An answer as it is kept for later comparison.
-pub(super) type Answer<S> = (<S as Scenario>::Decision, <S as Scenario>::Probabilities);
+pub(super) type Answer<S> = (<S as Scenario>::Decision, Said);
 
-/// A distribution of an answer.
-pub(super) struct List {
-    /// What it is of.
-    pub(super) of: &'static str,
-    pub(super) log_prob: Vec<f64>,
-    candidates: RangeInclusive<usize>,
-    pub(super) conditional: bool,
+/// Whether a list may have no entries.
+pub(super) fn may_be_empty(list: &Told<'_>) -> bool {
+    list.entries.contains(&0)
 }
 
-impl List {
-    /// Whether there may be no candidates.
-    pub(super) fn may_be_empty(&self) -> bool {
-        self.candidates.contains(&0)
-    }
-
-    /// Whether it is a distribution over as many candidates as there are.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let (found, allowed) = (self.log_prob.len(), &self.candidates);
-        let result = match allowed.contains(&found) {
-            true => distribution(&self.log_prob),
-            false if allowed.start() == allowed.end() => {
-                Err(format!("{found} probabilities for {} candidates", allowed.start()))
-            }
-            false => Err(format!("{found} probabilities; {} to {} are allowed", allowed.start(), allowed.end())),
-        };
-        result.map_err(|found| format!("{}: {found}", self.of))
-    }
-}
-
-/// The distributions of an answer; none if the scenario does not tell of any.
-pub(super) fn lists<S: Scenario>(seen: &S::View<'_>, decision: S::Decision, p: &S::Probabilities) -> Vec<List> {
-    let mut all = Vec::new();
-    S::distributions(seen, decision, p, &mut |d| {
-        let log_prob = d.log_prob.to_vec();
-        all.push(List { of: d.of, log_prob, candidates: d.candidates, conditional: d.conditional });
-    });
-    all
-}
-
-/// What the candidate at a place of a distribution is called.
-pub(super) fn name<S: Scenario>(seen: &S::View<'_>, (decision, p): &Answer<S>, of: &str, place: usize) -> String {
-    let mut found = String::new();
-    S::distributions(seen, *decision, p, &mut |d| {
-        if d.of == of {
-            found = (d.name)(place);
+/// Whether a list is a distribution over as many candidates as there are.
+pub(super) fn check(list: &Told<'_>) -> Result<(), String> {
+    let (found, allowed) = (list.log_prob.len(), &list.entries);
+    let result = match allowed.contains(&found) {
+        true => distribution(list.log_prob),
+        false if allowed.start() == allowed.end() => {
+            Err(format!("{found} probabilities for {} candidates", allowed.start()))
         }
-    });
-    found
+        false => Err(format!("{found} probabilities; {} to {} are allowed", allowed.start(), allowed.end())),
+    };
+    result.map_err(|found| format!("{}: {found}", list.of))
 }
 
 pub(super) fn ask<S: Scenario>(policy: &mut dyn Policy<S>, seen: &S::View<'_>) -> Result<Answer<S>, String> {
-    let mut p = S::Probabilities::default();
+    let mut p = Said::default();
     policy.decide(seen, &mut p).map(|decision| (decision, p)).map_err(|e| chain(&e))
 }
 
@@ -94,16 +61,11 @@ pub(super) fn distribution(log_prob: &[f64]) -> Result<(), String> {
 }
 
 /// Whether two answers of one policy to one question are the same.
-pub(super) fn same<S: Scenario>(seen: &S::View<'_>, a: &Answer<S>, b: &Answer<S>) -> Result<(), String> {
+pub(super) fn same<S: Scenario>(a: &Answer<S>, b: &Answer<S>) -> Result<(), String> {
     if a.0 != b.0 {
         return Err(format!("{:?}, then {:?}", a.0, b.0));
     }
-    let [of_a, of_b] = [a, b].map(|(decision, p)| lists::<S>(seen, *decision, p));
-    let alike = match of_a.is_empty() {
-        true => a.1 == b.1,
-        false => of_a.iter().zip(&of_b).all(|(a, b)| apart(&a.log_prob, &b.log_prob) <= REPEAT),
-    };
-    match alike {
+    match apart(&a.1.joint, &b.1.joint).max(apart(&a.1.given, &b.1.given)) <= REPEAT {
         true => Ok(()),
         false => Err("the same decision with other probabilities".to_owned()),
     }
@@ -144,9 +106,9 @@ mod tests {
         assert_eq!(distribution(&[f64::NEG_INFINITY, 0.0]), Ok(()));
         assert_eq!(distribution(&[0.0, f64::NAN]), Err("the log-probability at 1 is NaN".to_owned()));
         assert_eq!(distribution(&[0.0, 0.0]), Err("probabilities sum to 2".to_owned()));
-        let list = |candidates| List { of: "stage", log_prob: vec![0.0], candidates, conditional: false };
-        assert_eq!(list(2..=2).check(), Err("stage: 1 probabilities for 2 candidates".to_owned()));
-        assert_eq!(list(2..=4).check(), Err("stage: 1 probabilities; 2 to 4 are allowed".to_owned()));
-        assert_eq!(list(0..=1).check(), Ok(()));
+        let found = |entries| check(&Told { of: "stage", list: 0, log_prob: &[0.0], entries });
+        assert_eq!(found(2..=2), Err("stage: 1 probabilities for 2 candidates".to_owned()));
+        assert_eq!(found(2..=4), Err("stage: 1 probabilities; 2 to 4 are allowed".to_owned()));
+        assert_eq!(found(0..=1), Ok(()));
     }
 }

@@ -9,7 +9,7 @@ pub use concordance::Concordance;
 
 use crate::recorder::ChoiceLog;
 use concordance::Side;
-use lists::{Answer, apart, ask, chain, distribution, lists, same};
+use lists::{Answer, apart, ask, chain, check, distribution, may_be_empty, same};
 use sched_distill_core::{
     policy::Policy,
     rng::{Split, episode_seed},
@@ -193,7 +193,7 @@ impl<S: Simulated> Checker<'_, S> {
                 return false;
             }
             self.check_probabilities(&mut *policy, &seen, &answer);
-            let repeated = ask(&mut *second, &seen).and_then(|again| same::<S>(&seen, &answer, &again));
+            let repeated = ask(&mut *second, &seen).and_then(|again| same::<S>(&answer, &again));
             self.test(Rule::Repeats, repeated);
             if let Some(other) = &mut other
                 && !self.compare((&mut *policy, &mut **other), &seen, &answer)
@@ -216,7 +216,7 @@ impl<S: Simulated> Checker<'_, S> {
                 break;
             }
             self.place.2 = step as u32;
-            let found = ask(&mut *policy, &seen).and_then(|again| same::<S>(&seen, answer, &again));
+            let found = ask(&mut *policy, &seen).and_then(|again| same::<S>(answer, &again));
             if !self.test(Rule::Forgets, found) || sim.step(answer.0).is_err() {
                 break;
             }
@@ -244,10 +244,10 @@ impl<S: Simulated> Checker<'_, S> {
         let (decision, p) = answer;
         let mut sound = true;
         // A deterministic policy names none.
-        for list in lists::<S>(seen, *decision, p).iter().filter(|list| !list.log_prob.is_empty()) {
-            sound &= self.test(Rule::Distributions, list.check());
+        for list in p.told::<S>(seen, *decision).filter(|list| !list.log_prob.is_empty()) {
+            sound &= self.test(Rule::Distributions, check(&list));
         }
-        if sound && !S::is_silent(p) {
+        if sound && !p.is_silent() {
             self.check_levels(seen, answer);
         }
         let mut asked = self.some_decisions(seen);
@@ -322,24 +322,24 @@ fn given<S: Simulated>(
 ) -> Result<(), String> {
     let mut theirs = p.clone();
     policy.given(seen, other, &mut theirs).map_err(|e| chain(&e))?;
-    for (mine, theirs) in lists::<S>(seen, *decision, p).iter().zip(lists::<S>(seen, other, &theirs)) {
-        let differs = apart(&mine.log_prob, &theirs.log_prob) > REPEAT;
+    for (mine, theirs) in p.told::<S>(seen, *decision).zip(theirs.told::<S>(seen, other)) {
+        let differs = apart(mine.log_prob, theirs.log_prob) > REPEAT;
         let of = mine.of;
         match (theirs.log_prob.is_empty(), mine.log_prob.is_empty()) {
-            _ if !mine.conditional => {
+            _ if !mine.is_conditional() => {
                 if differs {
                     return Err(format!("{of}: other probabilities than `decide` named; they depend on no decision"));
                 }
             }
             (true, true) => {}
             // Another decision may have nothing to be probable about.
-            (true, false) if theirs.may_be_empty() => {}
+            (true, false) if may_be_empty(&theirs) => {}
             (true, false) => return Err(format!("{of}: no probabilities, but `decide` named some")),
             // A policy that names none in `decide` decides deterministically; there is nothing to compare then.
             (false, false) if other == *decision && differs => {
                 return Err(format!("{of}: other probabilities for what was decided than `decide` named"));
             }
-            (false, _) => theirs.check()?,
+            (false, _) => check(&theirs)?,
         }
     }
     Ok(())

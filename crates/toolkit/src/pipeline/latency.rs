@@ -10,6 +10,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::episode_seed,
+    scenario::Said,
     simulation::{Simulated, Simulation},
 };
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ pub(super) fn decision_times<S: Simulated>(
     let contenders = ready(scenario, &params.contenders)?;
     let mut policies: Vec<_> = contenders.iter().map(|c| c.policy.fresh()).collect();
     let mut times_us: Vec<Vec<f64>> = vec![Vec::new(); policies.len()];
-    let mut p = S::Probabilities::default();
+    let mut p = Said::default();
     for episode in 0..params.episodes.min(EPISODES) {
         let seed = episode_seed(params.seed, params.split, u64::from(episode));
         let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
@@ -78,7 +79,7 @@ pub(super) fn decision_times<S: Simulated>(
             caller.check()?;
             let mut taken = None;
             for ((policy, times), contender) in policies.iter_mut().zip(&mut times_us).zip(&contenders) {
-                S::clear(&mut p);
+                p.clear();
                 let start = Instant::now();
                 let decision = policy.decide(&seen, &mut p);
                 times.push(start.elapsed().as_secs_f64() * 1e6);

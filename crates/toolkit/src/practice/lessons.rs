@@ -6,7 +6,7 @@ use crate::{
 };
 use sched_distill_core::{
     policy::{Policy, PolicyError},
-    scenario::Questions,
+    scenario::{Questions, Said},
     simulation::{Simulated, Simulation},
     spec::Spec,
 };
@@ -183,7 +183,7 @@ impl<S: Simulated> Policy<S> for Replay<S> {
         Box::new(Self { decisions: Arc::clone(&self.decisions), next: 0 })
     }
 
-    fn decide(&mut self, _: &S::View<'_>, _: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+    fn decide(&mut self, _: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
         self.next += 1;
         Ok(*self.decisions.get(self.next - 1).expect("the episode was played to its end when the trace was opened"))
     }

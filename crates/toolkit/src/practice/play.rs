@@ -5,7 +5,7 @@ use crate::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_core::{
     network::scorer::ScorerPolicy,
     policy::Policy,
-    scenario::Scenario,
+    scenario::{Said, Scenario},
     simulation::{Outcome, Simulated, Simulation},
 };
 
@@ -102,7 +102,7 @@ pub(super) fn play<S: Simulated>(
     }
     let widths = (S::INFO.feature_set)().levels.iter().map(|level| level.features.len());
     let mut levels: Vec<PracticeLevel> = widths.map(PracticeLevel::new).collect();
-    let (mut steps, mut silent, mut asked) = (Vec::<PracticeStep>::new(), S::Probabilities::default(), 0);
+    let (mut steps, mut silent, mut asked) = (Vec::<PracticeStep>::new(), Said::default(), 0);
     let fail = |step, cause| EpisodeError { episode, seed, step, source: Box::new(cause) };
     while let Some(seen) = sim.view() {
         let failed = |e| fail(asked, EpisodeCause::from(e));
@@ -111,7 +111,7 @@ pub(super) fn play<S: Simulated>(
             last.moment.pass::<S>(&sim, time_ms, clock);
         }
         let mut ask = |teacher: &mut dyn Policy<S>| {
-            S::clear(&mut silent);
+            silent.clear();
             teacher.decide(&seen, &mut silent).map_err(failed)
         };
         let (decision, is_lesson) = match &mut driver {
@@ -154,10 +154,10 @@ mod tests {
             Tensor, Tensors,
             scorer::{ScorerShape, ScorerWeights},
         },
-        scenario::Questions,
+        scenario::{Questions, Said},
         simulation::JobEnd,
     };
-    use sched_distill_dag::{Dag, Decision, Probabilities, View};
+    use sched_distill_dag::{Dag, Decision, View};
     use sched_distill_training::Training;
     use std::sync::Arc;
 
@@ -253,7 +253,7 @@ mod tests {
         fn decide(
             &mut self,
             seen: &View<'_>,
-            _: &mut Probabilities,
+            _: &mut Said,
         ) -> Result<Decision, sched_distill_core::policy::PolicyError> {
             Ok(match seen.time_ms() {
                 0.0 => Decision::Assign { stage: seen.schedulable()[0], executors: 1 },

@@ -8,7 +8,7 @@ use sched_distill_core::{
     network::scorer::squash,
     policy::Policy,
     rng::{Split, episode_seed},
-    scenario::{ChoiceRows, Questions},
+    scenario::{Questions, Said},
     simulation::{JobEnd, Simulated, Simulation},
 };
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,14 +132,14 @@ fn look<S: Simulated>(
 ) -> Result<(), EpisodeError> {
     let mut sim = S::start(workload, S::jobs(workload, seed), seed);
     policy.reset(seed);
-    let (mut questions, mut probabilities) = (S::Questions::default(), S::Probabilities::default());
-    let (mut rows, mut path, mut x, mut step) = (ChoiceRows::default(), Vec::new(), Vec::new(), 0);
+    let (mut questions, mut probabilities) = (S::Questions::default(), Said::default());
+    let (mut path, mut x, mut step) = (Vec::new(), Vec::new(), 0);
     let fail = |step, cause| EpisodeError { episode, seed, step, source: Box::new(cause) };
     while let Some(seen) = sim.view() {
-        S::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
         questions.update(&seen);
-        questions.path(&seen, decision, &mut rows, &mut path);
+        questions.path(&seen, decision, &mut path);
         for level in 0..path.len().max(1) {
             x.clear();
             questions.rows(&seen, &path[..level], false, &mut x);

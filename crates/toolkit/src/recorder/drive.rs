@@ -11,6 +11,7 @@ use sched_distill_core::{
     model::Student,
     policy::{Policy, StudentPolicy},
     rng::{Split, Stream, episode_seed, hash},
+    scenario::Said,
     simulation::{Simulated, Simulation},
 };
 use std::{
@@ -89,11 +90,11 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
         policy.reset(seed);
         let fail = |step, cause| self.failed("what if", episode, step, cause);
         let mut stream = Stream::new(seed, "what-if states");
-        let (mut p, mut found, mut step) = (S::Probabilities::default(), Vec::new(), 0);
+        let (mut p, mut found, mut step) = (Said::default(), Vec::new(), 0);
         let mut kept: Vec<(usize, S::Simulator, [S::Decision; 2])> = Vec::new();
         while let Some(seen) = sim.view() {
             self.check_stop()?;
-            S::clear(&mut p);
+            p.clear();
             let (decision, label) = policy.decide_and_label(&seen, &mut p).map_err(|e| fail(step, e.into()))?;
             if !S::same(&seen, decision, label) {
                 // Reservoir sampling: each of the states found so far is kept with the same probability.
@@ -195,10 +196,10 @@ fn cost_after<S: Simulated>(
 ) -> Result<f64, EpisodeCause> {
     let from_ms = sim.view().map_or(0.0, |seen| S::time_ms(&seen));
     let to_ms = from_ms + horizon_ms;
-    let mut p = S::Probabilities::default();
+    let mut p = Said::default();
     sim.step(decision).map_err(EpisodeCause::illegal)?;
     while let Some(seen) = sim.view().filter(|seen| S::time_ms(seen) < to_ms) {
-        S::clear(&mut p);
+        p.clear();
         let decision = policy.decide(&seen, &mut p)?;
         sim.step(decision).map_err(EpisodeCause::illegal)?;
     }
@@ -214,7 +215,8 @@ mod tests {
         trace::{Choice, LevelTable},
     };
 
-    use sched_distill_dag::{Dag, Decision, Probabilities, feature::feature_set, simulator::Simulator};
+    use sched_distill_core::scenario::Said;
+    use sched_distill_dag::{Dag, Decision, feature::feature_set, simulator::Simulator};
 
     const WORKLOAD: &str = "builtin,jobs=5,executors=4,rate=2e-4";
     const TEACHER: &str = "sjf-cp,temperature=0.3";
@@ -243,7 +245,7 @@ mod tests {
     fn labels_are_those_of_the_teacher_asked_at_the_same_state() -> Outcome {
         with_teacher(TEACHER, |rollouts| {
             let mut policy = Labelled::new(rule("random"), rule(TEACHER));
-            let (mut teacher, mut asked, mut other) = (rule(TEACHER), Probabilities::default(), 0);
+            let (mut teacher, mut asked, mut other) = (rule(TEACHER), Said::default(), 0);
             let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
             run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
                 asked.clear();
@@ -257,7 +259,7 @@ mod tests {
                     teacher.given(seen, decision, &mut asked).unwrap();
                 }
                 assert_eq!(*p, asked);
-                assert!((p.amount.iter().map(|p| p.exp()).sum::<f64>() - 1.0).abs() < 1e-5);
+                assert!((p.given.iter().map(|p| p.exp()).sum::<f64>() - 1.0).abs() < 1e-5);
             })?;
             assert!(other > 5, "the driver went its own way {other} times");
             Ok(())
@@ -273,8 +275,7 @@ mod tests {
             let (mut step, mut labels, mut agreed) = (0, Vec::new(), 0);
             let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
             run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
-                let Decision::Assign { stage, .. } = teacher.decide(seen, &mut Probabilities::default()).unwrap()
-                else {
+                let Decision::Assign { stage, .. } = teacher.decide(seen, &mut Said::default()).unwrap() else {
                     panic!("it never abstains")
                 };
                 labels.push(stage.job);
@@ -332,7 +333,7 @@ mod tests {
             let mut step = 0;
             let which = EpisodeId { seed: 5, split: Split::Train, episode: 8 };
             run_episode(rollouts.workload, &mut driver, which, |seen, decision, _| {
-                let mut p = Probabilities::default();
+                let mut p = Said::default();
                 teacher.decide(seen, &mut p).unwrap();
                 teacher.given(seen, decision, &mut p).unwrap();
                 log.push(8, step, seen, decision, &p);
@@ -421,7 +422,7 @@ mod tests {
             let completion = |at: u32, own: bool| -> f64 {
                 let mut sim = Simulator::new(rollouts.workload.cluster(), rollouts.workload.jobs(seed), seed);
                 let (mut fifo, mut teacher) = (rule("fifo"), rule(TEACHER));
-                let (mut p, mut step) = (Probabilities::default(), 0);
+                let (mut p, mut step) = (Said::default(), 0);
                 while let Some(seen) = sim.view() {
                     p.clear();
                     let by = if step < at || (step == at && own) { &mut fifo } else { &mut teacher };

@@ -8,7 +8,7 @@ use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
     rng::{Split, episode_seed},
-    scenario::{Answer, ChoiceRows, Questions, Scenario},
+    scenario::{Answer, ChoiceRows, Questions, Said, Scenario},
     simulation::{JobEnd, Outcome, Simulated, Simulation, TaskRun},
 };
 use std::{convert::Infallible, error::Error};
@@ -103,7 +103,7 @@ pub fn run_episode<S: Simulated>(
     workload: &S::Workload,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
-    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &S::Probabilities),
+    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said),
 ) -> Result<EpisodeRun, EpisodeError> {
     let run = try_episode(workload, policy, id, Timeline::Dropped, |seen, decision, p| {
         on_decision(seen, decision, p);
@@ -125,7 +125,7 @@ pub(super) fn try_episode<S: Simulated, E>(
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
     timeline: Timeline,
-    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &S::Probabilities) -> Result<(), E>,
+    mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
     let mut sim = S::start(workload, S::jobs(workload, seed), seed);
@@ -133,12 +133,12 @@ pub(super) fn try_episode<S: Simulated, E>(
         sim.record_timeline();
     }
     policy.reset(seed);
-    let mut probabilities = S::Probabilities::default();
+    let mut probabilities = Said::default();
     let mut step = 0;
     let fail = |step, cause| EpisodeError { episode: id.episode, seed, step, source: Box::new(cause) };
     let illegal = |step, e| fail(step, EpisodeCause::illegal(e));
     while let Some(seen) = sim.view() {
-        S::clear(&mut probabilities);
+        probabilities.clear();
         let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
         sim.check(decision).map_err(|e| illegal(step, e))?;
         if let Err(error) = on_decision(&seen, decision, &probabilities) {
@@ -191,14 +191,7 @@ impl<S: Scenario> ChoiceLog<S> {
     }
 
     /// Appends the choices of one decision. Per level the choices of an episode must come in order.
-    pub fn push(
-        &mut self,
-        episode: u32,
-        step: u32,
-        seen: &S::View<'_>,
-        decision: S::Decision,
-        probabilities: &S::Probabilities,
-    ) {
+    pub fn push(&mut self, episode: u32, step: u32, seen: &S::View<'_>, decision: S::Decision, said: &Said) {
         self.questions.update(seen);
         if self.next_id[0] >> 32 != u64::from(episode) {
             self.next_id.fill(u64::from(episode) << 32);
@@ -206,7 +199,7 @@ impl<S: Scenario> ChoiceLog<S> {
         let (time_ms, kind) = (S::time_ms(seen), S::kind(seen));
         let header = ChoiceHeader { id: 0, episode, step, time_ms, kind, parent: None, weight: 1.0, first_row: 0 };
         self.path.clear();
-        self.descend(seen, &Answer { decision, probabilities }, header);
+        self.descend(seen, &Answer { decision, said }, header);
     }
 
     /// Appends the choice at the present path, and those that follow each of its candidates.

@@ -2,7 +2,7 @@
 
 use sched_distill_core::{
     policy::{Policy, PolicyError},
-    scenario::Scenario,
+    scenario::{Said, Scenario},
     simulation::Simulated,
 };
 
@@ -14,10 +14,10 @@ pub(crate) fn speak_of<S: Scenario>(
     labeller: &mut dyn Policy<S>,
     seen: &S::View<'_>,
     (label, carried_out): (S::Decision, S::Decision),
-    p: &mut S::Probabilities,
+    p: &mut Said,
 ) -> Result<(), PolicyError> {
-    if S::is_silent(p) {
-        S::certain(seen, label, carried_out, p);
+    if p.is_silent() {
+        p.be_sure::<S>(seen, label, carried_out);
     } else if carried_out != label {
         labeller.given(seen, carried_out, p)?;
     }
@@ -28,22 +28,22 @@ pub(crate) fn speak_of<S: Scenario>(
 pub(super) struct Labelled<S: Simulated> {
     driver: Box<dyn Policy<S>>,
     labeller: Box<dyn Policy<S>>,
-    own: S::Probabilities,
+    own: Said,
 }
 
 impl<S: Simulated> Labelled<S> {
     pub(super) fn new(driver: Box<dyn Policy<S>>, labeller: Box<dyn Policy<S>>) -> Self {
-        Self { driver, labeller, own: S::Probabilities::default() }
+        Self { driver, labeller, own: Said::default() }
     }
 
     /// The driver's decision and the labeller's, whose probabilities go to `p`.
     pub(super) fn decide_and_label(
         &mut self,
         seen: &S::View<'_>,
-        p: &mut S::Probabilities,
+        p: &mut Said,
     ) -> Result<(S::Decision, S::Decision), PolicyError> {
         let label = self.labeller.decide(seen, p)?;
-        S::clear(&mut self.own);
+        self.own.clear();
         let decision = self.driver.decide(seen, &mut self.own)?;
         speak_of(&mut *self.labeller, seen, (label, decision), p)?;
         Ok((decision, label))
@@ -60,7 +60,7 @@ impl<S: Simulated> Policy<S> for Labelled<S> {
         self.labeller.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &S::View<'_>, p: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
+    fn decide(&mut self, seen: &S::View<'_>, p: &mut Said) -> Result<S::Decision, PolicyError> {
         self.decide_and_label(seen, p).map(|(decision, _)| decision)
     }
 }

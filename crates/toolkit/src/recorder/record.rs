@@ -309,8 +309,8 @@ fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::policy::PolicyError;
-    use sched_distill_dag::{Dag, Decision, Probabilities, View};
+    use sched_distill_core::{policy::PolicyError, scenario::Said};
+    use sched_distill_dag::{Dag, Decision, View};
     use std::sync::{Arc, atomic::AtomicUsize};
 
     /// The largest number of episodes that were run but not yet part of a finished part.
@@ -368,7 +368,7 @@ mod tests {
             Box::new(Self { rule: self.rule.fresh(), decisions, stop })
         }
 
-        fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+        fn decide(&mut self, seen: &View<'_>, p: &mut Said) -> Result<Decision, PolicyError> {
             if self.decisions.fetch_add(1, Ordering::Relaxed) == 9 {
                 self.stop.store(true, Ordering::Relaxed);
             }

@@ -4,7 +4,7 @@ use crate::explainer::PathStep;
 use sched_distill_core::{
     level::LevelSpec,
     model::{CompiledGuards, CompiledModel, Model, NamedModel, ScoreCandidates, Student, StudentError},
-    scenario::{Answer, ChoiceRows, Questions, Scenario},
+    scenario::{Answer, ChoiceRows, Questions, Said, Scenario},
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -152,10 +152,10 @@ impl<S: Scenario> Teller<S> {
         &mut self,
         seen: &S::View<'_>,
         decision: S::Decision,
-        probabilities: &S::Probabilities,
+        said: &Said,
         why: bool,
     ) -> Vec<LevelScores> {
-        let answer = Answer { decision, probabilities };
+        let answer = Answer { decision, said };
         self.questions.update(seen);
         let (mut path, mut levels) = (Vec::new(), Vec::new());
         for (place, spec) in (S::INFO.feature_set)().levels.iter().enumerate() {

@@ -11,7 +11,7 @@ use super::{
 use crate::{recorder::speak_of, trace::Source};
 use sched_distill_core::{
     policy::Policy,
-    scenario::{Scenario, State},
+    scenario::{Said, Scenario, State},
     text::{with_short_numbers, without_mark},
 };
 use serde::de::IgnoredAny;
@@ -50,7 +50,7 @@ pub struct Session<S: Scenario> {
     seed: u64,
     /// The cluster as it was told last, with the answers carried out.
     state: Option<S::State>,
-    probabilities: S::Probabilities,
+    probabilities: Said,
     teller: Teller<S>,
     episode: Option<Episode<S>>,
     /// Lines that have come, blank ones aside.
@@ -77,7 +77,7 @@ impl<S: Scenario> Session<S> {
             policy,
             seed: service.seed,
             state: None,
-            probabilities: S::Probabilities::default(),
+            probabilities: Said::default(),
             teller: Teller::new(service.scorers.clone(), service.policy.abstains()),
             episode: service.shadow.as_ref().map(|_| Episode::new()),
             token: None,
@@ -328,7 +328,7 @@ impl<S: Scenario> Session<S> {
                 let problem = format!("the round has more than {allowed} decisions; ask for fewer at a time (`most`)");
                 return Err(problem.into());
             }
-            S::clear(&mut self.probabilities);
+            self.probabilities.clear();
             let decided = self.policy.decide(&seen, &mut self.probabilities);
             let decision = decided.map_err(|e| self.replace(e.into()))?;
             if scores || why {
@@ -367,7 +367,7 @@ impl<S: Scenario> Session<S> {
         for &decision in did {
             let Some(seen) = state.view() else { break };
             let p = &mut self.probabilities;
-            S::clear(p);
+            p.clear();
             let label = self.policy.decide(&seen, p);
             if let Err(error) = label.and_then(|label| speak_of(&mut *self.policy, &seen, (label, decision), p)) {
                 return Err(self.replace(error.into()));

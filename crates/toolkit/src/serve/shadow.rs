@@ -6,7 +6,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::Split,
-    scenario::{Scenario, ScenarioInfo},
+    scenario::{Said, Scenario, ScenarioInfo},
 };
 use std::{
     fs::File,
@@ -62,7 +62,7 @@ impl<S: Scenario> Episode<S> {
         Self { log: ChoiceLog::new(S::INFO.may_abstain), decisions: 0, since: None }
     }
 
-    pub(super) fn push(&mut self, seen: &S::View<'_>, decision: S::Decision, probabilities: &S::Probabilities) {
+    pub(super) fn push(&mut self, seen: &S::View<'_>, decision: S::Decision, probabilities: &Said) {
         self.since.get_or_insert_with(Instant::now);
         self.log.push(0, self.decisions, seen, decision, probabilities);
         self.decisions += 1;

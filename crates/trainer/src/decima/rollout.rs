@@ -4,11 +4,11 @@ use super::experience::{Experience, Step};
 use crate::{Returns, session::RolloutId};
 use sched_distill_core::{
     policy::Policy,
-    scenario::State as _,
+    scenario::{Said, State as _},
     simulation::{Editable as _, Outcome},
 };
 use sched_distill_dag::{
-    ClusterState, Dag, Decision, Probabilities, StageRef, View,
+    ClusterState, Dag, Decision, StageRef, View,
     edit::JobEdit,
     network::DecimaPolicy,
     simulator::Simulator,
@@ -85,7 +85,7 @@ pub(super) fn play(
     let (discount, _) = returns.rates();
     let clock = Clock { unit_ms: 1e3, cost: 1e3, discount };
     let mut experience = Experience::new(workload.cluster().num_executors);
-    let (mut own, mut taught, mut work) = (Probabilities::default(), Probabilities::default(), Vec::new());
+    let (mut own, mut taught, mut work) = (Said::default(), Said::default(), Vec::new());
     let mut asked = 0;
     let fail = |step: u64, cause: EpisodeCause| EpisodeError {
         episode: id.episode,
@@ -97,8 +97,7 @@ pub(super) fn play(
         settle(&mut experience, &sim, seen.time_ms(), clock);
         own.clear();
         let refused = |e| fail(asked, EpisodeCause::illegal(e));
-        let mut decide =
-            |seen: &View<'_>, own: &mut Probabilities| network.decide(seen, own).map_err(|e| fail(asked, e.into()));
+        let mut decide = |seen: &View<'_>, own: &mut Said| network.decide(seen, own).map_err(|e| fail(asked, e.into()));
         taught.clear();
         let shown;
         let (question, lesson, executed) = match &mut driver {
@@ -123,8 +122,8 @@ pub(super) fn play(
         };
         if let Some(mut step) = step(&question, lesson) {
             if let Driver::Own = driver {
-                let amount = own.amount.get(step.amount as usize).copied().unwrap_or(0.0);
-                step.log_prob = (own.stage[step.stage as usize] + amount) as f32;
+                let amount = own.given.get(step.amount as usize).copied().unwrap_or(0.0);
+                step.log_prob = (own.joint[step.stage as usize] + amount) as f32;
             }
             step.moment.estimate = backlog(&seen, discount, &mut work);
             experience.push(network.seen(), step);
@@ -229,7 +228,7 @@ mod tests {
             fn fresh(&self) -> Box<dyn Policy<Dag>> {
                 Box::new(Idle)
             }
-            fn decide(&mut self, seen: &View<'_>, _: &mut Probabilities) -> Result<Decision, PolicyError> {
+            fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
                 // One executor for the first job, and never again.
                 Ok(match seen.time_ms() {
                     0.0 => Decision::Assign { stage: seen.schedulable()[0], executors: 1 },
@@ -285,7 +284,7 @@ mod tests {
         let mut sim = Simulator::new(workload.cluster(), jobs.clone(), 7);
         let (mut alike, mut moved) = (0, 0);
         while let Some(seen) = sim.view() {
-            let lesson = teacher.decide(&seen, &mut Probabilities::default())?;
+            let lesson = teacher.decide(&seen, &mut Said::default())?;
             if let (Some((state, then)), Decision::Assign { stage, executors }) =
                 (shown.question(&seen, lesson), lesson)
             {

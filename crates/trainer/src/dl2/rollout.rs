@@ -8,11 +8,12 @@ use super::{
 use crate::session::RolloutId;
 use sched_distill_core::{
     policy::Policy,
+    scenario::Said,
     simulation::{Outcome, Simulated},
 };
 use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
-    Decision, Probabilities, Training, View, network::Dl2Policy, simulator::Simulator, workload::TrainingWorkload,
+    Decision, Training, View, network::Dl2Policy, simulator::Simulator, workload::TrainingWorkload,
 };
 
 /// Who decides, and whose decisions are to be learned.
@@ -79,7 +80,7 @@ fn decide(
     explorer: Option<&mut Explorer>,
     experience: &mut Experience,
 ) -> Result<Decision, EpisodeCause> {
-    let mut silent = Probabilities::default();
+    let mut silent = Said::default();
     if matches!(driver, Driver::Replayed { .. }) {
         network.look(seen);
     } else if let Some(decision) = network.without_network(seen) {

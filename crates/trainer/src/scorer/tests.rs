@@ -25,14 +25,14 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 static DAG: Entry<Dag> = Entry {
     teacher: sched_distill_dag::policies::TEACHER,
     baselines: sched_distill_dag::policies::BASELINES,
-    policies: || sched_distill_dag::policies::POLICIES.to_vec(),
+    policies: || sched_distill_dag::policies::POLICIES.iter().map(|def| def.info).collect(),
     open: sched_distill_dag::policies::open,
     attack: None,
 };
 static TRAINING: Entry<Training> = Entry {
     teacher: sched_distill_training::policies::TEACHER,
     baselines: sched_distill_training::policies::BASELINES,
-    policies: || sched_distill_training::policies::POLICIES.to_vec(),
+    policies: || sched_distill_training::policies::POLICIES.iter().map(|def| def.info).collect(),
     open: sched_distill_training::policies::open,
     attack: None,
 };

@@ -2,7 +2,7 @@
 
 use super::{Dl2, Dl2Weights};
 use crate::{
-    Probabilities, Training, certain,
+    Training,
     heuristic::window::{Window, next_bundle},
     state::{Decision, Task, View},
 };
@@ -12,7 +12,7 @@ use sched_distill_core::{
         Policy, PolicyError,
         pick::{Picker, log_softmax},
     },
-    scenario::LEAST_LOG_PROB,
+    scenario::{LEAST_LOG_PROB, Said},
 };
 use std::{
     path::{Path, PathBuf},
@@ -163,22 +163,22 @@ impl Policy<Training> for Dl2Policy {
         self.picker.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &View<'_>, p: &mut Probabilities) -> Result<Decision, PolicyError> {
+    fn decide(&mut self, seen: &View<'_>, p: &mut Said) -> Result<Decision, PolicyError> {
         if let Some(decision) = self.without_network(seen) {
-            certain(seen, decision, &mut p.action);
+            p.be_sure::<Training>(seen, decision, decision);
             return Ok(decision);
         }
         let chosen = self.act(seen)?;
         let live = seen.live_jobs();
-        p.action.clear();
-        p.action.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
+        p.joint.clear();
+        p.joint.resize(3 * live.len() + 1, f64::from(LEAST_LOG_PROB));
         let (legal, log_probs) = self.legal_actions();
         for (&action, &log_prob) in legal.iter().zip(log_probs) {
             let place = match self.window.jobs().get(action as usize / 3) {
                 Some(job) => live.binary_search(job).map_or(3 * live.len(), |i| 3 * i + action as usize % 3),
                 None => 3 * live.len(),
             };
-            p.action[place] = log_prob;
+            p.joint[place] = log_prob;
         }
         Ok(self.carried_out(seen, self.legal[chosen]))
     }

@@ -2,7 +2,6 @@
 
 use super::{pooled::POOL, weights::WINDOW, *};
 use crate::{
-    Probabilities,
     heuristic::window::{Window, next_bundle},
     simulator::Simulator,
     state::{Decision, Task},
@@ -12,6 +11,7 @@ use sched_distill_core::{
     network::{Tensor, Tensors},
     policy::Policy,
     rng::Stream,
+    scenario::Said,
     spec::Spec,
 };
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ fn run(policy: &mut Dl2Policy, mut check: impl FnMut(&View<'_>, &mut Dl2Policy))
     policy.reset(7);
     while let Some(seen) = sim.view() {
         check(&seen, policy);
-        let decision = policy.decide(&seen, &mut Probabilities::default()).expect("finite scores");
+        let decision = policy.decide(&seen, &mut Said::default()).expect("finite scores");
         sim.step(decision).expect("legal");
     }
     assert!(sim.outcome().is_some_and(|o| !o.stalled()));
@@ -121,14 +121,14 @@ fn a_slot_begins_with_bundles_and_probabilities_add_up() {
         again.reset(7);
         let mut bundles = 0;
         run(&mut Dl2Policy::new(weights(SHAPE, 4), sample), |seen, _| {
-            let mut p = Probabilities::default();
+            let mut p = Said::default();
             let decision = again.decide(seen, &mut p).expect("finite scores");
-            let total: f64 = p.action.iter().map(|p| p.exp()).sum();
-            assert!((total - 1.0).abs() < 1e-5 && p.action.len() == 3 * seen.live_jobs().len() + 1, "{total}");
+            let total: f64 = p.joint.iter().map(|p| p.exp()).sum();
+            assert!((total - 1.0).abs() < 1e-5 && p.joint.len() == 3 * seen.live_jobs().len() + 1, "{total}");
             for (i, &id) in seen.live_jobs().iter().enumerate() {
                 for task in Task::ALL {
                     let allowed = seen.job(id).can_take(task);
-                    assert!(allowed || p.action[3 * i + task as usize] < -40.0);
+                    assert!(allowed || p.joint[3 * i + task as usize] < -40.0);
                 }
             }
             // As long as a job has nothing and fits, it is its turn.
@@ -148,9 +148,9 @@ fn answers_do_not_depend_on_questions_before() {
     let mut teacher = Dl2Policy::new(weights(SHAPE, 4), false);
     let (mut bundles, mut others) = (0, 0);
     run(&mut Dl2Policy::new(weights(SHAPE, 5), true), |seen, _| {
-        let answer = teacher.decide(seen, &mut Probabilities::default()).expect("finite scores");
+        let answer = teacher.decide(seen, &mut Said::default()).expect("finite scores");
         let mut fresh = Dl2Policy::new(weights(SHAPE, 4), false);
-        assert_eq!(fresh.decide(seen, &mut Probabilities::default()).expect("finite scores"), answer);
+        assert_eq!(fresh.decide(seen, &mut Said::default()).expect("finite scores"), answer);
         let counter = if next_bundle(seen).is_some() { &mut bundles } else { &mut others };
         *counter += 1;
     });

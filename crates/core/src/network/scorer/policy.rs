@@ -2,12 +2,8 @@
 
 use super::{super::Tensors, Scorer, ScorerWeights};
 use crate::{
-    level::log_sum_exp,
-    policy::{
-        Policy, PolicyError, PolicyInfo, Sort,
-        pick::{Picker, log_softmax},
-    },
-    scenario::{ChoiceRows, Questions, Scenario},
+    policy::{ByLevel, LevelScores, NotFinite, Policy, PolicyError, PolicyInfo, Sort, pick::Picker},
+    scenario::{Questions, Said, Scenario},
     spec::{Spec, SpecError},
 };
 use std::{
@@ -63,32 +59,34 @@ pub fn open_scorer_or<S: Scenario>(spec: &Spec, built_in: &'static [u8]) -> Resu
     }
 }
 
-/// The network asked level by level, the best candidate or one drawn by its probability.
-///
-/// A decision that would strand the cluster ([`Scenario::strands`]) is not taken: all levels are asked again, candidates that lead
-/// there ([`Questions::strands`]) ruled out. Probabilities are then those of what is left.
+/// The network asked level by level, the best candidate or one drawn by its probability ([`ByLevel`]).
 pub struct ScorerPolicy<S: Scenario> {
-    scorer: Scorer,
+    network: Network,
     /// `None` for weights in memory.
     path: Option<PathBuf>,
     /// SHA-256 of weights that come with the program.
     built_in: Option<String>,
     picker: Picker,
-    /// See [`ScorerPolicy::may_strand`].
-    may_strand: bool,
-    questions: S::Questions,
+    levels: ByLevel<S>,
+}
+
+/// The network, and features on their way to it.
+struct Network {
+    scorer: Scorer,
     x: Vec<f32>,
-    /// Candidates taken so far, level by level.
-    taken: Vec<usize>,
-    /// Log-probabilities of the candidates looked at last, by level, each within its choice.
-    log_prob: Vec<Vec<f64>>,
-    /// Levels that are told of only along what was decided: amounts.
-    conditional: Vec<bool>,
-    /// Whether candidates that would strand the cluster are ruled out at the question at hand.
-    wary: bool,
-    /// The path of a decision of somebody else, and a buffer for finding it.
-    path_found: Vec<usize>,
-    rows: ChoiceRows,
+}
+
+impl<S: Scenario> LevelScores<S> for Network {
+    fn scores(&mut self, seen: &S::View<'_>, questions: &mut S::Questions, path: &[usize]) -> &[f32] {
+        if let [.., taken] = *path {
+            self.scorer.take(path.len() - 1, taken);
+        }
+        self.x.clear();
+        match questions.rows(seen, path, false, &mut self.x) {
+            0 => &[],
+            _ => self.scorer.score(path.len(), &self.x),
+        }
+    }
 }
 
 impl<S: Scenario> ScorerPolicy<S> {
@@ -120,21 +118,12 @@ impl<S: Scenario> ScorerPolicy<S> {
     /// A scheduler with weights in memory, of the scenario's feature set.
     #[must_use]
     pub fn new(weights: Arc<ScorerWeights>, sample: bool) -> Self {
-        let levels = &(S::INFO.feature_set)().levels;
         Self {
-            scorer: Scorer::new(weights),
+            network: Network { scorer: Scorer::new(weights), x: Vec::new() },
             path: None,
             built_in: None,
             picker: Picker::new(sample, "scorer"),
-            may_strand: false,
-            questions: S::Questions::default(),
-            x: Vec::new(),
-            taken: Vec::new(),
-            log_prob: vec![Vec::new(); levels.len()],
-            conditional: levels.iter().enumerate().map(|(i, level)| i > 0 && level.is_amount()).collect(),
-            wary: false,
-            path_found: Vec::new(),
-            rows: ChoiceRows::default(),
+            levels: ByLevel::default(),
         }
     }
 
@@ -142,19 +131,20 @@ impl<S: Scenario> ScorerPolicy<S> {
     /// of its choices.
     #[must_use]
     pub fn may_strand(self) -> Self {
-        Self { may_strand: true, ..self }
+        Self { levels: self.levels.may_strand(true), ..self }
     }
 
     /// One for another thread.
     fn copy(&self) -> Self {
-        let fresh = Self::new(Arc::clone(self.scorer.weights()), !self.picker.is_greedy());
-        Self { path: self.path.clone(), built_in: self.built_in.clone(), may_strand: self.may_strand, ..fresh }
+        let fresh = Self::new(Arc::clone(self.weights()), !self.picker.is_greedy());
+        let levels = fresh.levels.may_strand(self.levels.is_careless());
+        Self { path: self.path.clone(), built_in: self.built_in.clone(), levels, ..fresh }
     }
 
     /// Its weights.
     #[must_use]
     pub fn weights(&self) -> &Arc<ScorerWeights> {
-        self.scorer.weights()
+        self.network.scorer.weights()
     }
 
     /// Decides without saying how probable other decisions were.
@@ -163,13 +153,14 @@ impl<S: Scenario> ScorerPolicy<S> {
     ///
     /// [`PolicyError::NotFinite`].
     pub fn act(&mut self, seen: &S::View<'_>) -> Result<S::Decision, PolicyError> {
-        self.answer(seen, None)
+        let decision = self.levels.act(seen, &mut self.network, &mut self.picker);
+        decision.map_err(|NotFinite| self.not_finite(seen))
     }
 
     /// Candidates taken at the question that was last given to [`ScorerPolicy::act`] or [`ScorerPolicy::follow`], level by level.
     #[must_use]
     pub fn taken(&self) -> &[usize] {
-        &self.taken
+        self.levels.taken()
     }
 
     /// Looks at the choices along the path of a decision, as somebody else takes it; `false` if it has none. [`ScorerPolicy::taken`],
@@ -179,148 +170,19 @@ impl<S: Scenario> ScorerPolicy<S> {
     ///
     /// [`PolicyError::NotFinite`].
     pub fn follow(&mut self, seen: &S::View<'_>, decision: S::Decision) -> Result<bool, PolicyError> {
-        self.questions.update(seen);
-        self.wary = false;
-        let found = self.find(seen, decision);
-        if found {
-            self.walk(seen, None)?;
-        }
-        Ok(found)
+        self.levels.follow(seen, &mut self.network, decision).map_err(|NotFinite| self.not_finite(seen))
     }
 
     /// What the network was given at a level of that question, shape `(candidates, features)`.
     #[must_use]
     pub fn given_at(&self, level: usize) -> &[f32] {
-        self.scorer.given(level)
+        self.network.scorer.given(level)
     }
 
     /// How probable the candidates taken there were together, as the network has it.
     #[must_use]
     pub fn log_prob(&self) -> f64 {
-        self.taken.iter().zip(&self.log_prob).map(|(&taken, log_prob)| log_prob[taken]).sum()
-    }
-
-    /// Scores the candidates at the present path; their number, 0 if the path is a whole decision.
-    fn score(&mut self, seen: &S::View<'_>) -> Result<usize, PolicyError> {
-        let level = self.taken.len();
-        if level == self.log_prob.len() {
-            return Ok(0);
-        }
-        self.x.clear();
-        let n = self.questions.rows(seen, &self.taken, false, &mut self.x);
-        if n > 0 {
-            let (scores, log_prob) = (self.scorer.score(level, &self.x), &mut self.log_prob[level]);
-            log_prob.clear();
-            if !log_softmax(scores, log_prob) {
-                return Err(self.not_finite(seen));
-            }
-            if self.wary {
-                self.rule_out(seen, n);
-            }
-        }
-        Ok(n)
-    }
-
-    /// Rules out candidates of the present path that would strand the cluster, if others are left.
-    fn rule_out(&mut self, seen: &S::View<'_>, n: usize) {
-        let Self { questions, taken, log_prob, .. } = self;
-        let log_prob = &mut log_prob[taken.len()];
-        let mut strands = |candidate: usize| {
-            taken.push(candidate);
-            let strands = questions.strands(seen, taken);
-            taken.pop();
-            strands
-        };
-        if (0..n).all(&mut strands) {
-            return;
-        }
-        (0..n).filter(|&candidate| strands(candidate)).for_each(|c| log_prob[c] = f64::NEG_INFINITY);
-        let total = log_sum_exp(log_prob);
-        log_prob.iter_mut().for_each(|p| *p -= total);
-    }
-
-    /// Asks all levels, and again without what strands where that is what they say.
-    fn answer(
-        &mut self,
-        seen: &S::View<'_>,
-        mut out: Option<&mut S::Probabilities>,
-    ) -> Result<S::Decision, PolicyError> {
-        self.questions.update(seen);
-        self.wary = false;
-        let decision = self.choose(seen, out.as_deref_mut())?;
-        if self.may_strand || !S::strands(seen, decision) {
-            return Ok(decision);
-        }
-        self.wary = true;
-        if let Some(out) = out.as_deref_mut() {
-            S::clear(out);
-        }
-        self.choose(seen, out)
-    }
-
-    /// Takes a candidate of every level; probabilities of conditional levels are told on the way.
-    fn choose(
-        &mut self,
-        seen: &S::View<'_>,
-        mut out: Option<&mut S::Probabilities>,
-    ) -> Result<S::Decision, PolicyError> {
-        self.taken.clear();
-        while let n @ 1.. = self.score(seen)? {
-            self.tell_conditional(seen, out.as_deref_mut());
-            let log_prob = &self.log_prob[self.taken.len()];
-            let taken = if n == 1 { 0 } else { self.picker.pick(log_prob) };
-            self.scorer.take(self.taken.len(), taken);
-            self.taken.push(taken);
-        }
-        Ok(self.questions.decision(seen, &self.taken))
-    }
-
-    /// Finds the path of a decision; `false` if it has none.
-    fn find(&mut self, seen: &S::View<'_>, decision: S::Decision) -> bool {
-        self.questions.path(seen, decision, &mut self.rows, &mut self.path_found)
-    }
-
-    /// Takes the candidates of the path that was found.
-    fn walk(&mut self, seen: &S::View<'_>, mut out: Option<&mut S::Probabilities>) -> Result<(), PolicyError> {
-        self.taken.clear();
-        for level in 0..self.path_found.len() {
-            self.score(seen)?;
-            self.tell_conditional(seen, out.as_deref_mut());
-            let taken = self.path_found[level];
-            self.scorer.take(level, taken);
-            self.taken.push(taken);
-        }
-        Ok(())
-    }
-
-    fn tell_conditional(&self, seen: &S::View<'_>, out: Option<&mut S::Probabilities>) {
-        let level = self.taken.len();
-        if let Some(out) = out.filter(|_| self.conditional[level]) {
-            self.questions.tell(seen, &self.taken, 0.0, &self.log_prob[level], out);
-        }
-    }
-
-    /// Tells of the choice at the present path, which was looked at last, and of all below that are not conditional.
-    fn tell(&mut self, seen: &S::View<'_>, above: f64, out: &mut S::Probabilities) -> Result<(), PolicyError> {
-        let level = self.taken.len();
-        self.questions.tell(seen, &self.taken, above, &self.log_prob[level], out);
-        if self.conditional.get(level + 1) == Some(&false) {
-            for candidate in 0..self.log_prob[level].len() {
-                self.scorer.take(level, candidate);
-                self.taken.push(candidate);
-                if self.score(seen)? > 0 {
-                    self.tell(seen, above + self.log_prob[level][candidate], out)?;
-                }
-                self.taken.pop();
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells of the levels from the first on, which was looked at already.
-    fn tell_all(&mut self, seen: &S::View<'_>, out: &mut S::Probabilities) -> Result<(), PolicyError> {
-        self.taken.clear();
-        self.tell(seen, 0.0, out)
+        self.levels.log_prob()
     }
 
     fn not_finite(&self, seen: &S::View<'_>) -> PolicyError {
@@ -338,24 +200,13 @@ impl<S: Scenario> Policy<S> for ScorerPolicy<S> {
         self.picker.reset(episode_seed);
     }
 
-    fn decide(&mut self, seen: &S::View<'_>, out: &mut S::Probabilities) -> Result<S::Decision, PolicyError> {
-        let decision = self.answer(seen, Some(out))?;
-        self.tell_all(seen, out)?;
-        Ok(decision)
+    fn decide(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError> {
+        let answer = self.levels.answer(seen, &mut self.network, &mut self.picker, said);
+        answer.map_err(|NotFinite| self.not_finite(seen))
     }
 
-    fn given(
-        &mut self,
-        seen: &S::View<'_>,
-        decision: S::Decision,
-        out: &mut S::Probabilities,
-    ) -> Result<(), PolicyError> {
-        S::clear(out);
-        // Without a path the levels from the first on are all there is to tell of.
-        if self.find(seen, decision) {
-            self.walk(seen, Some(out))?;
-        }
-        self.tell_all(seen, out)
+    fn given(&mut self, seen: &S::View<'_>, decision: S::Decision, said: &mut Said) -> Result<(), PolicyError> {
+        self.levels.given(seen, &mut self.network, decision, said).map_err(|NotFinite| self.not_finite(seen))
     }
 
     fn forgets(&self) -> bool {

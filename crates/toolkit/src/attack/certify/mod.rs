@@ -16,7 +16,7 @@ use sched_distill_core::{
     model::{CompiledGuards, Guard, Model, NamedModel, ScoreCandidates, Student},
     policy::{Policy, StudentPolicy},
     rng::Stream,
-    scenario::{Questions, State},
+    scenario::{Questions, Said, State},
     simulation::{EditError, Editable},
 };
 use serde::{Deserialize, Serialize};
@@ -199,7 +199,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
     /// A student that cannot answer.
     pub fn taken(&mut self, state: &S::State) -> Result<Option<u32>, EditError> {
         let Some(seen) = state.view() else { return Ok(None) };
-        let decision = self.policy.decide(&seen, &mut S::Probabilities::default());
+        let decision = self.policy.decide(&seen, &mut Said::default());
         let decision = decision.map_err(|e| EditError(e.to_string()))?;
         let (_, jobs) = self.candidates(&seen);
         Ok(jobs.into_iter().flatten().find(|&job| S::given(decision, job) > 0))
@@ -208,7 +208,7 @@ impl<'a, S: Editable> Certifier<'a, S> {
     /// Whether the student gives something to a job at a question.
     fn takes(&mut self, state: &S::State, job: u32) -> Result<bool, EditError> {
         let Some(seen) = state.view() else { return Ok(false) };
-        let decision = self.policy.decide(&seen, &mut S::Probabilities::default());
+        let decision = self.policy.decide(&seen, &mut Said::default());
         Ok(S::given(decision.map_err(|e| EditError(e.to_string()))?, job) > 0)
     }
 

@@ -1,0 +1,120 @@
+//! Policies of a scenario as entries of a table, and rules as policies.
+
+use super::{Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student};
+use crate::{
+    scenario::{Said, Scenario},
+    spec::{Args, Spec, SpecError},
+};
+
+/// What a rule of given parameters is.
+type Rule<S> = Result<Box<dyn Policy<S>>, SpecError>;
+
+/// A policy of a scenario: what it is, and how it is opened.
+pub struct PolicyDef<S: Scenario> {
+    /// How it is shown.
+    pub info: PolicyInfo,
+    open: Open<S>,
+}
+
+enum Open<S: Scenario> {
+    Rule(fn(&mut Args<'_>) -> Rule<S>),
+    Other(fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>),
+}
+
+impl<S: Scenario> PolicyDef<S> {
+    /// A rule that somebody wrote: its name, how it is written, what it does, and what it is with these parameters. It takes no file.
+    #[must_use]
+    pub const fn rule(
+        name: &'static str,
+        usage: &'static str,
+        meaning: &'static str,
+        open: fn(&mut Args<'_>) -> Rule<S>,
+    ) -> Self {
+        Self { info: PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }, open: Open::Rule(open) }
+    }
+
+    /// A policy that reads its spec itself, as those of files do.
+    #[must_use]
+    pub const fn new(info: PolicyInfo, open: fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>) -> Self {
+        Self { info, open: Open::Other(open) }
+    }
+
+    /// The student, the same in every scenario; it comes last.
+    #[must_use]
+    pub const fn student() -> Self {
+        Self::new(STUDENT, open_student)
+    }
+}
+
+/// Opens the policy of a table that a spec names.
+///
+/// # Errors
+///
+/// An unknown name or parameter, or a file that cannot be used.
+pub fn open<S: Scenario>(spec: &Spec, table: &[PolicyDef<S>]) -> Result<Box<dyn Policy<S>>, PolicyError> {
+    match table.iter().find(|def| def.info.name == spec.name).map(|def| &def.open) {
+        Some(Open::Rule(rule)) => {
+            spec.refuse_file()?;
+            let mut args = spec.args();
+            let policy = rule(&mut args)?;
+            args.finish()?;
+            Ok(policy)
+        }
+        Some(Open::Other(open)) => open(spec),
+        None => {
+            let names: Vec<&str> = table.iter().map(|def| def.info.name).collect();
+            Err(spec.unknown_name("policy", "policies", &names).into())
+        }
+    }
+}
+
+/// A rule that needs the question alone as a policy.
+pub fn stateless<S: Scenario>(
+    decide: impl Fn(&S::View<'_>) -> S::Decision + Clone + Send + Sync + 'static,
+) -> Box<dyn Policy<S>> {
+    Box::new(Stateless(decide))
+}
+
+/// A rule that remembers what came before in an episode as a policy; each episode begins with `rule` as it is given.
+pub fn of_episode<S: Scenario, R: Clone + Send + Sync + 'static>(
+    rule: R,
+    decide: fn(&mut R, &S::View<'_>) -> S::Decision,
+) -> Box<dyn Policy<S>> {
+    Box::new(OfEpisode::<S, R> { first: rule.clone(), now: rule, decide })
+}
+
+struct Stateless<F>(F);
+
+impl<S: Scenario, F: Fn(&S::View<'_>) -> S::Decision + Clone + Send + Sync + 'static> Policy<S> for Stateless<F> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
+        Box::new(Self(self.0.clone()))
+    }
+
+    fn decide(&mut self, seen: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
+        Ok((self.0)(seen))
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
+}
+
+struct OfEpisode<S: Scenario, R> {
+    first: R,
+    now: R,
+    decide: fn(&mut R, &S::View<'_>) -> S::Decision,
+}
+
+impl<S: Scenario, R: Clone + Send + Sync + 'static> Policy<S> for OfEpisode<S, R> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
+        of_episode(self.first.clone(), self.decide)
+    }
+
+    fn reset(&mut self, _: u64) {
+        self.now.clone_from(&self.first);
+    }
+
+    fn decide(&mut self, seen: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
+        Ok((self.decide)(&mut self.now, seen))
+    }
+}
