@@ -87,8 +87,6 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "toolkit")]
-pub mod registry;
 
 #[cfg(feature = "network")]
 pub use sched_distill_core::network;
@@ -102,6 +100,8 @@ pub use sched_distill_foreign as foreign;
 pub use sched_distill_preemption as preemption;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
+#[cfg(feature = "toolkit")]
+pub use sched_distill_scenarios as registry;
 pub use sched_distill_serving as serving;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_toolkit::{

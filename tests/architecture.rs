@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Crates below `crates`, and the ones of them that each stands on.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 12] = [
     ("core", &[]),
     ("dag", &["core"]),
     ("training", &["core"]),
@@ -16,6 +16,7 @@ const CRATES: [(&str, &[&str]); 11] = [
     ("serving", &["core"]),
     ("toolkit", &["core"]),
     ("foreign", &["core"]),
+    ("scenarios", &["core", "dag", "deadlines", "foreign", "preemption", "serving", "toolkit", "training"]),
     ("report", &["core", "toolkit"]),
     ("trainer", &["core", "dag", "toolkit", "training"]),
     ("batcher", &["core", "foreign", "serving"]),

@@ -103,6 +103,8 @@ mod random_scorer;
 mod random_student;
 #[path = "../support/random_tree.rs"]
 mod random_tree;
+#[cfg(feature = "toolkit")]
+mod registry;
 #[path = "../support/replay.rs"]
 mod replay;
 #[cfg(feature = "report")]
