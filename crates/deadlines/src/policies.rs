@@ -16,7 +16,7 @@ pub const TEACHER: &str = "scorer";
 
 /// The network that comes with the program (`data/README.md` tells how it was trained): a checkpoint of `distill train scorer`.
 #[cfg(feature = "network")]
-pub static BUILT_IN: &[u8] = include_bytes!("../../../data/deadlines-builtin.safetensors");
+pub static BUILT_IN: &[u8] = include_bytes!("../data/deadlines-builtin.safetensors");
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
 pub const BASELINES: &[&str] = &["qos", "edf-test", "fifo", "hpa"];

@@ -18,7 +18,7 @@ pub const TEACHER: &str = "scorer";
 
 /// The network that comes with the program (`data/README.md` tells how it was trained): a checkpoint of `distill train scorer`.
 #[cfg(feature = "network")]
-pub static BUILT_IN: &[u8] = include_bytes!("../../../data/preemption-builtin.safetensors");
+pub static BUILT_IN: &[u8] = include_bytes!("../data/preemption-builtin.safetensors");
 
 /// Heuristics to compare it with; the first is the one that all others are measured against.
 pub const BASELINES: &[&str] = &["pickyman", "srtf", "las", "lucid-like", "fifo"];

@@ -27,7 +27,7 @@ static MEANINGS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         let words = cells.next()?.trim().trim_end_matches("**").to_owned();
         Some((words, cells.next()?.replace('`', "").trim().to_owned()))
     };
-    include_str!("../../../docs/glossary.md").lines().filter_map(row).collect()
+    include_str!("glossary.md").lines().filter_map(row).collect()
 });
 
 /// A piece of a sentence.

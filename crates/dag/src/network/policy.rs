@@ -25,7 +25,7 @@ use std::{
 ///
 /// A program that was built with a damaged file.
 pub fn builtin() -> Result<Tensors, NeuralError> {
-    Tensors::from_bytes(include_bytes!("../../../../data/decima-builtin.safetensors"), "built in")
+    Tensors::from_bytes(include_bytes!("../../data/decima-builtin.safetensors"), "built in")
 }
 
 /// The Decima network with given weights, greedy or sampling.

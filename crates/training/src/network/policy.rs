@@ -54,7 +54,7 @@ impl Dl2Policy {
     ///
     /// A program that was built with a damaged network.
     pub fn builtin(window: Option<usize>, sample: bool) -> Result<Self, NeuralError> {
-        let tensors = Tensors::from_bytes(include_bytes!("../../../../data/dl2-builtin.safetensors"), "built in")?;
+        let tensors = Tensors::from_bytes(include_bytes!("../../data/dl2-builtin.safetensors"), "built in")?;
         let policy = Self::read(&tensors, "built in", window, sample)?;
         Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..policy })
     }
