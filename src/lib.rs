@@ -96,26 +96,32 @@ pub use sched_distill_core::{
 pub use sched_distill_dag as dag;
 pub use sched_distill_deadlines as deadlines;
 #[cfg(feature = "toolkit")]
+pub use sched_distill_explain as explainer;
+#[cfg(feature = "toolkit")]
 pub use sched_distill_foreign as foreign;
+#[cfg(feature = "toolkit")]
+pub use sched_distill_judge::{attack, augment, conformance, evaluator, practice};
+#[cfg(feature = "toolkit")]
+pub use sched_distill_learn as distiller;
 pub use sched_distill_preemption as preemption;
 #[cfg(feature = "report")]
 pub use sched_distill_report as report;
 #[cfg(feature = "toolkit")]
 pub use sched_distill_scenarios as registry;
+#[cfg(feature = "toolkit")]
+pub use sched_distill_serve as serve;
 pub use sched_distill_serving as serving;
 #[cfg(feature = "toolkit")]
-pub use sched_distill_toolkit::{
-    attack, augment, conformance, distiller, evaluator, explainer, practice, recorder, serve, trace,
-};
+pub use sched_distill_trace::{self as trace, recorder};
 #[cfg(feature = "torch")]
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;
 
-/// The steps from a recording to a report as functions ([`sched_distill_toolkit::pipeline`]), and
+/// The steps from a recording to a report as functions ([`sched_distill_pipeline`]), and
 /// [`report`](pipeline::report), which draws what they measured.
 #[cfg(feature = "toolkit")]
 pub mod pipeline {
+    pub use sched_distill_pipeline::*;
     #[cfg(feature = "report")]
     pub use sched_distill_report::write_report as report;
-    pub use sched_distill_toolkit::pipeline::*;
 }

@@ -7,18 +7,23 @@ use std::{
 };
 
 /// Crates below `crates`, and the ones of them that each stands on.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 17] = [
     ("core", &[]),
     ("dag", &["core"]),
     ("training", &["core"]),
     ("deadlines", &["core"]),
     ("preemption", &["core"]),
     ("serving", &["core"]),
-    ("toolkit", &["core"]),
+    ("trace", &["core"]),
+    ("judge", &["core", "trace"]),
+    ("learn", &["core", "judge", "trace"]),
+    ("explain", &["core", "judge", "learn", "trace"]),
+    ("serve", &["core", "explain", "trace"]),
+    ("pipeline", &["core", "explain", "judge", "learn", "serve", "trace"]),
     ("foreign", &["core"]),
-    ("scenarios", &["core", "dag", "deadlines", "foreign", "preemption", "serving", "toolkit", "training"]),
-    ("report", &["core", "toolkit"]),
-    ("trainer", &["core", "dag", "toolkit", "training"]),
+    ("scenarios", &["core", "dag", "deadlines", "foreign", "pipeline", "preemption", "serving", "training"]),
+    ("report", &["core", "explain", "judge", "learn", "pipeline", "trace"]),
+    ("trainer", &["core", "dag", "explain", "judge", "pipeline", "trace", "training"]),
     ("batcher", &["core", "foreign", "serving"]),
 ];
 
@@ -137,36 +142,17 @@ const ORDER: [(&str, &[&str]); 8] = [
             "policies",
         ],
     ),
-    (
-        "toolkit",
-        &[
-            "sealed",
-            "trace",
-            "evaluator",
-            "recorder",
-            "practice",
-            "distiller",
-            "attack",
-            "augment",
-            "explainer",
-            "conformance",
-            "serve",
-            "pipeline",
-        ],
-    ),
+    ("judge", &["sealed", "evaluator", "practice", "attack", "augment", "conformance"]),
     ("batcher", &["models", "metrics", "accelerator", "scheduler", "pages", "http", "load"]),
 ];
 
-/// Modules of a crate, and what they must not import of it and of `core`: what knows levels and choices only must not learn of
-/// clusters and policies, and models stay embeddable.
-const BANS: [(&str, &[&str], &[&str]); 2] = [
-    (
-        "toolkit",
-        &["trace", "evaluator", "distiller", "explainer"],
-        &["workload", "simulation", "feature", "scenario", "policy", "recorder"],
-    ),
-    ("core", &["model"], &["workload", "simulation", "feature", "spec"]),
-];
+/// Modules of a crate, and what they must not import of it and of `core`: models stay embeddable, and figures are about levels and
+/// choices only.
+const BANS: [(&str, &[&str], &[&str]); 2] =
+    [("judge", &["evaluator"], CLUSTERS), ("core", &["model"], &["workload", "simulation", "feature", "spec"])];
+
+/// What of `core` those must not learn of who know levels and choices only.
+const CLUSTERS: &[&str] = &["workload", "simulation", "feature", "scenario", "policy", "recorder"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(name)
@@ -267,15 +253,44 @@ fn the_scanner_sees_every_form_of_import() {
     assert_eq!(imports(source, "crate::"), BTreeSet::from(expected));
 }
 
+/// Files of what knows levels and choices only.
+fn without_clusters() -> Vec<PathBuf> {
+    let mut open = ["trace", "learn", "explain"].map(|name| folder(name).join("src")).to_vec();
+    open.push(folder("judge").join("src/evaluator"));
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        match path.is_dir() {
+            true if path.ends_with("recorder") => {}
+            true => open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path())),
+            false => files.push(path),
+        }
+    }
+    files
+}
+
+#[test]
+fn what_knows_levels_and_choices_only_learns_of_no_cluster() {
+    let files = without_clusters();
+    for path in &files {
+        let text = fs::read_to_string(path).unwrap();
+        let found = imports(&text, "sched_distill_core::");
+        let named: Vec<&String> = found.iter().filter(|import| CLUSTERS.contains(&import.as_str())).collect();
+        assert!(named.is_empty() || path.ends_with("tests.rs"), "{}: {named:?}", path.display());
+    }
+    assert!(files.len() > 100, "{} files", files.len());
+}
+
 #[test]
 fn what_knows_levels_and_choices_only_names_no_cluster() {
-    let toolkit = folder("toolkit").join("src");
-    let mut open = ["distiller", "evaluator", "explainer"].map(|module| toolkit.join(module)).to_vec();
-    open.push(folder("report").join("src"));
+    let mut open = ["learn", "explain", "report"].map(|name| folder(name).join("src")).to_vec();
+    open.push(folder("judge").join("src/evaluator"));
     let mut seen = 0;
     while let Some(path) = open.pop() {
         if path.is_dir() {
             open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        if path.extension().is_none_or(|extension| extension != "rs") {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap().to_lowercase();

@@ -11,7 +11,7 @@ use sched_distill_core::{
     model::{Guard, Operator, Student},
     text::acts,
 };
-use sched_distill_toolkit::explainer::{
+use sched_distill_explain::{
     Candidate, DecisionLevel, Decisions, ExplainedChoice, PathStep, Selection, WhyNot, WhyNotChange,
 };
 use serde::Serialize;

@@ -8,7 +8,7 @@ use super::{
     words::{count, interval, number, percent},
 };
 use sched_distill_core::model::Structure;
-use sched_distill_toolkit::evaluator::{
+use sched_distill_judge::evaluator::{
     DepartureRow, Departures, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
 };
 use serde::Serialize;
@@ -232,7 +232,7 @@ pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String 
 mod tests {
     use super::*;
     use sched_distill_core::level::{Control, FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, Scope, Words};
-    use sched_distill_toolkit::evaluator::Condition;
+    use sched_distill_judge::evaluator::Condition;
 
     #[test]
     fn bounds_are_put_in_words() {

@@ -10,7 +10,7 @@ use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
 };
-use sched_distill_toolkit::evaluator::Estimate;
+use sched_distill_judge::evaluator::Estimate;
 
 const WIDTH: i32 = 900;
 const LABELS: i32 = 300;

@@ -2,9 +2,7 @@
 
 use super::run_checks::{HUGE, estimate as check_estimate};
 use sched_distill_core::model::{Model, Student};
-use sched_distill_toolkit::explainer::{
-    Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability, Tendency, WhatIf,
-};
+use sched_distill_explain::{Decisions, EXPLANATION_FORMAT, Explanation, Extent, LevelStability, Tendency, WhatIf};
 
 /// It must be of this version and about the run's student.
 fn check_origin(format_version: u32, about: &str, student: &Student) -> Result<(), String> {

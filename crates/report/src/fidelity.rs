@@ -7,7 +7,7 @@ use super::{
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE},
     words::{count, number, percent},
 };
-use sched_distill_toolkit::evaluator::{Estimate, FidelityRow, Role};
+use sched_distill_judge::evaluator::{Estimate, FidelityRow, Role};
 use serde::Serialize;
 
 /// The fidelity of one level: a chart and a table with all figures.

@@ -8,7 +8,7 @@ use super::{
     summary::{hardest_explained, most_important},
 };
 use sched_distill_core::figure::Compared;
-use sched_distill_toolkit::evaluator::hardest_choices;
+use sched_distill_judge::evaluator::hardest_choices;
 use serde::Serialize;
 
 /// The sentences, where there is evidence for them.

@@ -44,7 +44,7 @@ pub use learning_curve::{CurvePoint, LearningCurve, learning_curve};
 
 use run_dir::RunDir;
 use sched_distill_core::model::StudentError;
-use sched_distill_toolkit::evaluator::VerdictGates;
+use sched_distill_judge::evaluator::VerdictGates;
 use std::path::{Path, PathBuf};
 use svg::Chart;
 

@@ -9,10 +9,8 @@ use super::{
     svg::{Chart, GREEN},
     words::{count, interval, list, percent},
 };
-use sched_distill_toolkit::{
-    evaluator::{Estimate, FidelityRow, Role},
-    explainer::{KindAgreement, LevelExplanation, Likeness, RuleExceptions},
-};
+use sched_distill_explain::{KindAgreement, LevelExplanation, Likeness, RuleExceptions};
+use sched_distill_judge::evaluator::{Estimate, FidelityRow, Role};
 use serde::Serialize;
 
 /// Heuristics drawn per kind; the table has all.

@@ -13,10 +13,8 @@ use sched_distill_core::{
     model::ScoreCandidates,
     text::{acts, one_line},
 };
-use sched_distill_toolkit::{
-    evaluator::{ClosedLoop, Estimate, FidelityRow, Role},
-    pipeline::SplitInfo,
-};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, FidelityRow, Role};
+use sched_distill_pipeline::SplitInfo;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

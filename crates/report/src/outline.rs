@@ -4,7 +4,7 @@ use super::{
     tree::{Facts, children},
     words::{count, decimal, percent},
 };
-use sched_distill_toolkit::explainer::NodeFacts;
+use sched_distill_explain::NodeFacts;
 use serde::Serialize;
 
 /// Branches that are open at first: those above this depth.

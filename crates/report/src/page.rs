@@ -11,7 +11,7 @@ use super::{
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use minijinja::{AutoEscape, Environment, Value, escape_formatter, syntax::SyntaxConfig, value::Serde};
 use sched_distill_core::{model::Student, text::printable};
-use sched_distill_toolkit::pipeline::RunInfo;
+use sched_distill_pipeline::RunInfo;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};

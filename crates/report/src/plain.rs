@@ -11,10 +11,8 @@ use sched_distill_core::{
     model::{Guard, guard_in_words},
     spec::Spec,
 };
-use sched_distill_toolkit::{
-    evaluator::{Condition, FidelityRow},
-    explainer::Direction,
-};
+use sched_distill_explain::Direction;
+use sched_distill_judge::evaluator::{Condition, FidelityRow};
 
 /// What stands before the name of a feature of the teacher's candidate.
 const TEACHER: &str = "teacher.";

@@ -13,7 +13,7 @@ use sched_distill_core::{
     level::LevelSpec,
     model::{Additive, LevelModels, Model, NamedModel, Pairwise, Pick, Student, Tree},
 };
-use sched_distill_toolkit::explainer::{self, Importance};
+use sched_distill_explain::{self as explainer, Importance};
 use serde::Serialize;
 
 /// Everything that the page shows of one level's models.

@@ -4,12 +4,12 @@ use sched_distill_core::{
     figure::{Compared, Figure},
     model::Student,
 };
-use sched_distill_toolkit::{
+use sched_distill_judge::{
     augment::Step,
-    distiller::SizeFront,
     evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
-    pipeline::{Attacks, Latency},
 };
+use sched_distill_learn::SizeFront;
+use sched_distill_pipeline::{Attacks, Latency};
 
 /// Beyond this, differences of figures overflow or lose all digits.
 pub(super) const HUGE: f64 = 1e15;

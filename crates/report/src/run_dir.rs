@@ -7,13 +7,13 @@ use sched_distill_core::{
     spec::{brief, workload_names},
     text::without_mark,
 };
-use sched_distill_toolkit::{
+use sched_distill_explain::{Decisions, Explanation, WhatIf};
+use sched_distill_judge::{
     augment::Step,
-    distiller::SizeFront,
     evaluator::{Evaluation, Role, Schedule},
-    explainer::{Decisions, Explanation, WhatIf},
-    pipeline::{Attacks, Compared, Latency, RUN_FORMAT, RunInfo},
 };
+use sched_distill_learn::SizeFront;
+use sched_distill_pipeline::{Attacks, Compared, Latency, RUN_FORMAT, RunInfo};
 use serde::de::DeserializeOwned;
 use std::{
     io::ErrorKind,

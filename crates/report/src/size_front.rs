@@ -11,10 +11,8 @@ use sched_distill_core::{
     level::ALL_KINDS,
     model::{ScoreCandidates, Student},
 };
-use sched_distill_toolkit::{
-    distiller::{By, FrontEntry, FrontLevel, SizeFront},
-    evaluator::{Estimate, FidelityRow, Role},
-};
+use sched_distill_judge::evaluator::{Estimate, FidelityRow, Role};
+use sched_distill_learn::{By, FrontEntry, FrontLevel, SizeFront};
 use serde::Serialize;
 use serde_json::json;
 

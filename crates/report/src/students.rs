@@ -15,7 +15,7 @@ use sched_distill_core::{
     model::Student,
     spec::brief,
 };
-use sched_distill_toolkit::evaluator::{
+use sched_distill_judge::evaluator::{
     ClosedLoop, Estimate, Evaluation, FidelityRow, Judgement, Role, Verdict, VerdictGates, hardest_choices,
 };
 use serde::Serialize;

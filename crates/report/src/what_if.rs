@@ -12,7 +12,7 @@ use sched_distill_core::{
     level::{FeatureSpec, LevelSpec, NONE_FLAG, Scope},
     model::{Additive, Factor, Model, Pairwise, Place, Shape, Slot, Student, Term, Tree},
 };
-use sched_distill_toolkit::explainer::{self, WhatIf, WhatIfLevel, families};
+use sched_distill_explain::{self as explainer, WhatIf, WhatIfLevel, families};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 
 pub(super) use sched_distill_core::level::time_unit;
 use sched_distill_core::level::{FLAG, FeatureSpec, Scope};
-use sched_distill_toolkit::evaluator::{Estimate, Role};
+use sched_distill_judge::evaluator::{Estimate, Role};
 
 /// A number with three significant digits, thousands separated, a real minus sign.
 pub(super) fn number(value: f64) -> String {

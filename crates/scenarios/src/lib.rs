@@ -12,9 +12,9 @@ use sched_distill_core::{
 use sched_distill_dag::{self as dag, Dag};
 use sched_distill_deadlines::{self as deadlines, Deadlines};
 use sched_distill_foreign as foreign;
+use sched_distill_pipeline::{Attack, Entry, Registry};
 use sched_distill_preemption::{self as preemption, Preemption};
 use sched_distill_serving::{self as serving, Serving};
-use sched_distill_toolkit::pipeline::{Attack, Entry, Registry};
 use sched_distill_training::{self as training, Training};
 
 /// Spark-like jobs.

@@ -2,7 +2,7 @@
 
 use super::{Phase, TrainError, UpdateStats, Weights, adam::Adam, weights::Layout};
 use sched_distill_core::network::{Tensor, Tensors};
-use sched_distill_toolkit::practice::Validation;
+use sched_distill_judge::practice::Validation;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
 

@@ -23,23 +23,23 @@ pub use adam::Adam;
 pub use checkpoint::{Best, Checkpoint, IterationRow};
 pub use metrics::metrics;
 pub use returns::Returns;
-pub use sched_distill_toolkit::practice::{Judge, Lessons, ModeResult, RecordedLessons, Validation};
+pub use sched_distill_judge::practice::{Judge, Lessons, ModeResult, RecordedLessons, Validation};
 pub use schedule::{ParamError, Ramp, Schedule};
 pub use session::{End, Examine, Phase, Session, Trainee};
 pub use update::{Algorithm, UpdateStats};
 pub use weights::{Layout, Weights};
 
-use sched_distill_toolkit::practice::Replay;
+use sched_distill_judge::practice::Replay;
 
 /// What gradients are computed on.
 pub use tch::Device;
 
 use sched_distill_core::network::NeuralError;
-use sched_distill_toolkit::{
+use sched_distill_judge::{
     attack::AttackError,
     practice::{LessonsError, PracticeError},
-    recorder::{EpisodeError, RolloutError},
 };
+use sched_distill_trace::recorder::{EpisodeError, RolloutError};
 use std::path::PathBuf;
 
 /// Why a training could not begin or go on. What was saved stays.

@@ -3,7 +3,7 @@
 use super::{IterationRow, Phase};
 use polars::prelude::{Column, DataFrame, NamedFrom, PolarsError, Series};
 use polars_io::parquet::write::ParquetWriter;
-use sched_distill_toolkit::practice::{ModeResult, Validation};
+use sched_distill_judge::practice::{ModeResult, Validation};
 
 /// One row per iteration as Parquet (docs/training.md has the columns). Nothing of it depends on the machine's speed.
 ///

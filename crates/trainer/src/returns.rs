@@ -6,7 +6,7 @@
 //! for Decima its backlog, the job-time that its remaining work would need under shortest-remaining-first, for a scorer what a
 //! network makes of the state. It enters with a factor that is fitted to the rollouts at hand.
 
-use sched_distill_toolkit::practice::Moment;
+use sched_distill_judge::practice::Moment;
 use serde::{Deserialize, Serialize};
 
 /// Which future costs a decision answers for. Time is counted in a unit of the network's: seconds for Decima.

@@ -1,6 +1,6 @@
 //! What every training may be told.
 
-use sched_distill_toolkit::practice::Judge;
+use sched_distill_judge::practice::Judge;
 use serde::{Deserialize, Serialize};
 
 /// A value that moves linearly from the first iteration of reinforcement learning on.

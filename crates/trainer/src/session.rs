@@ -9,10 +9,8 @@ use sched_distill_core::{
     rng::{Split, episode_seed, hash},
     simulation::Simulated,
 };
-use sched_distill_toolkit::{
-    practice::{Validation, Validator},
-    recorder::{Episodes, RolloutError},
-};
+use sched_distill_judge::practice::{Validation, Validator};
+use sched_distill_trace::recorder::{Episodes, RolloutError};
 use serde::{Deserialize, Serialize};
 use std::{
     sync::atomic::{AtomicBool, Ordering},

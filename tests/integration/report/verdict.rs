@@ -4,10 +4,11 @@
 use super::{Outcome, fixture::write_run, sentences::section};
 use rayon::prelude::*;
 use sched_distill::{
-    evaluator::{ClosedLoop, EpisodeFigures, Evaluation, Role, Runs, VerdictGates, compare},
+    evaluator::{ClosedLoop, Evaluation, Role, Runs, VerdictGates, compare},
     figure::COMPLETION_FIGURES,
     pipeline::{DecisionTime, Latency},
     report::{ReportParams, RunVerdict, write_report_with},
+    trace::EpisodeFigures,
 };
 use std::{error::Error, fs, path::Path};
 

@@ -17,7 +17,7 @@ use sched_distill_core::{
     level::LevelSpec,
     model::{Evidence, Guard, Model, Patch, Regime, ScoreCandidates, Structure, Student},
 };
-use sched_distill_toolkit::evaluator::Estimate;
+use sched_distill_judge::evaluator::Estimate;
 use serde::Serialize;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use crate::{
     words::{count, number},
 };
 use sched_distill_core::figure::Figure;
-use sched_distill_toolkit::augment::Step;
+use sched_distill_judge::augment::Step;
 use serde::Serialize;
 use serde_json::json;
 

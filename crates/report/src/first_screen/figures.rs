@@ -7,7 +7,7 @@ use crate::{
     words::{count, number},
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_toolkit::evaluator::{FidelityRow, Gate, Role, Verdict, VerdictGates, hardest_choices};
+use sched_distill_judge::evaluator::{FidelityRow, Gate, Role, Verdict, VerdictGates, hardest_choices};
 use serde::Serialize;
 
 /// Terms, leaves and coefficients that a person still reads: as many lines as fit on a page.

@@ -16,7 +16,7 @@ use super::{
     words::interval,
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_toolkit::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
+use sched_distill_judge::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
 use serde::Serialize;
 
 pub(super) use verdict::NAMED;

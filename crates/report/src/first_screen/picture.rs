@@ -11,7 +11,7 @@ use crate::{
     words::number,
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, Role, Verdict};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, Role, Verdict};
 use serde_json::json;
 
 /// Room for the heading of a panel, px.

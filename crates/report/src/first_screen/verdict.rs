@@ -9,7 +9,7 @@ use sched_distill_core::{
     figure::{Compared, Figure},
     spec::brief,
 };
-use sched_distill_toolkit::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict};
+use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict};
 
 /// Workloads that are named where the student must not be used.
 pub(crate) const NAMED: usize = 3;

@@ -11,7 +11,7 @@ use crate::{
     svg::{self, Chart, Pictures},
     words::{interval, number, percent},
 };
-use sched_distill_toolkit::{
+use sched_distill_judge::{
     attack::Method,
     evaluator::{Estimate, Role},
 };

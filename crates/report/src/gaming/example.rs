@@ -5,7 +5,7 @@ use crate::{
     svg::{BLUE, Chart, WHITE},
     words::time,
 };
-use sched_distill_toolkit::{attack::BestEdit, evaluator::Schedule};
+use sched_distill_judge::{attack::BestEdit, evaluator::Schedule};
 use std::collections::BTreeMap;
 
 /// Both schedules over the same time, the job's tasks in a colour; `None` if nothing ran.

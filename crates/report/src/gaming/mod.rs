@@ -17,11 +17,11 @@ use sched_distill_core::{
     simulation::EditBudget,
     spec::{Spec, brief},
 };
-use sched_distill_toolkit::{
+use sched_distill_judge::{
     attack::{BestEdit, Method, MethodFigures},
     evaluator::{Estimate, Role},
-    pipeline::{AttackedScheduler, CertifiedStudent},
 };
+use sched_distill_pipeline::{AttackedScheduler, CertifiedStudent};
 use serde::Serialize;
 
 /// The section.
@@ -250,7 +250,7 @@ fn best(edit: &BestEdit) -> String {
     )
 }
 
-fn sort(figures: &sched_distill_toolkit::attack::SortFigures) -> [String; 4] {
+fn sort(figures: &sched_distill_judge::attack::SortFigures) -> [String; 4] {
     let share = |n: usize| format!("{n} ({})", percent(n as f64 / figures.attempts.max(1) as f64));
     let [little, much] = figures.sooner.map(share);
     [figures.sort.clone(), count(figures.attempts as u64), little, much]

@@ -6,11 +6,11 @@ use crate::{
     run_dir::RunDir,
     words::{list, number, percent},
 };
-use sched_distill_toolkit::{
+use sched_distill_judge::{
     attack::{ENOUGH, Judged, Method, MethodFigures},
     evaluator::{Estimate, Role},
-    pipeline::CertifiedStudent,
 };
+use sched_distill_pipeline::CertifiedStudent;
 
 /// Whether a user can game the student, and whether its teacher is harder or easier to game.
 pub(super) fn lead(victims: &[Victim<'_>]) -> String {

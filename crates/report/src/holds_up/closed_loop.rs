@@ -9,7 +9,7 @@ use crate::{
     words::{number, tenths, time},
 };
 use sched_distill_core::figure::Figure;
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 
 /// The comparison: a chart and a table with all figures.

@@ -10,7 +10,7 @@ use sched_distill_core::{
     figure::Figure,
     spec::{Spec, brief},
 };
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde_json::json;
 
 const WIDTH: f64 = 900.0;

@@ -7,7 +7,7 @@ use crate::{
     svg::{self, BLUE, Chart, Colour, GREEN, GREY, INK, ORANGE, PURPLE, Pictures},
     words::{self, number},
 };
-use sched_distill_toolkit::evaluator::{ClosedLoop, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::{
     svg::{Chart, Colour, GRID, INK, MUTED, NARROW, Pictures, escape, fit, text, width},
     words,
 };
-use sched_distill_toolkit::evaluator::{Schedule, ScheduleRun};
+use sched_distill_judge::evaluator::{Schedule, ScheduleRun};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -320,7 +320,7 @@ pub(super) fn window(schedules: &[Schedule]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_toolkit::evaluator::Role;
+    use sched_distill_judge::evaluator::Role;
 
     fn schedule(runs: Vec<ScheduleRun>) -> Schedule {
         Schedule {

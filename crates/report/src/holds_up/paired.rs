@@ -8,7 +8,7 @@ use crate::{
     words::{interval, number},
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
 

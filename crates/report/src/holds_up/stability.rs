@@ -9,11 +9,9 @@ use crate::{
     to_data,
     words::{count, list, percent},
 };
-use sched_distill_toolkit::{
-    distiller::Refit,
-    evaluator::Estimate,
-    explainer::{Extent, LevelStability},
-};
+use sched_distill_explain::{Extent, LevelStability};
+use sched_distill_judge::evaluator::Estimate;
+use sched_distill_learn::Refit;
 use serde::Serialize;
 
 /// What the page shows.
@@ -121,7 +119,7 @@ fn sentence(level: &LevelStability, plain: Plain<'_>) -> String {
     let (least, most) = (size(level.sizes.iter().min()), size(level.sizes.iter().max()));
     let range = if least == most { least } else { format!("{least} to {most}") };
     let sizes = format!("their size is {range}, the student's {}", count(level.size as u64));
-    let quoted = |f: &sched_distill_toolkit::explainer::FamilyStability| plain.level(&level.level).noun(&f.name);
+    let quoted = |f: &sched_distill_explain::FamilyStability| plain.level(&level.level).noun(&f.name);
     let always: Vec<String> =
         level.families.iter().filter(|f| f.student && f.used >= 1.0 && level.families.len() > 1).map(quoted).collect();
     let seldom: Vec<String> = level.families.iter().filter(|f| f.student && f.used <= 0.5).map(quoted).collect();

@@ -13,7 +13,7 @@ use sched_distill_core::{
     level::LevelSpec,
     model::{LevelModels, Model, Pairwise, Tree},
 };
-use sched_distill_toolkit::explainer::NodeFacts;
+use sched_distill_explain::NodeFacts;
 use serde::Serialize;
 
 /// A leaf is reached far more often than it was learned from if its share of the recorded candidates is so many times its

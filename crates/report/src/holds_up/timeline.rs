@@ -7,7 +7,7 @@ use crate::{
     svg::{self, BLUE, Chart, Colour, GREEN, ORANGE, Pictures},
     words::{self, number, percent},
 };
-use sched_distill_toolkit::evaluator::{Role, Schedule, ScheduleRun};
+use sched_distill_judge::evaluator::{Role, Schedule, ScheduleRun};
 use serde_json::json;
 use std::{collections::BTreeMap, fmt::Write as _};
 

@@ -13,7 +13,7 @@ use sched_distill_core::{
     figure::{Better, Figure},
     spec::workload_names,
 };
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 use serde::Serialize;
 use serde_json::json;
 

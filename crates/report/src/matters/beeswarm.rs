@@ -8,7 +8,7 @@ use crate::{
     words::{number, scope},
 };
 use sched_distill_core::level::LevelSpec;
-use sched_distill_toolkit::explainer::LevelExplanation;
+use sched_distill_explain::LevelExplanation;
 use serde_json::json;
 use std::fmt::Write as _;
 

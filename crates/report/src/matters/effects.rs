@@ -9,7 +9,7 @@ use crate::{
 };
 use plotters::{prelude::*, style::text_anchor::HPos};
 use sched_distill_core::level::LevelSpec;
-use sched_distill_toolkit::explainer::{Effect, LevelExplanation};
+use sched_distill_explain::{Effect, LevelExplanation};
 
 const COLUMNS: i32 = 3;
 const CELL: (i32, i32) = (300, 196);

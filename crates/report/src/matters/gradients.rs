@@ -6,7 +6,8 @@ use crate::{
     svg::{BLUE, Chart, Colour, ORANGE},
     words::{count, number},
 };
-use sched_distill_toolkit::{evaluator::Estimate, explainer::TeacherGradients};
+use sched_distill_explain::TeacherGradients;
+use sched_distill_judge::evaluator::Estimate;
 use serde::Serialize;
 
 /// Inputs drawn per question; the data has all.

@@ -13,7 +13,7 @@ use super::{
     words::{count, percent},
 };
 use sched_distill_core::level::LevelSpec;
-use sched_distill_toolkit::explainer::LevelExplanation;
+use sched_distill_explain::LevelExplanation;
 use serde::Serialize;
 
 /// What the page shows of one level.
@@ -52,7 +52,7 @@ pub(super) fn section(
 ) -> Result<Section, ReportError> {
     let total: f64 = level.sample.iter().map(|k| k.choices as f64).sum();
     let sampled: usize = level.sample.iter().map(|k| k.sampled).sum();
-    let of = |k: &sched_distill_toolkit::trace::KindSample| {
+    let of = |k: &sched_distill_trace::KindSample| {
         format!("{} of {} {}", count(k.sampled as u64), count(k.choices as u64), k.kind)
     };
     let parts: Vec<String> = level.sample.iter().filter(|k| k.choices > 0).map(of).collect();

@@ -8,10 +8,8 @@ use crate::{
     words::{interval, list, percent},
 };
 use sched_distill_core::level::{ALL_KINDS, LevelSpec};
-use sched_distill_toolkit::{
-    evaluator::Estimate,
-    explainer::{KindWeight, LevelExplanation, Weight},
-};
+use sched_distill_explain::{KindWeight, LevelExplanation, Weight};
+use sched_distill_judge::evaluator::Estimate;
 use serde::Serialize;
 
 /// Families drawn per kind; the table has all.

@@ -17,7 +17,7 @@ use sched_distill_core::{
     level::{FLAG, LevelSpec},
     model::{Additive, Factor, NamedModel, Term},
 };
-use sched_distill_toolkit::explainer::{LevelExplanation, WhatIfLevel};
+use sched_distill_explain::{LevelExplanation, WhatIfLevel};
 use serde::Serialize;
 use serde_json::{Value, json};
 use typical::Typical;

@@ -2,7 +2,7 @@
 
 use crate::plain::base;
 use sched_distill_core::level::{FLAG, FeatureSpec, LevelSpec, Scope};
-use sched_distill_toolkit::explainer::{Column, LevelExplanation, Number, WhatIfLevel};
+use sched_distill_explain::{Column, LevelExplanation, Number, WhatIfLevel};
 
 /// All but this share of the values at either end are usual.
 const TAIL: f64 = 0.02;

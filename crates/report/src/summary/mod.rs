@@ -15,10 +15,8 @@ use super::{
     words::{count, list, percent},
 };
 use sched_distill_core::spec::brief;
-use sched_distill_toolkit::{
-    evaluator::{FidelityRow, hardest_choices, hardest_kind},
-    explainer::LevelExplanation,
-};
+use sched_distill_explain::LevelExplanation;
+use sched_distill_judge::evaluator::{FidelityRow, hardest_choices, hardest_kind};
 use serde::Serialize;
 
 /// A sentence and the section that has its evidence.

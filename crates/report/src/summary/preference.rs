@@ -5,11 +5,9 @@ use crate::{
     plain::{Plain, capital},
     words::{interval, list, percent},
 };
-use sched_distill_toolkit::{
-    evaluator::{Estimate, FidelityRow},
-    explainer::{KindWeight, LevelExplanation, Tendency, Weight},
-    trace::KindSample,
-};
+use sched_distill_explain::{KindWeight, LevelExplanation, Tendency, Weight};
+use sched_distill_judge::evaluator::{Estimate, FidelityRow};
+use sched_distill_trace::KindSample;
 
 /// Families that are named.
 const NAMED: usize = 3;

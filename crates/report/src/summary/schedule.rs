@@ -6,7 +6,7 @@ use crate::{
     words::{interval, list, time},
 };
 use sched_distill_core::figure::Figure;
-use sched_distill_toolkit::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
 
 /// What came of the student as the scheduler, against each baseline and the best heuristic that took part; needs a closed loop.
 pub(super) fn scheduling(result: &ClosedLoop, best_heuristic: Option<(&str, Estimate)>) -> Vec<String> {

@@ -7,7 +7,7 @@ use crate::{
     words::{count, interval, percent, points},
 };
 use sched_distill_core::level::ALL_KINDS;
-use sched_distill_toolkit::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
+use sched_distill_judge::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
 
 /// How many times its share of the choices a region must lose to be named.
 const STANDS_OUT: f64 = 1.5;

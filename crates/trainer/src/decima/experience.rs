@@ -4,7 +4,7 @@
 //! embeds it once for all questions that share it.
 
 use sched_distill_dag::network::{Decima, DecimaInput, FEATURES};
-use sched_distill_toolkit::practice::Moment;
+use sched_distill_judge::practice::Moment;
 use std::collections::HashMap;
 
 /// One decision.

@@ -16,7 +16,7 @@ use sched_distill_dag::{
     Dag,
     network::{DecimaPolicy, FEATURES},
 };
-use sched_distill_toolkit::explainer::{InputGradient, QuestionGradients, TeacherGradients, empty_observation};
+use sched_distill_explain::{InputGradient, QuestionGradients, TeacherGradients, empty_observation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, Kind, TchError, Tensor};
 

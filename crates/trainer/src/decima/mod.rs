@@ -38,7 +38,7 @@ use sched_distill_dag::{
     network::{DecimaCheckpoint, DecimaPolicy, DecimaWeights, shapes},
     workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::attack::{AttackError, Gaming, gamed};
+use sched_distill_judge::attack::{AttackError, Gaming, gamed};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},

@@ -14,10 +14,8 @@ use sched_distill_dag::{
     simulator::Simulator,
     workload::{JobArrival, Workload},
 };
-use sched_distill_toolkit::{
-    practice::{Clock, Moment},
-    recorder::{EpisodeCause, EpisodeError},
-};
+use sched_distill_judge::practice::{Clock, Moment};
+use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
 
 /// One rollout.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::{
 use decima_input::observation;
 use sched_distill_core::rng::Stream;
 use sched_distill_dag::network::{Decima, DecimaInput};
-use sched_distill_toolkit::practice::{Moment, RecordedEpisode};
+use sched_distill_judge::practice::{Moment, RecordedEpisode};
 use std::sync::atomic::AtomicBool;
 use tch::{Device, Kind, Tensor};
 
@@ -171,9 +171,9 @@ fn attributions_add_up() -> Outcome {
     let weights = weights(3);
     let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, false);
     let run =
-        sched_distill_toolkit::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Test, episode: 0 };
+        sched_distill_trace::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Test, episode: 0 };
     let mut decisions = Vec::new();
-    let done = sched_distill_toolkit::recorder::run_episode(&*workload, &mut policy, run, |_, d, _| decisions.push(d))?;
+    let done = sched_distill_trace::recorder::run_episode(&*workload, &mut policy, run, |_, d, _| decisions.push(d))?;
     let episodes = vec![RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
     let recorded = RecordedLessons { hash: String::new(), workload, episodes };
     let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;

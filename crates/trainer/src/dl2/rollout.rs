@@ -11,7 +11,7 @@ use sched_distill_core::{
     scenario::Said,
     simulation::{Outcome, Simulated},
 };
-use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
+use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
     Decision, Training, View, network::Dl2Policy, simulator::Simulator, workload::TrainingWorkload,
 };

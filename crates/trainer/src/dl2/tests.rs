@@ -280,18 +280,15 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
 fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let workload = open(SMALL)?;
     let mut optimus = sched_distill_training::policies::open(&"optimus".parse()?)?;
-    let run = sched_distill_toolkit::recorder::EpisodeId {
-        seed: 2,
-        split: sched_distill_core::rng::Split::Train,
-        episode: 0,
-    };
+    let run =
+        sched_distill_trace::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Train, episode: 0 };
     let mut decisions = Vec::new();
-    let done = sched_distill_toolkit::recorder::run_episode::<Training>(&workload, &mut *optimus, run, |_, d, _| {
+    let done = sched_distill_trace::recorder::run_episode::<Training>(&workload, &mut *optimus, run, |_, d, _| {
         decisions.push(d)
     })?;
     let count = decisions.len();
     let episode =
-        sched_distill_toolkit::practice::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
+        sched_distill_judge::practice::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
     let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };
     let driver = Driver::Replayed { trace: &mut Replay::new(&episode) };
     let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, driver, id, &Dl2Params::default())?;

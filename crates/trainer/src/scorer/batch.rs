@@ -1,6 +1,6 @@
 //! A batch of decisions as index lists: which rows of the network's inputs meet where.
 
-use sched_distill_toolkit::practice::Practice;
+use sched_distill_judge::practice::Practice;
 
 /// A decision of a practice episode: the episode, and its number there.
 pub(super) type Place = (u32, u32);

@@ -11,11 +11,9 @@ use sched_distill_core::{
     level::{FeatureSet, LevelSpec},
     network::{Tensors, scorer::ScorerWeights},
 };
-use sched_distill_toolkit::{
-    explainer::{InputGradient, QuestionGradients, TeacherGradients},
-    practice::{Moment, Practice, PracticeLevel, PracticeStep},
-    trace::{LevelTable, Trace},
-};
+use sched_distill_explain::{InputGradient, QuestionGradients, TeacherGradients};
+use sched_distill_judge::practice::{Moment, Practice, PracticeLevel, PracticeStep};
+use sched_distill_trace::{LevelTable, Trace};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tch::{Device, Kind, TchError, Tensor};
 

@@ -32,7 +32,7 @@ use sched_distill_core::{
     },
     rng::{Stream, hash},
 };
-use sched_distill_toolkit::practice::{AnyGround, Clock, Moment, Practice, Survey, Turn, Validation};
+use sched_distill_judge::practice::{AnyGround, Clock, Moment, Practice, Survey, Turn, Validation};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},

@@ -12,10 +12,10 @@ use sched_distill_core::{
     simulation::Simulated,
 };
 use sched_distill_dag::Dag;
-use sched_distill_toolkit::{
-    pipeline::{Entry, PracticeParams, practice},
+use sched_distill_pipeline::{Entry, PracticeParams, practice};
+use sched_distill_trace::{
+    Shard, Trace,
     recorder::{RecordRequest, record},
-    trace::{Shard, Trace},
 };
 use sched_distill_training::Training;
 use tch::{Kind, Tensor};

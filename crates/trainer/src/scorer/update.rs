@@ -12,7 +12,7 @@ use crate::{
 };
 use rayon::prelude::*;
 use sched_distill_core::{level::FeatureSet, rng::Stream};
-use sched_distill_toolkit::practice::Practice;
+use sched_distill_judge::practice::Practice;
 use tch::{Device, TchError, Tensor};
 
 /// Decisions whose gradient is computed at once. The gradients of a step are added in order, so that their sum does not depend on the

@@ -1,0 +1,36 @@
+//! How good is a student? Fidelity to the teacher on recorded choices, and paired comparisons in closed loop.
+
+mod agreement;
+mod closed_loop;
+mod departures;
+mod disagreement;
+mod drift;
+mod fidelity;
+mod gates;
+mod interval;
+mod old_report;
+mod regime;
+mod report;
+mod scorer;
+mod timing;
+#[cfg(test)]
+#[path = "../../../../tests/support/tiny.rs"]
+mod tiny;
+mod verdict;
+
+pub use agreement::{AgreementRow, agreement};
+pub use closed_loop::{Runs, compare, floor, paired};
+pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
+pub use disagreement::{Condition, Disagreement, Instead, Region};
+pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};
+pub use fidelity::{Tally, fidelity, leads};
+pub use gates::{Checked, Gate, Judgement, VerdictGates};
+pub use interval::{bootstrap, percentile_interval};
+pub use regime::Regimes;
+pub use report::{
+    ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, IdleSpell, Lead, PairedFigures, PolicyOutcome,
+    Role, Schedule, ScheduleRun, hardest_choices, hardest_kind,
+};
+pub use scorer::{Scorer, best_single_features};
+pub use timing::{TimedLine, timed_line};
+pub use verdict::{Place, Standing, Verdict};

@@ -1,0 +1,267 @@
+//! Policies that schedule the same episodes with the same luck.
+
+use super::{AnyScenario, Caller, Entry, PipelineError, go_on};
+use sched_distill_core::{
+    model::Student,
+    policy::{Policy, Sort, StudentPolicy},
+    rng::{Split, episode_seed},
+    scenario::ScenarioInfo,
+    simulation::Simulated,
+    spec::Spec,
+};
+use sched_distill_judge::evaluator::{ClosedLoop, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor};
+use sched_distill_trace::EpisodeFigures;
+use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
+use std::ops::ControlFlow;
+
+/// A policy that takes part.
+#[derive(Clone, Debug)]
+pub enum Contender<'a> {
+    /// A policy by its spec. Without a role networks count as teachers, students as students, all others as heuristics.
+    Named {
+        /// The spec, under which it is listed.
+        id: String,
+        /// What it takes part as.
+        role: Option<Role>,
+    },
+    /// A student in memory.
+    Student {
+        /// What it is listed as.
+        id: String,
+        /// The student.
+        student: &'a Student,
+        /// What it takes part as.
+        role: Role,
+    },
+}
+
+impl Contender<'_> {
+    /// A policy by its spec, with the role that such policies have.
+    #[must_use]
+    pub fn named(id: &str) -> Self {
+        Self::Named { id: id.to_owned(), role: None }
+    }
+
+    /// What it is listed as.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Named { id, .. } | Self::Student { id, .. } => id,
+        }
+    }
+}
+
+/// Who schedules what.
+#[derive(Clone, Debug)]
+pub struct CompareParams<'a> {
+    /// The policies; all are compared with the first one, and with the scenario's first baseline if it takes part.
+    pub contenders: Vec<Contender<'a>>,
+    /// Workloads, as specs.
+    pub workloads: Vec<String>,
+    /// Seed of episodes and intervals.
+    pub seed: u64,
+    /// What the episodes are for.
+    pub split: Split,
+    /// How many, of every workload.
+    pub episodes: u32,
+}
+
+/// A comparison on one workload, and the schedules of its first episode, contender by contender.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Figures and how they compare.
+    pub closed_loop: ClosedLoop,
+    /// Schedules.
+    pub schedules: Vec<Schedule>,
+}
+
+/// A contender that is ready to schedule.
+pub(super) struct Ready<S: Simulated> {
+    pub(super) id: String,
+    pub(super) role: Role,
+    pub(super) policy: Box<dyn Policy<S>>,
+}
+
+/// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison
+/// as soon as it is there.
+///
+/// # Errors
+///
+/// A policy or workload that cannot be opened or is named twice, a failing episode.
+pub fn compare<S: Simulated>(
+    scenario: &Entry<S>,
+    params: &CompareParams<'_>,
+    each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
+    caller: Caller<'_>,
+) -> Result<Vec<Comparison>, PipelineError> {
+    let contenders = ready(scenario, &params.contenders)?;
+    let workloads: Vec<Box<S::Workload>> =
+        params.workloads.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
+    let which = Which { seed: params.seed, split: params.split, episodes: params.episodes };
+    let mut compared = Vec::new();
+    for (id, workload) in params.workloads.iter().zip(&workloads) {
+        let comparison = on_workload(scenario, &contenders, (id, workload), which, caller)?;
+        go_on(each(&comparison.closed_loop))?;
+        compared.push(comparison);
+    }
+    Ok(compared)
+}
+
+/// Opens contenders, each of which may take part once.
+pub(super) fn ready<S: Simulated>(
+    scenario: &Entry<S>,
+    contenders: &[Contender<'_>],
+) -> Result<Vec<Ready<S>>, PipelineError> {
+    let mut names: Vec<&str> = contenders.iter().map(Contender::id).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|w| w[0] == w[1]) {
+        Some(twice) => Err(PipelineError::PolicyTwice(twice[0].to_owned())),
+        None => contenders.iter().map(|contender| open(scenario, contender)).collect(),
+    }
+}
+
+fn open<S: Simulated>(scenario: &Entry<S>, contender: &Contender<'_>) -> Result<Ready<S>, PipelineError> {
+    let id = contender.id().to_owned();
+    Ok(match contender {
+        Contender::Named { role, .. } => {
+            let spec: Spec = id.parse()?;
+            let usual = match scenario.sort_of(&spec.name) {
+                Some(Sort::Network) => Role::Teacher,
+                Some(Sort::Student) => Role::Student,
+                _ => Role::Heuristic,
+            };
+            Ready { id, role: role.unwrap_or(usual), policy: (scenario.open)(&spec)? }
+        }
+        Contender::Student { student, role, .. } => {
+            let policy = Box::new(StudentPolicy::new(student, id.as_ref(), None)?);
+            Ready { id, role: *role, policy }
+        }
+    })
+}
+
+/// Which episodes.
+#[derive(Clone, Copy)]
+pub(super) struct Which {
+    pub(super) seed: u64,
+    pub(super) split: Split,
+    pub(super) episodes: u32,
+}
+
+/// Lets contenders schedule the same episodes of one workload.
+pub(super) fn on_workload<S: Simulated>(
+    scenario: &Entry<S>,
+    contenders: &[Ready<S>],
+    (workload_id, workload): (&str, &S::Workload),
+    Which { seed, split, episodes: count }: Which,
+    caller: Caller<'_>,
+) -> Result<Comparison, PipelineError> {
+    let mut policies: Vec<(String, Role, Vec<EpisodeFigures>)> = Vec::new();
+    let mut schedules = Vec::new();
+    for contender in contenders {
+        caller.watch.episodes(&contender.id, u64::from(count));
+        let episodes = Episodes { seed, split, count, timelines: 1 };
+        let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
+        caller.watch.done();
+        schedules.extend(runs.first().map(|run| schedule::<S>((&contender.id, contender.role), run)));
+        policies.push((contender.id.clone(), contender.role, runs.iter().map(EpisodeRun::figures).collect()));
+    }
+    let mut baselines: Vec<String> = contenders.first().map(|c| c.id.clone()).into_iter().collect();
+    let yardstick = scenario.baselines.first().copied().unwrap_or_default();
+    if contenders.iter().skip(1).any(|c| c.id == yardstick) {
+        baselines.push(yardstick.to_owned());
+    }
+    let runs = Runs { workload: workload_id, split: split.name(), figures: S::INFO.figures, policies: &policies };
+    let mut closed_loop = compare_runs(runs, &baselines, seed);
+    let seeds = (0..count).map(|episode| episode_seed(seed, split, u64::from(episode)));
+    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(workload, &S::jobs(workload, seed))).collect();
+    if let (Some(floors), Some(first)) = (floors, closed_loop.policies.first()) {
+        let alike = closed_loop.identical_episodes && floors.windows(2).all(|pair| pair[0] == pair[1]);
+        let counted = if alike { 1 } else { floors.len() };
+        let first = &first.episode_objective[..counted];
+        closed_loop.floor = floor(&floors[..counted], S::INFO.objective().compared, first, seed);
+    }
+    Ok(Comparison { closed_loop, schedules })
+}
+
+/// What ran when in an episode.
+pub(super) fn schedule<S: Simulated>((policy, role): (&str, Role), run: &EpisodeRun) -> Schedule {
+    let completion = run.outcome.jobs.iter().map(|end| end.completion_ms());
+    Schedule {
+        policy: policy.to_owned(),
+        role,
+        episode: run.episode,
+        lanes: run.lanes,
+        lane: S::INFO.lane.to_owned(),
+        part: S::INFO.part.to_owned(),
+        parts: S::INFO.parts.iter().map(|&part| part.to_owned()).collect(),
+        runs: run
+            .timeline
+            .iter()
+            .map(|r| ScheduleRun { lane: r.lane, item: r.job, part: r.part, start_ms: r.start_ms, end_ms: r.end_ms })
+            .collect(),
+        items: run.arrivals_ms.iter().copied().zip(completion).collect(),
+    }
+}
+
+/// The heuristic of a scenario that does best on validation episodes of a workload, of all by their names and the baselines but
+/// for `teacher`; `None` if there is none.
+///
+/// # Errors
+///
+/// As of [`compare`].
+pub fn best_heuristic(
+    scenario: &dyn AnyScenario,
+    workload: &str,
+    teacher: &str,
+    (seed, episodes): (u64, u32),
+    caller: Caller<'_>,
+) -> Result<Option<String>, PipelineError> {
+    let policies = scenario.policies();
+    let mut ids: Vec<&str> = policies.iter().filter(|p| p.sort == Sort::Heuristic).map(|p| p.name).collect();
+    ids.extend(scenario.baselines().iter().filter(|id| !policies.iter().any(|p| p.name == **id)));
+    ids.retain(|id| *id != teacher);
+    let params = CompareParams {
+        contenders: ids.iter().map(|id| Contender::named(id)).collect(),
+        workloads: vec![workload.to_owned()],
+        seed,
+        split: Split::Validation,
+        episodes,
+    };
+    let compared = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
+    let Some(found) = compared.into_iter().next().map(|c| c.closed_loop) else { return Ok(None) };
+    let objective = found.objective();
+    let cost = |id: &str| {
+        let policy = found.policies.iter().find(|p| p.policy == id && p.stalled == 0);
+        objective.cost(policy.and_then(|p| p.figure(&objective.name)).map(|e| e.value))
+    };
+    Ok(ids.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).map(str::to_owned))
+}
+
+/// Workloads, each followed by its edge cases.
+///
+/// # Errors
+///
+/// A workload that has none, or is one.
+pub fn with_edge_cases(scenario: &ScenarioInfo, workloads: &[String]) -> Result<Vec<String>, PipelineError> {
+    let mut all = Vec::new();
+    for id in workloads {
+        let mut spec: Spec = id.parse()?;
+        let known: Vec<&str> = scenario.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+        all.push(id.clone());
+        if scenario.workloads.iter().all(|w| w.name != spec.name) {
+            // Whoever opens it says so.
+            continue;
+        }
+        if !known.contains(&spec.name.as_str()) || spec.params.contains_key("edge") {
+            return Err(PipelineError::Refused(match known[..] {
+                [] => format!("--edge-cases: the scenario {} has none", scenario.name),
+                _ => format!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
+            }));
+        }
+        for (case, _) in scenario.edge_cases {
+            spec.params.insert("edge".to_owned(), (*case).to_owned());
+            all.push(spec.to_string());
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,191 @@
+//! What is learned from and what is chosen on.
+
+use super::{Caller, PipelineError};
+use sched_distill_core::model::Provenance;
+use sched_distill_learn::{Draw, FitParams, is_usable};
+use sched_distill_trace::{Choice, LevelTable, Trace, TraceError, hash_of};
+
+/// One or several traces that are learnt from together: other episodes, other workloads, states that other policies met.
+#[derive(Clone, Copy, Debug)]
+pub struct Lessons<'a> {
+    first: &'a Trace,
+    others: &'a [&'a Trace],
+}
+
+impl<'a> From<&'a Trace> for Lessons<'a> {
+    fn from(first: &'a Trace) -> Self {
+        Self { first, others: &[] }
+    }
+}
+
+impl<'a> Lessons<'a> {
+    /// Several traces with the same teacher and the same features.
+    ///
+    /// # Errors
+    ///
+    /// Other features, another teacher, the same trace twice.
+    pub fn new(first: &'a Trace, others: &'a [&'a Trace]) -> Result<Self, PipelineError> {
+        let set = &first.manifest.feature_set;
+        for (i, other) in others.iter().enumerate() {
+            let before = std::iter::once(&first).chain(&others[..i]).find(|t| t.hash == other.hash);
+            let why = if let Some(difference) = other.manifest.feature_set.difference(set) {
+                format!("the second has other features: {difference}")
+            } else if other.manifest.labeller != first.manifest.labeller {
+                let [a, b] = [first, other].map(|t| &t.manifest.labeller.id);
+                format!("the first is labelled by {a}, the second by {b} or another file of this name")
+            } else if before.is_some() {
+                "they are the same trace".to_owned()
+            } else {
+                continue;
+            };
+            return Err(PipelineError::NotTogether { traces: [first.dir.clone(), other.dir.clone()], why });
+        }
+        Ok(Self { first, others })
+    }
+
+    /// All traces.
+    pub fn traces(self) -> impl Iterator<Item = &'a Trace> {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+
+    /// The first one, whose features, teacher and workload stand for all.
+    #[must_use]
+    pub fn first(self) -> &'a Trace {
+        self.first
+    }
+
+    /// Their hash.
+    #[must_use]
+    pub fn hash(self) -> String {
+        hash_of(&self.traces().map(|trace| trace.hash.clone()).collect::<Vec<_>>())
+    }
+
+    /// A level of all traces.
+    ///
+    /// # Errors
+    ///
+    /// A trace that cannot be read.
+    pub fn table(self, level: &str) -> Result<LevelTable, TraceError> {
+        let mut all = self.first.level(level)?;
+        for other in self.others {
+            all.append(other.level(level)?);
+        }
+        Ok(all)
+    }
+
+    /// Where a student that is fitted on them comes from.
+    #[must_use]
+    pub fn provenance(self) -> Provenance {
+        let manifest = &self.first.manifest;
+        Provenance {
+            trace_hash: self.hash(),
+            teacher: manifest.labeller.id.clone(),
+            workload: manifest.workload.id.clone(),
+            ..Provenance::default()
+        }
+    }
+}
+
+/// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes of a
+/// single trace. With the parameters of a fit, the former hold no more than the fit takes.
+///
+/// # Errors
+///
+/// A trace that cannot be read, traces of other features or the same episodes, a single episode or several traces without a
+/// validation trace.
+pub fn tables(
+    lessons: Lessons<'_>,
+    validation: Option<&Trace>,
+    learning: Option<&FitParams>,
+    caller: Caller<'_>,
+) -> Result<[Vec<LevelTable>; 2], PipelineError> {
+    let trace = lessons.first;
+    let set = &trace.manifest.feature_set;
+    if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
+        return Err(PipelineError::OtherFeatures(difference));
+    }
+    let drawn = |t: &Trace| (t.manifest.seed, t.manifest.split, t.manifest.workload.clone());
+    let range = |t: &Trace| (t.manifest.first_episode, t.manifest.first_episode + t.manifest.episodes);
+    let overlap = |v: &Trace, trace: &Trace| {
+        let ((from, to), (first, end)) = (range(v), range(trace));
+        v.hash == trace.hash || (drawn(v) == drawn(trace) && from < end && first < to)
+    };
+    if validation.is_some_and(|v| lessons.traces().any(|trace| overlap(v, trace))) {
+        return Err(PipelineError::SameEpisodes(trace.manifest.split));
+    }
+    if validation.is_none() && !lessons.others.is_empty() {
+        return Err(PipelineError::NoValidation(lessons.traces().count()));
+    }
+    if validation.is_none() && trace.manifest.episodes < 2 {
+        return Err(PipelineError::OneEpisode);
+    }
+    learning.map_or(Ok(()), |params| params.check_features(set)).map_err(PipelineError::Params)?;
+    let dirs: Vec<String> = lessons.traces().map(|trace| trace.dir.display().to_string()).collect();
+    caller.watch.note(&format!("fitting {} levels on {}", set.levels.len(), dirs.join(", ")));
+    let manifest = &trace.manifest;
+    let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
+    let (mut train, mut held) = (Vec::new(), Vec::new());
+    for level in &set.levels {
+        let name = level.name.as_str();
+        // Beside a trace to choose on, all of this one is to learn from.
+        let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
+        let mut table = to_learn_from(lessons, name, first_held_out, learning, caller)?;
+        if let Some(params) = learning {
+            params.hide_distrusted(&mut table);
+        }
+        train.push(table);
+        let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
+        held.push(kept(held_out.into(), name, caller, |choice| choice.header.episode >= from)?);
+    }
+    Ok([train, held])
+}
+
+/// Rows of a level up to which choices are drawn from all of them in memory: reading them twice would take longer.
+const FEW_ROWS: usize = 200_000;
+
+/// The choices of a level before an episode, those alone that a fit with these parameters takes.
+fn to_learn_from(
+    lessons: Lessons<'_>,
+    level: &str,
+    before: u32,
+    learning: Option<&FitParams>,
+    caller: Caller<'_>,
+) -> Result<LevelTable, PipelineError> {
+    let is_early = |choice: &Choice<'_>| choice.header.episode < before;
+    let Some(params) = learning else { return kept(lessons, level, caller, is_early) };
+    let few = lessons.traces().map(|trace| trace.rows_of(level)).sum::<usize>() <= FEW_ROWS;
+    // What a file says of its choices is not how they are read where some is left out.
+    if params.max_choices.is_none() || few || lessons.traces().any(|trace| trace.leaves_out(level)) {
+        return kept(lessons, level, caller, |choice| is_early(choice) && is_usable(choice));
+    }
+    // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.
+    let mut draw = Draw::default();
+    for trace in lessons.traces() {
+        trace.outlines(level)?.iter().filter(|choice| choice.episode < before).for_each(|choice| draw.add(choice));
+    }
+    let Some(weights) = draw.weights(params.balance, params.max_choices) else {
+        return Ok(lessons.first.pieces(level)?.empty());
+    };
+    let mut weight = weights.iter();
+    let mut table = kept(lessons, level, caller, |choice| is_early(choice) && weight.next().is_some_and(|&w| w > 0.0))?;
+    table.drawn = Some(weights.into_iter().filter(|&w| w > 0.0).collect());
+    Ok(table)
+}
+
+/// The choices of a level that are to be kept, asked in order.
+fn kept(
+    lessons: Lessons<'_>,
+    level: &str,
+    caller: Caller<'_>,
+    mut keep: impl FnMut(&Choice<'_>) -> bool,
+) -> Result<LevelTable, PipelineError> {
+    let mut table = lessons.first.pieces(level)?.empty();
+    for trace in lessons.traces() {
+        for piece in trace.pieces(level)? {
+            caller.check()?;
+            let piece = piece?;
+            piece.iter().filter(|choice| keep(choice)).for_each(|choice| table.push(&choice));
+        }
+    }
+    Ok(table)
+}
