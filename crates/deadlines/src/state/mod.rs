@@ -7,13 +7,16 @@ mod job;
 mod json;
 mod view;
 
-pub use build::{NewJob, StateError};
+pub use build::NewJob;
 pub use change::Change;
-pub use decision::{Decision, DecisionError};
+pub use decision::Decision;
 pub use job::{Class, JobView};
+pub use sched_distill_core::state::{DecisionError, StateError};
 pub use view::{Question, View};
 
 use crate::{Cluster, Estimate};
+use sched_distill_core::state::{Arrives, Jobs};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Predicted time to spare, as a share of the time still needed, from which on a check finds a job with time to spare.
@@ -67,6 +70,15 @@ pub(crate) struct Job {
     pub(crate) estimate: Estimate,
 }
 
+impl Arrives for Job {
+    type Time = f64;
+
+    #[inline]
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_ms)
+    }
+}
+
 impl Job {
     /// Iterations done at a moment.
     #[inline]
@@ -114,15 +126,13 @@ impl Job {
 /// assert_eq!(state.free(), 22);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ClusterState {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) time_ms: f64,
     /// By number.
-    pub(crate) jobs: Vec<Job>,
-    /// How many of `jobs` have arrived, and how many others have that are not kept any more.
-    pub(crate) arrived: u32,
-    pub(crate) gone: u32,
+    pub(crate) jobs: Jobs<Job>,
     /// Numbers of waiting jobs in order of arrival: those with a deadline to keep, and best effort.
     pub(crate) waiting: Vec<u32>,
     pub(crate) best_effort: Vec<u32>,
@@ -144,9 +154,7 @@ impl ClusterState {
     pub(crate) fn of(cluster: Arc<Cluster>, jobs: Vec<Job>) -> Self {
         Self {
             time_ms: 0.0,
-            jobs,
-            arrived: 0,
-            gone: 0,
+            jobs: jobs.into(),
             waiting: Vec::new(),
             best_effort: Vec::new(),
             running: Vec::new(),
@@ -176,17 +184,6 @@ impl ClusterState {
     /// Nodes, jobs and sizes.
     pub(crate) fn extent(&self) -> usize {
         self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
-    }
-
-    /// Where an arrived job stands in `jobs`.
-    #[inline]
-    pub(crate) fn index(&self, id: u32) -> Option<usize> {
-        let arrived = &self.jobs[..self.arrived as usize];
-        match arrived.get(id as usize) {
-            // So it is in a simulator.
-            Some(job) if job.id == id => Some(id as usize),
-            _ => arrived.binary_search_by_key(&id, |job| job.id).ok(),
-        }
     }
 
     /// The node with least free cores of those that have so many, of the lowest number among equals.
@@ -292,7 +289,7 @@ impl ClusterState {
 
     /// Carries out a legal decision; what has begun or was resized is told by its place in `jobs`.
     pub(crate) fn apply(&mut self, decision: Decision) -> Option<usize> {
-        let index = decision.job().and_then(|job| self.index(job));
+        let index = decision.job().and_then(|job| self.jobs.index(job));
         match (decision, index) {
             (Decision::Start { cores, elastic, .. }, Some(index)) => {
                 self.begin(index, cores, elastic);
@@ -329,7 +326,7 @@ impl ClusterState {
             return None;
         }
         self.best_effort.iter().find_map(|&id| {
-            let index = self.index(id)?;
+            let index = self.jobs.index(id)?;
             let cores = self.jobs[index].threads.min(self.cluster.node_cores);
             (cores <= self.most_free).then_some((index, cores))
         })
@@ -338,7 +335,7 @@ impl ClusterState {
     /// Brings the number of checks in a row up to date that found each running job with time to spare.
     pub(crate) fn check_running(&mut self) {
         for place in 0..self.running.len() {
-            let Some(index) = self.index(self.running[place]) else { continue };
+            let Some(index) = self.jobs.index(self.running[place]) else { continue };
             let to_spare = JobView { state: self, job: &self.jobs[index] }.is_ahead();
             if let Stage::Running(held) = &mut self.jobs[index].stage {
                 held.spare_checks = if to_spare { held.spare_checks.saturating_add(1) } else { 0 };
@@ -362,7 +359,7 @@ impl ClusterState {
         let since_ms = self.time_ms - self.cluster.check_ms;
         for place in (0..self.running.len()).rev() {
             let job = self.running[place];
-            let Some(index) = self.index(job) else { continue };
+            let Some(index) = self.jobs.index(job) else { continue };
             if matches!(self.jobs[index].stage, Stage::Running(held) if held.from_ms <= since_ms) {
                 self.to_ask.push(job);
             }
