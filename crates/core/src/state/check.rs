@@ -31,6 +31,15 @@ pub fn positive(most: f64, found: &[(&str, f64)]) -> Result<(), StateError> {
     each(found, |x| x > 0.0 && x <= most, |x| format!("must be a positive number up to {most:e}, got {x}"))
 }
 
+/// Checks that none of these is more than what `most` is called.
+///
+/// # Errors
+///
+/// The first that is, by name.
+pub fn up_to((called, most): (&str, f64), found: &[(&str, f64)]) -> Result<(), StateError> {
+    each(found, |x| x <= most, |x| format!("must be up to {called}, {most}, got {x}"))
+}
+
 /// Checks that all of these lie between two whole numbers.
 ///
 /// # Errors

@@ -1,14 +1,15 @@
 //! The cluster state as JSON.
 
-use super::{Claim, ClusterState, NewJob, Stage, StateError, View, insert, remove};
-use crate::{Cluster, EarlierJob, History, Model, Placement, Profile};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use super::{Claim, ClusterState, NewJob, Stage, StateError, View, build::MOST, insert, remove};
+use crate::Cluster;
+use sched_distill_core::state::{numbers, up_to};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What a file or a message holds; `docs/preemption.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
-    cluster: RawCluster,
+pub(super) struct RawState {
+    cluster: Cluster,
     time_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<RawAsk>,
@@ -47,48 +48,6 @@ struct RawAsk {
 struct RawClaim {
     job: u32,
     condemned: Vec<u32>,
-}
-
-/// A cluster, in states and in workloads.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawCluster {
-    nodes: u32,
-    node_gpus: u32,
-    storage_gbps: f64,
-    link_gbps: f64,
-    cache_gb: f64,
-    #[serde(default)]
-    spread_slowdown: f64,
-    check_ms: f64,
-    observe: u32,
-    #[serde(default)]
-    start_noise: f64,
-    #[serde(default)]
-    placement: Placement,
-    #[serde(default)]
-    free: bool,
-    #[serde(default)]
-    mtbf_ms: Option<f64>,
-    #[serde(default = "ten_minutes")]
-    repair_ms: f64,
-    #[serde(default)]
-    earlier: Vec<EarlierJob>,
-    models: Vec<RawModel>,
-}
-
-fn ten_minutes() -> f64 {
-    6e5
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawModel {
-    name: String,
-    container_ms: f64,
-    warm_ms: f64,
-    #[serde(default)]
-    profiles: Vec<Profile>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -141,56 +100,6 @@ enum RawStage {
     Saving,
 }
 
-impl RawCluster {
-    fn new(cluster: &Cluster) -> Self {
-        let model = |m: &Model| RawModel {
-            name: m.name.to_string(),
-            container_ms: m.container_ms,
-            warm_ms: m.warm_ms,
-            profiles: m.profiles.clone(),
-        };
-        Self {
-            nodes: cluster.nodes,
-            node_gpus: cluster.node_gpus,
-            storage_gbps: cluster.storage_gbps,
-            link_gbps: cluster.link_gbps,
-            cache_gb: cluster.cache_gb,
-            spread_slowdown: cluster.spread_slowdown,
-            check_ms: cluster.check_ms,
-            observe: cluster.observe,
-            start_noise: cluster.start_noise,
-            placement: cluster.placement,
-            free: cluster.free,
-            mtbf_ms: cluster.mtbf_ms,
-            repair_ms: cluster.repair_ms,
-            earlier: cluster.earlier.jobs().to_vec(),
-            models: cluster.models.iter().map(model).collect(),
-        }
-    }
-
-    /// The cluster, not checked but for what predictions are made of.
-    pub(crate) fn read(self) -> Cluster {
-        let model = |m: RawModel| Model::new(m.name, [m.container_ms, m.warm_ms], m.profiles);
-        Cluster {
-            nodes: self.nodes,
-            node_gpus: self.node_gpus,
-            storage_gbps: self.storage_gbps,
-            link_gbps: self.link_gbps,
-            cache_gb: self.cache_gb,
-            spread_slowdown: self.spread_slowdown,
-            check_ms: self.check_ms,
-            observe: self.observe,
-            start_noise: self.start_noise,
-            placement: self.placement,
-            free: self.free,
-            mtbf_ms: self.mtbf_ms,
-            repair_ms: self.repair_ms,
-            earlier: History::new(self.earlier),
-            models: self.models.into_iter().map(model).collect(),
-        }
-    }
-}
-
 impl RawClaim {
     fn new(claim: &Claim) -> Self {
         Self { job: claim.job, condemned: claim.condemned.clone() }
@@ -236,7 +145,7 @@ impl RawState {
                 on,
             })
         };
-        let jobs: Vec<RawJob> = state.jobs[..state.arrived as usize].iter().filter_map(job).collect();
+        let jobs: Vec<RawJob> = state.jobs.here().iter().filter_map(job).collect();
         let ask = RawAsk {
             claim: state.forming.as_ref().map(RawClaim::new),
             served: state.served.clone(),
@@ -244,16 +153,16 @@ impl RawState {
         };
         let nodes = 0..state.node_up.len();
         Self {
-            cluster: RawCluster::new(&state.cluster),
+            cluster: Cluster::clone(&state.cluster),
             time_ms: now,
             ask: state.view().map(|_| ask),
-            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            jobs_gone: state.jobs.gone_but(jobs.len()),
             jobs,
             claims: state.claims.iter().map(RawClaim::new).collect(),
             down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
             cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
             transfers: state.transfers,
-            arrivals_ms: (state.arrived.saturating_add(state.gone) > 0).then_some(state.arrivals_ms),
+            arrivals_ms: (state.jobs.arrived_so_far() > 0).then_some(state.arrivals_ms),
         }
     }
 }
@@ -262,7 +171,7 @@ impl TryFrom<RawState> for ClusterState {
     type Error = StateError;
 
     fn try_from(raw: RawState) -> Result<Self, StateError> {
-        let mut state = Self::new(raw.cluster.read())?;
+        let mut state = Self::new(raw.cluster)?;
         raw.down.iter().try_for_each(|&node| state.set_up(node, false))?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
         state.set_time(raw.time_ms)?;
@@ -278,7 +187,7 @@ impl TryFrom<RawState> for ClusterState {
         if let Some(ask) = &raw.ask {
             state.read_ask(ask)?;
         }
-        (state.transfers, state.gone) = (raw.transfers, raw.jobs_gone);
+        (state.transfers, state.jobs.gone) = (raw.transfers, raw.jobs_gone);
         if let Some(arrivals_ms) = raw.arrivals_ms {
             if !(0.0..=raw.time_ms).contains(&arrivals_ms[0])
                 || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1])
@@ -294,7 +203,7 @@ impl TryFrom<RawState> for ClusterState {
 
 impl ClusterState {
     pub(super) fn read_job(&mut self, raw: &RawJob) -> Result<(), StateError> {
-        let field = |name: &str| format!("job {}, `{name}`", raw.id);
+        let of = |e: StateError| e.of("job", raw.id);
         let new = NewJob {
             arrival_ms: raw.arrival_ms,
             gpus: raw.gpus,
@@ -307,12 +216,8 @@ impl ClusterState {
         self.add_job(raw.id, &raw.model, new)?;
         self.set_done(raw.id, raw.done, 0.0)?;
         raw.epoch_ms.map_or(Ok(()), |ms| self.set_epoch(raw.id, ms))?;
-        for (name, value) in [("computed_ms", raw.computed_ms), ("held_ms", raw.held_ms)] {
-            if !(0.0..=1e15).contains(&value) {
-                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
-            }
-        }
-        let index = self.known(raw.id)?;
+        numbers(MOST, &[("computed_ms", raw.computed_ms), ("held_ms", raw.held_ms)]).map_err(of)?;
+        let index = self.jobs.known(raw.id)?;
         let job = &mut self.jobs[index];
         (job.computed_ms, job.held_ms, job.preemptions) = (raw.computed_ms, raw.held_ms, raw.preemptions);
         let Some(on) = &raw.on else { return Ok(()) };
@@ -327,18 +232,14 @@ impl ClusterState {
             ("on.began_ms", on.began_ms),
             ("on.resumed_at", on.resumed_at),
         ];
-        for (name, value) in times {
-            if !(0.0..=1e15).contains(&value) {
-                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
-            }
-        }
+        numbers(MOST, &times).map_err(of)?;
         let condemned = match stage {
             Stage::Loading if on.condemned => {
-                return Err(StateError::new(field("on.condemned"), "a job that loads cannot be condemned"));
+                return Err(of(StateError::new("on.condemned", "a job that loads cannot be condemned")));
             }
             Stage::Saving | Stage::Computing if self.cluster.free && (on.condemned || stage == Stage::Saving) => {
                 let problem = "with free preemption a job that is condemned holds no GPUs";
-                return Err(StateError::new(field("on"), problem));
+                return Err(of(StateError::new("on", problem)));
             }
             Stage::Saving => true,
             _ => on.condemned,
@@ -353,15 +254,11 @@ impl ClusterState {
     /// Checks that nothing has happened to jobs after the present time.
     pub(super) fn check_times(&self) -> Result<(), StateError> {
         for job in self.jobs.iter().filter(|job| job.stage.holds()) {
-            let times = [("since_ms", job.since_ms), ("held_since_ms", job.held_since_ms), ("began_ms", job.began_ms)];
-            if let Some((name, late)) = times.into_iter().find(|(_, ms)| *ms > self.time_ms) {
-                let problem = format!("must be up to `time_ms`, {}, got {late}", self.time_ms);
-                return Err(StateError::new(format!("job {}, `on.{name}`", job.id), problem));
-            }
-            if job.resumed_at > job.done {
-                let problem = format!("must be up to `done`, {}, got {}", job.done, job.resumed_at);
-                return Err(StateError::new(format!("job {}, `on.resumed_at`", job.id), problem));
-            }
+            let [since, held, began] = [job.since_ms, job.held_since_ms, job.began_ms];
+            let times = [("on.since_ms", since), ("on.held_since_ms", held), ("on.began_ms", began)];
+            up_to(("`time_ms`", self.time_ms), &times)
+                .and_then(|()| up_to(("`done`", job.done), &[("on.resumed_at", job.resumed_at)]))
+                .map_err(|e| e.of("job", job.id))?;
         }
         Ok(())
     }
@@ -373,7 +270,7 @@ impl ClusterState {
         }
         for (node, jobs) in (0..).zip(cached) {
             for &job in jobs {
-                let index = self.known(job)?;
+                let index = self.jobs.known(job)?;
                 self.hold(node, index);
             }
         }
@@ -383,7 +280,7 @@ impl ClusterState {
     /// A claim of a waiting job, which is then not asked about.
     fn read_claim(&mut self, raw: &RawClaim) -> Result<Claim, StateError> {
         let field = format!("claim of job {}", raw.job);
-        let index = self.known(raw.job)?;
+        let index = self.jobs.known(raw.job)?;
         if self.cluster.free && !raw.condemned.is_empty() {
             return Err(StateError::new(field, "with free preemption a job that is condemned holds no GPUs"));
         }
@@ -392,7 +289,7 @@ impl ClusterState {
         }
         for (i, &job) in raw.condemned.iter().enumerate() {
             let taken = self.claims.iter().any(|claim| claim.condemned.contains(&job));
-            if !self.jobs[self.known(job)?].condemned || taken || raw.condemned[..i].contains(&job) {
+            if !self.jobs[self.jobs.known(job)?].condemned || taken || raw.condemned[..i].contains(&job) {
                 let problem = format!("job {job} is not condemned, or stands there twice");
                 return Err(StateError::new(field, problem));
             }
@@ -403,7 +300,7 @@ impl ClusterState {
 
     fn read_ask(&mut self, ask: &RawAsk) -> Result<(), StateError> {
         for &job in &ask.served {
-            let index = self.known(job)?;
+            let index = self.jobs.known(job)?;
             if self.waiting.binary_search(&job).is_err() || self.jobs[index].gpus > self.free {
                 return Err(StateError::new("ask.served", format!("job {job} does not wait, or does not fit")));
             }
@@ -411,13 +308,14 @@ impl ClusterState {
             self.serve(index);
         }
         for &job in &ask.passed {
-            self.known(job)?;
+            self.jobs.known(job)?;
             insert(&mut self.passed, job);
         }
         self.open = true;
         if let Some(claim) = &ask.claim {
             let claim = self.read_claim(claim)?;
-            let computes = |job: u32| self.known(job).is_ok_and(|index| self.jobs[index].stage == Stage::Computing);
+            let computes =
+                |job: u32| self.jobs.known(job).is_ok_and(|index| self.jobs[index].stage == Stage::Computing);
             if !claim.condemned.iter().all(|&job| computes(job)) {
                 let problem = "those condemned at this moment compute";
                 return Err(StateError::new(format!("claim of job {}", claim.job), problem));
@@ -442,36 +340,21 @@ impl View<'_> {
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
         let mut state = self.state.clone();
-        let (now, arrived) = (state.time_ms, state.arrived);
+        let now = state.time_ms;
         let observe = f64::from(state.cluster.observe);
         state.spare.clear();
-        state.jobs.truncate(arrived as usize);
-        state.jobs.retain(|job| job.stage != Stage::Gone);
-        for job in &mut state.jobs {
+        state.jobs.keep(|job| job.stage != Stage::Gone);
+        for job in state.jobs.iter_mut() {
             let (whole, began_ms) = (job.whole_at(now), job.epoch_began_ms(now));
             job.epoch_ms = [job.epoch_ms[usize::from(whole >= observe)]; 2];
             (job.done, job.began_ms, job.pace, job.truth) = (whole, began_ms, 0.0, [f64::NAN; 2]);
         }
-        state.arrived = state.jobs.len() as u32;
-        state.gone = state.gone.saturating_add(arrived - state.arrived);
         state
-    }
-}
-
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self.state).serialize(serializer)
     }
 }
 
 impl Serialize for ClusterState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawState::new(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }
