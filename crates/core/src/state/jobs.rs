@@ -69,16 +69,32 @@ impl<J: Arrives> Jobs<J> {
         self.gone.saturating_add(self.arrived - told as u32)
     }
 
+    /// One that has arrived, and its place.
+    #[inline]
+    fn entry(&self, number: u32) -> Option<(usize, &J)> {
+        let arrived = self.here();
+        match arrived.get(number as usize) {
+            // So it is in a simulator.
+            Some(job) if job.arrival().0 == number => Some((number as usize, job)),
+            _ => {
+                let place = arrived.binary_search_by_key(&number, |job| job.arrival().0).ok()?;
+                Some((place, &arrived[place]))
+            }
+        }
+    }
+
+    /// One that has arrived.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, number: u32) -> Option<&J> {
+        self.entry(number).map(|(_, job)| job)
+    }
+
     /// The place of one that has arrived.
     #[inline]
     #[must_use]
     pub fn index(&self, number: u32) -> Option<usize> {
-        let arrived = self.here();
-        match arrived.get(number as usize) {
-            // So it is in a simulator.
-            Some(job) if job.arrival().0 == number => Some(number as usize),
-            _ => arrived.binary_search_by_key(&number, |job| job.arrival().0).ok(),
-        }
+        self.entry(number).map(|(place, _)| place)
     }
 
     /// The place of one that has arrived.

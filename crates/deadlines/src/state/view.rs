@@ -79,8 +79,8 @@ impl<'a> View<'a> {
     /// If no job of this number has arrived.
     #[must_use]
     pub fn job(&self, job: u32) -> JobView<'a> {
-        match self.state.jobs.index(job) {
-            Some(index) => JobView { state: self.state, job: &self.state.jobs[index] },
+        match self.state.jobs.find(job) {
+            Some(job) => JobView { state: self.state, job },
             None => panic!("job {job} has not arrived"),
         }
     }
