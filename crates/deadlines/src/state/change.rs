@@ -1,8 +1,8 @@
 //! What has changed in a cluster since it was told, as JSON.
 
 use super::{
-    ClusterState, StateError,
-    json::{RawAsk, RawHeld, RawJob},
+    ClusterState, Held, StateError,
+    json::{RawAsk, RawJob},
 };
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ struct JobChange {
     id: u32,
     done: Option<f64>,
     measured: Option<Measured>,
-    running: Option<RawHeld>,
+    running: Option<Held>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -51,22 +51,7 @@ pub(super) struct RawJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     estimate: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    running: Option<RawHeld>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawHeld {
-    node: u32,
-    cores: u32,
-    #[serde(default)]
-    elastic: bool,
-    #[serde(default)]
-    from_ms: f64,
-    #[serde(default)]
-    since_ms: f64,
-    #[serde(default)]
-    spare_checks: u32,
+    running: Option<Held>,
 }
 
 impl RawState {
@@ -74,9 +59,7 @@ impl RawState {
         let job = |job: &super::Job| {
             let running = match job.stage {
                 Stage::Waiting => None,
-                Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, .. }) => {
-                    Some(RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks })
-                }
+                Stage::Running(held) => Some(held),
                 Stage::Gone => return None,
             };
             Some(RawJob {
@@ -163,8 +146,8 @@ impl ClusterState {
     }
 
     /// Puts a job onto the cores that it is said to hold, off those that it has.
-    pub(super) fn read_held(&mut self, job: u32, raw: RawHeld) -> Result<(), StateError> {
-        let RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks } = raw;
+    pub(super) fn read_held(&mut self, job: u32, held: Held) -> Result<(), StateError> {
+        let Held { node, cores, from_ms, since_ms, .. } = held;
         let of = |e: StateError| e.of("job", job);
         let index = self.jobs.known(job)?;
         numbers(1e15, &[("running.from_ms", from_ms), ("running.since_ms", since_ms)]).map_err(of)?;
@@ -183,8 +166,7 @@ impl ClusterState {
             return Err(of(StateError::new("running.cores", problem)));
         }
         self.take(node, cores);
-        self.jobs[index].stage =
-            Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, pace: 0.0 });
+        self.jobs[index].stage = Stage::Running(held);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ pub use view::{Question, View};
 
 use crate::{Cluster, Estimate};
 use sched_distill_core::state::{Arrives, Jobs};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Predicted time to spare, as a share of the time still needed, from which on a check finds a job with time to spare.
@@ -34,19 +34,25 @@ pub(crate) enum Stage {
 }
 
 /// What a running job holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Held {
     pub(crate) node: u32,
     pub(crate) cores: u32,
     /// Whether the program uses all of them, rather than as many as it was submitted with.
+    #[serde(default)]
     pub(crate) elastic: bool,
     /// From when on it computes: after a restart it stands still until then.
+    #[serde(default)]
     pub(crate) from_ms: f64,
     /// When it got these cores.
+    #[serde(default)]
     pub(crate) since_ms: f64,
     /// Checks in a row that found it with time to spare.
+    #[serde(default)]
     pub(crate) spare_checks: u32,
     /// Iterations per ms: known to the simulator alone, which need not count iterations up then. 0 in a state made by hand.
+    #[serde(skip)]
     pub(crate) pace: f64,
 }
 

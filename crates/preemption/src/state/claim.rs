@@ -1,9 +1,11 @@
 //! Claims: waiting jobs for which others were condemned.
 
 use super::{ClusterState, Stage, insert, remove};
+use serde::{Deserialize, Serialize};
 
 /// A waiting job and those condemned for it that still hold GPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
     pub(crate) job: u32,
     pub(crate) condemned: Vec<u32>,

@@ -5,6 +5,9 @@ use crate::Cluster;
 use sched_distill_core::state::{numbers, up_to};
 use serde::{Deserialize, Serialize, Serializer};
 
+/// Why nobody who holds GPUs is condemned where preemption is free.
+const HOLDS_NONE: &str = "with free preemption a job that is condemned holds no GPUs";
+
 /// What a file or a message holds; `docs/preemption.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,7 +18,7 @@ pub(super) struct RawState {
     ask: Option<RawAsk>,
     jobs: Vec<RawJob>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    claims: Vec<RawClaim>,
+    claims: Vec<Claim>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     down: Vec<u32>,
     /// By node, the least recently used first.
@@ -36,18 +39,11 @@ pub(super) struct RawState {
 struct RawAsk {
     /// The claim that is being made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    claim: Option<RawClaim>,
+    claim: Option<Claim>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     served: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     passed: Vec<u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawClaim {
-    job: u32,
-    condemned: Vec<u32>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,7 +76,7 @@ pub(super) struct RawJob {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOn {
-    stage: RawStage,
+    stage: Stage,
     nodes: Vec<(u32, u32)>,
     since_ms: f64,
     held_since_ms: f64,
@@ -92,33 +88,12 @@ struct RawOn {
     condemned: bool,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawStage {
-    Loading,
-    Computing,
-    Saving,
-}
-
-impl RawClaim {
-    fn new(claim: &Claim) -> Self {
-        Self { job: claim.job, condemned: claim.condemned.clone() }
-    }
-}
-
 impl RawState {
     fn new(state: &ClusterState) -> Self {
         let now = state.time_ms;
         let job = |job: &super::Job| {
-            let stage = match job.stage {
-                Stage::Gone => return None,
-                Stage::Waiting | Stage::Served => None,
-                Stage::Loading => Some(RawStage::Loading),
-                Stage::Computing => Some(RawStage::Computing),
-                Stage::Saving => Some(RawStage::Saving),
-            };
-            let on = stage.map(|stage| RawOn {
-                stage,
+            let on = job.stage.holds().then(|| RawOn {
+                stage: job.stage,
                 nodes: job.nodes.clone(),
                 since_ms: job.since_ms,
                 held_since_ms: job.held_since_ms,
@@ -127,7 +102,7 @@ impl RawState {
                 condemned: job.condemned,
             });
             let whole = job.whole_at(now);
-            Some(RawJob {
+            RawJob {
                 id: job.id,
                 model: state.cluster.models[job.model as usize].name.to_string(),
                 arrival_ms: job.arrival_ms,
@@ -143,14 +118,11 @@ impl RawState {
                 held_ms: job.held_ms,
                 preemptions: job.preemptions,
                 on,
-            })
+            }
         };
-        let jobs: Vec<RawJob> = state.jobs.here().iter().filter_map(job).collect();
-        let ask = RawAsk {
-            claim: state.forming.as_ref().map(RawClaim::new),
-            served: state.served.clone(),
-            passed: state.passed.clone(),
-        };
+        let there = state.jobs.here().iter().filter(|job| job.stage != Stage::Gone);
+        let jobs: Vec<RawJob> = there.map(job).collect();
+        let ask = RawAsk { claim: state.forming.clone(), served: state.served.clone(), passed: state.passed.clone() };
         let nodes = 0..state.node_up.len();
         Self {
             cluster: Cluster::clone(&state.cluster),
@@ -158,7 +130,7 @@ impl RawState {
             ask: state.view().map(|_| ask),
             jobs_gone: state.jobs.gone_but(jobs.len()),
             jobs,
-            claims: state.claims.iter().map(RawClaim::new).collect(),
+            claims: state.claims.clone(),
             down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
             cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
             transfers: state.transfers,
@@ -221,11 +193,6 @@ impl ClusterState {
         let job = &mut self.jobs[index];
         (job.computed_ms, job.held_ms, job.preemptions) = (raw.computed_ms, raw.held_ms, raw.preemptions);
         let Some(on) = &raw.on else { return Ok(()) };
-        let stage = match on.stage {
-            RawStage::Loading => Stage::Loading,
-            RawStage::Computing => Stage::Computing,
-            RawStage::Saving => Stage::Saving,
-        };
         let times = [
             ("on.since_ms", on.since_ms),
             ("on.held_since_ms", on.held_since_ms),
@@ -233,18 +200,14 @@ impl ClusterState {
             ("on.resumed_at", on.resumed_at),
         ];
         numbers(MOST, &times).map_err(of)?;
-        let condemned = match stage {
-            Stage::Loading if on.condemned => {
-                return Err(of(StateError::new("on.condemned", "a job that loads cannot be condemned")));
-            }
-            Stage::Saving | Stage::Computing if self.cluster.free && (on.condemned || stage == Stage::Saving) => {
-                let problem = "with free preemption a job that is condemned holds no GPUs";
-                return Err(of(StateError::new("on", problem)));
-            }
-            Stage::Saving => true,
-            _ => on.condemned,
-        };
-        self.put(index, &on.nodes, stage, condemned)?;
+        if on.condemned && on.stage == Stage::Loading {
+            return Err(of(StateError::new("on.condemned", "a job that loads cannot be condemned")));
+        }
+        let condemned = on.condemned || on.stage == Stage::Saving;
+        if condemned && self.cluster.free {
+            return Err(of(StateError::new("on", HOLDS_NONE)));
+        }
+        self.put(index, &on.nodes, on.stage, condemned)?;
         let job = &mut self.jobs[index];
         (job.since_ms, job.held_since_ms, job.began_ms) = (on.since_ms, on.held_since_ms, on.began_ms);
         job.resumed_at = on.resumed_at;
@@ -278,11 +241,11 @@ impl ClusterState {
     }
 
     /// A claim of a waiting job, which is then not asked about.
-    fn read_claim(&mut self, raw: &RawClaim) -> Result<Claim, StateError> {
+    fn read_claim(&mut self, raw: &Claim) -> Result<Claim, StateError> {
         let field = format!("claim of job {}", raw.job);
         let index = self.jobs.known(raw.job)?;
         if self.cluster.free && !raw.condemned.is_empty() {
-            return Err(StateError::new(field, "with free preemption a job that is condemned holds no GPUs"));
+            return Err(StateError::new(field, HOLDS_NONE));
         }
         if self.jobs[index].stage != Stage::Waiting || self.waiting.binary_search(&raw.job).is_err() {
             return Err(StateError::new(field, "the job does not wait, or has a claim already"));
@@ -295,7 +258,7 @@ impl ClusterState {
             }
         }
         remove(&mut self.waiting, raw.job);
-        Ok(Claim { job: raw.job, condemned: raw.condemned.clone() })
+        Ok(raw.clone())
     }
 
     fn read_ask(&mut self, ask: &RawAsk) -> Result<(), StateError> {

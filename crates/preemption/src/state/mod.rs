@@ -21,15 +21,18 @@ use crate::Cluster;
 use cache::Caches;
 use claim::Claim;
 use sched_distill_core::state::{Arrives, Jobs};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, sync::Arc};
 
-/// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a job is. As JSON it is told of those alone that hold GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Stage {
     /// It waits, with a claim or without.
+    #[serde(skip)]
     Waiting,
     /// It was served at this moment, and will be placed when the questions are over.
+    #[serde(skip)]
     Served,
     /// It holds GPUs while its container starts, data come, and it warms up.
     Loading,
@@ -38,6 +41,7 @@ pub(crate) enum Stage {
     /// It holds GPUs and writes its checkpoint.
     Saving,
     /// It is complete.
+    #[serde(skip)]
     Gone,
 }
 
