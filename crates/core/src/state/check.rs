@@ -83,7 +83,7 @@ pub fn arrives<T: PartialOrd + Display>(
         let problem = format!("comes after {what} {before}; numbers ascend in order of arrival");
         return Err(StateError::new("id", problem).of(what, number));
     }
-    has_arrived(what, last, field, at).map_err(|e| e.of(what, number))
+    arrived_by(what, last, field, at).map_err(|e| e.of(what, number))
 }
 
 /// Checks that a time is not before the arrival of what arrived last.
@@ -91,7 +91,7 @@ pub fn arrives<T: PartialOrd + Display>(
 /// # Errors
 ///
 /// It is before that.
-pub fn has_arrived<T: PartialOrd + Display>(
+pub fn arrived_by<T: PartialOrd + Display>(
     what: &str,
     last: Option<(u32, T)>,
     field: &str,
@@ -113,7 +113,7 @@ pub fn clock(what: &str, now_ms: f64, time_ms: f64, last: Option<(u32, f64)>) ->
         let problem = format!("must be a number up to {LATEST_MS:e}, not before {now_ms}, got {time_ms}");
         return Err(StateError::new("time_ms", problem));
     }
-    has_arrived(what, last, "time_ms", time_ms)
+    arrived_by(what, last, "time_ms", time_ms)
 }
 
 /// The place of a name among those that there are; `what` is what has it.

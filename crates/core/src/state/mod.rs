@@ -4,7 +4,7 @@
 mod check;
 mod jobs;
 
-pub use check::{arrives, clock, few, has_arrived, numbers, place_of, positive, up_to, whole};
+pub use check::{arrived_by, arrives, clock, few, numbers, place_of, positive, up_to, whole};
 pub use jobs::{Arrives, Jobs};
 
 use std::fmt::Display;

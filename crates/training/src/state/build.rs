@@ -2,7 +2,7 @@
 
 use super::{ClusterState, Decision, DecisionError, Job, StateError, View};
 use crate::cluster::{TrainingCluster, check_sizes};
-use sched_distill_core::state::{has_arrived, numbers, place_of, positive};
+use sched_distill_core::state::{arrived_by, numbers, place_of, positive};
 use std::sync::Arc;
 
 /// Most epochs that a job may want or have done.
@@ -75,7 +75,7 @@ impl ClusterState {
         if slot < self.slot {
             return Err(StateError::new("slot", format!("{slot} is before the present slot, {}", self.slot)));
         }
-        has_arrived("job", self.jobs.last_arrival(), "slot", slot)?;
+        arrived_by("job", self.jobs.last_arrival(), "slot", slot)?;
         self.close();
         self.slot = slot;
         self.open = true;
