@@ -73,13 +73,8 @@ fn each<T: Copy>(
 /// let error = arrives("job", (4, 50.0), "arrival_ms", Some((3, 60.0))).unwrap_err();
 /// assert_eq!(error.to_string(), "job 4, `arrival_ms`: 50 is before the arrival of job 3, 60");
 /// ```
-pub fn arrives<T: PartialOrd + Display>(
-    what: &str,
-    (number, at): (u32, T),
-    field: &str,
-    last: Option<(u32, T)>,
-) -> Result<(), StateError> {
-    if let Some((before, _)) = last.as_ref().filter(|(before, _)| number <= *before) {
+pub fn arrives(what: &str, (number, at): (u32, f64), field: &str, last: Option<(u32, f64)>) -> Result<(), StateError> {
+    if let Some((before, _)) = last.filter(|(before, _)| number <= *before) {
         let problem = format!("comes after {what} {before}; numbers ascend in order of arrival");
         return Err(StateError::new("id", problem).of(what, number));
     }
@@ -91,12 +86,7 @@ pub fn arrives<T: PartialOrd + Display>(
 /// # Errors
 ///
 /// It is before that.
-pub fn arrived_by<T: PartialOrd + Display>(
-    what: &str,
-    last: Option<(u32, T)>,
-    field: &str,
-    time: T,
-) -> Result<(), StateError> {
+pub fn arrived_by(what: &str, last: Option<(u32, f64)>, field: &str, time: f64) -> Result<(), StateError> {
     match last.filter(|(_, at)| time < *at) {
         Some((late, at)) => Err(StateError::new(field, format!("{time} is before the arrival of {what} {late}, {at}"))),
         None => Ok(()),

@@ -1,18 +1,12 @@
 //! Jobs by number.
 
 use super::{StateError, arrives, few};
-use std::{
-    fmt::Display,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
 /// What has a number and arrives at a time.
 pub trait Arrives {
-    /// The time: ms, or slots.
-    type Time: PartialOrd + Display;
-
-    /// Its number, and when it arrives.
-    fn arrival(&self) -> (u32, Self::Time);
+    /// Its number, and when it arrives: ms, or slots.
+    fn arrival(&self) -> (u32, f64);
 }
 
 /// Jobs by number, which ascend in order of arrival. Those that are yet to come, which only a simulator has, stand behind those that have
@@ -111,7 +105,7 @@ impl<J: Arrives> Jobs<J> {
 
     /// The number and the arrival of the one that was added last.
     #[must_use]
-    pub fn last_arrival(&self) -> Option<(u32, J::Time)> {
+    pub fn last_arrival(&self) -> Option<(u32, f64)> {
         self.all.last().map(J::arrival)
     }
 
@@ -120,7 +114,7 @@ impl<J: Arrives> Jobs<J> {
     /// # Errors
     ///
     /// A number or an arrival before that of the one added last.
-    pub fn check_next(&self, number: u32, field: &str, arrival: J::Time) -> Result<(), StateError> {
+    pub fn check_next(&self, number: u32, field: &str, arrival: f64) -> Result<(), StateError> {
         arrives("job", (number, arrival), field, self.last_arrival())
     }
 

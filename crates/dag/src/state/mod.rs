@@ -148,8 +148,6 @@ impl Clone for Identity {
 }
 
 impl Arrives for Job {
-    type Time = f64;
-
     #[inline]
     fn arrival(&self) -> (u32, f64) {
         (self.id, self.arrival_ms)

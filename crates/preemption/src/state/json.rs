@@ -161,9 +161,7 @@ impl TryFrom<RawState> for ClusterState {
         }
         (state.transfers, state.jobs.gone) = (raw.transfers, raw.jobs_gone);
         if let Some(arrivals_ms) = raw.arrivals_ms {
-            if !(0.0..=raw.time_ms).contains(&arrivals_ms[0])
-                || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1])
-            {
+            if ![0.0, arrivals_ms[0], arrivals_ms[1], raw.time_ms].is_sorted() {
                 let problem = format!("must be two times in order, up to `time_ms`, got {arrivals_ms:?}");
                 return Err(StateError::new("arrivals_ms", problem));
             }

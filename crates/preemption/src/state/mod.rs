@@ -95,8 +95,6 @@ pub(crate) struct Job {
 }
 
 impl Arrives for Job {
-    type Time = f64;
-
     #[inline]
     fn arrival(&self) -> (u32, f64) {
         (self.id, self.arrival_ms)

@@ -47,10 +47,7 @@ impl ServerState {
                 self.tasks[place as usize] = task;
                 place
             }
-            None => {
-                self.tasks.push(task);
-                self.tasks.len() as u32 - 1
-            }
+            None => self.put(task),
         };
         let is_in = self.arrive(place);
         if !is_in {

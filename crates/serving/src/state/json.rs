@@ -115,14 +115,11 @@ impl RawState {
             arrivals: queue.arrivals.value,
             arrivals_at_ms: queue.arrivals.at_ms,
         };
-        let mut waiting: Vec<RawTask> =
-            (0..state.queues.len() as u32).flat_map(|application| state.in_queue(application)).map(task).collect();
-        waiting.sort_by_key(|task| task.id);
         Self {
             server: Server::clone(&state.server),
             time_ms: state.time_ms,
             ask: state.view().map(|_| RawAsk { forming }),
-            waiting,
+            waiting: state.waiting_places().into_iter().map(task).collect(),
             running: (0..).zip(&state.running).filter_map(running).collect(),
             queues: state.queues.iter().map(queue).collect(),
             served: state.served,
@@ -252,8 +249,7 @@ impl ServerState {
             return Err(of(StateError::new("passed", problem)));
         };
         self.last_arrival = Some((id, arrival_ms));
-        self.tasks.push(Task { begun_before, ..Task::new(id, application, size, arrival_ms) });
-        Ok(self.tasks.len() as u32 - 1)
+        Ok(self.put(Task { begun_before, ..Task::new(id, application, size, arrival_ms) }))
     }
 
     fn read_forming(&mut self, raw: &RawForming) -> Result<(), StateError> {
@@ -302,34 +298,45 @@ impl View<'_> {
 impl ServerState {
     /// The same state without tasks that are yet to arrive or are gone.
     fn compact(&self) -> Self {
-        let mut state = Self::of(self.server.clone(), Vec::new());
-        let mut copy = |task: &Task| {
-            state.tasks.push(Task {
-                begun_before: task.begun_before,
-                ..Task::new(task.id, task.application, task.size, task.arrival_ms)
-            });
-            state.tasks.len() as u32 - 1
+        let running = |running: &Running| if running.busy { running.clone() } else { Running::default() };
+        let mut state = Self {
+            time_ms: self.time_ms,
+            arrived: self.arrived,
+            last_arrival: self.last_arrival,
+            served: self.served,
+            running: self.running.iter().map(running).collect(),
+            idle: self.idle,
+            is_forming: self.is_forming,
+            open: self.open,
+            ..Self::of(self.server.clone(), Vec::new())
         };
-        let mut places: Vec<u32> =
-            (0..self.queues.len() as u32).flat_map(|application| self.in_queue(application)).collect();
-        places.sort_by_key(|&place| self.tasks[place as usize].id);
-        let waiting: Vec<u32> = places.into_iter().map(|place| copy(&self.tasks[place as usize])).collect();
-        let forming: &[u32] = if self.is_forming { &self.forming.places } else { &[] };
-        let places: Vec<u32> = forming.iter().map(|&place| copy(&self.tasks[place as usize])).collect();
         for (queue, of) in state.queues.iter_mut().zip(&self.queues) {
             (queue.begun, queue.used, queue.arrivals) = (of.begun, of.used, of.arrivals);
         }
-        waiting.into_iter().for_each(|place| state.enqueue(place));
-        let idle = Running::default();
-        let running = self.running.iter().map(|running| if running.busy { running.clone() } else { idle.clone() });
-        state.running = running.collect();
-        (state.time_ms, state.arrived, state.last_arrival) = (self.time_ms, self.arrived, self.last_arrival);
-        (state.served, state.idle) = (self.served, self.idle);
-        (state.is_forming, state.open) = (self.is_forming, self.open);
+        for place in self.waiting_places() {
+            let place = state.put(self.tasks[place as usize].clone());
+            state.enqueue(place);
+        }
         if self.is_forming {
+            let places =
+                self.forming.places.iter().map(|&place| state.put(self.tasks[place as usize].clone())).collect();
             state.forming = Forming { places, ..self.forming.clone() };
         }
         state
+    }
+
+    /// The places of all waiting tasks, by their numbers.
+    fn waiting_places(&self) -> Vec<u32> {
+        let queues = 0..self.queues.len() as u32;
+        let mut places: Vec<u32> = queues.flat_map(|application| self.in_queue(application)).collect();
+        places.sort_by_key(|&place| self.tasks[place as usize].id);
+        places
+    }
+
+    /// Takes a task in, in no queue; its place.
+    pub(super) fn put(&mut self, task: Task) -> u32 {
+        self.tasks.push(task);
+        self.tasks.len() as u32 - 1
     }
 }
 

@@ -32,7 +32,7 @@ impl ClusterState {
         let of = |e: StateError| e.of("job", job);
         let kind = place_of("type", job_type, self.cluster.types.iter().map(|t| &*t.name)).map_err(of)?;
         positive(MOST_EPOCHS, &[("epochs", epochs)]).map_err(of)?;
-        self.jobs.check_next(job, "arrival_slot", arrival_slot)?;
+        self.jobs.check_next(job, "arrival_slot", arrival_slot.into())?;
         self.close();
         // There are at most 255 types.
         self.jobs.add(Job::new(job, kind as u8, arrival_slot, epochs));
@@ -75,7 +75,7 @@ impl ClusterState {
         if slot < self.slot {
             return Err(StateError::new("slot", format!("{slot} is before the present slot, {}", self.slot)));
         }
-        arrived_by("job", self.jobs.last_arrival(), "slot", slot)?;
+        arrived_by("job", self.jobs.last_arrival(), "slot", slot.into())?;
         self.close();
         self.slot = slot;
         self.open = true;

@@ -89,11 +89,9 @@ pub struct ClusterState {
 }
 
 impl Arrives for Job {
-    type Time = u32;
-
     #[inline]
-    fn arrival(&self) -> (u32, u32) {
-        (self.id, self.arrival_slot)
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_slot.into())
     }
 }
 
