@@ -43,6 +43,7 @@ const ORDER: [(&str, &[&str]); 8] = [
             "feature",
             "workload",
             "model",
+            "state",
             "scenario",
             "simulation",
             "policy",

@@ -9,22 +9,14 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Registered,
     rng::Split,
-    scenario::Said,
+    scenario::{Said, State},
     simulation::{Simulated, Simulation},
     training::Training,
 };
+use serde::Serialize;
 use std::path::Path;
 
 const EPISODES: u32 = 10;
-
-/// A view that goes through JSON into a state of its own.
-macro_rules! states {
-    ($scenario:ty, $state:path) => {
-        |seen: &<$scenario as sched_distill::scenario::Scenario>::View<'_>| -> $state {
-            serde_json::from_str(&serde_json::to_string(seen).unwrap()).unwrap()
-        }
-    };
-}
 
 /// Fits a student on `driver`'s decisions.
 pub(crate) fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
@@ -63,13 +55,12 @@ fn policies<S: Registered>(
     all
 }
 
-/// Plays episodes of `driver` and asks every policy twice, each time with a memory of its own.
-fn compare<S: Registered>(
-    workload: &S::Workload,
-    driver: &dyn Policy<S>,
-    policies: &[Box<dyn Policy<S>>],
-    from_state: impl Fn(&S::View<'_>, &mut dyn FnMut(&S::View<'_>)),
-) -> usize {
+/// Plays episodes of `driver` and asks every policy twice, each time with a memory of its own: at the simulator's view, and at that of
+/// a state that was read from what the view says.
+fn compare<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, policies: &[Box<dyn Policy<S>>]) -> usize
+where
+    for<'a> S::View<'a>: Serialize,
+{
     let mut questions = 0;
     for episode in 0..EPISODES {
         let fresh = || -> Vec<Box<dyn Policy<S>>> { policies.iter().map(|policy| policy.fresh()).collect() };
@@ -87,9 +78,8 @@ fn compare<S: Registered>(
                 policies.iter_mut().map(answer).collect()
             };
             let expected = ask(there, seen);
-            from_state(seen, &mut |view| {
-                assert_eq!(ask(here, view), expected, "episode {episode}, question {questions}")
-            });
+            let state: S::State = serde_json::from_str(&serde_json::to_string(seen).unwrap()).unwrap();
+            assert_eq!(ask(here, &state.view().unwrap()), expected, "episode {episode}, question {questions}");
         });
         assert!(!run.unwrap().outcome.stalled());
     }
@@ -139,8 +129,7 @@ fn dag_policies_decide_alike_from_a_state_of_ones_own() {
         "random",
     ];
     let policies = policies::<Dag>(&*workload, &*driver, "job: held_of_fair_share >= 1.4 last", &names);
-    let state = states!(Dag, sched_distill::dag::ClusterState);
-    let questions = compare::<Dag>(&*workload, &*driver, &policies, |seen, ask| ask(&state(seen).view().unwrap()));
+    let questions = compare::<Dag>(&*workload, &*driver, &policies);
     assert!(questions > 1500, "{questions} questions");
 }
 
@@ -152,9 +141,7 @@ fn training_policies_decide_alike_from_a_state_of_ones_own() {
         let names = ["dl2,mode=sample", "dl2", "optimus", "drf", "tetris", "srtf-time", "fifo"];
         let guard = "cluster: is_none <= 0 and best_speedup <= 0.02 never";
         let policies = policies::<Training>(&*workload, &*driver, guard, &names);
-        let state = states!(Training, sched_distill::training::ClusterState);
-        let questions =
-            compare::<Training>(&*workload, &*driver, &policies, |seen, ask| ask(&state(seen).view().unwrap()));
+        let questions = compare::<Training>(&*workload, &*driver, &policies);
         assert!(questions > 500, "{questions} questions");
     }
 }

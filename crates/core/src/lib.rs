@@ -23,6 +23,7 @@ pub mod rng;
 pub mod scenario;
 pub mod simulation;
 pub mod spec;
+pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -93,7 +93,7 @@ impl Editable for Dag {
     fn edited_state(state: &ClusterState, job: u32, edits: &[JobEdit]) -> Result<ClusterState, EditError> {
         let gone = || EditError(format!("job {job} is not there"));
         let (graph, parts) =
-            edit::describe_all(&state.find(job).ok_or_else(gone)?.graph, edits, !state.intake.ignores_durations)?;
+            edit::describe_all(&state.jobs.find(job).ok_or_else(gone)?.graph, edits, !state.intake.ignores_durations)?;
         state.described(job, graph, &parts)
     }
 
@@ -144,7 +144,7 @@ impl Editable for Dag {
     }
 
     fn all_edits(state: &ClusterState, job: u32, sort: &str) -> Vec<JobEdit> {
-        state.find(job).map_or(Vec::new(), |job| edit::all(&job.graph, sort))
+        state.jobs.find(job).map_or(Vec::new(), |job| edit::all(&job.graph, sort))
     }
 
     fn candidate_job(questions: &Extractor, _: &View<'_>, candidate: usize) -> Option<u32> {

@@ -1,66 +1,30 @@
 //! States made by hand: the simulator's questions again, cached figures that stay right, and what is refused.
 
-use sched_distill_core::{rng::Stream, scenario::Questions};
+#[path = "../../../tests/support/state_laws.rs"]
+mod state_laws;
+
+use sched_distill_core::rng::Stream;
 use sched_distill_dag::{
     ClusterState, Dag, Decision, JobGraph, Source, StageRef, StageSpec, StageTasks, View,
     feature::Extractor,
     policies,
-    simulator::Simulator,
-    workload::{self, JobArrival, Workload},
+    workload::{self, JobArrival},
 };
+use state_laws::{features, said, states_keep_questions};
 use std::sync::Arc;
 
-fn builtin(spec: &str) -> Box<dyn Workload> {
-    workload::open(&spec.parse().unwrap()).unwrap()
-}
-
-/// Everything that a view says, as JSON has it.
-fn said(view: &View<'_>) -> serde_json::Value {
-    serde_json::to_value(view).unwrap()
-}
-
-/// The features of all candidates of all levels.
-fn features(extractor: &mut Extractor, view: &View<'_>) -> Vec<u32> {
-    extractor.update(view);
-    let mut x = Vec::new();
-    let jobs = Questions::<Dag>::rows(extractor, view, &[], true, &mut x);
-    for job in 0..jobs - 1 {
-        for stage in 0..extractor.rows(view, &[job], true, &mut x) {
-            extractor.rows(view, &[job, stage], true, &mut x);
-        }
-    }
-    x.into_iter().map(f32::to_bits).collect()
-}
-
 #[test]
-fn answers_lead_from_question_to_question_as_in_the_simulator() {
-    let workload = builtin("builtin,jobs=20,rate=2e-4");
-    let (mut within, mut policy) = (0, policies::open(&"random".parse().unwrap()).unwrap());
-    for seed in 0..5 {
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
-        policy.reset(seed);
-        while let Some(seen) = sim.view() {
-            let (time_ms, mut state) = (seen.time_ms(), seen.to_state());
-            assert_eq!(said(&seen), said(&state.view().unwrap()));
-            let decision = policy.decide(&seen, &mut Default::default()).unwrap();
-            sim.step(decision).unwrap();
-            let next = state.answer(decision).unwrap();
-            match sim.view().filter(|seen| seen.time_ms() == time_ms && next.is_some()) {
-                // The round goes on.
-                Some(seen) => {
-                    assert_eq!(said(&seen), said(&next.unwrap()));
-                    within += 1;
-                }
-                None => assert!(next.is_none() || sim.view().is_none_or(|seen| seen.time_ms() > time_ms)),
-            }
-        }
-    }
-    assert!(within > 100, "{within} questions within a round");
+fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
+    let mut policy = policies::open(&"random".parse().unwrap()).unwrap();
+    policy.reset(0);
+    let decide = |seen: &View<'_>| policy.decide(seen, &mut Default::default()).unwrap();
+    let reached = states_keep_questions::<Dag>("builtin,jobs=20,rate=2e-4", 0..5, usize::MAX, decide, |_, _| {});
+    assert!(reached > 100, "{reached} questions within a round");
 }
 
 #[test]
 fn what_is_kept_from_question_to_question_stays_right_when_a_state_is_changed_by_hand() {
-    let workload = builtin("builtin,jobs=40");
+    let workload = workload::open(&"builtin,jobs=40".parse().unwrap()).unwrap();
     let (mut kept, mut questions) = (Extractor::default(), 0);
     for seed in 0..20 {
         let mut stream = Stream::new(seed, "changes");
@@ -107,7 +71,7 @@ fn what_is_kept_from_question_to_question_stays_right_when_a_state_is_changed_by
             }
             if let Some(view) = state.offer(Source::Common, 1 + stream.below(20) as u32).unwrap() {
                 questions += 1;
-                assert_eq!(features(&mut kept, &view), features(&mut Extractor::default(), &view));
+                assert_eq!(features::<Dag>(&mut kept, &view), features::<Dag>(&mut Extractor::default(), &view));
                 let again: ClusterState = serde_json::from_value(said(&view)).unwrap();
                 assert_eq!(said(&view), said(&again.view().unwrap()));
             }

@@ -1,21 +1,25 @@
 //! Nodes of cores, and what is known of the models that are trained on them.
 
 use crate::Estimate;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A model: what kind of training a job is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Model {
     /// Its name.
     pub name: Cow<'static, str>,
     /// What earlier jobs say of the iterations of the next one.
     pub earlier: Estimate,
     /// Cores that its earlier jobs used as they were submitted; what a recommender of requests goes by. May be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores_used: Vec<u32>,
 }
 
 /// The cluster; the same in every episode of a workload.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cluster {
     /// Nodes, all alike.
     pub nodes: u32,
@@ -30,6 +34,7 @@ pub struct Cluster {
     /// Error of the mean time of a window, as a share of it.
     pub noise: f64,
     /// Whether jobs may be refused.
+    #[serde(default)]
     pub may_refuse: bool,
     /// What jobs train.
     pub models: Vec<Model>,

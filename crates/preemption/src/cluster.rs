@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A model: what kind of training a job is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "RawModel")]
 pub struct Model {
     /// Its name.
     pub name: Cow<'static, str>,
@@ -18,7 +19,24 @@ pub struct Model {
     pub warm_ms: f64,
     /// Profiled jobs.
     pub profiles: Vec<Profile>,
+    #[serde(skip)]
     law: EpochLaw,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawModel {
+    name: String,
+    container_ms: f64,
+    warm_ms: f64,
+    #[serde(default)]
+    profiles: Vec<Profile>,
+}
+
+impl From<RawModel> for Model {
+    fn from(raw: RawModel) -> Self {
+        Self::new(raw.name, [raw.container_ms, raw.warm_ms], raw.profiles)
+    }
 }
 
 impl Model {
@@ -47,7 +65,8 @@ pub enum Placement {
 }
 
 /// The cluster; the same in every episode of a workload.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cluster {
     /// Nodes, all alike.
     pub nodes: u32,
@@ -60,25 +79,35 @@ pub struct Cluster {
     /// Data that a node can hold, GB.
     pub cache_gb: f64,
     /// How much longer epochs take on more nodes than necessary, as a share.
+    #[serde(default)]
     pub spread_slowdown: f64,
     /// Time between two checks, ms.
     pub check_ms: f64,
     /// Epochs after which the counter has told how long they take.
     pub observe: u32,
     /// Spread of the times of containers and warm-ups, the standard deviation of the logarithm.
+    #[serde(default)]
     pub start_noise: f64,
     /// On which nodes jobs are placed.
+    #[serde(default)]
     pub placement: Placement,
     /// Whether preemption costs nothing: for comparison with simulators in which it does not.
+    #[serde(default)]
     pub free: bool,
     /// Mean time until a node fails, ms; `None` if none does.
     pub mtbf_ms: Option<f64>,
     /// Time that a failed node is down, ms.
+    #[serde(default = "ten_minutes")]
     pub repair_ms: f64,
     /// Earlier jobs; what `gittins` and `lucid-like` go by. May be empty.
+    #[serde(default)]
     pub earlier: History,
     /// What jobs train.
     pub models: Vec<Model>,
+}
+
+fn ten_minutes() -> f64 {
+    6e5
 }
 
 impl Default for Cluster {
@@ -97,7 +126,7 @@ impl Default for Cluster {
             placement: Placement::Packed,
             free: false,
             mtbf_ms: None,
-            repair_ms: 6e5,
+            repair_ms: ten_minutes(),
             earlier: History::default(),
             models: vec![Model::new("model", [1e4, 3.5e3], Vec::new())],
         }

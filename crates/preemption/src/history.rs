@@ -1,6 +1,6 @@
 //! Earlier jobs of the cluster: how much GPU time jobs take, and a small tree that predicts how long they run.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Leaves of the tree, and fewest jobs of a leaf.
 const LEAVES: usize = 8;
@@ -33,7 +33,8 @@ impl EarlierJob {
 }
 
 /// Earlier jobs and what was learned from them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<EarlierJob>")]
 pub struct History {
     jobs: Vec<EarlierJob>,
     /// GPU times, ascending, ms, and their sums up to each.
@@ -49,6 +50,18 @@ enum Node {
     Split { known: usize, threshold: f64, below: [usize; 2] },
     /// The run time, ms.
     Leaf(f64),
+}
+
+impl From<Vec<EarlierJob>> for History {
+    fn from(jobs: Vec<EarlierJob>) -> Self {
+        Self::new(jobs)
+    }
+}
+
+impl Serialize for History {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.jobs.serialize(serializer)
+    }
 }
 
 impl History {

@@ -1,25 +1,15 @@
 //! States made by hand: the simulator's questions again, and what is refused.
 
-use sched_distill_core::{rng::Stream, scenario::Questions as _};
-use sched_distill_preemption::{
-    Change, ClusterState, Decision, Question, View, feature::Extractor, policies, simulator::Simulator,
-    workload::PreemptionWorkload,
-};
+#[path = "../../../tests/support/refusals.rs"]
+mod refusals;
+#[path = "../../../tests/support/state_laws.rs"]
+mod state_laws;
+
+use refusals::{read_with, refused};
+use sched_distill_core::rng::Stream;
+use sched_distill_preemption::{Change, ClusterState, Decision, Preemption, Question, View, policies};
 use serde_json::{Value, json};
-
-fn said(view: &View<'_>) -> Value {
-    serde_json::to_value(view).unwrap()
-}
-
-/// The features of all candidates of all levels.
-fn features(view: &View<'_>) -> Vec<u32> {
-    let (mut extractor, mut x) = (Extractor::default(), Vec::new());
-    extractor.update(view);
-    for job in 0..extractor.rows(view, &[], true, &mut x) {
-        extractor.rows(view, &[job], true, &mut x);
-    }
-    x.into_iter().map(f32::to_bits).collect()
-}
+use state_laws::states_keep_questions;
 
 /// Any candidate, seldom none.
 fn random(seen: &View<'_>, stream: &mut Stream) -> Decision {
@@ -36,7 +26,7 @@ fn random(seen: &View<'_>, stream: &mut Stream) -> Decision {
 fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
     let places =
         ["/ask/claim", "/ask/claim/condemned/0", "/ask/served/0", "/ask/passed/0", "/claims/0", "/claims/1", "/down/0"];
-    let (mut compared, mut met) = (0, [0; 7]);
+    let (mut reached, mut met) = (0, [0; 7]);
     let mut stream = Stream::new(1, "answers");
     for (spec, policy) in [
         ("builtin,jobs=40,nodes=2,load=2", Some("srtf")),
@@ -47,40 +37,17 @@ fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
         ("builtin,jobs=40,nodes=2,arrivals=batch", None),
         ("builtin,jobs=20,nodes=4,load=3,mtbf=1,cache=20", None),
     ] {
-        let workload = PreemptionWorkload::open(&spec.parse().unwrap()).unwrap();
-        let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(2), 2);
         let mut policy = policy.map(|policy| policies::open(&policy.parse().unwrap()).unwrap());
-        let mut own: Option<ClusterState> = None;
+        let decide = |seen: &View<'_>| match &mut policy {
+            Some(policy) => policy.decide(seen, &mut Default::default()).unwrap(),
+            None => random(seen, &mut stream),
+        };
         // Random answers may go on for long.
-        for _ in 0..1500 {
-            let Some(seen) = sim.view() else { break };
-            let (state, value) = (seen.to_state(), said(&seen));
-            let read: ClusterState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            for same in [&state, &read] {
-                let view = same.view().unwrap();
-                assert_eq!(said(&view), value);
-                assert_eq!(features(&view), features(&seen));
-            }
+        reached += states_keep_questions::<Preemption>(spec, [2], 1500, decide, |value, _| {
             met.iter_mut().zip(places).for_each(|(met, place)| *met += u32::from(value.pointer(place).is_some()));
-            // Answers lead from question to question within a moment.
-            if let Some(view) = own.as_ref().and_then(|own| own.view())
-                && view.time_ms() == seen.time_ms()
-            {
-                assert_eq!(said(&view), value);
-                assert_eq!(features(&view), features(&seen));
-                compared += 1;
-            }
-            let decision = match &mut policy {
-                Some(policy) => policy.decide(&seen, &mut Default::default()).unwrap(),
-                None => random(&seen, &mut stream),
-            };
-            let mut next = read;
-            next.answer(decision).unwrap();
-            own = Some(next);
-            sim.step(decision).unwrap();
-        }
+        });
     }
-    assert!(compared > 500 && met.iter().all(|met| *met > 20), "{compared}, {met:?}");
+    assert!(reached > 500 && met.iter().all(|met| *met > 20), "{reached}, {met:?}");
 }
 
 /// Two nodes: a job computes on all of one, one loads on half of the other, and one waits for which there is no room.
@@ -210,13 +177,8 @@ fn changes_that_cannot_be_are_refused_by_name() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let with = |path: &str, value: &Value| {
-        let mut state = small();
-        *state.pointer_mut(path).unwrap() = value.clone();
-        serde_json::from_value::<ClusterState>(state).map(|_| ()).map_err(|e| e.to_string())
-    };
     let claim = |job: u32, condemned: &[u32]| json!({"job": job, "condemned": condemned});
-    for (path, value, expected) in [
+    let cases = [
         ("/cluster/nodes", json!(0), "cluster: `nodes` must be in 1..=10000, got 0"),
         ("/cluster/cache_gb", json!(-1), "cluster: `cache_gb` must be in 0..="),
         ("/cluster/models/0/warm_ms", json!(-1), "cluster: model `m`: `container_ms` and `warm_ms` must be in 0..=1e9"),
@@ -254,12 +216,10 @@ fn what_cannot_be_is_refused_by_name() {
         ("/arrivals_ms", json!([4000, 0]), "arrivals_ms: must be two times in order, up to `time_ms`"),
         ("/time_ms", json!(100), "time_ms: 100 is before the arrival of job 8, 4000"),
         ("/time_ms", json!("soon"), "invalid type"),
-    ] {
-        let message = with(path, &value).unwrap_err();
-        assert!(message.contains(expected), "{path} {value}: {message}");
-    }
+    ];
+    refused::<ClusterState>(&small(), cases);
     // A claim that is being made needs something, and something that can be had.
-    assert_eq!(with("/ask", &json!({"claim": claim(8, &[])})), Ok(()));
+    assert!(read_with::<ClusterState>(&small(), "/ask", &json!({"claim": claim(8, &[])})).is_ok());
     for (gpus, expected) in [(2, "claim of job 8: needs no more GPUs"), (8, "or more than can be had")] {
         let mut state = small();
         (state["ask"], state["jobs"][2]["gpus"]) = (json!({"claim": claim(8, &[])}), json!(gpus));

@@ -1,6 +1,7 @@
 //! The server: accelerators, and the applications that share them.
 
 use crate::law::{Batch, Law};
+use sched_distill_core::state::StateError;
 use serde::{Deserialize, Serialize};
 
 /// Most accelerators and applications.
@@ -232,17 +233,17 @@ impl Server {
     }
 
     /// Whether a task of a size can be asked of an application; if not, why.
-    pub(crate) fn check_task(&self, application: u32, size: u32) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check_task(&self, application: u32, size: u32) -> Result<(), StateError> {
+        let wrong = |field: &str, problem: String| Err(StateError::new(field, problem));
         let Some(to) = self.applications.get(application as usize) else {
-            let last = self.applications.len() - 1;
-            return Err(("application", format!("must be in 0..={last}, got {application}")));
+            return wrong("application", format!("must be in 0..={}, got {application}", self.applications.len() - 1));
         };
         if !(1..=MOST_SIZE).contains(&size) {
-            return Err(("size", format!("must be in 1..={MOST_SIZE}, got {size}")));
+            return wrong("size", format!("must be in 1..={MOST_SIZE}, got {size}"));
         }
         match to.holds(Batch::of(size)) {
             true => Ok(()),
-            false => Err(("size", format!("{size} is more than memory holds (`most_units`)"))),
+            false => wrong("size", format!("{size} is more than memory holds (`most_units`)")),
         }
     }
 }

@@ -1,28 +1,17 @@
 //! States made by hand: the simulator's questions again, and what is refused.
 
-use sched_distill_core::{
-    rng::Stream,
-    scenario::{Questions as _, State as _},
-};
+#[path = "../../../tests/support/refusals.rs"]
+mod refusals;
+#[path = "../../../tests/support/state_laws.rs"]
+mod state_laws;
+
+use refusals::{read_with, refused};
+use sched_distill_core::{rng::Stream, scenario::State as _};
 use sched_distill_serving::{
-    Change, Decision, Question, ServerState, View, feature::Extractor, policies, simulator::Simulator,
-    workload::ServingWorkload,
+    Change, Decision, Question, ServerState, Serving, View, policies, simulator::Simulator, workload::ServingWorkload,
 };
 use serde_json::{Value, json};
-
-fn said(view: &View<'_>) -> Value {
-    serde_json::to_value(view).unwrap()
-}
-
-/// The features of all candidates of all levels.
-fn features(view: &View<'_>) -> Vec<u32> {
-    let (mut extractor, mut x) = (Extractor::default(), Vec::new());
-    extractor.update(view);
-    for application in 0..extractor.rows(view, &[], true, &mut x) {
-        extractor.rows(view, &[application], true, &mut x);
-    }
-    x.into_iter().map(f32::to_bits).collect()
-}
+use state_laws::{said, same, states_keep_questions};
 
 /// Any candidate, seldom none.
 fn random(seen: &View<'_>, stream: &mut Stream) -> Decision {
@@ -56,42 +45,20 @@ const EPISODES: [(&str, Option<&str>); 6] = [
 fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
     let places =
         ["/ask/forming/tasks/0", "/running/0/tasks/1", "/served", "/waiting/1", "/queues/0/used_ms", "/last_arrival"];
-    let (mut compared, mut met) = (0, [0; 6]);
+    let (mut reached, mut met) = (0, [0; 6]);
     let mut stream = Stream::new(1, "answers");
     for (spec, policy) in EPISODES {
-        let workload = ServingWorkload::open(&spec.parse().unwrap()).unwrap();
-        let mut sim = Simulator::new(workload.server().clone(), workload.tasks(2), workload.horizon_ms());
         let mut policy = policy.map(|policy| policies::open(&policy.parse().unwrap()).unwrap());
-        let mut own: Option<ServerState> = None;
-        while let Some(seen) = sim.view() {
-            let (state, value) = (seen.to_state(), said(&seen));
-            let read: ServerState = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            for same in [&state, &read] {
-                let view = same.view().unwrap();
-                assert_eq!(said(&view), value);
-                assert_eq!(features(&view), features(&seen));
-                assert_eq!(same.ask_again_ms(), state.ask_again_ms());
-            }
+        let decide = |seen: &View<'_>| match &mut policy {
+            Some(policy) => policy.decide(seen, &mut Default::default()).unwrap(),
+            None => random(seen, &mut stream),
+        };
+        reached += states_keep_questions::<Serving>(spec, [2], usize::MAX, decide, |value, [state, read]| {
+            assert_eq!(read.ask_again_ms(), state.ask_again_ms());
             met.iter_mut().zip(places).for_each(|(met, place)| *met += u32::from(value.pointer(place).is_some()));
-            // Answers lead from question to question within a moment.
-            if let Some(view) = own.as_ref().and_then(|own| own.view())
-                && view.time_ms() == seen.time_ms()
-            {
-                assert_eq!(said(&view), value);
-                assert_eq!(features(&view), features(&seen));
-                compared += 1;
-            }
-            let decision = match &mut policy {
-                Some(policy) => policy.decide(&seen, &mut Default::default()).unwrap(),
-                None => random(&seen, &mut stream),
-            };
-            let mut next = read;
-            next.answer(decision).unwrap();
-            own = Some(next);
-            sim.step(decision).unwrap();
-        }
+        });
     }
-    assert!(compared > 500 && met.iter().all(|met| *met > 20), "{compared}, {met:?}");
+    assert!(reached > 500 && met.iter().all(|met| *met > 20), "{reached}, {met:?}");
 }
 
 /// Who is told of arrivals and ends when they happen asks what the simulator asks, to the last bit.
@@ -130,8 +97,7 @@ fn changes_lead_through_the_simulators_episode() {
                 last_ms = now_ms;
             }
             let view = own.view().unwrap();
-            assert_eq!(said(&view), said(&seen));
-            assert_eq!(features(&view), features(&seen));
+            same::<Serving>(&view, &seen);
             let decision = match &mut policy {
                 Some(policy) => policy.decide(&view, &mut Default::default()).unwrap(),
                 None => random(&seen, &mut stream),
@@ -242,14 +208,9 @@ fn changes_that_cannot_be_are_refused_by_name() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let with = |path: &str, value: &Value| {
-        let mut state = small();
-        *state.pointer_mut(path).unwrap() = value.clone();
-        serde_json::from_value::<ServerState>(state).map(|_| ()).map_err(|e| e.to_string())
-    };
     let forming = |application: u32, tasks: &[Value]| json!({"forming": {"application": application, "tasks": tasks}});
     let cannot_join = "ask.forming: no other task can join the batch; it is no question which does";
-    for (path, value, expected) in [
+    let cases = [
         ("/server/accelerators", json!(0), "server: accelerators must be in 1..=64, got 0"),
         ("/server/half_life_ms", json!(0), "server: half_life_ms must be a positive number up to 1e9, got 0"),
         ("/server/applications", json!([]), "server: there must be 1 to 256 applications, got 0"),
@@ -322,10 +283,8 @@ fn what_cannot_be_is_refused_by_name() {
         ("/ask", forming(0, &[1, 2, 4, 6].map(|id| task(id, 0, 10, 96.0))), cannot_join),
         ("/ask", forming(0, &[task(4, 0, 150, 96.0)]), cannot_join),
         ("/waiting", json!([]), "ask: nothing can be asked: no task waits, or no accelerator is idle"),
-    ] {
-        let Err(message) = with(path, &value) else { panic!("{path} {value} is taken") };
-        assert!(message.contains(expected), "{path} {value}: {message}");
-    }
+    ];
+    refused::<ServerState>(&small(), cases);
     // Where no accelerator is idle nothing can be asked, and no batch be formed.
     let mut busy = small();
     let mut other = busy["running"][0].clone();
@@ -338,7 +297,8 @@ fn what_cannot_be_is_refused_by_name() {
     busy["ask"] = forming(0, &[task(4, 0, 10, 96.0)]);
     assert_eq!(refused(&busy), "ask.forming: no accelerator is idle");
     // A batch in which there is room is one that can be asked about.
-    assert_eq!(with("/ask", &forming(0, &[task(4, 0, 10, 96.0), task(1, 0, 10, 96.0)])), Ok(()));
+    let roomy = forming(0, &[task(4, 0, 10, 96.0), task(1, 0, 10, 96.0)]);
+    assert!(read_with::<ServerState>(&small(), "/ask", &roomy).is_ok());
 }
 
 /// Tasks are not smaller than 1.

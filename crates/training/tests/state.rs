@@ -1,70 +1,32 @@
 //! States made by hand: the simulator's questions again, and what is refused.
 
+#[path = "../../../tests/support/state_laws.rs"]
+mod state_laws;
+
 use sched_distill_core::rng::Stream;
 use sched_distill_training::{
-    ClusterState, Decision, Task, View,
+    ClusterState, Decision, Task, Training, View,
     cluster::{JOB_TYPES, Speed, TrainingCluster, job_types},
-    feature::Extractor,
     policies,
-    simulator::Simulator,
-    workload::TrainingWorkload,
 };
-
-fn builtin(spec: &str) -> TrainingWorkload {
-    TrainingWorkload::open(&spec.parse().unwrap()).unwrap()
-}
-
-/// Everything that a view says, as JSON has it.
-fn said(view: &View<'_>) -> String {
-    serde_json::to_string(view).unwrap()
-}
-
-/// The features of all candidates of the first level.
-fn features(view: &View<'_>) -> Vec<u32> {
-    use sched_distill_core::scenario::Questions;
-    let (mut extractor, mut x) = (Extractor::default(), Vec::new());
-    extractor.update(view);
-    let candidates = extractor.rows(view, &[], true, &mut x);
-    for candidate in 0..candidates {
-        for job in 0..extractor.rows(view, &[candidate], true, &mut x) {
-            extractor.rows(view, &[candidate, job], true, &mut x);
-        }
-    }
-    x.into_iter().map(f32::to_bits).collect()
-}
+use state_laws::states_keep_questions;
 
 #[test]
-fn answers_lead_from_question_to_question_as_in_the_simulator() {
+fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
     for spec in ["builtin,jobs=12,dips=0.2", "builtin,jobs=12,nodes=5,speed=analytic"] {
-        let (workload, mut within) = (builtin(spec), 0);
         let mut policy = policies::open(&"optimus".parse().unwrap()).unwrap();
-        for seed in 0..3 {
-            let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(seed), seed);
-            let mut stream = Stream::new(seed, "nodes");
-            let mut state: Option<ClusterState> = None;
-            while let Some(seen) = sim.view() {
-                // One that has been carried along through the slot, and one made anew.
-                let carried = state.take().filter(|state| state.view().is_some_and(|view| view.slot() == seen.slot()));
-                within += usize::from(carried.is_some());
-                for other in [carried, Some(seen.to_state())].into_iter().flatten() {
-                    let view = other.view().unwrap();
-                    assert_eq!(said(&seen), said(&view));
-                    assert_eq!(features(&seen), features(&view));
-                    state = Some(other);
-                }
-                let mut decision = policy.decide(&seen, &mut Default::default()).unwrap();
-                // Now and then on any node.
-                if let Decision::Add { job, task, .. } = decision {
-                    let node = stream.below(seen.cluster().nodes as usize) as u32;
-                    if stream.uniform() < 0.3 && seen.fits_at(job, task, node) {
-                        decision = Decision::Add { job, task, node: Some(node) };
-                    }
-                }
-                sim.step(decision).unwrap();
-                state.as_mut().unwrap().answer(decision).unwrap();
+        let mut stream = Stream::new(0, "nodes");
+        let decide = |seen: &View<'_>| match policy.decide(seen, &mut Default::default()).unwrap() {
+            // Now and then on any node.
+            Decision::Add { job, task, node } => {
+                let any = stream.below(seen.cluster().nodes as usize) as u32;
+                let node = if stream.uniform() < 0.3 && seen.fits_at(job, task, any) { Some(any) } else { node };
+                Decision::Add { job, task, node }
             }
-        }
-        assert!(within > 100, "{within} questions within a slot");
+            close => close,
+        };
+        let reached = states_keep_questions::<Training>(spec, 0..3, usize::MAX, decide, |_, _| {});
+        assert!(reached > 100, "{reached} questions within a slot");
     }
 }
 

@@ -7,7 +7,7 @@ impl Simulator {
     /// The same moment with the jobs from `job` on as in `arrivals`. None of them has arrived. A task keeps its luck: that of the stage
     /// that it first came from, see [`crate::workload::Origin`].
     pub(crate) fn described(&self, arrivals: &[JobArrival], job: u32) -> Self {
-        debug_assert!(job >= self.state.arrived, "job {job} is there already");
+        debug_assert!(job >= self.state.jobs.arrived, "job {job} is there already");
         let mut sim = self.clone();
         let first = sim.state.jobs.get(job as usize).map_or(sim.state.stages.len(), |j| j.first_stage as usize);
         sim.state.jobs.truncate(job as usize);

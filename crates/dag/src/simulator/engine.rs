@@ -58,7 +58,7 @@ impl Simulator {
         if !self.state.schedulable.is_empty() {
             return Ok(StepResult { committed, reward: 0.0 });
         }
-        let (start_ms, arrived) = (self.state.time_ms, self.state.arrived);
+        let (start_ms, arrived) = (self.state.time_ms, self.state.jobs.arrived);
         let mut before = std::mem::take(&mut self.scratch.jobs);
         before.clone_from(&self.state.active);
         self.end_round();
@@ -171,7 +171,7 @@ impl Simulator {
         }
         // So late that a clock cannot tell them apart from what was before, they are not offered.
         while self.again.due_ms < next_ms && self.again.due_ms > since_ms {
-            while self.again.next_pool <= self.state.arrived {
+            while self.again.next_pool <= self.state.jobs.arrived {
                 let pool = self.again.next_pool;
                 self.again.next_pool += 1;
                 if self.pools.committable(pool) > 0 {
@@ -185,12 +185,13 @@ impl Simulator {
     }
 
     fn job_arrives(&mut self) {
-        let job = &self.state.jobs[self.state.arrived as usize];
+        let job = &self.state.jobs[self.state.jobs.arrived as usize];
         let stages = &self.state.stages[job.first_stage as usize..][..job.num_stages as usize];
         self.open += stages.iter().filter(|stage| stage.incomplete_parents == 0 && !stage.saturated).count() as u32;
-        self.state.active.push(self.state.arrived);
-        self.state.arrived += 1;
-        self.next_arrival_ms = self.state.jobs.get(self.state.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
+        self.state.active.push(self.state.jobs.arrived);
+        self.state.jobs.arrived += 1;
+        self.next_arrival_ms =
+            self.state.jobs.get(self.state.jobs.arrived as usize).map_or(f64::INFINITY, |j| j.arrival_ms);
         if self.pools.size(0) > 0 {
             self.source = 0;
         }

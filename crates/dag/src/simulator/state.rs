@@ -273,7 +273,7 @@ impl Simulator {
     }
 
     pub(super) fn is_active(&self, job: u32) -> bool {
-        job < self.state.arrived && self.state.jobs[job as usize].incomplete > 0
+        job < self.state.jobs.arrived && self.state.jobs[job as usize].incomplete > 0
     }
 
     pub(super) fn log_run(&mut self, executor: u32, stage: u32, end_ms: f64) {

@@ -1,6 +1,6 @@
 //! Making a cluster state by hand.
 
-use super::{ClusterState, Decision, DecisionError, Job, Source, Stage, StageRef, View};
+use super::{ClusterState, Decision, DecisionError, Job, Source, Stage, StageRef, StateError, View};
 use crate::graph::{JobError, JobGraph, TIMES_MS};
 use std::sync::Arc;
 
@@ -10,25 +10,10 @@ const MOST_EXECUTORS: u32 = 1 << 20;
 /// How long the arrival of a job is kept after the job has gone, ms: features look back so far.
 const KEPT_MS: f64 = 100_000.0;
 
-/// Why a cluster state is impossible.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct StateError {
-    /// Which figure, e.g. `` job 3, stage 1, `running` ``.
-    pub field: String,
-    /// What was found and what is allowed.
-    pub problem: String,
-}
-
-impl StateError {
-    pub(super) fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into() }
-    }
-
-    pub(super) fn graph(job: u32, error: JobError) -> Self {
-        let stage = error.stage.map_or(String::new(), |stage| format!(", stage {stage}"));
-        Self::new(format!("job {job}{stage}"), error.problem)
-    }
+/// What is wrong with the graph of a job.
+pub(super) fn graph_error(job: u32, error: JobError) -> StateError {
+    let stage = error.stage.map_or(String::new(), |stage| format!(", stage {stage}"));
+    StateError::new(format!("job {job}{stage}"), error.problem)
 }
 
 /// Where the tasks of a stage are. All others are not launched.
@@ -97,22 +82,12 @@ impl ClusterState {
         if arrival_ms > self.time_ms {
             return Err(StateError::new(field(), format!("{arrival_ms} is after the present time, {}", self.time_ms)));
         }
-        if let Some(last) = self.jobs.last() {
-            if job <= last.id {
-                let problem = format!("comes after job {}; numbers ascend in order of arrival", last.id);
-                return Err(StateError::new(format!("job {job}, `id`"), problem));
-            }
-            if arrival_ms < last.arrival_ms {
-                let problem = format!("{arrival_ms} is before the arrival of job {}, {}", last.id, last.arrival_ms);
-                return Err(StateError::new(field(), problem));
-            }
-        }
+        self.jobs.check_next(job, "arrival_ms", arrival_ms)?;
         let graph: Arc<JobGraph> = graph.into();
         let (place, first_stage) = (self.jobs.len() as u32, self.stages.len() as u32);
         self.stages.extend(graph.stages().iter().map(|spec| Stage::new(place, spec)));
         let version = self.next_version();
-        self.jobs.push(Job { version, ..Job::new(job, graph, arrival_ms, first_stage) });
-        self.arrived += 1;
+        self.jobs.add(Job { version, ..Job::new(job, graph, arrival_ms, first_stage) });
         self.schedulable.clear();
         Ok(())
     }
@@ -123,14 +98,12 @@ impl ClusterState {
     ///
     /// An unknown job.
     pub fn remove_job(&mut self, job: u32) -> Result<(), StateError> {
-        let place = self.place(job)?;
-        let gone = self.jobs.remove(place);
+        let place = self.jobs.known(job)?;
+        let gone = self.jobs.forget(place);
         let (first, count) = (gone.first_stage as usize, gone.num_stages);
         self.stages.drain(first..first + count as usize);
         self.jobs[place..].iter_mut().for_each(|later| later.first_stage -= count);
         self.stages[first..].iter_mut().for_each(|stage| stage.job -= 1);
-        self.arrived -= 1;
-        self.gone = self.gone.saturating_add(1);
         if gone.arrival_ms >= self.time_ms - KEPT_MS {
             self.gone_arrivals_ms.push(gone.arrival_ms);
         }
@@ -148,22 +121,22 @@ impl ClusterState {
     pub fn set_stage(&mut self, stage: StageRef, tasks: StageTasks) -> Result<(), StateError> {
         let index = self.stage_index(stage)?;
         let field = |name: &str| format!("job {}, stage {}, `{name}`", stage.job, stage.stage);
+        let wrong = |name: &str, problem: String| Err(StateError::new(field(name), problem));
         let s = &self.stages[index];
         let left = s.num_tasks.saturating_sub(tasks.completed);
         if tasks.completed > s.num_tasks {
-            let problem = format!("{} tasks of {}", tasks.completed, s.num_tasks);
-            return Err(StateError::new(field("completed"), problem));
+            return wrong("completed", format!("{} tasks of {}", tasks.completed, s.num_tasks));
         }
         if tasks.running > left {
             let problem = format!("{} tasks, but only {left} of its {} are not completed", tasks.running, s.num_tasks);
-            return Err(StateError::new(field("running"), problem));
+            return wrong("running", problem);
         }
         // Promises are kept until they are told to be over, and may come to more than the cluster has.
         for (name, executors, most) in
             [("moving", tasks.moving, self.num_executors), ("promised", tasks.promised, MOST_EXECUTORS)]
         {
             if executors > most {
-                return Err(StateError::new(field(name), format!("{executors} executors of {most}")));
+                return wrong(name, format!("{executors} executors of {most}"));
             }
         }
         let job = s.job as usize;
@@ -193,11 +166,11 @@ impl ClusterState {
     ///
     /// An unknown job, or more executors than 2²⁰.
     pub fn set_executors(&mut self, job: u32, supply: u32, attached: u32) -> Result<(), StateError> {
-        let place = self.place(job)?;
+        let place = self.jobs.known(job)?;
         for (name, executors) in [("supply", supply), ("attached", attached)] {
             if executors > MOST_EXECUTORS {
                 let problem = format!("must be at most {MOST_EXECUTORS}, got {executors}");
-                return Err(StateError::new(format!("job {job}, `{name}`"), problem));
+                return Err(StateError::new(name, problem).of("job", job));
             }
         }
         // At most 2²⁰.
@@ -279,7 +252,7 @@ impl ClusterState {
         }
         let known = match source {
             Source::Common => Ok(()),
-            Source::Job(job) => self.place(job).map(|_| ()),
+            Source::Job(job) => self.jobs.known(job).map(|_| ()),
             Source::Stage(stage) => self.stage_index(stage).map(|_| ()),
         };
         known.map_err(|e| StateError::new("source", e.to_string()))?;
@@ -344,17 +317,8 @@ impl ClusterState {
         self.versions
     }
 
-    pub(super) fn place(&self, job: u32) -> Result<usize, StateError> {
-        self.jobs.binary_search_by_key(&job, |job| job.id).map_err(|_| {
-            let known: Vec<String> = self.jobs.iter().take(8).map(|job| job.id.to_string()).collect();
-            let more = if self.jobs.len() > 8 { ", ..." } else { "" };
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") + more };
-            StateError::new(format!("job {job}"), format!("is unknown; known are {known}"))
-        })
-    }
-
     pub(super) fn stage_index(&self, stage: StageRef) -> Result<usize, StateError> {
-        let job = &self.jobs[self.place(stage.job)?];
+        let job = &self.jobs[self.jobs.known(stage.job)?];
         match stage.stage < job.num_stages {
             true => Ok((job.first_stage + stage.stage) as usize),
             false => {

@@ -1,10 +1,6 @@
 //! What has changed in a cluster since it was told, as JSON.
 
-use super::{
-    ClusterState, StageRef, StageTasks, StateError,
-    build::time,
-    json::{RawJob, RawSource},
-};
+use super::{ClusterState, Source, StageRef, StageTasks, StateError, build::time, json::RawJob};
 use crate::graph::GraphBudget;
 use serde::Deserialize;
 
@@ -23,21 +19,15 @@ use serde::Deserialize;
 /// assert_eq!(state.view().ok_or("a question")?.committable(), 6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
     time_ms: Option<f64>,
-    #[serde(default)]
-    source: RawSource,
-    #[serde(default)]
+    source: Source,
     offered: u32,
-    #[serde(default)]
     again: bool,
-    #[serde(default)]
     gone: Vec<u32>,
-    #[serde(default)]
     jobs: Vec<JobChange>,
-    #[serde(default)]
     arrived: Vec<RawJob>,
     moving_elsewhere: Option<u32>,
 }
@@ -73,9 +63,7 @@ impl ClusterState {
     /// What [`ClusterState::set_time`] and its kin refuse. The state is then of no use any more.
     pub fn change(&mut self, change: Change) -> Result<(), StateError> {
         self.set_time(time(|| "time_ms".to_owned(), change.time_ms.unwrap_or(self.time_ms))?)?;
-        for job in change.gone {
-            self.remove_job(job)?;
-        }
+        change.gone.into_iter().try_for_each(|job| self.remove_job(job))?;
         if change.offered > 0 {
             self.stages.iter_mut().for_each(|stage| stage.selected = false);
         }
@@ -84,7 +72,7 @@ impl ClusterState {
                 self.change_stage(job.id, &stage)?;
             }
             if job.supply.is_some() || job.attached.is_some() {
-                let found = &self.jobs[self.place(job.id)?];
+                let found = &self.jobs[self.jobs.known(job.id)?];
                 let (supply, attached) = (u32::try_from(found.supply).unwrap_or(0), found.attached);
                 self.set_executors(job.id, job.supply.unwrap_or(supply), job.attached.unwrap_or(attached))?;
             }
@@ -93,7 +81,7 @@ impl ClusterState {
         self.moving_elsewhere = change.moving_elsewhere.unwrap_or(self.moving_elsewhere);
         match change.offered {
             0 => Ok(()),
-            offered => self.open(change.source.into(), offered, change.again),
+            offered => self.open(change.source, offered, change.again),
         }
     }
 

@@ -12,7 +12,7 @@ impl ClusterState {
     ///
     /// An unknown job.
     pub(crate) fn declared(&self, job: u32, of: &mut dyn FnMut(f64) -> f64) -> Result<Self, EditError> {
-        let place = self.place(job).map_err(|e| EditError(e.to_string()))?;
+        let place = self.jobs.known(job).map_err(|e| EditError(e.to_string()))?;
         let graph = self.jobs[place].graph.declared(of);
         let parts: Vec<Part> = (0..self.jobs[place].num_stages).map(|stage| Part { stage, first_task: 0 }).collect();
         self.described(job, graph, &parts)
@@ -26,7 +26,7 @@ impl ClusterState {
     ///
     /// An unknown job, or a stage that has begun before one that it then has to wait for: the question would not have come about.
     pub(crate) fn described(&self, job: u32, graph: JobGraph, parts: &[Part]) -> Result<Self, EditError> {
-        let place = self.place(job).map_err(|e| EditError(e.to_string()))?;
+        let place = self.jobs.known(job).map_err(|e| EditError(e.to_string()))?;
         // Each stage that is there is code of its own: what is the same was put together when the job arrived.
         let (graph, parts) = match self.intake.is_credulous() {
             true => (graph, parts.to_vec()),

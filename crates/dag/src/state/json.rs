@@ -1,34 +1,37 @@
 //! The cluster state as JSON.
 
-use super::{ClusterState, Decision, Job, Source, StageRef, StageTasks, StateError, View, build::time};
+use super::{
+    ClusterState, Decision, Job, Source, StageRef, StageTasks, StateError, View,
+    build::{graph_error, time},
+};
 use crate::graph::{GraphBudget, JobGraph, StageSpec};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use sched_distill_core::state::is_default;
+use serde::{Deserialize, Serialize, Serializer};
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 /// A decision as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-enum RawDecision {
+pub(super) enum RawDecision {
     Assign { job: u32, stage: u32, executors: u32 },
     Abstain {},
 }
 
-impl Serialize for Decision {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw = match *self {
-            Self::Assign { stage: StageRef { job, stage }, executors } => RawDecision::Assign { job, stage, executors },
-            Self::Abstain => RawDecision::Abstain {},
-        };
-        raw.serialize(serializer)
+impl From<Decision> for RawDecision {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Assign { stage: StageRef { job, stage }, executors } => Self::Assign { job, stage, executors },
+            Decision::Abstain => Self::Abstain {},
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for Decision {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match RawDecision::deserialize(deserializer)? {
+impl From<RawDecision> for Decision {
+    fn from(raw: RawDecision) -> Self {
+        match raw {
             RawDecision::Assign { job, stage, executors } => Self::Assign { stage: StageRef { job, stage }, executors },
             RawDecision::Abstain {} => Self::Abstain,
-        })
+        }
     }
 }
 
@@ -40,12 +43,12 @@ const MOST_STEPS: usize = 10_000_000;
 /// What a file or a message holds; `docs/cluster-state.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
+pub(super) struct RawState {
     #[serde(default)]
     time_ms: f64,
     num_executors: u32,
     #[serde(default)]
-    source: RawSource,
+    source: Source,
     #[serde(default)]
     offered: u32,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -57,15 +60,6 @@ struct RawState {
     gone_arrivals_ms: Vec<f64>,
     #[serde(default, skip_serializing_if = "is_default")]
     moving_elsewhere: u32,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawSource {
-    #[default]
-    Common,
-    Job(u32),
-    Stage([u32; 2]),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,16 +97,11 @@ struct RawStage {
     chosen: bool,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 impl From<&ClusterState> for RawState {
     fn from(state: &ClusterState) -> Self {
-        let arrived = &state.jobs[..state.arrived as usize];
         // Of a completed job only the arrival counts, unless the executors on offer are its own.
         let (kept, gone): (Vec<&Job>, Vec<&Job>) =
-            arrived.iter().partition(|job| job.incomplete > 0 || state.source.job() == Some(job.id));
+            state.jobs.here().iter().partition(|job| job.incomplete > 0 || state.source.job() == Some(job.id));
         let stages = |job: &Job| {
             let specs = (0u32..).zip(job.graph.stages());
             let stages = &state.stages[job.first_stage as usize..];
@@ -146,15 +135,11 @@ impl From<&ClusterState> for RawState {
         Self {
             time_ms: state.time_ms,
             num_executors: state.num_executors,
-            source: match state.source {
-                Source::Common => RawSource::Common,
-                Source::Job(job) => RawSource::Job(job),
-                Source::Stage(StageRef { job, stage }) => RawSource::Stage([job, stage]),
-            },
+            source: state.source,
             offered: if state.schedulable.is_empty() { 0 } else { state.committable },
             again: state.again && !state.schedulable.is_empty(),
             jobs,
-            jobs_gone: state.gone.saturating_add(gone.len() as u32),
+            jobs_gone: state.jobs.gone_but(kept.len()),
             gone_arrivals_ms: state
                 .gone_arrivals_ms
                 .iter()
@@ -185,10 +170,10 @@ impl TryFrom<RawState> for ClusterState {
             let problem = format!("{} jobs, but {} arrivals of such", raw.jobs_gone, raw.gone_arrivals_ms.len());
             return Err(StateError::new("jobs_gone", problem));
         }
-        (state.gone, state.gone_arrivals_ms) = (raw.jobs_gone, raw.gone_arrivals_ms);
+        (state.jobs.gone, state.gone_arrivals_ms) = (raw.jobs_gone, raw.gone_arrivals_ms);
         state.moving_elsewhere = raw.moving_elsewhere;
         if raw.offered > 0 {
-            state.open(raw.source.into(), raw.offered, raw.again)?;
+            state.open(raw.source, raw.offered, raw.again)?;
         }
         Ok(state)
     }
@@ -223,16 +208,6 @@ impl GraphBudget {
     }
 }
 
-impl From<RawSource> for Source {
-    fn from(raw: RawSource) -> Self {
-        match raw {
-            RawSource::Common => Self::Common,
-            RawSource::Job(job) => Self::Job(job),
-            RawSource::Stage([job, stage]) => Self::Stage(StageRef { job, stage }),
-        }
-    }
-}
-
 impl ClusterState {
     pub(super) fn read_jobs(&mut self, jobs: &[RawJob], budget: &mut GraphBudget) -> Result<(), StateError> {
         GRAPHS.with_borrow(|known| jobs.iter().try_for_each(|job| self.read_job(job, known, budget)))
@@ -241,7 +216,7 @@ impl ClusterState {
     fn read_job(&mut self, job: &RawJob, known: &Graphs, budget: &mut GraphBudget) -> Result<(), StateError> {
         let graph = match known.get(&job.id).filter(|graph| job.has(graph)) {
             Some(graph) => {
-                budget.take_pairs(graph.num_descendants()).map_err(|e| StateError::graph(job.id, e))?;
+                budget.take_pairs(graph.num_descendants()).map_err(|e| graph_error(job.id, e))?;
                 Arc::clone(graph)
             }
             None => {
@@ -251,7 +226,7 @@ impl ClusterState {
                     .flat_map(|(child, stage)| stage.parents.iter().map(move |&parent| [parent, child]))
                     .collect();
                 let graph = JobGraph::within(job.name.as_str(), specs.collect(), &edges, budget);
-                graph.map_err(|e| StateError::graph(job.id, e))?.into()
+                graph.map_err(|e| graph_error(job.id, e))?.into()
             }
         };
         self.add_job(job.id, job.arrival_ms, graph)?;
@@ -281,20 +256,8 @@ impl View<'_> {
     }
 }
 
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::from(self.state).serialize(serializer)
-    }
-}
-
 impl Serialize for ClusterState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawState::from(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }

@@ -8,13 +8,16 @@ mod json;
 mod strand;
 mod view;
 
-pub use build::{StageTasks, StateError};
+pub use build::StageTasks;
 pub use change::Change;
+pub use sched_distill_core::state::StateError;
 pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, Stamp, View};
 
 use crate::graph::{JobGraph, StageSpec};
 #[cfg(feature = "simulate")]
 use crate::intake::Intake;
+use sched_distill_core::state::{Arrives, Jobs};
+use serde::Deserialize;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -93,17 +96,15 @@ pub(crate) struct Stage {
 /// assert_eq!([scan, sum].map(|stage| state.promised(stage)), [Some(3), Some(3)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ClusterState {
     pub(crate) num_executors: u32,
     pub(crate) time_ms: f64,
     /// By number.
-    pub(crate) jobs: Vec<Job>,
+    pub(crate) jobs: Jobs<Job>,
     pub(crate) stages: Vec<Stage>,
-    /// How many of `jobs` have arrived.
-    pub(crate) arrived: u32,
-    /// Jobs that have arrived and are not kept any more, and the latest of their arrivals.
-    pub(crate) gone: u32,
+    /// The latest arrivals of jobs that are not kept any more.
     pub(crate) gone_arrivals_ms: Vec<f64>,
     /// Numbers of the arrived, uncompleted jobs in arrival order.
     pub(crate) active: Vec<u32>,
@@ -143,6 +144,13 @@ impl Identity {
 impl Clone for Identity {
     fn clone(&self) -> Self {
         Self::new()
+    }
+}
+
+impl Arrives for Job {
+    #[inline]
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_ms)
     }
 }
 
@@ -202,10 +210,8 @@ impl ClusterState {
         Self {
             num_executors,
             time_ms: 0.0,
-            jobs,
+            jobs: jobs.into(),
             stages,
-            arrived: 0,
-            gone: 0,
             gone_arrivals_ms: Vec::new(),
             active: Vec::new(),
             schedulable: Vec::new(),
@@ -233,16 +239,5 @@ impl ClusterState {
     pub(crate) fn extent(&self) -> usize {
         let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
         self.stages.len() + pairs + self.committable as usize
-    }
-
-    /// An arrived job.
-    #[inline]
-    pub(crate) fn find(&self, id: u32) -> Option<&Job> {
-        let arrived = &self.jobs[..self.arrived as usize];
-        match arrived.get(id as usize) {
-            // So it is in a simulator.
-            Some(job) if job.id == id => Some(job),
-            _ => arrived.binary_search_by_key(&id, |job| job.id).ok().map(|place| &arrived[place]),
-        }
     }
 }

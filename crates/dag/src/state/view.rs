@@ -3,12 +3,15 @@
 //! A [`View`] is lent by the simulator, and by a [`ClusterState`] that anyone can make: features, heuristics, networks and students
 //! read it alone.
 
-use super::{ClusterState, Job, Stage};
+use super::{ClusterState, Job, Stage, json::RawDecision};
 use crate::graph::JobGraph;
+use sched_distill_core::state::few;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A stage of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "[u32; 2]", into = "[u32; 2]")]
 pub struct StageRef {
     /// Job number: numbers ascend in order of arrival.
     pub job: u32,
@@ -22,10 +25,24 @@ impl fmt::Display for StageRef {
     }
 }
 
-/// Whose executors are on offer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl From<[u32; 2]> for StageRef {
+    fn from([job, stage]: [u32; 2]) -> Self {
+        Self { job, stage }
+    }
+}
+
+impl From<StageRef> for [u32; 2] {
+    fn from(StageRef { job, stage }: StageRef) -> Self {
+        [job, stage]
+    }
+}
+
+/// Whose executors are on offer. As JSON it is `"common"`, `{"job": 7}` or `{"stage": [7, 0]}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Executors that nobody owns.
+    #[default]
     Common,
     /// Idle executors of a job.
     Job(u32),
@@ -45,7 +62,8 @@ impl Source {
 }
 
 /// An answer to one question. As JSON it is `{"do": "assign", "job": 7, "stage": 0, "executors": 3}` or `{"do": "abstain"}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RawDecision", into = "RawDecision")]
 pub enum Decision {
     /// Give executors to a stage. A surplus over the stage's demand stays on offer.
     Assign {
@@ -90,7 +108,8 @@ pub enum DecisionError {
 }
 
 /// The cluster at an open question. Borrows from who lends it; copying it is free.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
 }
@@ -157,13 +176,13 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived.saturating_add(self.state.gone)
+        self.state.jobs.arrived_so_far()
     }
 
     /// Jobs that arrived at or after `time_ms`, which lies within the last 100 s.
     #[must_use]
     pub fn arrived_since(&self, time_ms: f64) -> u32 {
-        let arrived = &self.state.jobs[..self.state.arrived as usize];
+        let arrived = self.state.jobs.here();
         let here = arrived.len() - arrived.partition_point(|j| j.arrival_ms < time_ms);
         (here + self.state.gone_arrivals_ms.iter().filter(|&&t| t >= time_ms).count()) as u32
     }
@@ -188,7 +207,7 @@ impl<'a> View<'a> {
     #[inline]
     #[must_use]
     pub fn job(&self, job: u32) -> JobView<'a> {
-        match self.state.find(job) {
+        match self.state.jobs.find(job) {
             Some(job) => JobView { state: self.state, job },
             None => panic!("job {job} has not arrived"),
         }
@@ -213,10 +232,7 @@ impl<'a> View<'a> {
         let (time_ms, committable) = (self.time_ms(), self.committable());
         let Decision::Assign { stage, executors } = decision else { return Ok(()) };
         if self.schedulable().binary_search(&stage).is_err() {
-            let allowed: Vec<String> = self.schedulable().iter().take(8).map(ToString::to_string).collect();
-            let more = if self.schedulable().len() > 8 { ", ..." } else { "" };
-            let allowed = format!("{}{more}", allowed.join(", "));
-            return Err(DecisionError::NotSchedulable { time_ms, stage, allowed });
+            return Err(DecisionError::NotSchedulable { time_ms, stage, allowed: few(self.schedulable()) });
         }
         match (1..=committable).contains(&executors) {
             true => Ok(()),

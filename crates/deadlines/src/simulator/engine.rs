@@ -97,7 +97,7 @@ impl Simulator {
             self.next_check = (self.state.time_ms / check_ms).floor() as u64 + 1;
         }
         let next_check_ms = is_busy.then_some(self.next_check as f64 * check_ms);
-        let arrival_ms = self.runs.get(self.state.arrived as usize).map(|run| run.job.arrival_ms);
+        let arrival_ms = self.runs.get(self.state.jobs.arrived as usize).map(|run| run.job.arrival_ms);
         let own_ms = self.queue.next_time();
         let next_ms = [arrival_ms, next_check_ms, own_ms].into_iter().flatten().reduce(f64::min);
         let Some(time_ms) = self.next_deadline(next_ms) else { return false };
@@ -105,11 +105,11 @@ impl Simulator {
         let is_idle = self.state.free > self.state.cluster.cores() / 2 && !self.state.waiting.is_empty();
         self.idle.pass(is_idle, self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
-        while let Some(run) = self.runs.get(self.state.arrived as usize)
+        while let Some(run) = self.runs.get(self.state.jobs.arrived as usize)
             && run.job.arrival_ms <= time_ms
         {
-            self.state.waiting.push(self.state.arrived);
-            self.state.arrived += 1;
+            self.state.waiting.push(self.state.jobs.arrived);
+            self.state.jobs.arrived += 1;
             self.events += 1;
         }
         self.own_events(time_ms);

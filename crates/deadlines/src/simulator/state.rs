@@ -111,7 +111,7 @@ impl Simulator {
 
     /// The same moment with a job that has not arrived declared as in `jobs`.
     pub(crate) fn described(&self, jobs: &[DeadlineJob], job: u32) -> Self {
-        debug_assert!(job >= self.state.arrived, "job {job} is there already");
+        debug_assert!(job >= self.state.jobs.arrived, "job {job} is there already");
         let mut episode = self.clone();
         let (new, declared) = (&jobs[job as usize], &mut episode.state.jobs[job as usize]);
         (declared.deadline_ms, declared.iterations) = (new.declared_deadline_ms, new.declared_iterations);

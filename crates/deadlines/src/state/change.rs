@@ -1,21 +1,18 @@
 //! What has changed in a cluster since it was told, as JSON.
 
 use super::{
-    ClusterState, StateError,
-    json::{RawAsk, RawHeld, RawJob},
+    ClusterState, Held, StateError,
+    json::{RawAsk, RawJob},
 };
 use serde::Deserialize;
 
 /// Changes of a [`ClusterState`]: what is left out stays as it is. `docs/deadlines.md` has the words to each field.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
     time_ms: Option<f64>,
-    #[serde(default)]
     gone: Vec<u32>,
-    #[serde(default)]
     jobs: Vec<JobChange>,
-    #[serde(default)]
     arrived: Vec<RawJob>,
     ask: Option<RawAsk>,
 }
@@ -26,7 +23,7 @@ struct JobChange {
     id: u32,
     done: Option<f64>,
     measured: Option<Measured>,
-    running: Option<RawHeld>,
+    running: Option<Held>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,9 +41,7 @@ impl ClusterState {
     ///
     /// What [`ClusterState::add_job`] and its kin refuse. The state is then of no use any more.
     pub fn change(&mut self, change: Change) -> Result<(), StateError> {
-        for job in change.gone {
-            self.remove_job(job)?;
-        }
+        change.gone.into_iter().try_for_each(|job| self.remove_job(job))?;
         // All that is given up first, so that cores may change hands.
         for job in change.jobs.iter().filter(|job| job.running.is_some()) {
             self.close();
@@ -63,23 +58,17 @@ impl ClusterState {
                 self.read_held(job.id, held)?;
             }
         }
-        for job in &change.arrived {
-            self.read_job(job)?;
-        }
+        change.arrived.iter().try_for_each(|job| self.read_job(job))?;
         if change.time_ms.is_some() || !change.arrived.is_empty() {
             self.close();
             self.set_time(change.time_ms.unwrap_or(self.time_ms))?;
         }
-        match &change.ask {
-            Some(ask) => {
-                if ask.check {
-                    self.check_running();
-                }
-                self.read_ask(ask)?;
-                self.begin_best_effort();
-                Ok(())
-            }
-            None => Ok(()),
+        let Some(ask) = &change.ask else { return Ok(()) };
+        if ask.check {
+            self.check_running();
         }
+        self.read_ask(ask)?;
+        self.begin_best_effort();
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! What a scheduler may answer, and what is no answer.
 
-use super::{Question, View};
+use super::{DecisionError, Question, View};
+use sched_distill_core::state::few;
 use serde::{Deserialize, Serialize};
 
 /// An answer to one question. As JSON it is `{"do": "start", "job": 5, "cores": 8, "elastic": true}`, `{"do": "best-effort", "job": 5}`,
@@ -52,61 +53,6 @@ impl Decision {
     }
 }
 
-/// An illegal decision. It changes nothing, so another decision may follow.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecisionError {
-    /// The question is about a running job, and the answer is not, or the other way round.
-    #[error("at {time_ms} ms: {found} is no answer; {allowed}")]
-    Other {
-        /// The time, ms, rounded.
-        time_ms: u64,
-        /// The answer.
-        found: String,
-        /// What is asked.
-        allowed: String,
-    },
-    /// No such job waits.
-    #[error("at {time_ms} ms: job {job} does not wait; {allowed}")]
-    NotWaiting {
-        /// The time, ms, rounded.
-        time_ms: u64,
-        /// The job asked for.
-        job: u32,
-        /// The first of those that do.
-        allowed: String,
-    },
-    /// Too many or too few cores.
-    #[error(
-        "at {time_ms} ms: {cores} cores for job {job}; it can use up to {largest}, and the node with most room has {room}"
-    )]
-    Cores {
-        /// The time, ms, rounded.
-        time_ms: u64,
-        /// The job asked for.
-        job: u32,
-        /// Cores asked for.
-        cores: u32,
-        /// Most that the job can use.
-        largest: u32,
-        /// Most that there are.
-        room: u32,
-    },
-    /// Jobs may not be refused.
-    #[error(
-        "at {time_ms} ms: job {job} may not be refused in this cluster; it can be started or put into the best-effort class"
-    )]
-    NoRefusals {
-        /// The time, ms, rounded.
-        time_ms: u64,
-        /// The job asked for.
-        job: u32,
-    },
-    /// There is no open question.
-    #[error("no decision is expected: no question is open")]
-    Ended,
-}
-
 impl View<'_> {
     /// Whether a decision is legal.
     ///
@@ -115,47 +61,45 @@ impl View<'_> {
     /// If not, why.
     pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
         let time_ms = self.time_ms() as u64;
-        let other = |allowed: String| DecisionError::Other { time_ms, found: format!("{decision:?}"), allowed };
-        let cores_error = |job: u32, cores: u32, largest: u32, room: u32| match (1..=largest.min(room)).contains(&cores)
-        {
-            true => Ok(()),
-            false => Err(DecisionError::Cores { time_ms, job, cores, largest, room }),
-        };
-        match (self.question(), decision) {
+        let other = |asked: String| Err(DecisionError::Other { time_ms, found: format!("{decision:?}"), asked });
+        let refused = |problem: String| Err(DecisionError::NotAllowed { time_ms, problem });
+        // How many cores for whom, and how many it can use of how many there are.
+        let (job, cores, largest, room) = match (self.question(), decision) {
             (Question::Running(asked), Decision::Resize { job, cores }) if job == asked => {
                 let view = self.job(job);
                 // To keep what one has is always possible.
-                cores_error(job, cores, view.largest().max(view.cores()), view.room())
+                (job, cores, view.largest().max(view.cores()), view.room())
             }
             (Question::Running(asked), _) => {
-                Err(other(format!("the question is how many cores running job {asked} gets")))
+                return other(format!("the question is how many cores running job {asked} gets"));
             }
             (Question::Start, Decision::Resize { .. }) => {
-                Err(other("the question is which waiting job begins next, if any".to_owned()))
+                return other("the question is which waiting job begins next, if any".to_owned());
             }
-            (Question::Start, Decision::Wait) => Ok(()),
+            (Question::Start, Decision::Wait) => return Ok(()),
             (
                 Question::Start,
                 Decision::Start { job, .. } | Decision::BestEffort { job } | Decision::Refuse { job },
             ) => {
                 if self.waiting().binary_search(&job).is_err() {
-                    let first: Vec<String> = self.waiting().iter().take(8).map(ToString::to_string).collect();
-                    let more = if self.waiting().len() > 8 { ", ..." } else { "" };
-                    let allowed = format!("waiting are {}{more}", first.join(", "));
-                    return Err(DecisionError::NotWaiting { time_ms, job, allowed });
+                    return refused(format!("job {job} does not wait; waiting are {}", few(self.waiting())));
                 }
-                let view = self.job(job);
                 match decision {
-                    Decision::Start { cores, elastic: true, .. } => {
-                        cores_error(job, cores, view.largest(), self.room())
-                    }
-                    Decision::Start { cores, .. } => cores_error(job, cores, view.most_as_submitted(), self.room()),
+                    Decision::Start { cores, elastic: true, .. } => (job, cores, self.job(job).largest(), self.room()),
+                    Decision::Start { cores, .. } => (job, cores, self.job(job).most_as_submitted(), self.room()),
                     Decision::Refuse { .. } if !self.cluster().may_refuse => {
-                        Err(DecisionError::NoRefusals { time_ms, job })
+                        let instead = "it can be started or put into the best-effort class";
+                        return refused(format!("job {job} may not be refused in this cluster; {instead}"));
                     }
-                    _ => Ok(()),
+                    _ => return Ok(()),
                 }
             }
+        };
+        match (1..=largest.min(room)).contains(&cores) {
+            true => Ok(()),
+            false => refused(format!(
+                "{cores} cores for job {job}; it can use up to {largest}, and the node with most room has {room}"
+            )),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The cluster state as JSON.
 
-use super::{Class, ClusterState, Held, NewJob, Stage, StateError, View};
-use crate::{Cluster, Estimate, Model};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use super::{Class, ClusterState, Decision, Held, NewJob, Stage, StateError, View};
+use crate::{Cluster, Estimate};
+use sched_distill_core::state::{is_true, numbers, yes};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What a file or a message holds; `docs/deadlines.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
-    cluster: RawCluster,
+pub(super) struct RawState {
+    cluster: Cluster,
     time_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<RawAsk>,
@@ -28,39 +29,8 @@ pub(super) struct RawAsk {
     #[serde(default)]
     pub(super) check: bool,
     /// Whether waiting jobs may begin then.
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(super) start: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_yes(value: &bool) -> bool {
-    *value
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCluster {
-    nodes: u32,
-    node_cores: u32,
-    check_ms: f64,
-    restart_ms: f64,
-    window: u32,
-    noise: f64,
-    #[serde(default)]
-    may_refuse: bool,
-    models: Vec<RawModel>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawModel {
-    name: String,
-    earlier: Estimate,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    cores_used: Vec<u32>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,53 +51,7 @@ pub(super) struct RawJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     estimate: Option<Estimate>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    running: Option<RawHeld>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawHeld {
-    node: u32,
-    cores: u32,
-    #[serde(default)]
-    elastic: bool,
-    #[serde(default)]
-    from_ms: f64,
-    #[serde(default)]
-    since_ms: f64,
-    #[serde(default)]
-    spare_checks: u32,
-}
-
-impl RawCluster {
-    fn new(cluster: &Cluster) -> Self {
-        let model =
-            |m: &Model| RawModel { name: m.name.to_string(), earlier: m.earlier, cores_used: m.cores_used.clone() };
-        Self {
-            nodes: cluster.nodes,
-            node_cores: cluster.node_cores,
-            check_ms: cluster.check_ms,
-            restart_ms: cluster.restart_ms,
-            window: cluster.window,
-            noise: cluster.noise,
-            may_refuse: cluster.may_refuse,
-            models: cluster.models.iter().map(model).collect(),
-        }
-    }
-
-    fn read(self) -> Cluster {
-        let model = |m: RawModel| Model { name: m.name.into(), earlier: m.earlier, cores_used: m.cores_used };
-        Cluster {
-            nodes: self.nodes,
-            node_cores: self.node_cores,
-            check_ms: self.check_ms,
-            restart_ms: self.restart_ms,
-            window: self.window,
-            noise: self.noise,
-            may_refuse: self.may_refuse,
-            models: self.models.into_iter().map(model).collect(),
-        }
-    }
+    running: Option<Held>,
 }
 
 impl RawState {
@@ -135,9 +59,7 @@ impl RawState {
         let job = |job: &super::Job| {
             let running = match job.stage {
                 Stage::Waiting => None,
-                Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, .. }) => {
-                    Some(RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks })
-                }
+                Stage::Running(held) => Some(held),
                 Stage::Gone => return None,
             };
             Some(RawJob {
@@ -155,17 +77,17 @@ impl RawState {
                 running,
             })
         };
-        let jobs: Vec<RawJob> = state.jobs[..state.arrived as usize].iter().filter_map(job).collect();
+        let jobs: Vec<RawJob> = state.jobs.here().iter().filter_map(job).collect();
         let ask = RawAsk {
             running: state.to_ask.iter().rev().copied().collect(),
             check: state.is_check,
             start: state.starts,
         };
         Self {
-            cluster: RawCluster::new(&state.cluster),
+            cluster: Cluster::clone(&state.cluster),
             time_ms: state.time_ms,
             ask: state.view().map(|_| ask),
-            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            jobs_gone: state.jobs.gone_but(jobs.len()),
             jobs,
         }
     }
@@ -175,9 +97,9 @@ impl TryFrom<RawState> for ClusterState {
     type Error = StateError;
 
     fn try_from(raw: RawState) -> Result<Self, StateError> {
-        let mut state = Self::new(raw.cluster.read())?;
+        let mut state = Self::new(raw.cluster)?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
-        state.gone = raw.jobs_gone;
+        state.jobs.gone = raw.jobs_gone;
         state.set_time(raw.time_ms)?;
         if let Some(ask) = &raw.ask {
             state.read_ask(ask)?;
@@ -188,7 +110,6 @@ impl TryFrom<RawState> for ClusterState {
 
 impl ClusterState {
     pub(super) fn read_job(&mut self, raw: &RawJob) -> Result<(), StateError> {
-        let field = |name: &str| format!("job {}, `{name}`", raw.id);
         let new = NewJob {
             arrival_ms: raw.arrival_ms,
             deadline_ms: raw.deadline_ms,
@@ -202,20 +123,20 @@ impl ClusterState {
         if let Some(estimate) = raw.estimate {
             let numbers = estimate.mean.iter().chain(&estimate.covariance);
             if !numbers.into_iter().all(|x| x.abs() <= 1e30) {
-                return Err(StateError::new(field("estimate"), "must be numbers up to 1e30"));
+                return Err(StateError::new("estimate", "must be numbers up to 1e30").of("job", raw.id));
             }
-            let index = self.known(raw.id)?;
+            let index = self.jobs.known(raw.id)?;
             self.jobs[index].estimate = estimate;
         }
         if raw.best_effort {
-            self.give_up(raw.id);
+            self.apply(Decision::BestEffort { job: raw.id });
         }
         raw.running.map_or(Ok(()), |held| self.read_held(raw.id, held))
     }
 
     /// Takes a running job off its cores, which it is about to be given others for.
     pub(super) fn release(&mut self, job: u32) -> Result<(), StateError> {
-        let index = self.known(job)?;
+        let index = self.jobs.known(job)?;
         if let Stage::Running(held) = self.jobs[index].stage {
             self.give_back(&held);
             self.running.retain(|&other| other != job);
@@ -225,15 +146,11 @@ impl ClusterState {
     }
 
     /// Puts a job onto the cores that it is said to hold, off those that it has.
-    pub(super) fn read_held(&mut self, job: u32, raw: RawHeld) -> Result<(), StateError> {
-        let RawHeld { node, cores, elastic, from_ms, since_ms, spare_checks } = raw;
-        let field = |name: &str| format!("job {job}, `running.{name}`");
-        let index = self.known(job)?;
-        for (name, value) in [("from_ms", from_ms), ("since_ms", since_ms)] {
-            if !(0.0..=1e15).contains(&value) {
-                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
-            }
-        }
+    pub(super) fn read_held(&mut self, job: u32, held: Held) -> Result<(), StateError> {
+        let Held { node, cores, from_ms, since_ms, .. } = held;
+        let of = |e: StateError| e.of("job", job);
+        let index = self.jobs.known(job)?;
+        numbers(1e15, &[("running.from_ms", from_ms), ("running.since_ms", since_ms)]).map_err(of)?;
         // Who is named twice holds what is said last.
         self.release(job)?;
         self.waiting.retain(|&other| other != job);
@@ -241,17 +158,15 @@ impl ClusterState {
         let place = self.running.partition_point(|&other| other < job);
         self.running.insert(place, job);
         let Some(&free) = self.node_free.get(node as usize) else {
-            return Err(StateError::new(field("node"), format!("{node}: there are nodes 0..{}", self.cluster.nodes)));
+            let problem = format!("{node}: there are nodes 0..{}", self.cluster.nodes);
+            return Err(of(StateError::new("running.node", problem)));
         };
         if !(1..=free).contains(&cores) {
-            return Err(StateError::new(
-                field("cores"),
-                format!("must be in 1..={free}, what is free on node {node}, got {cores}"),
-            ));
+            let problem = format!("must be in 1..={free}, what is free on node {node}, got {cores}");
+            return Err(of(StateError::new("running.cores", problem)));
         }
         self.take(node, cores);
-        self.jobs[index].stage =
-            Stage::Running(Held { node, cores, elastic, from_ms, since_ms, spare_checks, pace: 0.0 });
+        self.jobs[index].stage = Stage::Running(held);
         Ok(())
     }
 
@@ -273,35 +188,19 @@ impl View<'_> {
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
         let mut state = self.state.clone();
-        let (now, arrived) = (state.time_ms, state.arrived);
-        state.jobs.truncate(arrived as usize);
-        state.jobs.retain(|job| job.stage != Stage::Gone);
-        for job in &mut state.jobs {
-            job.done = job.done_at(now);
+        state.jobs.keep(|job| job.stage != Stage::Gone);
+        for job in state.jobs.iter_mut() {
+            job.done = job.done_at(state.time_ms);
             if let Stage::Running(held) = &mut job.stage {
                 held.pace = 0.0;
             }
         }
-        state.arrived = state.jobs.len() as u32;
-        state.gone = state.gone.saturating_add(arrived - state.arrived);
         state
-    }
-}
-
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self.state).serialize(serializer)
     }
 }
 
 impl Serialize for ClusterState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawState::new(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }

@@ -7,13 +7,16 @@ mod job;
 mod json;
 mod view;
 
-pub use build::{NewJob, StateError};
+pub use build::NewJob;
 pub use change::Change;
-pub use decision::{Decision, DecisionError};
+pub use decision::Decision;
 pub use job::{Class, JobView};
+pub use sched_distill_core::state::{DecisionError, StateError};
 pub use view::{Question, View};
 
 use crate::{Cluster, Estimate};
+use sched_distill_core::state::{Arrives, Jobs};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Predicted time to spare, as a share of the time still needed, from which on a check finds a job with time to spare.
@@ -31,19 +34,25 @@ pub(crate) enum Stage {
 }
 
 /// What a running job holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Held {
     pub(crate) node: u32,
     pub(crate) cores: u32,
     /// Whether the program uses all of them, rather than as many as it was submitted with.
+    #[serde(default)]
     pub(crate) elastic: bool,
     /// From when on it computes: after a restart it stands still until then.
+    #[serde(default)]
     pub(crate) from_ms: f64,
     /// When it got these cores.
+    #[serde(default)]
     pub(crate) since_ms: f64,
     /// Checks in a row that found it with time to spare.
+    #[serde(default)]
     pub(crate) spare_checks: u32,
     /// Iterations per ms: known to the simulator alone, which need not count iterations up then. 0 in a state made by hand.
+    #[serde(skip)]
     pub(crate) pace: f64,
 }
 
@@ -65,6 +74,13 @@ pub(crate) struct Job {
     /// Iterations done when it got the cores that it has.
     pub(crate) done: f64,
     pub(crate) estimate: Estimate,
+}
+
+impl Arrives for Job {
+    #[inline]
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_ms)
+    }
 }
 
 impl Job {
@@ -114,15 +130,13 @@ impl Job {
 /// assert_eq!(state.free(), 22);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ClusterState {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) time_ms: f64,
     /// By number.
-    pub(crate) jobs: Vec<Job>,
-    /// How many of `jobs` have arrived, and how many others have that are not kept any more.
-    pub(crate) arrived: u32,
-    pub(crate) gone: u32,
+    pub(crate) jobs: Jobs<Job>,
     /// Numbers of waiting jobs in order of arrival: those with a deadline to keep, and best effort.
     pub(crate) waiting: Vec<u32>,
     pub(crate) best_effort: Vec<u32>,
@@ -144,9 +158,7 @@ impl ClusterState {
     pub(crate) fn of(cluster: Arc<Cluster>, jobs: Vec<Job>) -> Self {
         Self {
             time_ms: 0.0,
-            jobs,
-            arrived: 0,
-            gone: 0,
+            jobs: jobs.into(),
             waiting: Vec::new(),
             best_effort: Vec::new(),
             running: Vec::new(),
@@ -176,17 +188,6 @@ impl ClusterState {
     /// Nodes, jobs and sizes.
     pub(crate) fn extent(&self) -> usize {
         self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
-    }
-
-    /// Where an arrived job stands in `jobs`.
-    #[inline]
-    pub(crate) fn index(&self, id: u32) -> Option<usize> {
-        let arrived = &self.jobs[..self.arrived as usize];
-        match arrived.get(id as usize) {
-            // So it is in a simulator.
-            Some(job) if job.id == id => Some(id as usize),
-            _ => arrived.binary_search_by_key(&id, |job| job.id).ok(),
-        }
     }
 
     /// The node with least free cores of those that have so many, of the lowest number among equals.
@@ -292,7 +293,7 @@ impl ClusterState {
 
     /// Carries out a legal decision; what has begun or was resized is told by its place in `jobs`.
     pub(crate) fn apply(&mut self, decision: Decision) -> Option<usize> {
-        let index = decision.job().and_then(|job| self.index(job));
+        let index = decision.job().and_then(|job| self.jobs.index(job));
         match (decision, index) {
             (Decision::Start { cores, elastic, .. }, Some(index)) => {
                 self.begin(index, cores, elastic);
@@ -329,7 +330,7 @@ impl ClusterState {
             return None;
         }
         self.best_effort.iter().find_map(|&id| {
-            let index = self.index(id)?;
+            let index = self.jobs.index(id)?;
             let cores = self.jobs[index].threads.min(self.cluster.node_cores);
             (cores <= self.most_free).then_some((index, cores))
         })
@@ -338,7 +339,7 @@ impl ClusterState {
     /// Brings the number of checks in a row up to date that found each running job with time to spare.
     pub(crate) fn check_running(&mut self) {
         for place in 0..self.running.len() {
-            let Some(index) = self.index(self.running[place]) else { continue };
+            let Some(index) = self.jobs.index(self.running[place]) else { continue };
             let to_spare = JobView { state: self, job: &self.jobs[index] }.is_ahead();
             if let Stage::Running(held) = &mut self.jobs[index].stage {
                 held.spare_checks = if to_spare { held.spare_checks.saturating_add(1) } else { 0 };
@@ -362,7 +363,7 @@ impl ClusterState {
         let since_ms = self.time_ms - self.cluster.check_ms;
         for place in (0..self.running.len()).rev() {
             let job = self.running[place];
-            let Some(index) = self.index(job) else { continue };
+            let Some(index) = self.jobs.index(job) else { continue };
             if matches!(self.jobs[index].stage, Stage::Running(held) if held.from_ms <= since_ms) {
                 self.to_ask.push(job);
             }

@@ -5,6 +5,7 @@
 
 use super::{ClusterState, Decision, JobView};
 use crate::Cluster;
+use serde::Serialize;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub enum Question {
 }
 
 /// The cluster at an open question. Borrows from who lends it; copying it is free.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
 }
@@ -49,7 +51,7 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived.saturating_add(self.state.gone)
+        self.state.jobs.arrived_so_far()
     }
 
     /// Numbers of the waiting jobs whose deadline is not given up, in order of arrival.
@@ -77,8 +79,8 @@ impl<'a> View<'a> {
     /// If no job of this number has arrived.
     #[must_use]
     pub fn job(&self, job: u32) -> JobView<'a> {
-        match self.state.index(job) {
-            Some(index) => JobView { state: self.state, job: &self.state.jobs[index] },
+        match self.state.jobs.find(job) {
+            Some(job) => JobView { state: self.state, job },
             None => panic!("job {job} has not arrived"),
         }
     }

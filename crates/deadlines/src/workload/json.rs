@@ -157,7 +157,7 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
     };
     let real = crate::state::NewJob { deadline_ms: raw.deadline_ms, iterations: raw.iterations, ..job.declared() };
     for said in [job.declared(), real] {
-        said.check(cluster.node_cores).map_err(|(field, problem)| format!("{field} {problem}"))?;
+        said.check(cluster.node_cores).map_err(|e| format!("{} {}", e.field, e.problem))?;
     }
     Ok(job)
 }

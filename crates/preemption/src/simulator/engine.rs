@@ -157,7 +157,7 @@ impl Simulator {
             return false;
         }
         let state = &self.state;
-        let (arrived, nothing_goes_on) = (state.arrived as usize, state.busy.is_empty());
+        let (arrived, nothing_goes_on) = (state.jobs.arrived as usize, state.busy.is_empty());
         let arrival_ms = self.runs.get(arrived).map(|run| run.job.arrival_ms);
         let waits = !state.waiting.is_empty();
         let asks = if state.cluster.free { waits || !nothing_goes_on } else { waits && !nothing_goes_on };
@@ -180,7 +180,7 @@ impl Simulator {
         self.storage.pass(time_ms, &self.state.cluster);
         self.idle.pass(self.idles_beside_work(), self.state.time_ms, time_ms);
         self.state.time_ms = time_ms;
-        while let Some(run) = self.runs.get(self.state.arrived as usize)
+        while let Some(run) = self.runs.get(self.state.jobs.arrived as usize)
             && run.job.arrival_ms <= time_ms
         {
             self.state.arrive(run.job.arrival_ms);

@@ -132,7 +132,7 @@ impl Simulator {
 
     /// The same moment with a job that has not arrived declared as in `jobs`.
     pub(crate) fn described(&self, jobs: &[PreemptionJob], job: u32) -> Self {
-        debug_assert!(job >= self.state.arrived, "job {job} is there already");
+        debug_assert!(job >= self.state.jobs.arrived, "job {job} is there already");
         let mut episode = self.clone();
         let new = &jobs[job as usize];
         episode.state.jobs[job as usize] = new.state(job, &self.state.cluster);

@@ -1,27 +1,15 @@
 //! Making a cluster state by hand.
 
-use super::{Claim, ClusterState, Decision, DecisionError, Job, Stage, View, insert, remove};
+use super::{Claim, ClusterState, Decision, DecisionError, Job, Stage, StateError, View, insert, remove};
 use crate::{Cluster, cluster::MOST_GPUS, database::combined};
+use sched_distill_core::state::{clock, numbers, place_of, positive};
 use std::sync::Arc;
 
-/// Numbers that times and data may be, ms and GB.
-const NUMBERS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
+/// Most ms, GB or samples.
+pub(super) const MOST: f64 = 1e15;
 
-/// Why a cluster state is impossible.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct StateError {
-    /// Which figure, e.g. ``job 3, `epochs` ``.
-    pub field: String,
-    /// What was found and what is allowed.
-    pub problem: String,
-}
-
-impl StateError {
-    pub(super) fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into() }
-    }
-}
+/// Most epochs.
+const MOST_EPOCHS: f64 = 1e9;
 
 /// What a user declares of a job, and what is known of its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,29 +32,19 @@ pub struct NewJob {
 
 impl NewJob {
     /// Whether a job can be so on this cluster; if not, which field, and why.
-    pub(crate) fn check(&self, cluster: &Cluster) -> Result<(), (&'static str, String)> {
-        let number = |name: &'static str, value: f64| match NUMBERS.contains(&value) {
-            true => Ok(()),
-            false => Err((name, format!("must be a number in 0..=1e15, got {value}"))),
-        };
-        number("arrival_ms", self.arrival_ms)?;
-        number("data_gb", self.data_gb)?;
-        number("checkpoint_gb", self.checkpoint_gb)?;
+    pub(crate) fn check(&self, cluster: &Cluster) -> Result<(), StateError> {
+        let data = [("data_gb", self.data_gb), ("checkpoint_gb", self.checkpoint_gb)];
+        numbers(MOST, &[("arrival_ms", self.arrival_ms)]).and_then(|()| numbers(MOST, &data))?;
         let most = cluster.gpus().min(MOST_GPUS);
         if !(1..=most).contains(&self.gpus) {
             let problem = format!("must be a whole number in 1..={most}, the GPUs of the cluster, got {}", self.gpus);
-            return Err(("gpus", problem));
+            return Err(StateError::new("gpus", problem));
         }
         if self.batch == 0 {
-            return Err(("batch", "must be at least 1, got 0".to_owned()));
+            return Err(StateError::new("batch", "must be at least 1, got 0"));
         }
-        if !(self.samples > 0.0 && self.samples <= 1e15) {
-            return Err(("samples", format!("must be a positive number up to 1e15, got {}", self.samples)));
-        }
-        if !(self.epochs > 0.0 && self.epochs <= 1e9) {
-            return Err(("epochs", format!("must be a positive number up to 1e9, got {}", self.epochs)));
-        }
-        Ok(())
+        positive(MOST, &[("samples", self.samples)])?;
+        positive(MOST_EPOCHS, &[("epochs", self.epochs)])
     }
 }
 
@@ -130,26 +108,12 @@ impl ClusterState {
     ///
     /// A number or an arrival before that of the job added last, an unknown model, numbers out of range.
     pub fn add_job(&mut self, job: u32, model: &str, new: NewJob) -> Result<(), StateError> {
-        let field = |name: &str| format!("job {job}, `{name}`");
-        let Some(place) = self.cluster.models.iter().position(|m| m.name == model) else {
-            let known: Vec<&str> = self.cluster.models.iter().take(8).map(|m| &*m.name).collect();
-            let problem = format!("unknown model `{model}`; there are {}", known.join(", "));
-            return Err(StateError::new(field("model"), problem));
-        };
-        new.check(&self.cluster).map_err(|(name, problem)| StateError::new(field(name), problem))?;
-        if let Some(last) = self.jobs.last() {
-            if job <= last.id {
-                let problem = format!("comes after job {}; numbers ascend in order of arrival", last.id);
-                return Err(StateError::new(field("id"), problem));
-            }
-            if new.arrival_ms < last.arrival_ms {
-                let problem =
-                    format!("{} is before the arrival of job {}, {}", new.arrival_ms, last.id, last.arrival_ms);
-                return Err(StateError::new(field("arrival_ms"), problem));
-            }
-        }
+        let of = |e: StateError| e.of("job", job);
+        let place = place_of("model", model, self.cluster.models.iter().map(|m| &*m.name)).map_err(of)?;
+        new.check(&self.cluster).map_err(of)?;
+        self.jobs.check_next(job, "arrival_ms", new.arrival_ms)?;
         if job == u32::MAX {
-            return Err(StateError::new(field("id"), format!("must be below {job}, which stands for no job")));
+            return Err(of(StateError::new("id", format!("must be below {job}, which stands for no job"))));
         }
         self.close();
         // There are at most 1000 models.
@@ -178,14 +142,13 @@ impl ClusterState {
     ///
     /// An unknown job, epochs that are no whole number in 0..=1e9, or a time that is yet to come.
     pub fn set_done(&mut self, job: u32, epochs: f64, began_ms: f64) -> Result<(), StateError> {
-        let index = self.known(job)?;
-        if !((0.0..=1e9).contains(&epochs) && epochs.fract() == 0.0) {
-            let problem = format!("must be a whole number in 0..=1e9, got {epochs}");
-            return Err(StateError::new(format!("job {job}, `done`"), problem));
+        let index = self.jobs.known(job)?;
+        let wrong = |field: &str, problem: String| Err(StateError::new(field, problem).of("job", job));
+        if !((0.0..=MOST_EPOCHS).contains(&epochs) && epochs.fract() == 0.0) {
+            return wrong("done", format!("must be a whole number in 0..={MOST_EPOCHS:e}, got {epochs}"));
         }
         if !(0.0..=self.time_ms).contains(&began_ms) {
-            let problem = format!("must be a number in 0..={}, the time, got {began_ms}", self.time_ms);
-            return Err(StateError::new(format!("job {job}, `began_ms`"), problem));
+            return wrong("began_ms", format!("must be a number in 0..={}, the time, got {began_ms}", self.time_ms));
         }
         self.close();
         let job = &mut self.jobs[index];
@@ -199,11 +162,8 @@ impl ClusterState {
     ///
     /// An unknown job, or a time that is not positive.
     pub fn set_epoch(&mut self, job: u32, epoch_ms: f64) -> Result<(), StateError> {
-        let index = self.known(job)?;
-        if !(epoch_ms > 0.0 && epoch_ms <= 1e15) {
-            let problem = format!("must be a positive number up to 1e15, got {epoch_ms}");
-            return Err(StateError::new(format!("job {job}, `epoch_ms`"), problem));
-        }
+        let index = self.jobs.known(job)?;
+        positive(MOST, &[("epoch_ms", epoch_ms)]).map_err(|e| e.of("job", job))?;
         self.close();
         self.jobs[index].epoch_ms = [epoch_ms; 2];
         Ok(())
@@ -231,7 +191,7 @@ impl ClusterState {
     ///
     /// A job that holds no GPUs.
     pub fn set_waiting(&mut self, job: u32) -> Result<(), StateError> {
-        let index = self.known(job)?;
+        let index = self.jobs.known(job)?;
         if !self.jobs[index].stage.holds() {
             return Err(StateError::new(format!("job {job}"), "holds no GPUs"));
         }
@@ -247,7 +207,7 @@ impl ClusterState {
     ///
     /// An unknown job.
     pub fn remove_job(&mut self, job: u32) -> Result<(), StateError> {
-        let index = self.known(job)?;
+        let index = self.jobs.known(job)?;
         self.close();
         if self.jobs[index].stage.holds() {
             let whole = self.jobs[index].whole_at(self.time_ms);
@@ -261,9 +221,7 @@ impl ClusterState {
             let Claim { condemned, .. } = self.claims.remove(place);
             condemned.iter().for_each(|&job| self.pardon(job));
         }
-        self.jobs.remove(index);
-        self.arrived -= 1;
-        self.gone = self.gone.saturating_add(1);
+        self.jobs.forget(index);
         Ok(())
     }
 
@@ -273,14 +231,7 @@ impl ClusterState {
     ///
     /// A time before the present one or before a job's arrival.
     pub fn set_time(&mut self, time_ms: f64) -> Result<(), StateError> {
-        if !NUMBERS.contains(&time_ms) || time_ms < self.time_ms {
-            let problem = format!("must be a number up to 1e15, not before {}, got {time_ms}", self.time_ms);
-            return Err(StateError::new("time_ms", problem));
-        }
-        if let Some(late) = self.jobs.last().filter(|job| job.arrival_ms > time_ms) {
-            let problem = format!("{time_ms} is before the arrival of job {}, {}", late.id, late.arrival_ms);
-            return Err(StateError::new("time_ms", problem));
-        }
+        clock("job", self.time_ms, time_ms, self.jobs.last_arrival())?;
         self.close();
         self.time_ms = time_ms;
         Ok(())
@@ -325,17 +276,8 @@ impl ClusterState {
         }
     }
 
-    pub(super) fn known(&self, job: u32) -> Result<usize, StateError> {
-        self.index(job).ok_or_else(|| {
-            let known: Vec<String> = self.jobs.iter().take(8).map(|job| job.id.to_string()).collect();
-            let more = if self.jobs.len() > 8 { ", ..." } else { "" };
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") + more };
-            StateError::new(format!("job {job}"), format!("is unknown; known are {known}"))
-        })
-    }
-
     fn in_stage(&self, job: u32, stage: Stage, next: &str) -> Result<usize, StateError> {
-        let index = self.known(job)?;
+        let index = self.jobs.known(job)?;
         match self.jobs[index].stage == stage {
             true => Ok(index),
             false => {

@@ -51,7 +51,7 @@ impl ClusterState {
     }
 
     fn uncache(&mut self, job: u32) {
-        if let Some(index) = self.index(job) {
+        if let Some(index) = self.jobs.index(job) {
             self.jobs[index].cached_on -= 1;
         }
     }

@@ -4,22 +4,16 @@ use super::{ClusterState, StateError, json::RawJob};
 use serde::Deserialize;
 
 /// Changes of a [`ClusterState`]: what is left out stays as it is. `docs/preemption.md` has the words to each field.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
     time_ms: Option<f64>,
-    #[serde(default)]
     gone: Vec<u32>,
-    #[serde(default)]
     jobs: Vec<JobChange>,
-    #[serde(default)]
     arrived: Vec<RawJob>,
-    #[serde(default)]
     down: Vec<u32>,
-    #[serde(default)]
     up: Vec<u32>,
     transfers: Option<u32>,
-    #[serde(default)]
     ask: bool,
 }
 
@@ -52,21 +46,19 @@ impl ClusterState {
         if let Some(time_ms) = change.time_ms {
             self.set_time(time_ms)?;
         }
-        for job in change.gone {
-            self.remove_job(job)?;
-        }
+        change.gone.into_iter().try_for_each(|job| self.remove_job(job))?;
         for job in change.jobs {
             match job.now {
                 Some(Now::Computing) => {
-                    let done = job.done.unwrap_or(self.jobs[self.known(job.id)?].done);
-                    self.set_computing(job.id, done)?;
+                    let index = self.jobs.known(job.id)?;
+                    self.set_computing(job.id, job.done.unwrap_or(self.jobs[index].done))?;
                 }
                 Some(Now::Saving) => self.set_saving(job.id)?,
                 Some(Now::Waiting) => self.set_waiting(job.id)?,
                 None => {}
             }
             if job.done.is_some() || job.began_ms.is_some() {
-                let index = self.known(job.id)?;
+                let index = self.jobs.known(job.id)?;
                 let (done, began_ms) = (self.jobs[index].done, self.jobs[index].began_ms);
                 self.set_done(job.id, job.done.unwrap_or(done), job.began_ms.unwrap_or(began_ms))?;
             }

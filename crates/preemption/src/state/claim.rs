@@ -1,9 +1,11 @@
 //! Claims: waiting jobs for which others were condemned.
 
 use super::{ClusterState, Stage, insert, remove};
+use serde::{Deserialize, Serialize};
 
 /// A waiting job and those condemned for it that still hold GPUs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Claim {
     pub(crate) job: u32,
     pub(crate) condemned: Vec<u32>,
@@ -11,7 +13,7 @@ pub(crate) struct Claim {
 
 impl ClusterState {
     pub(crate) fn gpus(&self, job: u32) -> u32 {
-        self.index(job).map_or(0, |index| self.jobs[index].gpus)
+        self.jobs.index(job).map_or(0, |index| self.jobs[index].gpus)
     }
 
     /// Free GPUs that no claim reserves.
@@ -34,7 +36,7 @@ impl ClusterState {
 
     /// Serves a waiting job, or begins to make a claim for it.
     pub(super) fn serve_next(&mut self, job: u32) {
-        let Some(index) = self.index(job) else { return };
+        let Some(index) = self.jobs.index(job) else { return };
         remove(&mut self.waiting, job);
         match self.jobs[index].gpus <= self.free {
             true => self.serve(index),
@@ -44,7 +46,7 @@ impl ClusterState {
 
     /// Condemns a job for the claim that is being made.
     pub(super) fn condemn(&mut self, job: u32) {
-        let (Some(index), Some(mut claim)) = (self.index(job), self.forming.take()) else { return };
+        let (Some(index), Some(mut claim)) = (self.jobs.index(job), self.forming.take()) else { return };
         if self.cluster.free {
             let done = self.jobs[index].done_at(self.time_ms);
             self.jobs[index].preemptions = self.jobs[index].preemptions.saturating_add(1);
@@ -68,7 +70,7 @@ impl ClusterState {
     /// The claim that is being made has all it needs.
     fn make_claim(&mut self) {
         let Some(claim) = self.forming.take() else { return };
-        match self.index(claim.job) {
+        match self.jobs.index(claim.job) {
             Some(index) if self.cluster.free => {
                 self.serve(index);
                 self.put_by(claim);
@@ -98,7 +100,7 @@ impl ClusterState {
 
     /// Pardons a job that still computes.
     pub(super) fn pardon(&mut self, job: u32) {
-        if let Some(index) = self.index(job)
+        if let Some(index) = self.jobs.index(job)
             && self.jobs[index].stage == Stage::Computing
         {
             self.enter(index, Stage::Computing, false);
@@ -111,7 +113,7 @@ impl ClusterState {
         loop {
             let claim = &self.claims[place];
             let surplus = (share + self.condemned_gpus(claim)).saturating_sub(self.gpus(claim.job));
-            let computes = |job: u32| self.index(job).is_some_and(|i| self.jobs[i].stage == Stage::Computing);
+            let computes = |job: u32| self.jobs.index(job).is_some_and(|i| self.jobs[i].stage == Stage::Computing);
             let without = claim.condemned.iter().copied().filter(|&job| computes(job) && self.gpus(job) <= surplus);
             let Some(job) = without.max_by_key(|&job| (self.gpus(job), job)) else { return };
             self.pardon(job);
@@ -133,7 +135,7 @@ impl ClusterState {
             }
             let claim = self.claims.remove(place);
             claim.condemned.iter().for_each(|&job| self.pardon(job));
-            if let Some(index) = self.index(job) {
+            if let Some(index) = self.jobs.index(job) {
                 self.serve(index);
             }
             self.put_by(claim);

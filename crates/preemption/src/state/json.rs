@@ -1,20 +1,24 @@
 //! The cluster state as JSON.
 
-use super::{Claim, ClusterState, NewJob, Stage, StateError, View, insert, remove};
-use crate::{Cluster, EarlierJob, History, Model, Placement, Profile};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use super::{Claim, ClusterState, NewJob, Stage, StateError, View, build::MOST, insert, remove};
+use crate::Cluster;
+use sched_distill_core::state::{numbers, up_to};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Why nobody who holds GPUs is condemned where preemption is free.
+const HOLDS_NONE: &str = "with free preemption a job that is condemned holds no GPUs";
 
 /// What a file or a message holds; `docs/preemption.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
-    cluster: RawCluster,
+pub(super) struct RawState {
+    cluster: Cluster,
     time_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ask: Option<RawAsk>,
     jobs: Vec<RawJob>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    claims: Vec<RawClaim>,
+    claims: Vec<Claim>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     down: Vec<u32>,
     /// By node, the least recently used first.
@@ -35,60 +39,11 @@ struct RawState {
 struct RawAsk {
     /// The claim that is being made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    claim: Option<RawClaim>,
+    claim: Option<Claim>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     served: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     passed: Vec<u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawClaim {
-    job: u32,
-    condemned: Vec<u32>,
-}
-
-/// A cluster, in states and in workloads.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawCluster {
-    nodes: u32,
-    node_gpus: u32,
-    storage_gbps: f64,
-    link_gbps: f64,
-    cache_gb: f64,
-    #[serde(default)]
-    spread_slowdown: f64,
-    check_ms: f64,
-    observe: u32,
-    #[serde(default)]
-    start_noise: f64,
-    #[serde(default)]
-    placement: Placement,
-    #[serde(default)]
-    free: bool,
-    #[serde(default)]
-    mtbf_ms: Option<f64>,
-    #[serde(default = "ten_minutes")]
-    repair_ms: f64,
-    #[serde(default)]
-    earlier: Vec<EarlierJob>,
-    models: Vec<RawModel>,
-}
-
-fn ten_minutes() -> f64 {
-    6e5
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawModel {
-    name: String,
-    container_ms: f64,
-    warm_ms: f64,
-    #[serde(default)]
-    profiles: Vec<Profile>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -121,7 +76,7 @@ pub(super) struct RawJob {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOn {
-    stage: RawStage,
+    stage: Stage,
     nodes: Vec<(u32, u32)>,
     since_ms: f64,
     held_since_ms: f64,
@@ -133,83 +88,12 @@ struct RawOn {
     condemned: bool,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawStage {
-    Loading,
-    Computing,
-    Saving,
-}
-
-impl RawCluster {
-    fn new(cluster: &Cluster) -> Self {
-        let model = |m: &Model| RawModel {
-            name: m.name.to_string(),
-            container_ms: m.container_ms,
-            warm_ms: m.warm_ms,
-            profiles: m.profiles.clone(),
-        };
-        Self {
-            nodes: cluster.nodes,
-            node_gpus: cluster.node_gpus,
-            storage_gbps: cluster.storage_gbps,
-            link_gbps: cluster.link_gbps,
-            cache_gb: cluster.cache_gb,
-            spread_slowdown: cluster.spread_slowdown,
-            check_ms: cluster.check_ms,
-            observe: cluster.observe,
-            start_noise: cluster.start_noise,
-            placement: cluster.placement,
-            free: cluster.free,
-            mtbf_ms: cluster.mtbf_ms,
-            repair_ms: cluster.repair_ms,
-            earlier: cluster.earlier.jobs().to_vec(),
-            models: cluster.models.iter().map(model).collect(),
-        }
-    }
-
-    /// The cluster, not checked but for what predictions are made of.
-    pub(crate) fn read(self) -> Cluster {
-        let model = |m: RawModel| Model::new(m.name, [m.container_ms, m.warm_ms], m.profiles);
-        Cluster {
-            nodes: self.nodes,
-            node_gpus: self.node_gpus,
-            storage_gbps: self.storage_gbps,
-            link_gbps: self.link_gbps,
-            cache_gb: self.cache_gb,
-            spread_slowdown: self.spread_slowdown,
-            check_ms: self.check_ms,
-            observe: self.observe,
-            start_noise: self.start_noise,
-            placement: self.placement,
-            free: self.free,
-            mtbf_ms: self.mtbf_ms,
-            repair_ms: self.repair_ms,
-            earlier: History::new(self.earlier),
-            models: self.models.into_iter().map(model).collect(),
-        }
-    }
-}
-
-impl RawClaim {
-    fn new(claim: &Claim) -> Self {
-        Self { job: claim.job, condemned: claim.condemned.clone() }
-    }
-}
-
 impl RawState {
     fn new(state: &ClusterState) -> Self {
         let now = state.time_ms;
         let job = |job: &super::Job| {
-            let stage = match job.stage {
-                Stage::Gone => return None,
-                Stage::Waiting | Stage::Served => None,
-                Stage::Loading => Some(RawStage::Loading),
-                Stage::Computing => Some(RawStage::Computing),
-                Stage::Saving => Some(RawStage::Saving),
-            };
-            let on = stage.map(|stage| RawOn {
-                stage,
+            let on = job.stage.holds().then(|| RawOn {
+                stage: job.stage,
                 nodes: job.nodes.clone(),
                 since_ms: job.since_ms,
                 held_since_ms: job.held_since_ms,
@@ -218,7 +102,7 @@ impl RawState {
                 condemned: job.condemned,
             });
             let whole = job.whole_at(now);
-            Some(RawJob {
+            RawJob {
                 id: job.id,
                 model: state.cluster.models[job.model as usize].name.to_string(),
                 arrival_ms: job.arrival_ms,
@@ -234,26 +118,23 @@ impl RawState {
                 held_ms: job.held_ms,
                 preemptions: job.preemptions,
                 on,
-            })
+            }
         };
-        let jobs: Vec<RawJob> = state.jobs[..state.arrived as usize].iter().filter_map(job).collect();
-        let ask = RawAsk {
-            claim: state.forming.as_ref().map(RawClaim::new),
-            served: state.served.clone(),
-            passed: state.passed.clone(),
-        };
+        let there = state.jobs.here().iter().filter(|job| job.stage != Stage::Gone);
+        let jobs: Vec<RawJob> = there.map(job).collect();
+        let ask = RawAsk { claim: state.forming.clone(), served: state.served.clone(), passed: state.passed.clone() };
         let nodes = 0..state.node_up.len();
         Self {
-            cluster: RawCluster::new(&state.cluster),
+            cluster: Cluster::clone(&state.cluster),
             time_ms: now,
             ask: state.view().map(|_| ask),
-            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            jobs_gone: state.jobs.gone_but(jobs.len()),
             jobs,
-            claims: state.claims.iter().map(RawClaim::new).collect(),
+            claims: state.claims.clone(),
             down: (0..).zip(&state.node_up).filter(|(_, up)| !**up).map(|(node, _)| node).collect(),
             cached: nodes.map(|node| state.caches.of(node).collect()).collect(),
             transfers: state.transfers,
-            arrivals_ms: (state.arrived.saturating_add(state.gone) > 0).then_some(state.arrivals_ms),
+            arrivals_ms: (state.jobs.arrived_so_far() > 0).then_some(state.arrivals_ms),
         }
     }
 }
@@ -262,7 +143,7 @@ impl TryFrom<RawState> for ClusterState {
     type Error = StateError;
 
     fn try_from(raw: RawState) -> Result<Self, StateError> {
-        let mut state = Self::new(raw.cluster.read())?;
+        let mut state = Self::new(raw.cluster)?;
         raw.down.iter().try_for_each(|&node| state.set_up(node, false))?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
         state.set_time(raw.time_ms)?;
@@ -278,11 +159,9 @@ impl TryFrom<RawState> for ClusterState {
         if let Some(ask) = &raw.ask {
             state.read_ask(ask)?;
         }
-        (state.transfers, state.gone) = (raw.transfers, raw.jobs_gone);
+        (state.transfers, state.jobs.gone) = (raw.transfers, raw.jobs_gone);
         if let Some(arrivals_ms) = raw.arrivals_ms {
-            if !(0.0..=raw.time_ms).contains(&arrivals_ms[0])
-                || !(arrivals_ms[0]..=raw.time_ms).contains(&arrivals_ms[1])
-            {
+            if ![0.0, arrivals_ms[0], arrivals_ms[1], raw.time_ms].is_sorted() {
                 let problem = format!("must be two times in order, up to `time_ms`, got {arrivals_ms:?}");
                 return Err(StateError::new("arrivals_ms", problem));
             }
@@ -294,7 +173,7 @@ impl TryFrom<RawState> for ClusterState {
 
 impl ClusterState {
     pub(super) fn read_job(&mut self, raw: &RawJob) -> Result<(), StateError> {
-        let field = |name: &str| format!("job {}, `{name}`", raw.id);
+        let of = |e: StateError| e.of("job", raw.id);
         let new = NewJob {
             arrival_ms: raw.arrival_ms,
             gpus: raw.gpus,
@@ -307,43 +186,26 @@ impl ClusterState {
         self.add_job(raw.id, &raw.model, new)?;
         self.set_done(raw.id, raw.done, 0.0)?;
         raw.epoch_ms.map_or(Ok(()), |ms| self.set_epoch(raw.id, ms))?;
-        for (name, value) in [("computed_ms", raw.computed_ms), ("held_ms", raw.held_ms)] {
-            if !(0.0..=1e15).contains(&value) {
-                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
-            }
-        }
-        let index = self.known(raw.id)?;
+        numbers(MOST, &[("computed_ms", raw.computed_ms), ("held_ms", raw.held_ms)]).map_err(of)?;
+        let index = self.jobs.known(raw.id)?;
         let job = &mut self.jobs[index];
         (job.computed_ms, job.held_ms, job.preemptions) = (raw.computed_ms, raw.held_ms, raw.preemptions);
         let Some(on) = &raw.on else { return Ok(()) };
-        let stage = match on.stage {
-            RawStage::Loading => Stage::Loading,
-            RawStage::Computing => Stage::Computing,
-            RawStage::Saving => Stage::Saving,
-        };
         let times = [
             ("on.since_ms", on.since_ms),
             ("on.held_since_ms", on.held_since_ms),
             ("on.began_ms", on.began_ms),
             ("on.resumed_at", on.resumed_at),
         ];
-        for (name, value) in times {
-            if !(0.0..=1e15).contains(&value) {
-                return Err(StateError::new(field(name), format!("must be a number in 0..=1e15, got {value}")));
-            }
+        numbers(MOST, &times).map_err(of)?;
+        if on.condemned && on.stage == Stage::Loading {
+            return Err(of(StateError::new("on.condemned", "a job that loads cannot be condemned")));
         }
-        let condemned = match stage {
-            Stage::Loading if on.condemned => {
-                return Err(StateError::new(field("on.condemned"), "a job that loads cannot be condemned"));
-            }
-            Stage::Saving | Stage::Computing if self.cluster.free && (on.condemned || stage == Stage::Saving) => {
-                let problem = "with free preemption a job that is condemned holds no GPUs";
-                return Err(StateError::new(field("on"), problem));
-            }
-            Stage::Saving => true,
-            _ => on.condemned,
-        };
-        self.put(index, &on.nodes, stage, condemned)?;
+        let condemned = on.condemned || on.stage == Stage::Saving;
+        if condemned && self.cluster.free {
+            return Err(of(StateError::new("on", HOLDS_NONE)));
+        }
+        self.put(index, &on.nodes, on.stage, condemned)?;
         let job = &mut self.jobs[index];
         (job.since_ms, job.held_since_ms, job.began_ms) = (on.since_ms, on.held_since_ms, on.began_ms);
         job.resumed_at = on.resumed_at;
@@ -353,15 +215,11 @@ impl ClusterState {
     /// Checks that nothing has happened to jobs after the present time.
     pub(super) fn check_times(&self) -> Result<(), StateError> {
         for job in self.jobs.iter().filter(|job| job.stage.holds()) {
-            let times = [("since_ms", job.since_ms), ("held_since_ms", job.held_since_ms), ("began_ms", job.began_ms)];
-            if let Some((name, late)) = times.into_iter().find(|(_, ms)| *ms > self.time_ms) {
-                let problem = format!("must be up to `time_ms`, {}, got {late}", self.time_ms);
-                return Err(StateError::new(format!("job {}, `on.{name}`", job.id), problem));
-            }
-            if job.resumed_at > job.done {
-                let problem = format!("must be up to `done`, {}, got {}", job.done, job.resumed_at);
-                return Err(StateError::new(format!("job {}, `on.resumed_at`", job.id), problem));
-            }
+            let [since, held, began] = [job.since_ms, job.held_since_ms, job.began_ms];
+            let times = [("on.since_ms", since), ("on.held_since_ms", held), ("on.began_ms", began)];
+            up_to(("`time_ms`", self.time_ms), &times)
+                .and_then(|()| up_to(("`done`", job.done), &[("on.resumed_at", job.resumed_at)]))
+                .map_err(|e| e.of("job", job.id))?;
         }
         Ok(())
     }
@@ -373,7 +231,7 @@ impl ClusterState {
         }
         for (node, jobs) in (0..).zip(cached) {
             for &job in jobs {
-                let index = self.known(job)?;
+                let index = self.jobs.known(job)?;
                 self.hold(node, index);
             }
         }
@@ -381,29 +239,29 @@ impl ClusterState {
     }
 
     /// A claim of a waiting job, which is then not asked about.
-    fn read_claim(&mut self, raw: &RawClaim) -> Result<Claim, StateError> {
+    fn read_claim(&mut self, raw: &Claim) -> Result<Claim, StateError> {
         let field = format!("claim of job {}", raw.job);
-        let index = self.known(raw.job)?;
+        let index = self.jobs.known(raw.job)?;
         if self.cluster.free && !raw.condemned.is_empty() {
-            return Err(StateError::new(field, "with free preemption a job that is condemned holds no GPUs"));
+            return Err(StateError::new(field, HOLDS_NONE));
         }
         if self.jobs[index].stage != Stage::Waiting || self.waiting.binary_search(&raw.job).is_err() {
             return Err(StateError::new(field, "the job does not wait, or has a claim already"));
         }
         for (i, &job) in raw.condemned.iter().enumerate() {
             let taken = self.claims.iter().any(|claim| claim.condemned.contains(&job));
-            if !self.jobs[self.known(job)?].condemned || taken || raw.condemned[..i].contains(&job) {
+            if !self.jobs[self.jobs.known(job)?].condemned || taken || raw.condemned[..i].contains(&job) {
                 let problem = format!("job {job} is not condemned, or stands there twice");
                 return Err(StateError::new(field, problem));
             }
         }
         remove(&mut self.waiting, raw.job);
-        Ok(Claim { job: raw.job, condemned: raw.condemned.clone() })
+        Ok(raw.clone())
     }
 
     fn read_ask(&mut self, ask: &RawAsk) -> Result<(), StateError> {
         for &job in &ask.served {
-            let index = self.known(job)?;
+            let index = self.jobs.known(job)?;
             if self.waiting.binary_search(&job).is_err() || self.jobs[index].gpus > self.free {
                 return Err(StateError::new("ask.served", format!("job {job} does not wait, or does not fit")));
             }
@@ -411,13 +269,14 @@ impl ClusterState {
             self.serve(index);
         }
         for &job in &ask.passed {
-            self.known(job)?;
+            self.jobs.known(job)?;
             insert(&mut self.passed, job);
         }
         self.open = true;
         if let Some(claim) = &ask.claim {
             let claim = self.read_claim(claim)?;
-            let computes = |job: u32| self.known(job).is_ok_and(|index| self.jobs[index].stage == Stage::Computing);
+            let computes =
+                |job: u32| self.jobs.known(job).is_ok_and(|index| self.jobs[index].stage == Stage::Computing);
             if !claim.condemned.iter().all(|&job| computes(job)) {
                 let problem = "those condemned at this moment compute";
                 return Err(StateError::new(format!("claim of job {}", claim.job), problem));
@@ -442,36 +301,21 @@ impl View<'_> {
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
         let mut state = self.state.clone();
-        let (now, arrived) = (state.time_ms, state.arrived);
+        let now = state.time_ms;
         let observe = f64::from(state.cluster.observe);
         state.spare.clear();
-        state.jobs.truncate(arrived as usize);
-        state.jobs.retain(|job| job.stage != Stage::Gone);
-        for job in &mut state.jobs {
+        state.jobs.keep(|job| job.stage != Stage::Gone);
+        for job in state.jobs.iter_mut() {
             let (whole, began_ms) = (job.whole_at(now), job.epoch_began_ms(now));
             job.epoch_ms = [job.epoch_ms[usize::from(whole >= observe)]; 2];
             (job.done, job.began_ms, job.pace, job.truth) = (whole, began_ms, 0.0, [f64::NAN; 2]);
         }
-        state.arrived = state.jobs.len() as u32;
-        state.gone = state.gone.saturating_add(arrived - state.arrived);
         state
-    }
-}
-
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self.state).serialize(serializer)
     }
 }
 
 impl Serialize for ClusterState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawState::new(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }

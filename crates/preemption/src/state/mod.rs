@@ -10,25 +10,29 @@ mod json;
 mod place;
 mod view;
 
-pub use build::{NewJob, StateError};
+pub use build::NewJob;
 pub use change::Change;
-pub use decision::{Decision, DecisionError};
+pub use decision::Decision;
 pub use job::JobView;
-#[cfg(feature = "simulate")]
-pub(crate) use json::RawCluster;
+pub use sched_distill_core::state::{DecisionError, StateError};
 pub use view::{Question, View};
 
 use crate::Cluster;
 use cache::Caches;
 use claim::Claim;
+use sched_distill_core::state::{Arrives, Jobs};
+use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, sync::Arc};
 
-/// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a job is. As JSON it is told of those alone that hold GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Stage {
     /// It waits, with a claim or without.
+    #[serde(skip)]
     Waiting,
     /// It was served at this moment, and will be placed when the questions are over.
+    #[serde(skip)]
     Served,
     /// It holds GPUs while its container starts, data come, and it warms up.
     Loading,
@@ -37,6 +41,7 @@ pub(crate) enum Stage {
     /// It holds GPUs and writes its checkpoint.
     Saving,
     /// It is complete.
+    #[serde(skip)]
     Gone,
 }
 
@@ -89,6 +94,13 @@ pub(crate) struct Job {
     pub(crate) nodes: Vec<(u32, u32)>,
 }
 
+impl Arrives for Job {
+    #[inline]
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_ms)
+    }
+}
+
 impl Job {
     /// Epochs done at a time.
     #[inline]
@@ -135,16 +147,14 @@ impl Job {
 /// assert_eq!(state.free(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ClusterState {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) time_ms: f64,
     /// By number.
-    pub(crate) jobs: Vec<Job>,
-    /// How many of `jobs` have arrived, and how many others have that are not kept any more.
-    pub(crate) arrived: u32,
-    pub(crate) gone: u32,
-    /// When the first and the last of them did.
+    pub(crate) jobs: Jobs<Job>,
+    /// When the first and the last of those that have arrived did.
     pub(crate) arrivals_ms: [f64; 2],
     /// Numbers of the jobs that wait without a claim, and of those that hold GPUs, ascending.
     pub(crate) waiting: Vec<u32>,
@@ -181,9 +191,7 @@ impl ClusterState {
         let nodes = cluster.nodes as usize;
         Self {
             time_ms: 0.0,
-            jobs,
-            arrived: 0,
-            gone: 0,
+            jobs: jobs.into(),
             arrivals_ms: [0.0; 2],
             waiting: Vec::new(),
             busy: Vec::new(),
@@ -228,9 +236,9 @@ impl ClusterState {
 
     fn anyone_can_be_served(&self) -> bool {
         let most = self.free.max(self.unreserved() + self.condemnable);
-        self.waiting
-            .iter()
-            .any(|&id| self.index(id).is_some_and(|index| self.jobs[index].gpus <= most) && !self.passed.contains(&id))
+        self.waiting.iter().any(|&id| {
+            self.jobs.index(id).is_some_and(|index| self.jobs[index].gpus <= most) && !self.passed.contains(&id)
+        })
     }
 
     /// Free GPUs, less those that jobs served at this moment will take.
@@ -246,23 +254,12 @@ impl ClusterState {
 
     /// A job has arrived, the last in `jobs` that has.
     pub(crate) fn arrive(&mut self, arrival_ms: f64) {
-        if self.arrived == 0 && self.gone == 0 {
+        if self.jobs.arrived_so_far() == 0 {
             self.arrivals_ms[0] = arrival_ms;
         }
         self.arrivals_ms[1] = arrival_ms;
-        self.waiting.push(self.jobs[self.arrived as usize].id);
-        self.arrived += 1;
-    }
-
-    /// Where an arrived job stands in `jobs`.
-    #[inline]
-    pub(crate) fn index(&self, id: u32) -> Option<usize> {
-        let arrived = &self.jobs[..self.arrived as usize];
-        match arrived.get(id as usize) {
-            // So it is in a simulator.
-            Some(job) if job.id == id => Some(id as usize),
-            _ => arrived.binary_search_by_key(&id, |job| job.id).ok(),
-        }
+        self.waiting.push(self.jobs[self.jobs.arrived as usize].id);
+        self.jobs.arrived += 1;
     }
 
     /// Whether a job can be condemned.
@@ -334,14 +331,14 @@ impl ClusterState {
         hit.clear();
         for place in 0..self.busy.len() {
             let id = self.busy[place];
-            if let Some(index) = self.index(id)
+            if let Some(index) = self.jobs.index(id)
                 && self.jobs[index].nodes.iter().any(|(on, _)| *on == node)
             {
                 hit.push(id);
             }
         }
         for &id in hit.iter() {
-            if let Some(index) = self.index(id) {
+            if let Some(index) = self.jobs.index(id) {
                 let whole = self.jobs[index].whole_at(self.time_ms);
                 self.release(index, Stage::Waiting, whole);
             }

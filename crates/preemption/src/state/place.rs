@@ -16,7 +16,7 @@ impl ClusterState {
     pub(super) fn begin_served(&mut self) {
         for place in 0..self.served.len() {
             let id = self.served[place];
-            let Some(index) = self.index(id) else { continue };
+            let Some(index) = self.jobs.index(id) else { continue };
             self.place(index);
             self.enter(index, Stage::Loading, false);
             self.jobs[index].starts += 1;

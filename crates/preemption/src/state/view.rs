@@ -6,6 +6,7 @@
 
 use super::{ClusterState, Decision, JobView};
 use crate::Cluster;
+use serde::Serialize;
 
 /// Most gaps without an arrival that are said.
 const MOST_GAPS: f64 = 1000.0;
@@ -20,7 +21,8 @@ pub enum Question {
 }
 
 /// The cluster at an open question. Borrows from who lends it; copying it is free.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
 }
@@ -47,7 +49,7 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived.saturating_add(self.state.gone)
+        self.state.jobs.arrived_so_far()
     }
 
     /// For how many mean gaps between arrivals none has come: the time since the last arrival ÷ the mean gap so far. As many as there
@@ -91,8 +93,8 @@ impl<'a> View<'a> {
     /// If no job of this number has arrived.
     #[must_use]
     pub fn job(&self, job: u32) -> JobView<'a> {
-        match self.state.index(job) {
-            Some(index) => JobView { state: self.state, job: &self.state.jobs[index] },
+        match self.state.jobs.find(job) {
+            Some(job) => JobView { state: self.state, job },
             None => panic!("job {job} has not arrived"),
         }
     }
@@ -108,8 +110,7 @@ impl<'a> View<'a> {
     /// All jobs that are there, by number.
     pub fn jobs(&self) -> impl Iterator<Item = JobView<'a>> + use<'a> {
         let state = self.state;
-        let arrived = &state.jobs[..state.arrived as usize];
-        arrived.iter().map(move |job| JobView { state, job }).filter(|job| !job.is_gone())
+        state.jobs.here().iter().map(move |job| JobView { state, job }).filter(|job| !job.is_gone())
     }
 
     /// Free GPUs, less those that jobs served at this moment will take; what claims reserve is among them.

@@ -1,7 +1,7 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
 
 use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, Source};
-use crate::{Cluster, NewJob, state::RawCluster};
+use crate::{Cluster, NewJob};
 use sched_distill_core::{
     spec::Spec,
     workload::{Needed, WorkloadError, read_text},
@@ -12,7 +12,7 @@ use std::{path::Path, sync::Arc};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawWorkload {
-    cluster: RawCluster,
+    cluster: Cluster,
     jobs: Vec<RawJob>,
 }
 
@@ -53,7 +53,7 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
     }
     let raw: RawWorkload =
         serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/preemption.md): {e}")))?;
-    let cluster = raw.cluster.read();
+    let cluster = raw.cluster;
     cluster.check().map_err(|problem| format(format!("cluster: {problem}")))?;
     if raw.jobs.is_empty() {
         return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
@@ -104,7 +104,7 @@ fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
     };
     let real = NewJob { epochs: raw.epochs, ..job.declared() };
     for said in [job.declared(), real] {
-        said.check(cluster).map_err(|(field, problem)| format!("{field} {problem}"))?;
+        said.check(cluster).map_err(|e| format!("{} {}", e.field, e.problem))?;
     }
     if raw.epochs.fract() != 0.0 {
         return Err(format!("epochs must be a whole number, got {}", raw.epochs));

@@ -1,27 +1,12 @@
 //! Making a server state by hand.
 
-use super::{Decision, DecisionError, RunningView, ServerState, Task, View};
+use super::{Decision, DecisionError, RunningView, ServerState, StateError, Task, View};
 use crate::{Batch, Server};
+use sched_distill_core::state::{arrives, clock, numbers};
 use std::sync::Arc;
 
-/// Numbers that times may be, ms.
-pub(super) const NUMBERS: std::ops::RangeInclusive<f64> = 0.0..=1e15;
-
-/// Why a server state is impossible.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct StateError {
-    /// Which figure, e.g. ``task 3, `size` ``.
-    pub field: String,
-    /// What was found and what is allowed.
-    pub problem: String,
-}
-
-impl StateError {
-    pub(super) fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into() }
-    }
-}
+/// Latest time, ms, and most of what else is counted.
+pub(super) const MOST: f64 = 1e15;
 
 /// A task as it arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,10 +47,7 @@ impl ServerState {
                 self.tasks[place as usize] = task;
                 place
             }
-            None => {
-                self.tasks.push(task);
-                self.tasks.len() as u32 - 1
-            }
+            None => self.put(task),
         };
         let is_in = self.arrive(place);
         if !is_in {
@@ -75,28 +57,13 @@ impl ServerState {
     }
 
     pub(super) fn check_task(&self, new: NewTask) -> Result<(), StateError> {
-        let field = |name: &str| format!("task {}, `{name}`", new.id);
-        self.server
-            .check_task(new.application, new.size)
-            .map_err(|(name, problem)| StateError::new(field(name), problem))?;
-        if !NUMBERS.contains(&new.arrival_ms) {
-            let problem = format!("must be a number in 0..=1e15, got {}", new.arrival_ms);
-            return Err(StateError::new(field("arrival_ms"), problem));
-        }
+        let of = |e: StateError| e.of("task", new.id);
+        self.server.check_task(new.application, new.size).map_err(of)?;
+        numbers(MOST, &[("arrival_ms", new.arrival_ms)]).map_err(of)?;
         if new.id == u32::MAX {
-            return Err(StateError::new(field("id"), format!("must be below {}, which stands for none", new.id)));
+            return Err(of(StateError::new("id", format!("must be below {}, which stands for none", new.id))));
         }
-        match self.last_arrival {
-            Some((last, _)) if new.id <= last => {
-                let problem = format!("comes after task {last}; numbers ascend in order of arrival");
-                Err(StateError::new(field("id"), problem))
-            }
-            Some((last, ms)) if new.arrival_ms < ms => {
-                let problem = format!("{} is before the arrival of task {last}, {ms}", new.arrival_ms);
-                Err(StateError::new(field("arrival_ms"), problem))
-            }
-            _ => Ok(()),
-        }
+        arrives("task", (new.id, new.arrival_ms), "arrival_ms", self.last_arrival)
     }
 
     /// Forgets a waiting task, as when its client has gone. Closes open questions.
@@ -127,10 +94,10 @@ impl ServerState {
     ///
     /// An accelerator that does not exist or is idle.
     pub fn set_done(&mut self, accelerator: u32) -> Result<(), StateError> {
-        let field = || format!("accelerator {accelerator}");
+        let wrong = |problem: String| Err(StateError::new(format!("accelerator {accelerator}"), problem));
         match self.running.get(accelerator as usize) {
-            None => Err(StateError::new(field(), format!("there are 0..{}", self.running.len()))),
-            Some(running) if !running.busy => Err(StateError::new(field(), "is idle")),
+            None => wrong(format!("there are 0..{}", self.running.len())),
+            Some(running) if !running.busy => wrong("is idle".to_owned()),
             Some(_) => {
                 self.close();
                 self.finish(accelerator as usize);
@@ -158,13 +125,7 @@ impl ServerState {
     ///
     /// A time before the present one or before a task's arrival.
     pub fn set_time(&mut self, time_ms: f64) -> Result<(), StateError> {
-        if !NUMBERS.contains(&time_ms) || time_ms < self.time_ms {
-            let problem = format!("must be a number up to 1e15, not before {}, got {time_ms}", self.time_ms);
-            return Err(StateError::new("time_ms", problem));
-        }
-        if let Some((late, ms)) = self.last_arrival.filter(|(_, ms)| *ms > time_ms) {
-            return Err(StateError::new("time_ms", format!("{time_ms} is before the arrival of task {late}, {ms}")));
-        }
+        clock("task", self.time_ms, time_ms, self.last_arrival)?;
         self.close();
         self.time_ms = time_ms;
         Ok(())

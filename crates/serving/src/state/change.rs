@@ -4,17 +4,13 @@ use super::{NewTask, ServerState, StateError, json::RawTask};
 use serde::Deserialize;
 
 /// Changes of a [`ServerState`]: what is left out stays as it is. `docs/serving.md` has the words to each field.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
     time_ms: Option<f64>,
-    #[serde(default)]
     done: Vec<u32>,
-    #[serde(default)]
     gone: Vec<u32>,
-    #[serde(default)]
     arrived: Vec<RawTask>,
-    #[serde(default)]
     ask: bool,
 }
 

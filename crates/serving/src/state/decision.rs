@@ -1,6 +1,7 @@
 //! What a scheduler may answer, and what is no answer.
 
-use super::{Question, View};
+use super::{DecisionError, Question, View};
+use sched_distill_core::state::few;
 use serde::{Deserialize, Serialize};
 
 /// An answer to one question. As JSON it is `{"do": "serve", "application": 1}`, `{"do": "add", "task": 17}`, `{"do": "close"}` or
@@ -51,36 +52,6 @@ impl Decision {
     }
 }
 
-/// Why a decision is illegal.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DecisionError {
-    /// An answer to another question.
-    #[error("at {time_ms} ms: got {found}; {allowed}")]
-    Other {
-        /// The time, ms.
-        time_ms: u64,
-        /// The decision.
-        found: String,
-        /// What is asked.
-        allowed: String,
-    },
-    /// An application or a task that cannot be the answer.
-    #[error("at {time_ms} ms: {what} cannot be {how}; {allowed}")]
-    NoCandidate {
-        /// The time, ms.
-        time_ms: u64,
-        /// The application or task.
-        what: String,
-        /// `served` or `added`.
-        how: &'static str,
-        /// Who can.
-        allowed: String,
-    },
-    /// There is no open question.
-    #[error("no decision is expected: no question is open")]
-    Ended,
-}
-
 impl View<'_> {
     /// Whether a decision is legal.
     ///
@@ -107,25 +78,16 @@ impl View<'_> {
     #[cold]
     fn refusal(&self, decision: Decision) -> DecisionError {
         let time_ms = self.time_ms() as u64;
-        let list = |all: Vec<u32>| {
-            let first: Vec<String> = all.iter().take(8).map(ToString::to_string).collect();
-            let more = if all.len() > 8 { ", ..." } else { "" };
-            format!("that can be: {}{more}", first.join(", "))
-        };
-        let other = |allowed: String| DecisionError::Other { time_ms, found: format!("{decision:?}"), allowed };
+        let other = |asked: String| DecisionError::Other { time_ms, found: format!("{decision:?}"), asked };
+        let no = |problem: String| DecisionError::NotAllowed { time_ms, problem };
         match (self.question(), decision) {
-            (Question::Serve, Decision::Serve { application }) => DecisionError::NoCandidate {
-                time_ms,
-                what: format!("application {application}"),
-                how: "served",
-                allowed: list(self.candidates().collect()),
-            },
-            (Question::Form(_), Decision::Add { task }) => DecisionError::NoCandidate {
-                time_ms,
-                what: format!("task {task}"),
-                how: "added",
-                allowed: list(self.groups().map(|group| group.task).collect()),
-            },
+            (Question::Serve, Decision::Serve { application }) => {
+                no(format!("application {application} cannot be served; that can be: {}", few(self.candidates())))
+            }
+            (Question::Form(_), Decision::Add { task }) => {
+                let can = few(self.groups().map(|group| group.task));
+                no(format!("task {task} cannot be added; that can be: {can}"))
+            }
             (Question::Serve, Decision::Wait { .. }) => other("a time must be a number from 0 on".to_owned()),
             (Question::Serve, _) => other("the question is which application is served next, if any".to_owned()),
             (Question::Form(application), Decision::Close) => {

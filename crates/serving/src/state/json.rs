@@ -1,13 +1,18 @@
 //! The server state as JSON.
 
-use super::{Decaying, Forming, NewTask, Running, ServerState, StateError, Task, View, build::NUMBERS, queue::Group};
+use super::{
+    Decaying, Forming, NewTask, Running, ServerState, StateError, Task, View,
+    build::MOST,
+    queue::{Group, Queue},
+};
 use crate::{Batch, Server};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use sched_distill_core::state::{numbers, up_to};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What a file or a message holds; `docs/serving.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
+pub(super) struct RawState {
     server: Server,
     time_ms: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,18 +75,13 @@ struct RawRunning {
     tasks: Vec<u32>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct RawQueue {
-    #[serde(default)]
     begun: u64,
-    #[serde(default)]
     used_ms: f64,
-    #[serde(default)]
     used_at_ms: f64,
-    #[serde(default)]
     arrivals: f64,
-    #[serde(default)]
     arrivals_at_ms: f64,
 }
 
@@ -108,21 +108,18 @@ impl RawState {
             application: state.forming.application,
             tasks: state.forming.places.iter().map(|&place| task(place)).collect(),
         });
-        let queue = |queue: &super::queue::Queue| RawQueue {
+        let queue = |queue: &Queue| RawQueue {
             begun: queue.begun,
             used_ms: queue.used.value,
             used_at_ms: queue.used.at_ms,
             arrivals: queue.arrivals.value,
             arrivals_at_ms: queue.arrivals.at_ms,
         };
-        let mut waiting: Vec<RawTask> =
-            (0..state.queues.len() as u32).flat_map(|application| state.in_queue(application)).map(task).collect();
-        waiting.sort_by_key(|task| task.id);
         Self {
             server: Server::clone(&state.server),
             time_ms: state.time_ms,
             ask: state.view().map(|_| RawAsk { forming }),
-            waiting,
+            waiting: state.waiting_places().into_iter().map(task).collect(),
             running: (0..).zip(&state.running).filter_map(running).collect(),
             queues: state.queues.iter().map(queue).collect(),
             served: state.served,
@@ -159,9 +156,7 @@ impl TryFrom<RawState> for ServerState {
                 let problem = "more tasks wait than its queue takes";
                 return Err(StateError::new(format!("application {}", task.application), problem));
             }
-            let begun_before = state.tasks[place as usize].begun_before;
             state.enqueue(place);
-            state.tasks[place as usize].begun_before = begun_before;
         }
         if let Some(ask) = raw.ask {
             state.open = true;
@@ -195,22 +190,15 @@ impl ServerState {
             return Err(StateError::new("queues", problem));
         }
         for (place, (queue, raw)) in self.queues.iter_mut().zip(raw).enumerate() {
+            let of = |e: StateError| e.of("queue", place);
             let times = [("used_at_ms", raw.used_at_ms), ("arrivals_at_ms", raw.arrivals_at_ms)];
             // It is negative after a batch that took less than was predicted.
-            if !NUMBERS.contains(&raw.used_ms.abs()) {
+            if !(-MOST..=MOST).contains(&raw.used_ms) {
                 let problem = format!("must be a number in -1e15..=1e15, got {}", raw.used_ms);
-                return Err(StateError::new(format!("queue {place}, `used_ms`"), problem));
+                return Err(of(StateError::new("used_ms", problem)));
             }
-            for (name, value) in [("arrivals", raw.arrivals)].into_iter().chain(times) {
-                if !NUMBERS.contains(&value) {
-                    let problem = format!("must be a number in 0..=1e15, got {value}");
-                    return Err(StateError::new(format!("queue {place}, `{name}`"), problem));
-                }
-            }
-            if let Some((name, ms)) = times.into_iter().find(|(_, ms)| *ms > self.time_ms) {
-                let problem = format!("must be up to `time_ms`, {}, got {ms}", self.time_ms);
-                return Err(StateError::new(format!("queue {place}, `{name}`"), problem));
-            }
+            numbers(MOST, &[("arrivals", raw.arrivals)]).and_then(|()| numbers(MOST, &times)).map_err(of)?;
+            up_to(("`time_ms`", self.time_ms), &times).map_err(of)?;
             queue.begun = raw.begun;
             queue.used = Decaying { value: raw.used_ms, at_ms: raw.used_at_ms };
             queue.arrivals = Decaying { value: raw.arrivals, at_ms: raw.arrivals_at_ms };
@@ -219,26 +207,23 @@ impl ServerState {
     }
 
     fn read_running(&mut self, raw: &RawRunning) -> Result<(), StateError> {
-        let field = |name: &str| format!("running on {}, `{name}`", raw.accelerator);
+        let wrong =
+            |field: &str, problem: String| Err(StateError::new(field, problem).of("running on", raw.accelerator));
         let (count, now) = (self.running.len(), self.time_ms);
         let Some(running) = self.running.get_mut(raw.accelerator as usize).filter(|running| !running.busy) else {
-            let problem = format!("must be in 0..{count}, each once, got {}", raw.accelerator);
-            return Err(StateError::new(field("accelerator"), problem));
+            return wrong("accelerator", format!("must be in 0..{count}, each once, got {}", raw.accelerator));
         };
         if !(0.0..=now).contains(&raw.started_ms) {
-            let problem = format!("must be a number up to `time_ms`, {now}, got {}", raw.started_ms);
-            return Err(StateError::new(field("started_ms"), problem));
+            return wrong("started_ms", format!("must be a number up to `time_ms`, {now}, got {}", raw.started_ms));
         }
-        if !(raw.started_ms..=1e15).contains(&raw.ends_ms) {
-            let problem = format!("must be a number from `started_ms` to 1e15, got {}", raw.ends_ms);
-            return Err(StateError::new(field("ends_ms"), problem));
+        if !(raw.started_ms..=MOST).contains(&raw.ends_ms) {
+            return wrong("ends_ms", format!("must be a number from `started_ms` to {MOST:e}, got {}", raw.ends_ms));
         }
         let batch = Batch { count: raw.count, largest: raw.largest, total: raw.total };
         let (tasks, largest) = (u64::from(batch.count), u64::from(batch.largest));
         let is_batch = tasks > 0 && largest > 0 && (largest + tasks - 1..=tasks * largest).contains(&batch.total);
         if !is_batch {
-            let problem = "there must be a task at least, and `total` fit `count` and `largest`";
-            return Err(StateError::new(field("count"), problem));
+            return wrong("count", "there must be a task at least, and `total` fit `count` and `largest`".to_owned());
         }
         *running = Running {
             busy: true,
@@ -255,19 +240,16 @@ impl ServerState {
     /// Reads a task that waits or is in the batch that is being formed; its place.
     fn read_task(&mut self, raw: &RawTask) -> Result<u32, StateError> {
         let &RawTask { id, application, size, arrival_ms, passed } = raw;
+        let of = |e: StateError| e.of("task", id);
         self.check_task(NewTask { id, application, size, arrival_ms })?;
-        if arrival_ms > self.time_ms {
-            let problem = format!("must be up to `time_ms`, {}, got {arrival_ms}", self.time_ms);
-            return Err(StateError::new(format!("task {id}, `arrival_ms`"), problem));
-        }
+        up_to(("`time_ms`", self.time_ms), &[("arrival_ms", arrival_ms)]).map_err(of)?;
         let begun = self.queues[application as usize].begun;
         let Some(begun_before) = begun.checked_sub(passed) else {
             let problem = format!("must be up to the batches that have begun (`queues`), {begun}, got {passed}");
-            return Err(StateError::new(format!("task {id}, `passed`"), problem));
+            return Err(of(StateError::new("passed", problem)));
         };
         self.last_arrival = Some((id, arrival_ms));
-        self.tasks.push(Task { begun_before, ..Task::new(id, application, size, arrival_ms) });
-        Ok(self.tasks.len() as u32 - 1)
+        Ok(self.put(Task { begun_before, ..Task::new(id, application, size, arrival_ms) }))
     }
 
     fn read_forming(&mut self, raw: &RawForming) -> Result<(), StateError> {
@@ -316,55 +298,50 @@ impl View<'_> {
 impl ServerState {
     /// The same state without tasks that are yet to arrive or are gone.
     fn compact(&self) -> Self {
-        let mut state = Self::of(self.server.clone(), Vec::new());
-        let mut copy = |task: &Task| {
-            state.tasks.push(Task {
-                begun_before: task.begun_before,
-                ..Task::new(task.id, task.application, task.size, task.arrival_ms)
-            });
-            state.tasks.len() as u32 - 1
+        let running = |running: &Running| if running.busy { running.clone() } else { Running::default() };
+        let mut state = Self {
+            time_ms: self.time_ms,
+            arrived: self.arrived,
+            last_arrival: self.last_arrival,
+            served: self.served,
+            running: self.running.iter().map(running).collect(),
+            idle: self.idle,
+            is_forming: self.is_forming,
+            open: self.open,
+            ..Self::of(self.server.clone(), Vec::new())
         };
-        let mut places: Vec<u32> =
-            (0..self.queues.len() as u32).flat_map(|application| self.in_queue(application)).collect();
-        places.sort_by_key(|&place| self.tasks[place as usize].id);
-        let waiting: Vec<u32> = places.into_iter().map(|place| copy(&self.tasks[place as usize])).collect();
-        let forming: &[u32] = if self.is_forming { &self.forming.places } else { &[] };
-        let places: Vec<u32> = forming.iter().map(|&place| copy(&self.tasks[place as usize])).collect();
         for (queue, of) in state.queues.iter_mut().zip(&self.queues) {
             (queue.begun, queue.used, queue.arrivals) = (of.begun, of.used, of.arrivals);
         }
-        for place in waiting {
-            let begun_before = state.tasks[place as usize].begun_before;
+        for place in self.waiting_places() {
+            let place = state.put(self.tasks[place as usize].clone());
             state.enqueue(place);
-            state.tasks[place as usize].begun_before = begun_before;
         }
-        let idle = Running::default();
-        let running = self.running.iter().map(|running| if running.busy { running.clone() } else { idle.clone() });
-        state.running = running.collect();
-        (state.time_ms, state.arrived, state.last_arrival) = (self.time_ms, self.arrived, self.last_arrival);
-        (state.served, state.idle) = (self.served, self.idle);
-        (state.is_forming, state.open) = (self.is_forming, self.open);
         if self.is_forming {
+            let places =
+                self.forming.places.iter().map(|&place| state.put(self.tasks[place as usize].clone())).collect();
             state.forming = Forming { places, ..self.forming.clone() };
         }
         state
     }
-}
 
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self.state).serialize(serializer)
+    /// The places of all waiting tasks, by their numbers.
+    fn waiting_places(&self) -> Vec<u32> {
+        let queues = 0..self.queues.len() as u32;
+        let mut places: Vec<u32> = queues.flat_map(|application| self.in_queue(application)).collect();
+        places.sort_by_key(|&place| self.tasks[place as usize].id);
+        places
+    }
+
+    /// Takes a task in, in no queue; its place.
+    pub(super) fn put(&mut self, task: Task) -> u32 {
+        self.tasks.push(task);
+        self.tasks.len() as u32 - 1
     }
 }
 
 impl Serialize for ServerState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawState::new(self).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ServerState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }

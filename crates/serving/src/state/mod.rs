@@ -9,13 +9,15 @@ mod queue;
 mod view;
 
 pub use best::{BatchView, Extension};
-pub use build::{NewTask, StateError};
+pub use build::NewTask;
 pub use change::Change;
-pub use decision::{Decision, DecisionError};
+pub use decision::Decision;
+pub use sched_distill_core::state::{DecisionError, StateError};
 pub use view::{GroupView, Question, QueueView, RunningView, TaskView, View};
 
 use crate::{Batch, Server};
 use queue::{Group, Queue};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Stands for no task where the place of one is expected.
@@ -132,7 +134,8 @@ impl Forming {
 /// assert_eq!(state.running(0).expect("a batch runs").tasks, [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ServerState {
     pub(crate) server: Arc<Server>,
     pub(crate) time_ms: f64,
@@ -210,6 +213,7 @@ impl ServerState {
         if self.queues[application].count >= self.server.applications[application].queue {
             return false;
         }
+        self.tasks[place as usize].begun_before = self.queues[application].begun;
         self.enqueue(place);
         true
     }

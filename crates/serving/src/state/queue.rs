@@ -59,7 +59,6 @@ impl ServerState {
         let task = &mut self.tasks[place as usize];
         let application = task.application;
         (task.before, task.after, task.after_of_size) = (queue.last, NONE, NONE);
-        task.begun_before = queue.begun;
         match queue.last {
             NONE => queue.first = place,
             last => self.tasks[last as usize].after = place,

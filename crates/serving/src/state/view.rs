@@ -5,6 +5,7 @@
 
 use super::{Decision, Running, ServerState, queue::Group};
 use crate::{Application, Batch, Server};
+use serde::Serialize;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub enum Question {
 }
 
 /// The server at an open question. Borrows from who lends it; copying it is free.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ServerState,
 }

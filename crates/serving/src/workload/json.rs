@@ -67,7 +67,7 @@ fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
     }
     let declared_size = raw.declared_size.unwrap_or(raw.size);
     for size in [raw.size, declared_size] {
-        server.check_task(raw.application, size).map_err(|(field, problem)| format!("{field} {problem}"))?;
+        server.check_task(raw.application, size).map_err(|e| format!("{} {}", e.field, e.problem))?;
     }
     Ok(ServingTask { application: raw.application, arrival_ms: raw.arrival_ms, size: raw.size, declared_size })
 }

@@ -1,7 +1,10 @@
 //! The speed that depends on where tasks are: compute time plus the slower of the ways to the parameter servers.
 
+use serde::{Deserialize, Serialize};
+
 /// What the placement-dependent speed needs to know of a job type.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AnalyticFacts {
     /// Time that a worker computes per step, s.
     pub compute_s: f64,

@@ -1,28 +1,37 @@
 //! What kinds of training jobs there are.
 
 use super::{AnalyticFacts, SpeedFormula};
+use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,
     sync::{Arc, LazyLock},
 };
 
 /// A model that jobs train, with all that decides how fast it trains.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JobType {
     /// Name of the model.
     pub name: Cow<'static, str>,
     /// Batches per epoch. (A measured grid takes it for samples, see [`super::SpeedLaw::Grid`].)
     pub epoch_size: f64,
     /// Share of the workload's `epochs` that a generated job of this type wants.
+    #[serde(skip, default = "one")]
     pub epoch_share: f64,
     /// Slots of CPU and GPU of a worker.
     pub worker: [u32; 2],
     /// Slots of CPU and GPU of a parameter server.
     pub server: [u32; 2],
     /// What the speed formula needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<SpeedFormula>,
     /// What the placement-dependent speed needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analytic: Option<AnalyticFacts>,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 impl JobType {

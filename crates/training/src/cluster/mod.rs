@@ -1,10 +1,10 @@
 //! The cluster that training jobs share: its nodes, the types of job, and how fast jobs train.
 
 mod analytic;
+mod check;
 #[cfg(feature = "simulate")]
 mod grid;
 mod job_type;
-mod json;
 mod speed;
 
 pub use analytic::{AnalyticFacts, NodeShare};
@@ -13,7 +13,7 @@ pub use grid::SpeedGrid;
 pub use job_type::{JOB_TYPES, JobType, job_types};
 pub use speed::{Speed, SpeedFormula, SpeedLaw};
 
-pub(crate) use json::{RawType, check_sizes, own_types};
+pub(crate) use check::{check_sizes, own_types};
 
 use std::sync::Arc;
 

@@ -4,18 +4,43 @@
 use super::SpeedGrid;
 use super::{AnalyticFacts, JobType, NodeShare};
 use sched_distill_core::rng::{hash, unit};
+use serde::{Deserialize, Serialize};
 
 /// Tells the dips of speeds from other draws.
 const DIPS: u64 = 0x6469_7073;
 
 /// The formula of Optimus (Peng et al., EuroSys 2018) for a type: with `w` workers and `p` parameter servers, a sample takes
 /// `a/w + b + c·w/p + d·w + e·p` seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "RawFormula", into = "RawFormula")]
 pub struct SpeedFormula {
     /// Samples per batch, over all workers.
     pub batch: f64,
     /// `a` to `e`, s.
     pub coefficients: [f64; 5],
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFormula {
+    batch: f64,
+    a: f64,
+    b: f64,
+    c: f64,
+    d: f64,
+    e: f64,
+}
+
+impl From<RawFormula> for SpeedFormula {
+    fn from(RawFormula { batch, a, b, c, d, e }: RawFormula) -> Self {
+        Self { batch, coefficients: [a, b, c, d, e] }
+    }
+}
+
+impl From<SpeedFormula> for RawFormula {
+    fn from(SpeedFormula { batch, coefficients: [a, b, c, d, e] }: SpeedFormula) -> Self {
+        Self { batch, a, b, c, d, e }
+    }
 }
 
 impl SpeedFormula {

@@ -77,7 +77,7 @@ impl Simulator {
         self.state.live.retain(|&job| runs[job as usize].completion.is_nan());
         self.state.slot += 1;
         self.passed += 1;
-        let to_come = (self.state.arrived as usize) < self.runs.len();
+        let to_come = (self.state.jobs.arrived as usize) < self.runs.len();
         self.stalled = if progressed || to_come { 0 } else { self.stalled + 1 };
         if self.stalled >= PATIENCE || self.bound.is_passed(self.passed) {
             self.ended = true;
@@ -98,16 +98,16 @@ impl Simulator {
     pub(super) fn open_slot(&mut self) {
         let state = &mut self.state;
         loop {
-            while let Some(job) = state.jobs.get(state.arrived as usize)
+            while let Some(job) = state.jobs.get(state.jobs.arrived as usize)
                 && job.arrival_slot <= state.slot
             {
-                state.live.push(state.arrived);
-                state.arrived += 1;
+                state.live.push(state.jobs.arrived);
+                state.jobs.arrived += 1;
             }
             if !state.live.is_empty() {
                 return;
             }
-            match state.jobs.get(state.arrived as usize) {
+            match state.jobs.get(state.jobs.arrived as usize) {
                 Some(next) => state.slot = next.arrival_slot,
                 None => {
                     self.ended = true;

@@ -4,15 +4,12 @@ use super::{ClusterState, StateError, json::RawJob};
 use serde::Deserialize;
 
 /// Changes of a [`ClusterState`]: what is left out stays as it is. `docs/cluster-state.md` has the words to each field.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Change {
     slot: Option<u32>,
-    #[serde(default)]
     gone: Vec<u32>,
-    #[serde(default)]
     jobs: Vec<JobChange>,
-    #[serde(default)]
     arrived: Vec<RawJob>,
 }
 
@@ -31,15 +28,9 @@ impl ClusterState {
     ///
     /// What [`ClusterState::add_job`] and its kin refuse. The state is then of no use any more.
     pub fn change(&mut self, change: Change) -> Result<(), StateError> {
-        for job in change.gone {
-            self.remove_job(job)?;
-        }
-        for job in change.jobs {
-            self.set_progress(job.id, job.progress)?;
-        }
-        for job in &change.arrived {
-            self.read_job(job)?;
-        }
+        change.gone.into_iter().try_for_each(|job| self.remove_job(job))?;
+        change.jobs.into_iter().try_for_each(|job| self.set_progress(job.id, job.progress))?;
+        change.arrived.iter().try_for_each(|job| self.read_job(job))?;
         match change.slot {
             Some(slot) => self.open_slot(slot).map(|_| ()),
             None => Ok(()),

@@ -1,8 +1,9 @@
 //! The cluster state as JSON.
 
-use super::{ClusterState, Decision, StateError, Task, View};
-use crate::cluster::{RawType, Speed, TrainingCluster, check_sizes, job_types, own_types};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use super::{ClusterState, Decision, Placement, StateError, Task, View};
+use crate::cluster::{JobType, Speed, TrainingCluster, check_sizes, job_types, own_types};
+use sched_distill_core::state::{is_true, yes};
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
 /// Most speeds of a cluster, by type and counts: those of the eight types at the largest maxima.
@@ -11,16 +12,16 @@ const MOST_SPEEDS: usize = 8 * 258 * 258;
 /// What a file or a message holds; `docs/cluster-state.md` has the words to each field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawState {
+pub(super) struct RawState {
     cluster: RawCluster,
     slot: u32,
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
     open: bool,
     jobs: Vec<RawJob>,
     #[serde(default)]
     jobs_gone: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tasks: Vec<RawTask>,
+    tasks: Vec<Placement>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -33,7 +34,7 @@ struct RawCluster {
     max_servers: u32,
     #[serde(default)]
     speed: RawSpeed,
-    types: Option<Vec<RawType>>,
+    types: Option<Vec<JobType>>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -58,29 +59,6 @@ pub(super) struct RawJob {
     progress: f64,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTask {
-    job: u32,
-    task: RawPart,
-    node: u32,
-}
-
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RawPart {
-    Worker,
-    Server,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_yes(value: &bool) -> bool {
-    *value
-}
-
 impl RawCluster {
     fn new(cluster: &TrainingCluster) -> Self {
         Self {
@@ -90,7 +68,7 @@ impl RawCluster {
             max_workers: cluster.max_workers,
             max_servers: cluster.max_servers,
             speed: cluster.speed.rows().map_or(RawSpeed::Analytic, RawSpeed::Table),
-            types: Some(cluster.types.iter().map(RawType::from).collect()),
+            types: Some(cluster.types.to_vec()),
         }
     }
 
@@ -126,25 +104,20 @@ impl RawCluster {
 }
 
 impl RawState {
-    fn new(state: &ClusterState, open: bool) -> Self {
+    fn new(state: &ClusterState) -> Self {
         let job = |&id: &u32| {
-            let job = state.index(id).map(|index| &state.jobs[index])?;
+            let job = state.jobs.index(id).map(|index| &state.jobs[index])?;
             let job_type = state.job_type(job).name.to_string();
             Some(RawJob { id, job_type, arrival_slot: job.arrival_slot, epochs: job.epochs, progress: job.progress })
         };
         let jobs: Vec<RawJob> = state.live.iter().filter_map(job).collect();
-        let task = |placed: &super::Placement| RawTask {
-            job: placed.job,
-            task: if placed.task == Task::Server { RawPart::Server } else { RawPart::Worker },
-            node: placed.node,
-        };
         Self {
             cluster: RawCluster::new(&state.cluster),
             slot: state.slot,
-            open,
-            jobs_gone: state.gone.saturating_add(state.arrived - jobs.len() as u32),
+            open: state.open,
+            jobs_gone: state.jobs.gone_but(jobs.len()),
             jobs,
-            tasks: state.placements.iter().map(task).collect(),
+            tasks: state.placements.clone(),
         }
     }
 }
@@ -156,15 +129,14 @@ impl TryFrom<RawState> for ClusterState {
         let cluster = raw.cluster.read().map_err(|problem| StateError::new("cluster", problem))?;
         let mut state = Self::new(cluster)?;
         raw.jobs.iter().try_for_each(|job| state.read_job(job))?;
-        state.gone = raw.jobs_gone;
+        state.jobs.gone = raw.jobs_gone;
         state.open_slot(raw.slot)?;
-        for (place, &RawTask { job, task, node }) in raw.tasks.iter().enumerate() {
-            let task = match task {
-                RawPart::Worker => Task::Worker,
-                RawPart::Server => Task::Server,
-            };
-            let placed = state.answer(Decision::Add { job, task, node: Some(node) });
-            placed.map_err(|e| StateError::new(format!("tasks[{place}]"), e.to_string()))?;
+        for (place, &Placement { job, task, node }) in raw.tasks.iter().enumerate() {
+            let wrong = |problem: String| StateError::new(format!("tasks[{place}]"), problem);
+            if task == Task::Both {
+                return Err(wrong("`task` must be `worker` or `server`, got `both`".to_owned()));
+            }
+            state.answer(Decision::Add { job, task, node: Some(node) }).map_err(|e| wrong(e.to_string()))?;
         }
         state.open = raw.open;
         Ok(state)
@@ -182,24 +154,12 @@ impl View<'_> {
     /// The same question in a state of its own, for instance to keep it, to write it down or to try an answer.
     #[must_use]
     pub fn to_state(&self) -> ClusterState {
-        ClusterState::try_from(RawState::new(self.state, true)).expect("what lends a view keeps the rules of a state")
-    }
-}
-
-impl Serialize for View<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self.state, true).serialize(serializer)
+        ClusterState::try_from(RawState::new(self.state)).expect("what lends a view keeps the rules of a state")
     }
 }
 
 impl Serialize for ClusterState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RawState::new(self, self.open).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterState {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RawState::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+        RawState::new(self).serialize(serializer)
     }
 }

@@ -7,12 +7,14 @@ mod nodes;
 mod strand;
 mod view;
 
-pub use build::StateError;
 pub use change::Change;
+pub use sched_distill_core::state::StateError;
 pub use view::{Decision, DecisionError, JobView, Placement, Task, View};
 
 use crate::cluster::{JobType, NodeShare, TrainingCluster};
 use nodes::Nodes;
+use sched_distill_core::state::{Arrives, Jobs};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Marks "no entry".
@@ -65,15 +67,13 @@ pub(crate) struct Job {
 /// assert_eq!((placed, state.placements().len()), (4, 8));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "json::RawState")]
 pub struct ClusterState {
     pub(crate) cluster: Arc<TrainingCluster>,
     pub(crate) slot: u32,
     /// By number.
-    pub(crate) jobs: Vec<Job>,
-    /// How many of `jobs` have arrived, and how many others have that are not kept any more.
-    pub(crate) arrived: u32,
-    pub(crate) gone: u32,
+    pub(crate) jobs: Jobs<Job>,
     /// Numbers of the arrived, uncompleted jobs in order of arrival.
     pub(crate) live: Vec<u32>,
     nodes: Nodes,
@@ -84,8 +84,15 @@ pub struct ClusterState {
     pub(crate) placements: Vec<Placement>,
     /// Jobs' tasks by node and the place of the same job's next entry; kept only if speeds depend on placement.
     shares: Vec<(NodeShare, u32)>,
-    /// Whether the slot is being filled, in a state made by hand.
+    /// Whether the slot is being filled, which in a simulator it always is.
     open: bool,
+}
+
+impl Arrives for Job {
+    #[inline]
+    fn arrival(&self) -> (u32, f64) {
+        (self.id, self.arrival_slot.into())
+    }
 }
 
 impl Job {
@@ -111,16 +118,14 @@ impl ClusterState {
     pub(crate) fn of(cluster: Arc<TrainingCluster>, jobs: Vec<Job>) -> Self {
         Self {
             slot: 0,
-            jobs,
-            arrived: 0,
-            gone: 0,
+            jobs: jobs.into(),
             live: Vec::new(),
             nodes: Nodes::new(cluster.nodes),
             used: [0; 2],
             capacity: cluster.capacity(),
             placements: Vec::new(),
             shares: Vec::new(),
-            open: false,
+            open: true,
             cluster,
         }
     }
@@ -141,17 +146,6 @@ impl ClusterState {
     pub(crate) fn extent(&self) -> usize {
         let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
         self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
-    }
-
-    /// Where an arrived job stands in `jobs`.
-    #[inline]
-    pub(crate) fn index(&self, id: u32) -> Option<usize> {
-        let arrived = &self.jobs[..self.arrived as usize];
-        match arrived.get(id as usize) {
-            // So it is in a simulator.
-            Some(job) if job.id == id => Some(id as usize),
-            _ => arrived.binary_search_by_key(&id, |job| job.id).ok(),
-        }
     }
 
     pub(crate) fn job_type(&self, job: &Job) -> &JobType {
@@ -251,7 +245,7 @@ impl ClusterState {
         self.placements.clear();
         self.shares.clear();
         for place in 0..self.live.len() {
-            let Some(index) = self.index(self.live[place]) else { continue };
+            let Some(index) = self.jobs.index(self.live[place]) else { continue };
             let job = &mut self.jobs[index];
             (job.workers, job.servers, job.used) = (0, 0, [0; 2]);
             (job.dominant_share, job.first_share) = (0.0, NONE);

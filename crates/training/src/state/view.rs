@@ -6,6 +6,7 @@
 
 use super::{ClusterState, Job};
 use crate::cluster::{JobType, TrainingCluster};
+use sched_distill_core::state::few;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -77,7 +78,8 @@ pub enum Decision {
 }
 
 /// One task on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Placement {
     /// Its job.
     pub job: u32,
@@ -157,7 +159,8 @@ pub enum DecisionError {
 }
 
 /// The cluster at an open question. Borrows from who lends it; copying it is free.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
 }
@@ -184,7 +187,7 @@ impl<'a> View<'a> {
     /// Number of jobs that have arrived so far.
     #[must_use]
     pub fn arrived(&self) -> u32 {
-        self.state.arrived.saturating_add(self.state.gone)
+        self.state.jobs.arrived_so_far()
     }
 
     /// Numbers of the arrived, uncompleted jobs in order of arrival; never empty.
@@ -200,8 +203,8 @@ impl<'a> View<'a> {
     /// If no job of this number has arrived.
     #[must_use]
     pub fn job(&self, job: u32) -> JobView<'a> {
-        match self.state.index(job) {
-            Some(index) => JobView { state: self.state, job: &self.state.jobs[index] },
+        match self.state.jobs.find(job) {
+            Some(job) => JobView { state: self.state, job },
             None => panic!("job {job} has not arrived"),
         }
     }
@@ -271,9 +274,7 @@ impl<'a> View<'a> {
         let Decision::Add { job, task, node } = decision else { return Ok(()) };
         let (slot, nodes) = (self.slot(), self.cluster().nodes);
         if self.live_jobs().binary_search(&job).is_err() {
-            let allowed: Vec<String> = self.live_jobs().iter().take(8).map(ToString::to_string).collect();
-            let more = if self.live_jobs().len() > 8 { ", ..." } else { "" };
-            return Err(DecisionError::NotLive { slot, job, allowed: format!("{}{more}", allowed.join(", ")) });
+            return Err(DecisionError::NotLive { slot, job, allowed: few(self.live_jobs()) });
         }
         let view = self.job(job);
         if !view.can_take(task) {

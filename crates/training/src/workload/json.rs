@@ -1,7 +1,7 @@
 //! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
 
 use super::{Source, TrainingJob, TrainingWorkload};
-use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
+use crate::cluster::{JobType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
     spec::Spec,
     workload::{Needed, WorkloadError, read_text},
@@ -29,7 +29,7 @@ struct RawWorkload {
     speed: String,
     #[serde(default)]
     speed_error: f64,
-    types: Option<Vec<RawType>>,
+    types: Option<Vec<JobType>>,
     jobs: Vec<RawJob>,
 }
 
