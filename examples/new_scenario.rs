@@ -306,7 +306,8 @@ impl Run {
     }
 }
 
-impl Simulation<Machine> for Run {
+impl Simulation for Run {
+    type Scenario = Machine;
     type Error = NotWaiting;
 
     fn view(&self) -> Option<View<'_>> {
@@ -344,6 +345,10 @@ impl Simulation<Machine> for Run {
 
     fn arrivals_ms(&self) -> Vec<f64> {
         self.jobs.iter().map(|job| job.arrival_ms).collect()
+    }
+
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        *self.ends_ms.get(job as usize)?
     }
 
     /// Jobs whose deadline passes without them: all jobs less those on time.

@@ -7,9 +7,11 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use sched_distill_core::rng::{Split, Stream, episode_seed, hash};
+use sched_distill_core::{
+    rng::{Split, Stream, episode_seed, hash},
+    simulation::percentile,
+};
 use sched_distill_serving::{
-    simulator::percentile,
     workload::{ServingTask, ServingWorkload},
 };
 use serde::Serialize;

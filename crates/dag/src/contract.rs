@@ -268,6 +268,7 @@ mod tests {
     use super::*;
     use crate::simulator::Simulator;
     use sched_distill_core::contract::{ScoreError, Tensor};
+    use sched_distill_core::simulation::Simulation as _;
 
     fn read(tables: &mut DagTables, seen: &View<'_>, inputs: &mut Inputs) {
         inputs.clear();

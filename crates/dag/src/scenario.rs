@@ -372,7 +372,7 @@ fn amount_choice(seen: &View<'_>, stage: StageRef, executors: u32, amount_log_pr
 mod tests {
     use super::*;
     use crate::workload;
-    use sched_distill_core::simulation::Simulated;
+    use sched_distill_core::simulation::{Simulated, Simulation as _};
 
     /// Runs a policy that takes the first stage and calls `check` at every question.
     fn each_question(check: impl Fn(&View<'_>, &mut Extractor)) {

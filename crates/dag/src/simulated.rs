@@ -104,10 +104,6 @@ impl Editable for Dag {
         jobs.len() as u32
     }
 
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
-    }
-
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
         seen.schedulable().iter().any(|stage| stage.job == job)
     }

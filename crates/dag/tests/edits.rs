@@ -3,7 +3,7 @@
 use sched_distill_core::{
     rng::Stream,
     scenario::{Questions as _, Scenario, State as _},
-    simulation::{Edit, EditBudget, Editable, Simulated},
+    simulation::{Edit, EditBudget, Editable, Simulated, Simulation as _},
 };
 use sched_distill_dag::workload::{Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate};
 use sched_distill_dag::{

@@ -3,7 +3,7 @@
 use sched_distill_core::{
     rng::Stream,
     scenario::State as _,
-    simulation::{EditBudget, Editable, Simulated},
+    simulation::{EditBudget, Editable, Simulated, Simulation as _},
 };
 use sched_distill_dag::{ClusterState, Dag, Decision, edit::JobEdit, policies, simulator::Simulator, workload};
 use serde_json::to_value;

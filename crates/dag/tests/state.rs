@@ -1,6 +1,6 @@
 //! States made by hand: the simulator's questions again, cached figures that stay right, and what is refused.
 
-use sched_distill_core::{rng::Stream, scenario::Questions};
+use sched_distill_core::{rng::Stream, scenario::Questions, simulation::Simulation as _};
 use sched_distill_dag::{
     ClusterState, Dag, Decision, JobGraph, Source, StageRef, StageSpec, StageTasks, View,
     feature::Extractor,

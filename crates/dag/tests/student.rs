@@ -8,6 +8,7 @@ use sched_distill_core::{
     },
     policy::{Policy, StudentPolicy},
     rng::Stream,
+    simulation::Simulation as _,
 };
 use sched_distill_dag::{
     Dag, Decision, Probabilities, StageRef, View,

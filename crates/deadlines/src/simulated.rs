@@ -120,10 +120,6 @@ impl Editable for Deadlines {
         jobs.len() as u32
     }
 
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
-    }
-
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
         match seen.question() {
             Question::Start => seen.waiting().binary_search(&job).is_ok(),

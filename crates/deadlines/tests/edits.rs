@@ -3,7 +3,7 @@
 use sched_distill_core::{
     policy::Policy,
     scenario::{Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
+    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_deadlines::{
     ClusterState, Deadlines, feature::Extractor, policies, simulator::Simulator, workload::DeadlineJob,

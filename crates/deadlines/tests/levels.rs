@@ -5,7 +5,7 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{Answer, ChoiceRows, Questions as _, Scenario as _},
-    simulation::Simulated as _,
+    simulation::{Simulated as _, Simulation as _},
 };
 use sched_distill_deadlines::{
     Deadlines, Decision, Probabilities, Question, View,

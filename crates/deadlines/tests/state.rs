@@ -1,6 +1,6 @@
 //! States made by hand: the simulator's questions again, and what is refused.
 
-use sched_distill_core::scenario::Questions as _;
+use sched_distill_core::{scenario::Questions as _, simulation::Simulation as _};
 use sched_distill_deadlines::{
     Change, ClusterState, Decision, View, feature::Extractor, policies, simulator::Simulator,
     workload::DeadlineWorkload,

@@ -35,6 +35,7 @@
 //!     }
 //! }
 //!
+//! # use sched_distill_core::simulation::Simulation as _;
 //! # use sched_distill_dag::{Decision, simulator::Simulator};
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);

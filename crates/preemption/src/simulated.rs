@@ -96,10 +96,6 @@ impl Editable for Preemption {
         jobs.len() as u32
     }
 
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
-    }
-
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
         match seen.question() {
             Question::Serve => seen.is_candidate(job),

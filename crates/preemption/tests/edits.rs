@@ -4,7 +4,7 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
+    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_preemption::{
     Preemption, Question, View, edit::EpochsEdit, feature::Extractor, policies, simulator::Simulator,

@@ -101,10 +101,6 @@ impl Editable for Serving {
         tasks.len() as u32
     }
 
-    fn completed_ms(episode: &Simulator, task: u32) -> Option<f64> {
-        episode.completed_ms(task)
-    }
-
     fn is_candidate(seen: &View<'_>, task: u32) -> bool {
         seen.question() != Question::Serve && seen.groups().any(|group| group.task == task)
     }

@@ -1,6 +1,6 @@
 //! What each heuristic is known for.
 
-use sched_distill_core::policy::Policy;
+use sched_distill_core::{policy::Policy, simulation::Simulation as _};
 use sched_distill_serving::{
     Application, Decision, Law, NewTask, Server, ServerState, Serving, policies, simulator::Simulator,
     workload::ServingWorkload,

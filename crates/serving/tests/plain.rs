@@ -1,6 +1,11 @@
 //! Rows of features are, bit by bit, what they come to when each number is worked out on its own, as plainly as can be.
 
-use sched_distill_core::{level::NONE_FLAG, policy::Policy, scenario::Questions as _, simulation::Simulated as _};
+use sched_distill_core::{
+    level::NONE_FLAG,
+    policy::Policy,
+    scenario::Questions as _,
+    simulation::{Simulated as _, Simulation as _},
+};
 use sched_distill_serving::{
     Application, Batch, GroupView, Probabilities, Question, Serving, View,
     feature::{Extractor, feature_set},

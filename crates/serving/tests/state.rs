@@ -3,6 +3,7 @@
 use sched_distill_core::{
     rng::Stream,
     scenario::{Questions as _, State as _},
+    simulation::Simulation as _,
 };
 use sched_distill_serving::{
     Change, Decision, Question, ServerState, View, feature::Extractor, policies, simulator::Simulator,

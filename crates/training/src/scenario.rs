@@ -333,7 +333,11 @@ mod tests {
         heuristic::{Drf, Optimus},
         workload::TrainingWorkload,
     };
-    use sched_distill_core::{level::NONE_FLAG, rng::Stream, simulation::Simulated};
+    use sched_distill_core::{
+        level::NONE_FLAG,
+        rng::Stream,
+        simulation::{Simulated, Simulation as _},
+    };
 
     /// Runs Optimus on a small cluster and calls `check` at every question.
     fn each_question(mut check: impl FnMut(&View<'_>, &mut Extractor)) {

@@ -103,10 +103,6 @@ impl Editable for Training {
         jobs.len() as u32
     }
 
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
-    }
-
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
         seen.live_jobs().contains(&job)
     }
@@ -130,6 +126,7 @@ mod tests {
     use super::*;
     use crate::policies;
     use sched_distill_core::scenario::{Questions as _, Scenario, State};
+    use sched_distill_core::simulation::Simulation as _;
 
     /// What becomes of an episode from here on.
     fn run(mut sim: Simulator) -> Result<String, Box<dyn std::error::Error>> {

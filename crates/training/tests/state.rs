@@ -1,6 +1,6 @@
 //! States made by hand: the simulator's questions again, and what is refused.
 
-use sched_distill_core::rng::Stream;
+use sched_distill_core::{rng::Stream, simulation::Simulation as _};
 use sched_distill_training::{
     ClusterState, Decision, Task, View,
     cluster::{JOB_TYPES, Speed, TrainingCluster, job_types},

@@ -58,9 +58,6 @@ pub trait Editable: Simulated {
     /// Jobs of an episode.
     fn count(jobs: &Self::Jobs) -> u32;
 
-    /// When a job was completed, ms; `None` as long as it is not.
-    fn completed_ms(episode: &Self::Simulator, job: u32) -> Option<f64>;
-
     /// Whether a job could be given something at a question.
     fn is_candidate(seen: &Self::View<'_>, job: u32) -> bool;
 

@@ -6,13 +6,15 @@ mod edit;
 mod idle;
 mod outcome;
 mod queue;
+mod timeline;
 
 pub use crate::figure::Stall;
 pub use bound::Bound;
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
 pub use idle::IdleSpells;
-pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
+pub use outcome::{JobEnd, Outcome, percentile};
 pub use queue::EventQueue;
+pub use timeline::{Occupancy, TaskRun, Timeline};
 
 use crate::{
     scenario::Scenario,
@@ -28,7 +30,7 @@ pub trait Simulated: Scenario {
     /// An episode's jobs, before anything has happened to them.
     type Jobs: Clone + PartialEq + Send + Sync;
     /// A running episode.
-    type Simulator: Simulation<Self>;
+    type Simulator: Simulation<Scenario = Self>;
 
     /// Opens the workload that a spec names.
     ///
@@ -93,32 +95,37 @@ pub fn open_named<S: Simulated>(all: &[(&str, &str)]) -> Result<Vec<NamedWorkloa
 }
 
 /// A running episode.
-pub trait Simulation<S: Scenario>: Clone + Send + Sync {
+pub trait Simulation: Clone + Send + Sync {
+    /// What is scheduled.
+    type Scenario: Scenario;
     /// An illegal decision. It leaves the state as it was, so that another decision may follow.
     type Error: Error + Send + Sync + 'static;
 
     /// The open question; `None` once the episode has ended.
-    fn view(&self) -> Option<S::View<'_>>;
+    fn view(&self) -> Option<<Self::Scenario as Scenario>::View<'_>>;
 
-    /// Whether a decision would be carried out.
+    /// Checks a decision without carrying it out.
     ///
     /// # Errors
     ///
-    /// If not, why.
-    fn check(&self, decision: S::Decision) -> Result<(), Self::Error>;
+    /// What [`Simulation::step`] would refuse.
+    fn check(&self, decision: <Self::Scenario as Scenario>::Decision) -> Result<(), Self::Error>;
 
-    /// Carries out a decision and lets time pass until the next question.
+    /// Answers the open question: carries out a decision and lets time pass until the next question.
     ///
     /// # Errors
     ///
-    /// An illegal decision.
-    fn step(&mut self, decision: S::Decision) -> Result<(), Self::Error>;
+    /// An illegal decision; the state is then unchanged.
+    fn step(&mut self, decision: <Self::Scenario as Scenario>::Decision) -> Result<(), Self::Error>;
 
-    /// The outcome, once the episode has ended.
+    /// The outcome, once the episode has ended ([`Simulation::view`] gives `None`).
     fn outcome(&self) -> Option<Outcome>;
 
     /// Arrival time by job, ms.
     fn arrivals_ms(&self) -> Vec<f64>;
+
+    /// When a job was completed, ms; `None` as long as it is not.
+    fn completed_ms(&self, job: u32) -> Option<f64>;
 
     /// What the time between two moments costs; minus that is its reward. Costs add up: from the beginning to the end
     /// of an episode to the objective times the number of jobs (minus that, where more is better), up to what no policy

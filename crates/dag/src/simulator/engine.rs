@@ -5,6 +5,7 @@ use crate::{
     state::{Decision, DecisionError, StageRef},
     workload::Wave,
 };
+use sched_distill_core::simulation::Simulation as _;
 
 /// How long executors may idle beside work before they are offered again, ms.
 ///
@@ -71,15 +72,6 @@ impl Simulator {
         self.scratch.jobs = before;
         self.total_reward += reward;
         Ok(StepResult { committed, reward })
-    }
-
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
     }
 
     /// Hands the source's idle executors out, in the order in which destinations were named; busy ones carry the rest.

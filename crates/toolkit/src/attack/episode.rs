@@ -264,7 +264,7 @@ impl<S: Editable> World<'_, S> {
         let mut probabilities = S::Probabilities::default();
         let mut step = 0;
         while let Some(seen) = sim.view() {
-            if until.is_some_and(|job| S::completed_ms(&sim, job).is_some()) {
+            if until.is_some_and(|job| sim.completed_ms(job).is_some()) {
                 break;
             }
             if step % 1024 == 0 {
@@ -397,7 +397,7 @@ impl<S: Editable> World<'_, S> {
             self.check()?;
             let sim = self.begin(subject, &S::edited(jobs, job, &promise.edit)?);
             let end = self.run(sim, Some(job), &mut |_, _| ())?;
-            let time = S::completed_ms(&end, job).map_or(f64::INFINITY, |ms| ms - arrival);
+            let time = end.completed_ms(job).map_or(f64::INFINITY, |ms| ms - arrival);
             if time < best.0 {
                 best = (time, Some(promise));
             }
@@ -407,7 +407,7 @@ impl<S: Editable> World<'_, S> {
 }
 
 /// What became of a job and of all others.
-fn summary<T: Scenario>(sim: &impl Simulation<T>, ends: &[JobEnd], arrivals: &[f64], job: u32) -> Run {
+fn summary(sim: &impl Simulation, ends: &[JobEnd], arrivals: &[f64], job: u32) -> Run {
     let completion_ms: Vec<Option<f64>> =
         ends.iter().zip(arrivals).map(|(end, arrival)| Some(end.completion_ms()? - arrival)).collect();
     let others: Vec<f64> = (0u32..).zip(&completion_ms).filter(|(j, _)| *j != job).filter_map(|(_, ms)| *ms).collect();
