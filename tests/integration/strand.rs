@@ -5,7 +5,7 @@ use sched_distill::{
         Dag, Decision, Probabilities, StageRef, View,
         network::DecimaPolicy,
         simulator::Simulator,
-        workload::{self, Workload},
+        workload::{self, DagWorkload},
     },
     level::first_max,
     policy::Policy,
@@ -13,18 +13,18 @@ use sched_distill::{
 };
 use std::error::Error;
 
-fn open(workload: &str) -> Result<Box<dyn Workload>, Box<dyn Error>> {
+fn open(workload: &str) -> Result<DagWorkload, Box<dyn Error>> {
     Ok(workload::open(&workload.parse()?)?)
 }
 
 /// Whether a policy gets through a test episode, and never leaves most executors idle beside work until they are offered again.
 fn finishes(
-    workload: &dyn Workload,
+    workload: &DagWorkload,
     policy: &mut dyn Policy<Dag>,
     (seed, episode): (u64, u64),
 ) -> Result<bool, Box<dyn Error>> {
     let seed = episode_seed(seed, Split::Test, episode);
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
     let mut p = Probabilities::default();
     policy.reset(seed);
     while let Some(seen) = sim.view() {
@@ -40,9 +40,9 @@ fn finishes(
 fn the_network_that_ships_gets_through_where_what_it_prefers_strands() -> Result<(), Box<dyn Error>> {
     let workload = open("builtin")?;
     for episode in [(4242, 78), (13, 123)] {
-        let as_it_is = finishes(&*workload, &mut DecimaPolicy::builtin(false)?.may_strand(), episode)?;
+        let as_it_is = finishes(&workload, &mut DecimaPolicy::builtin(false)?.may_strand(), episode)?;
         assert!(!as_it_is, "{episode:?} is no example any more");
-        assert!(finishes(&*workload, &mut DecimaPolicy::builtin(false)?, episode)?, "{episode:?}");
+        assert!(finishes(&workload, &mut DecimaPolicy::builtin(false)?, episode)?, "{episode:?}");
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
         let workload = open(spec)?;
         for episode in episodes {
             let seed = episode_seed(seed, Split::Test, episode);
-            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
             let (mut wary, mut free) = (DecimaPolicy::builtin(sample)?, DecimaPolicy::builtin(sample)?.may_strand());
             let (mut p, mut of_free) = (Probabilities::default(), Probabilities::default());
             wary.reset(seed);
@@ -160,7 +160,7 @@ fn whoever_never_strands_the_cluster_by_a_decision_never_stalls() -> Result<(), 
         for episode in 0..40 {
             for wary in [false, true] {
                 let seed = episode_seed(1, Split::Test, episode);
-                let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+                let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
                 let mut stream = Stream::new(seed, "anything");
                 while let Some(seen) = sim.view() {
                     let mut decision = anything(&seen, &mut stream);
@@ -202,7 +202,7 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
         let workload = TrainingWorkload::open(&spec.parse()?)?;
         for episode in episodes {
             let mut stream = Stream::new(episode, "random decisions");
-            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            let mut sim = Training::start(&workload, workload.jobs(episode), episode);
             let mut questions = <Training as Scenario>::Questions::default();
             let mut trained = false;
             while let Some(seen) = sim.view() {
@@ -265,7 +265,7 @@ fn what_strands_training_jobs_is_what_leaves_none_to_be_started() -> Result<(), 
         let workload = TrainingWorkload::open(&spec.parse()?)?;
         for episode in 0..60 {
             let mut stream = Stream::new(episode, "walk");
-            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            let mut sim = Training::start(&workload, workload.jobs(episode), episode);
             for _ in 0..150 {
                 let Some(seen) = sim.view() else { break };
                 let (slot, before) = (seen.slot(), !trains(&seen) && could_start(&seen));

@@ -4,8 +4,6 @@
 //! The teacher's probabilities are split the same way: a job's is the sum over its stages, a stage's is conditional on its
 //! job, and amounts beyond what the stage can use count for the largest usable one.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue::CATALOGUE,
     feature::{Extractor, NO_JOB, feature_set, words},
@@ -14,7 +12,6 @@ use crate::{
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
     scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -48,16 +45,6 @@ impl Probabilities {
     }
 }
 
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = &workload::EDGE_CASE_NAMES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
-
 impl Scenario for Dag {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "dag",
@@ -68,11 +55,9 @@ impl Scenario for Dag {
         words,
         figures: COMPLETION_FIGURES,
         catalogue: CATALOGUE,
-        workloads: WORKLOADS,
         lane: "executor",
         part: "stage",
         parts: &[],
-        edge_cases: EDGE_CASES,
         may_abstain: true,
     };
 
@@ -377,7 +362,7 @@ mod tests {
     /// Runs a policy that takes the first stage and calls `check` at every question.
     fn each_question(check: impl Fn(&View<'_>, &mut Extractor)) {
         let workload = workload::open(&"builtin,jobs=8,rate=1e-3".parse().unwrap()).unwrap();
-        let mut sim = Dag::start(&*workload, workload.jobs(3), 3);
+        let mut sim = Dag::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         while let Some(seen) = sim.view() {
             extractor.update(&seen);

@@ -5,43 +5,30 @@ use crate::{
     edit::{self, JobEdit},
     feature::Extractor,
     simulator::Simulator,
-    workload::{self, JobArrival, JobTemplate, Workload},
+    workload::{self, Cluster, DagWorkload, JobArrival, JobTemplate},
 };
 use sched_distill_core::{
     rng::Stream,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, WorkloadDef},
+    workload::WorkloadError,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 impl Simulated for Dag {
-    type Workload = dyn Workload;
-    type Jobs = Vec<JobArrival>;
+    type Cluster = Cluster;
+    type Job = JobArrival;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
-        workload::open(spec)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = &workload::EDGE_CASE_NAMES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
-    fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
+    fn battery() -> Result<Vec<NamedWorkload<Self>>, WorkloadError> {
         workload::battery()
     }
 
-    fn work(workload: &dyn Workload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &dyn Workload, seed: u64) -> Vec<JobArrival> {
-        workload.jobs(seed)
-    }
-
-    fn start(workload: &dyn Workload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
-        Simulator::new(workload.cluster(), jobs, seed)
+    fn start(workload: &DagWorkload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
+        Simulator::new(*workload.cluster(), jobs, seed)
     }
 }
 
@@ -62,23 +49,23 @@ impl Editable for Dag {
     const BELIEFS: &'static [&'static str] = &["durations", "parts"];
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &Vec<JobArrival>, job: u32, budget: &EditBudget) -> Vec<JobEdit> {
+    fn edits(jobs: &[JobArrival], job: u32, budget: &EditBudget) -> Vec<JobEdit> {
         template(jobs, job).map_or(Vec::new(), |template| edit::edits(template.graph(), budget))
     }
 
-    fn critical_place(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Option<usize> {
+    fn critical_place(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Option<usize> {
         let path = edit::critical_path(template(jobs, job).ok()?.graph());
         path.iter().position(|&stage| stage == edit.stage())
     }
 
-    fn edited(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn edited(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
         let (graph, parts) = edit.describe(template.graph())?;
         let edited = template.in_parts(graph, &parts).map_err(|e| EditError(e.to_string()))?;
         Ok(with(jobs, job, edited))
     }
 
-    fn undone(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn undone(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
         let graph = edit.undo(template.graph())?;
         let mut origins = template.origins().to_vec();
@@ -96,12 +83,8 @@ impl Editable for Dag {
         state.described(job, graph, &parts)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<JobArrival>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[JobArrival], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<JobArrival>) -> u32 {
-        jobs.len() as u32
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

@@ -6,11 +6,11 @@ use sched_distill_dag::{
     feature::Extractor,
     policies,
     simulator::Simulator,
-    workload::{self, JobArrival, Workload},
+    workload::{self, DagWorkload, JobArrival},
 };
 use std::sync::Arc;
 
-fn builtin(spec: &str) -> Box<dyn Workload> {
+fn builtin(spec: &str) -> DagWorkload {
     workload::open(&spec.parse().unwrap()).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn answers_lead_from_question_to_question_as_in_the_simulator() {
     let workload = builtin("builtin,jobs=20,rate=2e-4");
     let (mut within, mut policy) = (0, policies::open(&"random".parse().unwrap()).unwrap());
     for seed in 0..5 {
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
         policy.reset(seed);
         while let Some(seen) = sim.view() {
             let (time_ms, mut state) = (seen.time_ms(), seen.to_state());

@@ -4,8 +4,6 @@
 //! gets a size of its own or what it was submitted with, or its deadline is given up, or it is refused; and how many cores. A
 //! policy names a probability for every way of taking every waiting job on, and given what it decided for every number of cores.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, How, NO_JOB, feature_set, words},
@@ -14,7 +12,6 @@ use crate::{
 use sched_distill_core::{
     figure::{Better, Compared, Figure},
     scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -40,17 +37,6 @@ pub struct Probabilities {
     /// Given what was decided, of 1, 2, 3, ... cores; empty if it gives none.
     pub amount: Vec<f64>,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::DEADLINE_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -95,11 +81,9 @@ impl Scenario for Deadlines {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "core",
         part: "class",
         parts: &["deadline", "best effort"],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 

@@ -1,44 +1,24 @@
 //! The `deadlines` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Deadlines, Decision, Probabilities, View,
+    Cluster, ClusterState, Deadlines, Decision, Probabilities, View,
     edit::{self, DeclaredEdit},
     feature::{Extractor, How},
     simulator::Simulator,
     state::Question,
     workload::{self, DeadlineJob, DeadlineWorkload},
 };
-use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
-};
-use std::path::PathBuf;
+use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
+use std::sync::Arc;
 
 impl Simulated for Deadlines {
-    type Workload = DeadlineWorkload;
-    type Jobs = Vec<DeadlineJob>;
+    type Cluster = Arc<Cluster>;
+    type Job = DeadlineJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<DeadlineWorkload>, WorkloadError> {
-        Ok(Box::new(DeadlineWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &DeadlineWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<DeadlineWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &DeadlineWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &DeadlineWorkload, seed: u64) -> Vec<DeadlineJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &DeadlineWorkload, jobs: Vec<DeadlineJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
@@ -88,17 +68,17 @@ impl Editable for Deadlines {
     const EDITS: &'static [EditInfo] = edit::EDITS;
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &Vec<DeadlineJob>, job: u32, budget: &EditBudget) -> Vec<DeclaredEdit> {
+    fn edits(jobs: &[DeadlineJob], job: u32, budget: &EditBudget) -> Vec<DeclaredEdit> {
         let of =
             |job: &DeadlineJob| edit::edits(job.declared_deadline_ms - job.arrival_ms, job.declared_iterations, budget);
         jobs.get(job as usize).map_or(Vec::new(), of)
     }
 
-    fn edited(jobs: &Vec<DeadlineJob>, job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
+    fn edited(jobs: &[DeadlineJob], job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
         with(jobs, job, edit, false)
     }
 
-    fn undone(jobs: &Vec<DeadlineJob>, job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
+    fn undone(jobs: &[DeadlineJob], job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
         with(jobs, job, edit, true)
     }
 
@@ -112,12 +92,8 @@ impl Editable for Deadlines {
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<DeadlineJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[DeadlineJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<DeadlineJob>) -> u32 {
-        jobs.len() as u32
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

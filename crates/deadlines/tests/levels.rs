@@ -21,7 +21,7 @@ fn each_question(policy: &str, mut check: impl FnMut(&View<'_>, &mut Extractor, 
         "builtin,jobs=15,arrivals=poisson",
     ] {
         let workload = Deadlines::open_workload(&spec.parse().unwrap()).unwrap();
-        let mut sim = Deadlines::start(&workload, Deadlines::jobs(&workload, 3), 3);
+        let mut sim = Deadlines::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         let mut policy: Box<dyn Policy<Deadlines>> = policies::open(&policy.parse().unwrap()).unwrap();
         while let Some(seen) = sim.view() {

@@ -4,8 +4,6 @@
 //! asked alone, at the second it has one candidate and the second level the jobs that can be condemned. A policy names a probability
 //! for every candidate of what is asked.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Extractor, NO_JOB, feature_set, words},
@@ -14,7 +12,6 @@ use crate::{
 use sched_distill_core::{
     figure::{Better, Compared, Figure},
     scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -41,17 +38,6 @@ pub struct Probabilities {
     /// At a question who is condemned, of each job that can be, by number, and last of none.
     pub condemn: Vec<f64>,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::PREEMPTION_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -102,11 +88,9 @@ impl Scenario for Preemption {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "GPU",
         part: "stage",
         parts: &["computing", "loading or saving"],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 

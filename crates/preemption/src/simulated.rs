@@ -1,44 +1,24 @@
 //! The `preemption` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Decision, Preemption, Probabilities, View,
+    Cluster, ClusterState, Decision, Preemption, Probabilities, View,
     edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
     state::Question,
     workload::{self, PreemptionJob, PreemptionWorkload},
 };
-use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
-};
-use std::path::PathBuf;
+use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
+use std::sync::Arc;
 
 impl Simulated for Preemption {
-    type Workload = PreemptionWorkload;
-    type Jobs = Vec<PreemptionJob>;
+    type Cluster = Arc<Cluster>;
+    type Job = PreemptionJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<PreemptionWorkload>, WorkloadError> {
-        Ok(Box::new(PreemptionWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &PreemptionWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<PreemptionWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &PreemptionWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &PreemptionWorkload, seed: u64) -> Vec<PreemptionJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &PreemptionWorkload, jobs: Vec<PreemptionJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
@@ -68,15 +48,15 @@ impl Editable for Preemption {
     const EDITS: &'static [EditInfo] = edit::EDITS;
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &Vec<PreemptionJob>, job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
+    fn edits(jobs: &[PreemptionJob], job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
         jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.declared_epochs, budget))
     }
 
-    fn edited(jobs: &Vec<PreemptionJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
+    fn edited(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
         with(jobs, job, edit, false)
     }
 
-    fn undone(jobs: &Vec<PreemptionJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
+    fn undone(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
         with(jobs, job, edit, true)
     }
 
@@ -88,12 +68,8 @@ impl Editable for Preemption {
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<PreemptionJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[PreemptionJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<PreemptionJob>) -> u32 {
-        jobs.len() as u32
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

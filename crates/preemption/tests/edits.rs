@@ -29,7 +29,7 @@ fn run(mut sim: Simulator) -> String {
 #[test]
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn Error>> {
     let workload = Preemption::open_workload(&"builtin,jobs=30,nodes=2,load=2".parse()?)?;
-    let jobs = Preemption::jobs(&workload, 4);
+    let jobs = workload.jobs(4);
     let start = |jobs: &Vec<PreemptionJob>| Preemption::start(&workload, jobs.clone(), 4);
     let (clean, mut changed) = (run(start(&jobs)), 0);
     for job in 0..30 {
@@ -123,7 +123,7 @@ fn edits_of_a_question_move_declared_features_alone() -> Result<(), Box<dyn Erro
     let (mut stream, mut moved) = (Stream::new(1, "edits"), Moved::none());
     for spec in SPECS {
         let workload = Preemption::open_workload(&spec.parse()?)?;
-        let mut sim = Preemption::start(&workload, Preemption::jobs(&workload, 4), 4);
+        let mut sim = Preemption::start(&workload, workload.jobs(4), 4);
         let mut policy = policy("srtf");
         while let Some(seen) = sim.view() {
             let (state, before) = (seen.to_state(), rows(&seen));
@@ -148,7 +148,7 @@ fn edits_of_jobs_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
     let (mut stream, mut moved, mut condemned) = (Stream::new(2, "edits"), Moved::none(), 0);
     for spec in SPECS {
         let workload = Preemption::open_workload(&spec.parse()?)?;
-        let jobs = Preemption::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let mut edited = jobs.clone();
         for job in 0..jobs.len() as u32 {
             let edit = EpochsEdit { was: jobs[job as usize].declared_epochs, factor: stream.uniform_in(0.02, 3.0) };
@@ -174,7 +174,7 @@ fn edits_of_jobs_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
 #[test]
 fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Error>> {
     let workload = Preemption::open_workload(&SPECS[0].parse()?)?;
-    let jobs = Preemption::jobs(&workload, 4);
+    let jobs = workload.jobs(4);
     let mut compared = 0;
     for job in 0..jobs.len() as u32 {
         for edit in Preemption::edits(&jobs, job, &EditBudget::default()) {

@@ -4,8 +4,6 @@
 //! first the first level is asked alone, at the second it has one candidate and the second level the tasks. A policy names a
 //! probability for every candidate of what is asked.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Extractor, NO_ONE, feature_set, words},
@@ -14,7 +12,6 @@ use crate::{
 use sched_distill_core::{
     figure::{Better, Compared, Figure},
     scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -42,17 +39,6 @@ pub struct Probabilities {
     /// Where a batch is being formed, of the oldest task of each size, ascending, and last of closing the batch if it has a task.
     pub add: Vec<f64>,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::SERVING_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -115,11 +101,9 @@ impl Scenario for Serving {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "accelerator",
         part: "application",
         parts: &[],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 

@@ -6,42 +6,22 @@ use crate::{
     feature::Extractor,
     simulator::Simulator,
     state::Question,
-    workload::{self, ServingTask, ServingWorkload},
+    workload::{self, Service, ServingTask, ServingWorkload},
 };
-use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
-};
-use std::path::PathBuf;
+use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
 
 impl Simulated for Serving {
-    type Workload = ServingWorkload;
-    type Jobs = Vec<ServingTask>;
+    type Cluster = Service;
+    type Job = ServingTask;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<ServingWorkload>, WorkloadError> {
-        Ok(Box::new(ServingWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &ServingWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<ServingWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &ServingWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &ServingWorkload, seed: u64) -> Vec<ServingTask> {
-        workload.tasks(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &ServingWorkload, tasks: Vec<ServingTask>, _: u64) -> Simulator {
-        Simulator::new(workload.server().clone(), tasks, workload.horizon_ms()).with_tail(workload.tail_ms())
+        let Service { server, horizon_ms, tail_ms, .. } = workload.cluster();
+        Simulator::new(server.clone(), tasks, *horizon_ms).with_tail(*tail_ms)
     }
 }
 
@@ -68,15 +48,15 @@ impl Editable for Serving {
     /// Its candidates are tasks.
     const JOB_LEVEL: usize = 1;
 
-    fn edits(tasks: &Vec<ServingTask>, task: u32, budget: &EditBudget) -> Vec<SizeEdit> {
+    fn edits(tasks: &[ServingTask], task: u32, budget: &EditBudget) -> Vec<SizeEdit> {
         tasks.get(task as usize).map_or(Vec::new(), |task| edit::edits(task.declared_size, budget))
     }
 
-    fn edited(tasks: &Vec<ServingTask>, task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
+    fn edited(tasks: &[ServingTask], task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
         with(tasks, task, edit, false)
     }
 
-    fn undone(tasks: &Vec<ServingTask>, task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
+    fn undone(tasks: &[ServingTask], task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
         with(tasks, task, edit, true)
     }
 
@@ -93,12 +73,8 @@ impl Editable for Serving {
         Ok(state)
     }
 
-    fn described(episode: &Simulator, tasks: &Vec<ServingTask>, task: u32) -> Simulator {
+    fn described(episode: &Simulator, tasks: &[ServingTask], task: u32) -> Simulator {
         episode.described(tasks, task)
-    }
-
-    fn count(tasks: &Vec<ServingTask>) -> u32 {
-        tasks.len() as u32
     }
 
     fn is_candidate(seen: &View<'_>, task: u32) -> bool {

@@ -33,9 +33,9 @@ fn run(mut sim: Simulator) -> String {
 #[test]
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,seconds=0.1,load=1.5".parse()?)?;
-    let tasks = Serving::jobs(&workload, 4);
+    let tasks = workload.jobs(4);
     let start = |tasks: &Vec<ServingTask>| Serving::start(&workload, tasks.clone(), 4);
-    let (clean, mut changed, count) = (run(start(&tasks)), 0, Serving::count(&tasks));
+    let (clean, mut changed, count) = (run(start(&tasks)), 0, tasks.len() as u32);
     for task in (0..count).step_by(3) {
         let edits = Serving::edits(&tasks, task, &EditBudget::default());
         // A half and a quarter more or less; of 1 to whole numbers.
@@ -151,7 +151,7 @@ fn edits_of_a_question_move_declared_features_alone() -> Result<(), Box<dyn Erro
     let (mut stream, mut moved) = (Stream::new(1, "edits"), Moved::none());
     for spec in SPECS {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
+        let tasks = workload.jobs(4);
         let mut sim = Serving::start(&workload, tasks.clone(), 4);
         let mut policy = policy("dybatch");
         while let Some(seen) = sim.view() {
@@ -182,7 +182,7 @@ fn edits_of_all_tasks_move_declared_features_and_predictions_alone() -> Result<(
     let (mut moved, mut asked) = (BTreeMap::new(), 0);
     for spec in SPECS {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
+        let tasks = workload.jobs(4);
         let mut edited = tasks.clone();
         for (task, was) in (0..).zip(&tasks).map(|(task, found)| (task, found.declared_size)) {
             // As many sizes as before, in the same order.
@@ -220,8 +220,8 @@ fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Erro
     let mut compared = 0;
     for spec in &SPECS[..2] {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
-        for task in (0..Serving::count(&tasks)).step_by(5) {
+        let tasks = workload.jobs(4);
+        for task in (0..tasks.len() as u32).step_by(5) {
             for edit in Serving::edits(&tasks, task, &EditBudget::default()) {
                 let edited = Serving::edited(&tasks, task, &edit)?;
                 let (mut a, mut b) =
@@ -256,7 +256,7 @@ fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Erro
 #[test]
 fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,spread=0,seconds=0.2,load=2".parse()?)?;
-    let mut sim = Serving::start(&workload, Serving::jobs(&workload, 4), 4);
+    let mut sim = Serving::start(&workload, workload.jobs(4), 4);
     let mut policy = policy("dybatch");
     let seen = loop {
         let seen = sim.view().ok_or("no batch has several tasks of one size left")?;
@@ -307,8 +307,8 @@ fn small_steps_are_steps() {
 #[test]
 fn declared_sizes_count_as_what_memory_holds() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,applications=1,seconds=0.2,load=0.5,memory=60".parse()?)?;
-    let tasks = Serving::jobs(&workload, 4);
-    let edits = (0..Serving::count(&tasks)).flat_map(|task| {
+    let tasks = workload.jobs(4);
+    let edits = (0..tasks.len() as u32).flat_map(|task| {
         let edits = Serving::edits(&tasks, task, &EditBudget::default());
         edits.into_iter().map(move |edit| (task, edit))
     });

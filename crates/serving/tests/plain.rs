@@ -211,7 +211,7 @@ fn rows_are_what_each_number_comes_to() {
     ] {
         let workload = Serving::open_workload(&spec.parse().unwrap()).unwrap();
         for (seed, policy) in [(3, "dybatch"), (4, "tf-serving,timeout=8")] {
-            let mut sim = Serving::start(&workload, Serving::jobs(&workload, seed), seed);
+            let mut sim = Serving::start(&workload, workload.jobs(seed), seed);
             let (mut extractor, mut x) = (Extractor::default(), Vec::new());
             let mut policy: Box<dyn Policy<Serving>> = policies::open(&policy.parse().unwrap()).unwrap();
             while let Some(seen) = sim.view() {

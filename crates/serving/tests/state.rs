@@ -61,7 +61,8 @@ fn a_question_as_a_value_says_the_same_and_goes_on_the_same() {
     let mut stream = Stream::new(1, "answers");
     for (spec, policy) in EPISODES {
         let workload = ServingWorkload::open(&spec.parse().unwrap()).unwrap();
-        let mut sim = Simulator::new(workload.server().clone(), workload.tasks(2), workload.horizon_ms());
+        let mut sim =
+            Simulator::new(workload.cluster().server.clone(), workload.jobs(2), workload.cluster().horizon_ms);
         let mut policy = policy.map(|policy| policies::open(&policy.parse().unwrap()).unwrap());
         let mut own: Option<ServerState> = None;
         while let Some(seen) = sim.view() {
@@ -101,11 +102,11 @@ fn changes_lead_through_the_simulators_episode() {
     let (mut stream, mut compared, mut refused) = (Stream::new(2, "answers"), 0, 0.0);
     for (spec, policy) in EPISODES {
         let workload = ServingWorkload::open(&spec.parse().unwrap()).unwrap();
-        let tasks = workload.tasks(2);
-        let mut sim = Simulator::new(workload.server().clone(), tasks.clone(), workload.horizon_ms());
+        let tasks = workload.jobs(2);
+        let mut sim = Simulator::new(workload.cluster().server.clone(), tasks.clone(), workload.cluster().horizon_ms);
         sim.record_batches();
         let mut policy = policy.map(|policy| policies::open(&policy.parse().unwrap()).unwrap());
-        let mut own = ServerState::new(workload.server().clone()).unwrap();
+        let mut own = ServerState::new(workload.cluster().server.clone()).unwrap();
         let change = |own: &mut ServerState, value: Value| own.change(serde_json::from_value(value).unwrap()).unwrap();
         let (mut last_ms, mut again_ms, mut arrived) = (-1.0, None, 0);
         while let Some(seen) = sim.view() {

@@ -248,7 +248,7 @@ pub(super) fn episodes(schedule: &Schedule) -> Episodes {
 
 /// Looks at networks that `policy` makes schedulers of, greedy or sampling, on all workloads.
 pub(super) fn examiner<'a, S: Simulated>(
-    workloads: &'a [Box<S::Workload>],
+    workloads: &'a [Workload<S>],
     reference: (&str, &dyn Policy<S>),
     schedule: &Schedule,
     stop: &'a AtomicBool,

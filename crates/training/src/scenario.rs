@@ -5,8 +5,6 @@
 //! policy names a probability for every task of every live job; what it gives to tasks that do not fit counts for closing the
 //! slot, because that is what comes of choosing them (DL2, Peng et al., arXiv 1909.06040, and its simulator).
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, feature_set, words},
@@ -15,7 +13,6 @@ use crate::{
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
     scenario::{Answer, ChoiceRows, Distribution, Given, LEAST_LOG_PROB, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -40,12 +37,6 @@ pub struct Probabilities {
     pub action: Vec<f64>,
 }
 
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::TRAINING_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
 impl Scenario for Training {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "training",
@@ -56,11 +47,9 @@ impl Scenario for Training {
         words,
         figures: COMPLETION_FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "place",
         part: "task",
         parts: &["worker", "server"],
-        edge_cases: &[],
         may_abstain: false,
     };
 

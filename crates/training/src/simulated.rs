@@ -2,48 +2,28 @@
 
 use crate::{
     ClusterState, Decision, Probabilities, Training, View,
+    cluster::TrainingCluster,
     edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
-use sched_distill_core::{
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
-};
-use std::path::PathBuf;
+use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
+use std::sync::Arc;
 
 impl Simulated for Training {
-    type Workload = TrainingWorkload;
-    type Jobs = Vec<TrainingJob>;
+    type Cluster = Arc<TrainingCluster>;
+    type Job = TrainingJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<TrainingWorkload>, WorkloadError> {
-        Ok(Box::new(TrainingWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &TrainingWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &TrainingWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &TrainingWorkload, seed: u64) -> Vec<TrainingJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &TrainingWorkload, jobs: Vec<TrainingJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
     }
 
-    fn floor_ms(workload: &TrainingWorkload, jobs: &Vec<TrainingJob>) -> Option<f64> {
+    fn floor_ms(workload: &TrainingWorkload, jobs: &[TrainingJob]) -> Option<f64> {
         let cluster = workload.cluster();
         let slots: f64 = jobs.iter().map(|job| job.real_epochs / cluster.speed.best(job.kind)).sum();
         // Where placement counts the best speed is an estimate, and luck may go beyond it.
@@ -73,15 +53,15 @@ impl Editable for Training {
     const EDITS: &'static [EditInfo] = edit::EDITS;
     const JOB_LEVEL: usize = 1;
 
-    fn edits(jobs: &Vec<TrainingJob>, job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
+    fn edits(jobs: &[TrainingJob], job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
         jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.epochs, budget))
     }
 
-    fn edited(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
+    fn edited(jobs: &[TrainingJob], job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
         with(jobs, job, edit.was, edit.factor * edit.was)
     }
 
-    fn undone(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
+    fn undone(jobs: &[TrainingJob], job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
         with(jobs, job, edit.factor * edit.was, edit.was)
     }
 
@@ -95,12 +75,8 @@ impl Editable for Training {
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<TrainingJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[TrainingJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<TrainingJob>) -> u32 {
-        jobs.len() as u32
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
@@ -141,7 +117,7 @@ mod tests {
     #[test]
     fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn std::error::Error>> {
         let workload = Training::open_workload(&"builtin".parse()?)?;
-        let jobs = Training::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let start = |jobs: &Vec<TrainingJob>| Training::start(&workload, jobs.clone(), 4);
         let clean = run(start(&jobs))?;
         for job in [0, 7, 20] {
@@ -204,7 +180,7 @@ mod tests {
         let levels = &(Training::INFO.feature_set)().levels;
         let mut moved: Vec<Vec<bool>> = levels.iter().map(|level| vec![false; level.features.len()]).collect();
         let workload = Training::open_workload(&"builtin".parse()?)?;
-        let jobs = Training::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let mut sim = Training::start(&workload, jobs.clone(), 4);
         let mut policy = policies::open(&"optimus".parse()?)?;
         let mut asked = 0;

@@ -23,10 +23,10 @@ pub trait Editable: Simulated {
     const JOB_LEVEL: usize;
 
     /// All edits of a job that a budget allows, in an order that depends on the job alone.
-    fn edits(jobs: &Self::Jobs, job: u32, budget: &EditBudget) -> Vec<Self::Edit>;
+    fn edits(jobs: &[Self::Job], job: u32, budget: &EditBudget) -> Vec<Self::Edit>;
 
     /// Where on the job's critical path an edit is made, from its beginning; `None` elsewhere, or where there is no such path.
-    fn critical_place(_jobs: &Self::Jobs, _job: u32, _edit: &Self::Edit) -> Option<usize> {
+    fn critical_place(_jobs: &[Self::Job], _job: u32, _edit: &Self::Edit) -> Option<usize> {
         None
     }
 
@@ -35,14 +35,14 @@ pub trait Editable: Simulated {
     /// # Errors
     ///
     /// An edit that the job, as it is described, does not allow.
-    fn edited(jobs: &Self::Jobs, job: u32, edit: &Self::Edit) -> Result<Self::Jobs, EditError>;
+    fn edited(jobs: &[Self::Job], job: u32, edit: &Self::Edit) -> Result<Vec<Self::Job>, EditError>;
 
     /// The jobs before the edit that was made last of all edits of the job: what [`Editable::edited`] began with.
     ///
     /// # Errors
     ///
     /// An edit that has not been made.
-    fn undone(jobs: &Self::Jobs, job: u32, edit: &Self::Edit) -> Result<Self::Jobs, EditError>;
+    fn undone(jobs: &[Self::Job], job: u32, edit: &Self::Edit) -> Result<Vec<Self::Job>, EditError>;
 
     /// A question as it would be if the job had been described so, by edits one after the other: in this one state, with everything that
     /// has happened left as it is. Tasks of a stage in parts are taken to have been launched and completed in order.
@@ -53,10 +53,7 @@ pub trait Editable: Simulated {
     fn edited_state(state: &Self::State, job: u32, edits: &[Self::Edit]) -> Result<Self::State, EditError>;
 
     /// An episode in which the job has not arrived yet, with it described as in `jobs`.
-    fn described(episode: &Self::Simulator, jobs: &Self::Jobs, job: u32) -> Self::Simulator;
-
-    /// Jobs of an episode.
-    fn count(jobs: &Self::Jobs) -> u32;
+    fn described(episode: &Self::Simulator, jobs: &[Self::Job], job: u32) -> Self::Simulator;
 
     /// Whether a job could be given something at a question.
     fn is_candidate(seen: &Self::View<'_>, job: u32) -> bool;

@@ -345,7 +345,7 @@ mod tests {
     fn open_stages_are_counted() {
         for seed in 0..20 {
             let workload = workload::open(&"builtin,edge=mix,jobs=12".parse().unwrap()).unwrap();
-            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
             let mut stream = Stream::new(seed, "open stages");
             while let Some(seen) = sim.view() {
                 let active = seen.active_jobs().iter().map(|&job| seen.job(job));

@@ -205,10 +205,11 @@ fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Arrivals, Builtin, DurationTable, JobArrival, Workload};
+    use crate::workload::{Arrivals, Builtin, DagWorkload, DurationTable, JobArrival};
 
-    fn workload(edge: Option<EdgeCase>) -> Builtin {
-        Builtin::new(Arrivals { edge, ..Arrivals::default() })
+    fn workload(edge: Option<EdgeCase>) -> DagWorkload {
+        let arrivals = Arrivals { edge, ..Arrivals::default() };
+        DagWorkload::new(arrivals.cluster(), Builtin::new(arrivals), Vec::new())
     }
 
     fn jobs(edge: EdgeCase, seed: u64) -> Vec<Arc<JobTemplate>> {

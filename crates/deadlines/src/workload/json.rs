@@ -1,14 +1,15 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/deadlines.md` describes the format.
 
-use super::{DeadlineJob, DeadlineWorkload, Source};
+use super::{DeadlineJob, DeadlineWorkload, JOB_BYTES};
 use crate::{
     Cluster, Law, Model,
     cluster::MOST_CORES,
     prediction::{Estimate, Measurement},
 };
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{Needed, Work, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -113,7 +114,13 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
         needed.add(cluster.events_of(&job), needs).map_err(refused)?;
         jobs.push(job);
     }
-    Ok(DeadlineWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+    let work = Work {
+        jobs: jobs.len() as f64,
+        events: cluster.events(&jobs),
+        bytes: JOB_BYTES * jobs.len() as f64,
+        last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
+    };
+    Ok(DeadlineWorkload::new(Arc::new(cluster), Fixed { jobs, work }, vec![path.to_owned()]))
 }
 
 fn check_earlier(model: &RawModel) -> Result<(), String> {

@@ -1,10 +1,11 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
 
-use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, Source};
+use super::{JOB_BYTES, JOB_EVENTS, PreemptionJob, PreemptionWorkload};
 use crate::{Cluster, NewJob, state::RawCluster};
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{Needed, Work, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -73,7 +74,13 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
         needed.add(events, &needs).map_err(|problem| format(format!("job {number}: {problem}")))?;
         jobs.push(job);
     }
-    Ok(PreemptionWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+    let work = Work {
+        jobs: jobs.len() as f64,
+        events: cluster.events(&jobs),
+        bytes: JOB_BYTES * jobs.len() as f64,
+        last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
+    };
+    Ok(PreemptionWorkload::new(Arc::new(cluster), Fixed { jobs, work }, vec![path.to_owned()]))
 }
 
 fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {

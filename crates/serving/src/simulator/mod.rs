@@ -7,7 +7,7 @@
 //! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! use sched_distill_serving::{heuristic::DyBatch, simulator::Simulator, workload::ServingWorkload};
 //! let workload = ServingWorkload::open(&"builtin,seconds=1".parse::<Spec>()?)?;
-//! let mut sim = Simulator::new(workload.server().clone(), workload.tasks(7), workload.horizon_ms());
+//! let mut sim = Simulator::new(workload.cluster().server.clone(), workload.jobs(7), workload.cluster().horizon_ms);
 //! while let Some(seen) = sim.view() {
 //!     sim.step(DyBatch::default().decide(&seen))?;
 //! }

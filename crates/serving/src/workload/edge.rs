@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn families_are_what_they_are_called() {
         let tasks =
-            |edge: &str| ServingWorkload::open(&format!("builtin,seconds=20{edge}").parse().unwrap()).unwrap().tasks(3);
+            |edge: &str| ServingWorkload::open(&format!("builtin,seconds=20{edge}").parse().unwrap()).unwrap().jobs(3);
         let usual = tasks("");
         let near = |a: usize, b: usize| (a as f64 / b as f64 - 1.0).abs() < 0.1;
         let burst = tasks(",edge=burst");

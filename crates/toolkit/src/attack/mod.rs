@@ -23,7 +23,7 @@ use crate::recorder::EpisodeError;
 use sched_distill_core::{
     policy::{Policy as _, StudentPolicy},
     rng::Split,
-    simulation::{EditBudget, EditError, Editable},
+    simulation::{EditBudget, EditError, Editable, Workload},
 };
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::atomic::AtomicBool};
@@ -115,7 +115,7 @@ pub enum AttackError {
 ///
 /// As of [`episode`].
 pub fn on_student<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     student: &StudentPolicy<S>,
     params: &AttackParams,
     number: u32,

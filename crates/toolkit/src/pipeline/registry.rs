@@ -16,9 +16,10 @@ use sched_distill_core::{
     level::FeatureSet,
     model::Student,
     policy::{PolicyInfo, Sort},
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
     scenario::ScenarioInfo,
     simulation::{EditInfo, Simulated},
+    workload::WorkloadInfo,
 };
 use std::ops::ControlFlow;
 
@@ -40,6 +41,12 @@ pub trait AnyScenario: Sync {
     fn sort_of(&self, name: &str) -> Option<Sort> {
         self.policies().iter().find(|p| p.name == name).map(|p| p.sort)
     }
+
+    /// All workloads.
+    fn workloads(&self) -> Vec<WorkloadInfo>;
+
+    /// Values of `edge=NAME` of those workloads that take it, with their meanings.
+    fn edge_cases(&self) -> &'static [(&'static str, &'static str)];
 
     /// See [`record`].
     ///
@@ -184,6 +191,14 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         (self.policies)()
     }
 
+    fn workloads(&self) -> Vec<WorkloadInfo> {
+        S::WORKLOADS.iter().map(|def| def.info).collect()
+    }
+
+    fn edge_cases(&self) -> &'static [(&'static str, &'static str)] {
+        S::EDGE_CASES
+    }
+
     fn record(&self, params: &RecordParams, caller: Caller<'_>) -> Result<Recording, PipelineError> {
         record::record(self, params, caller)
     }
@@ -216,7 +231,7 @@ impl<S: Simulated> AnyScenario for Entry<S> {
 
     fn same_jobs(&self, workload: &str) -> Result<bool, PipelineError> {
         let workload = self.workload(workload)?;
-        let jobs = |split, episode| S::jobs(&workload, episode_seed(0, split, episode));
+        let jobs = |split, episode| workload.jobs(EpisodeId::new(0, split, episode));
         let first = jobs(Split::Train, 0);
         Ok([(Split::Train, 1), (Split::Test, 0)].iter().all(|&(split, episode)| jobs(split, episode) == first))
     }

@@ -78,7 +78,7 @@ fn network(weights: &Weights) -> Result<Arc<DecimaWeights>, NeuralError> {
 
 /// Teaches Decima. Job sequences come from the workloads in turn; validations look at all of them.
 pub struct DecimaTrainee<'a> {
-    workloads: &'a [Box<dyn Workload>],
+    workloads: &'a [DagWorkload],
     reference: (&'a str, &'a dyn Policy<Dag>),
     lessons: Option<&'a Lessons<Dag>>,
     params: &'a DecimaParams,
@@ -92,7 +92,7 @@ impl<'a> DecimaTrainee<'a> {
     ///
     /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
     pub fn new(
-        workloads: &'a [Box<dyn Workload>],
+        workloads: &'a [DagWorkload],
         reference: (&'a str, &'a dyn Policy<Dag>),
         lessons: Option<&'a Lessons<Dag>>,
         params: &'a DecimaParams,
@@ -136,7 +136,7 @@ impl<'a> DecimaTrainee<'a> {
         let count = self.params.sequences * self.params.rollouts;
         let weights = network(weights)?;
         // Declared numbers are moved in the update, by the gradient itself.
-        let shown = |workload: &(dyn Workload + 'static), id| -> Result<Shown, TrainError> {
+        let shown = |workload: &DagWorkload, id| -> Result<Shown, TrainError> {
             Ok(Shown { edits: self.gamed(workload, &["split", "edge"], &weights, id, stop)? })
         };
         parallel(count, stop, |i| {
@@ -161,9 +161,9 @@ impl<'a> DecimaTrainee<'a> {
                     let episode = &recorded.episodes[place];
                     let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
                     let jobs = recorded.workload.jobs(id.seed);
-                    let shown = shown(&*recorded.workload, id)?;
+                    let shown = shown(&recorded.workload, id)?;
                     let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown };
-                    play((&*recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
+                    play((&recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
                 }
             })
         })
@@ -172,7 +172,7 @@ impl<'a> DecimaTrainee<'a> {
     /// By job of an episode how its user describes it to the network as it is, by edits of some sorts; empty where nobody games.
     fn gamed(
         &self,
-        workload: &(dyn Workload + 'static),
+        workload: &DagWorkload,
         sorts: &[&str],
         weights: &Arc<DecimaWeights>,
         id: RolloutId,
@@ -195,7 +195,7 @@ impl<'a> DecimaTrainee<'a> {
     /// The jobs of an episode as their users describe them.
     fn described(
         &self,
-        workload: &(dyn Workload + 'static),
+        workload: &DagWorkload,
         weights: &Arc<DecimaWeights>,
         id: RolloutId,
         stop: &AtomicBool,
@@ -210,7 +210,7 @@ impl<'a> DecimaTrainee<'a> {
     }
 
     /// Where the job sequence of a number comes from.
-    fn workload(&self, sequence: u32) -> &(dyn Workload + 'static) {
+    fn workload(&self, sequence: u32) -> &DagWorkload {
         &*self.workloads[sequence as usize % self.workloads.len()]
     }
 

@@ -38,7 +38,7 @@ pub(super) fn play(
     id: RolloutId,
     params: &Dl2Params,
 ) -> Result<(Experience, Outcome), EpisodeError> {
-    let mut sim = Training::start(workload, Training::jobs(workload, id.seed), id.seed);
+    let mut sim = Training::start(workload, workload.jobs(id.seed), id.seed);
     let (mut experience, mut meter) = (Experience::default(), Meter::default());
     let mut explorer = match driver {
         Driver::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),

@@ -28,7 +28,7 @@ fn weights(seed: u64) -> Weights {
     weights_of(SHAPE, seed)
 }
 
-fn open(spec: &str) -> Result<Box<TrainingWorkload>, Box<dyn std::error::Error>> {
+fn open(spec: &str) -> Result<TrainingWorkload, Box<dyn std::error::Error>> {
     Ok(Box::new(TrainingWorkload::open(&spec.parse()?)?))
 }
 
@@ -280,11 +280,7 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
 fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let workload = open(SMALL)?;
     let mut optimus = sched_distill_training::policies::open(&"optimus".parse()?)?;
-    let run = sched_distill_toolkit::recorder::EpisodeId {
-        seed: 2,
-        split: sched_distill_core::rng::Split::Train,
-        episode: 0,
-    };
+    let run = sched_distill_toolkit::recorder::EpisodeId::new(2, sched_distill_core::rng::Split::Train, 0);
     let mut decisions = Vec::new();
     let done = sched_distill_toolkit::recorder::run_episode::<Training>(&workload, &mut *optimus, run, |_, d, _| {
         decisions.push(d)

@@ -1,10 +1,11 @@
 //! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
 
-use super::{Source, TrainingJob, TrainingWorkload};
+use super::{JOB_BYTES, TrainingJob, TrainingWorkload};
 use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{Needed, Work, WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{
@@ -121,7 +122,14 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
         needed.add(waited + cluster.slots(&job), "slots until it arrives, and alone at its best").map_err(refused)?;
         jobs.push(job);
     }
-    Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files })
+    let last = jobs.last().map_or(0, |job| job.arrival_slot);
+    let work = Work {
+        jobs: jobs.len() as f64,
+        events: cluster.events(&jobs),
+        bytes: JOB_BYTES * jobs.len() as f64,
+        last_ms: f64::from(last) * cluster.slot_ms(),
+    };
+    Ok(TrainingWorkload::new(Arc::new(cluster), Fixed { jobs, work }, files))
 }
 
 enum Law {
