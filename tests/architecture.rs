@@ -68,7 +68,6 @@ const ORDER: [(&str, &[&str]); 8] = [
         "training",
         &[
             "cluster",
-            "edit",
             "state",
             "feature",
             "catalogue",
@@ -88,7 +87,6 @@ const ORDER: [(&str, &[&str]); 8] = [
             "law",
             "prediction",
             "cluster",
-            "edit",
             "state",
             "heuristic",
             "feature",
@@ -107,7 +105,6 @@ const ORDER: [(&str, &[&str]); 8] = [
             "history",
             "counter",
             "cluster",
-            "edit",
             "state",
             "heuristic",
             "feature",
@@ -124,7 +121,6 @@ const ORDER: [(&str, &[&str]); 8] = [
         &[
             "law",
             "server",
-            "edit",
             "state",
             "heuristic",
             "feature",

@@ -245,7 +245,7 @@ fn attack(
     }
     let mut budgets = args.budgets.clone();
     if budgets.is_empty() {
-        budgets = usual_budgets(args.run.is_some(), scenario.edits());
+        budgets = usual_budgets(args.run.is_some(), &scenario.edits());
     }
     budgets.iter_mut().for_each(|budget| budget.sorts.clone_from(&args.edits));
     check_folder(dir)?;

@@ -9,7 +9,7 @@ use crate::{
 };
 use sched_distill_core::{
     rng::Stream,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, WorkloadDef},
+    simulation::{Edit, EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, WorkloadDef, small_steps},
     workload::WorkloadError,
 };
 use std::sync::Arc;
@@ -43,37 +43,67 @@ fn template(jobs: &[JobArrival], job: u32) -> Result<&JobTemplate, EditError> {
     jobs.get(job as usize).map(|j| &*j.template).ok_or_else(|| EditError(format!("there is no job {job}")))
 }
 
-impl Editable for Dag {
-    type Edit = JobEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
-    const BELIEFS: &'static [&'static str] = &["durations", "parts"];
-    const JOB_LEVEL: usize = 0;
+impl Edit for JobEdit {
+    type Scenario = Dag;
 
-    fn edits(jobs: &[JobArrival], job: u32, budget: &EditBudget) -> Vec<JobEdit> {
+    fn sorts() -> Vec<EditInfo> {
+        edit::EDITS.to_vec()
+    }
+
+    fn all(jobs: &[JobArrival], job: u32, budget: &EditBudget) -> Vec<Self> {
         template(jobs, job).map_or(Vec::new(), |template| edit::edits(template.graph(), budget))
     }
 
-    fn critical_place(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Option<usize> {
-        let path = edit::critical_path(template(jobs, job).ok()?.graph());
-        path.iter().position(|&stage| stage == edit.stage())
-    }
-
-    fn edited(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn edited(&self, jobs: &[JobArrival], job: u32) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
-        let (graph, parts) = edit.describe(template.graph())?;
+        let (graph, parts) = self.describe(template.graph())?;
         let edited = template.in_parts(graph, &parts).map_err(|e| EditError(e.to_string()))?;
         Ok(with(jobs, job, edited))
     }
 
-    fn undone(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn undone(&self, jobs: &[JobArrival], job: u32) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
-        let graph = edit.undo(template.graph())?;
+        let graph = self.undo(template.graph())?;
         let mut origins = template.origins().to_vec();
-        if let JobEdit::Split { stage, .. } = edit {
+        if let Self::Split { stage, .. } = self {
             origins.remove(*stage as usize + 1);
         }
         let undone = template.described(graph, origins).map_err(|e| EditError(e.to_string()))?;
         Ok(with(jobs, job, undone))
+    }
+
+    fn sort(&self) -> &'static str {
+        match self {
+            Self::Duration { .. } => "duration",
+            Self::Split { .. } => "split",
+            Self::Edge { implied: false, .. } => "edge",
+            Self::Edge { implied: true, .. } => "edge-implied",
+        }
+    }
+
+    fn cost(&self) -> f64 {
+        match self {
+            Self::Duration { factor, .. } => (factor - 1.0).abs(),
+            Self::Split { .. } | Self::Edge { .. } => 1.0,
+        }
+    }
+
+    fn slope(&self) -> Option<([Self; 2], f64)> {
+        let &Self::Duration { stage, was_ms, factor } = self else { return None };
+        let small = |factor| Self::Duration { stage, was_ms, factor };
+        let (steps, times) = small_steps(factor);
+        Some((steps.map(small), times))
+    }
+}
+
+impl Editable for Dag {
+    type Edit = JobEdit;
+    const BELIEFS: &'static [&'static str] = &["durations", "parts"];
+    const JOB_LEVEL: usize = 0;
+
+    fn critical_place(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Option<usize> {
+        let path = edit::critical_path(template(jobs, job).ok()?.graph());
+        path.iter().position(|&stage| stage == edit.stage())
     }
 
     fn edited_state(state: &ClusterState, job: u32, edits: &[JobEdit]) -> Result<ClusterState, EditError> {

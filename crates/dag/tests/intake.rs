@@ -5,7 +5,13 @@ use sched_distill_core::{
     scenario::State as _,
     simulation::{EditBudget, Editable, Simulated, Simulation as _},
 };
-use sched_distill_dag::{ClusterState, Dag, Decision, edit::JobEdit, policies, simulator::Simulator, workload};
+use sched_distill_dag::{
+    ClusterState, Dag, Decision,
+    edit::JobEdit,
+    policies,
+    simulator::Simulator,
+    workload::{self, JobArrival},
+};
 use serde_json::to_value;
 use std::error::Error;
 
@@ -26,7 +32,7 @@ fn run(mut sim: Simulator, policy: &str) -> Result<(Vec<Decision>, String), Box<
 }
 
 /// Some edits of a sort of a job.
-fn some(jobs: &<Dag as Simulated>::Jobs, job: u32, sort: &str, stream: &mut Stream) -> Vec<JobEdit> {
+fn some(jobs: &[JobArrival], job: u32, sort: &str, stream: &mut Stream) -> Vec<JobEdit> {
     let budget = EditBudget { sorts: vec![sort.to_owned()], ..EditBudget::default() };
     let all = Dag::edits(jobs, job, &budget);
     (0..4).filter(|_| !all.is_empty()).map(|_| all[stream.below(all.len())].clone()).collect()

@@ -2,13 +2,14 @@
 
 use crate::{
     Cluster, ClusterState, Decision, Preemption, Probabilities, View,
-    edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
     state::Question,
     workload::{self, PreemptionJob, PreemptionWorkload},
 };
-use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
+use sched_distill_core::simulation::{
+    Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef,
+};
 use std::sync::Arc;
 
 impl Simulated for Preemption {
@@ -25,46 +26,27 @@ impl Simulated for Preemption {
     }
 }
 
-/// Makes an edit of declared epochs, or takes it back.
-fn declare(epochs: &mut f64, edit: &EpochsEdit, back: bool) -> Result<(), EditError> {
-    let edited = edit.was * edit.factor;
-    let (old, new) = if back { (edited, edit.was) } else { (edit.was, edited) };
-    if (*epochs - old).abs() > 1e-9 * old.abs().max(1.0) {
-        return Err(EditError(format!("the job declares {epochs} epochs, not {old}")));
-    }
-    *epochs = new;
-    Ok(())
-}
-
-fn with(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit, back: bool) -> Result<Vec<PreemptionJob>, EditError> {
-    let mut jobs = jobs.to_vec();
-    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
-    declare(&mut found.declared_epochs, edit, back)?;
-    Ok(jobs)
+/// What users declare; jobs really take what they take.
+impl Declares for Preemption {
+    const NUMBERS: &'static [Declared<Self>] = &[Declared {
+        name: "epochs",
+        meaning: "a job declares that it takes more or fewer epochs than it does",
+        noun: "its epochs",
+        told: "{} epochs",
+        is_whole: false,
+        of: |job| Number::Real(&mut job.declared_epochs, 0.0),
+    }];
 }
 
 impl Editable for Preemption {
-    type Edit = EpochsEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &[PreemptionJob], job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
-        jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.declared_epochs, budget))
-    }
-
-    fn edited(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
-        with(jobs, job, edit, false)
-    }
-
-    fn undone(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
-        with(jobs, job, edit, true)
-    }
-
-    fn edited_state(state: &ClusterState, job: u32, edits: &[EpochsEdit]) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit<Self>]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
-        edits.iter().try_for_each(|edit| declare(&mut found.declared, edit, false))?;
+        edits.iter().try_for_each(|edit| edit.make(Number::Real(&mut found.declared, 0.0)))?;
         Ok(state)
     }
 

@@ -4,13 +4,15 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{ChoiceRows, Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
+    simulation::{DeclaredEdit, Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_serving::{
-    Decision, Probabilities, Question, Serving, View, edit::SizeEdit, feature::Extractor, policies,
-    simulator::Simulator, workload::ServingTask,
+    Decision, Probabilities, Question, Serving, View, feature::Extractor, policies, simulator::Simulator,
+    workload::ServingTask,
 };
 use std::{collections::BTreeMap, error::Error};
+
+type SizeEdit = DeclaredEdit<Serving>;
 
 fn policy(name: &str) -> Box<dyn Policy<Serving>> {
     policies::open(&name.parse().unwrap()).unwrap()
@@ -44,13 +46,13 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn
             let edited = Serving::edited(&tasks, task, &edit)?;
             let (before, after) = (tasks[task as usize], edited[task as usize]);
             assert_eq!(ServingTask { declared_size: before.declared_size, ..after }, before, "nothing else");
-            assert_eq!(after.declared_size, edit.size());
+            assert_eq!(after.declared_size, edit.value() as u32);
             let now = run(start(&edited));
             changed += u32::from(now != clean);
             let undone = Serving::undone(&edited, task, &edit)?;
             assert_eq!(undone, tasks, "{edit}");
             assert!(Serving::undone(&tasks, task, &edit).is_err());
-            assert!(edit.cost() <= 0.5 && edit.slope().is_some() == (edit.was >= 50), "{edit:?}");
+            assert!(edit.cost() <= 0.5 && edit.slope().is_some() == (edit.was() >= 50.0), "{edit:?}");
             // From before its arrival on as from the beginning: until then nothing has changed.
             let (mut sim, mut other, mut dybatch) = (start(&tasks), start(&edited), policy("dybatch"));
             while let (Some(seen), Some(same)) = (sim.view(), other.view())
@@ -75,7 +77,7 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn
         (count, 1, format!("there is no task {count}")),
         (0, 999, format!("the task declares a size of {}, not 999", tasks[0].declared_size)),
     ] {
-        let message = Serving::edited(&tasks, task, &SizeEdit { was, factor: 2.0 }).unwrap_err().to_string();
+        let message = Serving::edited(&tasks, task, &SizeEdit::new(0, was.into(), 2.0)).unwrap_err().to_string();
         assert_eq!(message, expected);
     }
     Ok(())
@@ -157,7 +159,7 @@ fn edits_of_a_question_move_declared_features_alone() -> Result<(), Box<dyn Erro
         while let Some(seen) = sim.view() {
             let (state, before) = (seen.to_state(), rows(&seen));
             for (task, was) in (0..).zip(&tasks).map(|(task, found)| (task, found.declared_size)) {
-                let edit = SizeEdit { was, factor: stream.uniform_in(0.1, 3.0) };
+                let edit = SizeEdit::new(0, was.into(), stream.uniform_in(0.1, 3.0));
                 if stream.below(3) > 0 {
                     continue;
                 }
@@ -186,7 +188,7 @@ fn edits_of_all_tasks_move_declared_features_and_predictions_alone() -> Result<(
         let mut edited = tasks.clone();
         for (task, was) in (0..).zip(&tasks).map(|(task, found)| (task, found.declared_size)) {
             // As many sizes as before, in the same order.
-            edited = Serving::edited(&edited, task, &SizeEdit { was, factor: 3.0 })?;
+            edited = Serving::edited(&edited, task, &SizeEdit::new(0, was.into(), 3.0))?;
         }
         let (mut a, mut b) = (Serving::start(&workload, tasks, 4), Serving::start(&workload, edited, 4));
         let mut policy = policy("tf-serving,timeout=3");
@@ -267,7 +269,7 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
         sim.step(decision)?;
     };
     let group = seen.groups().next().unwrap();
-    let edit = |was: u32, factor: f64| SizeEdit { was, factor };
+    let edit = |was: u32, factor: f64| SizeEdit::new(0, was.into(), factor);
     let said = |edits: &[SizeEdit]| -> Result<Vec<(u32, u32)>, Box<dyn Error>> {
         let state = Serving::edited_state(&seen.to_state(), group.task, edits)?;
         Ok(state.view().unwrap().groups().map(|group| (group.size, group.count)).collect())
@@ -275,7 +277,7 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
     let (size, count) = (group.size, group.count);
     let larger = edit(size, 2.0);
     assert_eq!(said(std::slice::from_ref(&larger))?, [(size, count - 1), (2 * size, 1)]);
-    assert_eq!(said(&[edit(size, 0.5)])?, [(edit(size, 0.5).size(), 1), (size, count - 1)]);
+    assert_eq!(said(&[edit(size, 0.5)])?, [(edit(size, 0.5).value() as u32, 1), (size, count - 1)]);
     // There and back.
     assert_eq!(said(&[larger.clone(), edit(2 * size, 0.5)])?, [(size, count)]);
     assert!(said(&[larger.clone(), larger.clone()]).is_err(), "it has been made");
@@ -297,9 +299,9 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
 #[test]
 fn small_steps_are_steps() {
     for was in [1, 8, 22, 49, 50, 60] {
-        let Some(([up, down], _)) = (SizeEdit { was, factor: 1.5 }).slope() else { continue };
+        let Some(([up, down], _)) = SizeEdit::new(0, was.into(), 1.5).slope() else { continue };
         // Steps of one percent are rounded away below 50; the edit itself is tried then.
-        assert!(up.size() > down.size(), "{} and {} of {was}", up.size(), down.size());
+        assert!(up.value() > down.value(), "{} and {} of {was}", up.value(), down.value());
     }
 }
 
@@ -312,7 +314,7 @@ fn declared_sizes_count_as_what_memory_holds() -> Result<(), Box<dyn Error>> {
         let edits = Serving::edits(&tasks, task, &EditBudget::default());
         edits.into_iter().map(move |edit| (task, edit))
     });
-    let beyond: Vec<(u32, SizeEdit)> = edits.filter(|(_, edit)| edit.size() > 60).collect();
+    let beyond: Vec<(u32, SizeEdit)> = edits.filter(|(_, edit)| edit.value() > 60.0).collect();
     assert!(beyond.len() > 10, "{}", beyond.len());
     for (task, edit) in &beyond {
         let edited = Serving::edited(&tasks, *task, edit)?;

@@ -3,12 +3,13 @@
 use crate::{
     ClusterState, Decision, Probabilities, Training, View,
     cluster::TrainingCluster,
-    edit::{self, EpochsEdit},
     feature::Extractor,
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
-use sched_distill_core::simulation::{EditBudget, EditError, EditInfo, Editable, Simulated, WorkloadDef};
+use sched_distill_core::simulation::{
+    Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef,
+};
 use std::sync::Arc;
 
 impl Simulated for Training {
@@ -32,46 +33,27 @@ impl Simulated for Training {
     }
 }
 
-/// Puts other epochs in the place of those that are declared.
-fn declare(epochs: &mut f64, was: f64, now: f64) -> Result<(), EditError> {
-    if *epochs != was {
-        return Err(EditError(format!("the job declares {epochs} epochs, not {was}")));
-    }
-    *epochs = now;
-    Ok(())
-}
-
-fn with(jobs: &[TrainingJob], job: u32, was: f64, now: f64) -> Result<Vec<TrainingJob>, EditError> {
-    let mut jobs = jobs.to_vec();
-    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
-    declare(&mut found.epochs, was, now)?;
-    Ok(jobs)
+/// What users declare; jobs really take what they take.
+impl Declares for Training {
+    const NUMBERS: &'static [Declared<Self>] = &[Declared {
+        name: "epochs",
+        meaning: "a job declares that it will take more or fewer epochs than one thinks",
+        noun: "its epochs",
+        told: "{} epochs",
+        is_whole: false,
+        of: |job| Number::Real(&mut job.epochs, 0.0),
+    }];
 }
 
 impl Editable for Training {
-    type Edit = EpochsEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     const JOB_LEVEL: usize = 1;
 
-    fn edits(jobs: &[TrainingJob], job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
-        jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.epochs, budget))
-    }
-
-    fn edited(jobs: &[TrainingJob], job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
-        with(jobs, job, edit.was, edit.factor * edit.was)
-    }
-
-    fn undone(jobs: &[TrainingJob], job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
-        with(jobs, job, edit.factor * edit.was, edit.was)
-    }
-
-    fn edited_state(state: &ClusterState, job: u32, edits: &[EpochsEdit]) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit<Self>]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
-        for edit in edits {
-            declare(&mut found.epochs, edit.was, edit.factor * edit.was)?;
-        }
+        edits.iter().try_for_each(|edit| edit.make(Number::Real(&mut found.epochs, 0.0)))?;
         Ok(state)
     }
 
@@ -102,6 +84,7 @@ mod tests {
     use super::*;
     use crate::policies;
     use sched_distill_core::scenario::{Questions as _, Scenario, State};
+    use sched_distill_core::simulation::EditBudget;
     use sched_distill_core::simulation::Simulation as _;
 
     /// What becomes of an episode from here on.

@@ -2,6 +2,7 @@
 //! [`Simulation`] is what they have in common.
 
 mod bound;
+mod declared;
 mod edit;
 mod idle;
 mod outcome;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use crate::figure::Stall;
 pub use bound::Bound;
+pub use declared::{Declared, DeclaredEdit, Declares, Number};
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
 pub use idle::IdleSpells;
 pub use outcome::{JobEnd, Outcome, percentile};

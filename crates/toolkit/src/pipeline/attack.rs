@@ -19,7 +19,7 @@ use sched_distill_core::{
     policy::{Policy, STUDENT, StudentPolicy},
     rng::EpisodeId,
     scenario::Scenario,
-    simulation::{EditInfo, Editable, Simulated, Simulation, Workload},
+    simulation::{Edit as _, EditInfo, Editable, Simulated, Simulation, Workload},
     spec::Spec,
 };
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ use std::{
 /// How the schedulers of a scenario are attacked whose jobs can be edited.
 pub struct Attack<S: Simulated> {
     /// The sorts of edits.
-    pub edits: &'static [EditInfo],
+    pub edits: fn() -> Vec<EditInfo>,
     /// As of [`Editable::BELIEFS`].
     pub beliefs: &'static [&'static str],
     /// Carries an attack out.
@@ -57,7 +57,7 @@ impl<S: Editable> Attack<S> {
     )]
     pub const fn new() -> Self {
         Self {
-            edits: S::EDITS,
+            edits: S::Edit::sorts,
             beliefs: S::BELIEFS,
             run: attack::<S>,
             on_student: on_student::<S>,
@@ -122,7 +122,7 @@ pub fn attack<S: Editable>(
     caller: Caller<'_>,
 ) -> Result<Attacked, PipelineError> {
     let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
-    request.params.budgets.iter().try_for_each(|budget| budget.check(S::EDITS)).map_err(|e| refused(&e))?;
+    request.params.budgets.iter().try_for_each(|budget| budget.check(&S::Edit::sorts())).map_err(|e| refused(&e))?;
     let spec: Spec = request.policy.parse()?;
     let victim = (scenario.open)(&spec)?;
     let mut asked = match (&spec.file, spec.name == STUDENT.name) {

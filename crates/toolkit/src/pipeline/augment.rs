@@ -179,7 +179,7 @@ impl<S: Simulated> Users<S> {
         let refused = |why: String| PipelineError::Refused(format!("--under-attack: {why}"));
         let none = || refused(format!("jobs of the scenario {} cannot be edited", S::INFO.name));
         let attack = scenario.attack.as_ref().ok_or_else(none)?;
-        budget.check(attack.edits).map_err(|e| refused(e.to_string()))?;
+        budget.check(&(attack.edits)()).map_err(|e| refused(e.to_string()))?;
         let [targets, questions] = SEARCHED;
         let params = AttackParams {
             seed: 0,

@@ -120,7 +120,7 @@ pub trait AnyScenario: Sync {
     ) -> Result<Augmented, PipelineError>;
 
     /// The sorts of edits of jobs that there are; none if jobs cannot be edited.
-    fn edits(&self) -> &'static [EditInfo];
+    fn edits(&self) -> Vec<EditInfo>;
 
     /// Parameters of workloads that change nothing but what schedulers are told; none if jobs cannot be edited.
     fn beliefs(&self) -> &'static [&'static str];
@@ -250,8 +250,8 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         augment::augment(self, student, request, hear, caller)
     }
 
-    fn edits(&self) -> &'static [EditInfo] {
-        self.attack.as_ref().map_or(&[], |attack| attack.edits)
+    fn edits(&self) -> Vec<EditInfo> {
+        self.attack.as_ref().map_or(Vec::new(), |attack| (attack.edits)())
     }
 
     fn beliefs(&self) -> &'static [&'static str] {
