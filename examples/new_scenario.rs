@@ -17,7 +17,7 @@ use sched_distill::{
     },
     simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef},
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::WorkloadError,
 };
 use serde::{Deserialize, Serialize};
 use std::{error::Error, process::ExitCode, sync::LazyLock};
@@ -263,15 +263,12 @@ impl Simulated for Machine {
     type Job = Job;
     type Simulator = Run;
 
-    const WORKLOADS: &'static [WorkloadDef<Self>] = &[WorkloadDef {
-        info: WorkloadInfo {
-            name: "builtin",
-            edge_cases: false,
-            usage: "builtin[,jobs=60][,load=1.1]",
-            meaning: "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
-        },
-        open: open_builtin,
-    }];
+    const WORKLOADS: &'static [WorkloadDef<Self>] = &[WorkloadDef::new(
+        "builtin",
+        "builtin[,jobs=60][,load=1.1]",
+        "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
+        open_builtin,
+    )];
 
     fn start(_: &Workload<Self>, jobs: Vec<Job>, _: u64) -> Run {
         let mut run = Run { ends_ms: vec![None; jobs.len()], jobs, ..Run::default() };

@@ -65,7 +65,7 @@ fn workloads(scenario: &dyn AnyScenario, output: &mut Output) -> Result<()> {
         output.text(format!("{}\n    {}", w.usage, w.meaning))?;
         output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
     }
-    let with_edges: Vec<&str> = all.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+    let with_edges: Vec<&str> = all.iter().filter(|w| w.has_edge_cases()).map(|w| w.name).collect();
     if !with_edges.is_empty() {
         output.text(format!("edge=NAME of {} (docs/edge-cases.md)", with_edges.join(" and ")))?;
     }

@@ -20,7 +20,7 @@ impl Simulated for Dag {
     type Simulator = Simulator;
 
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
-    const EDGE_CASES: &'static [(&'static str, &'static str)] = &workload::EDGE_CASE_NAMES;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn battery() -> Result<Vec<NamedWorkload<Self>>, WorkloadError> {

@@ -18,7 +18,7 @@ pub use idle::IdleSpells;
 pub use outcome::{JobEnd, Outcome, percentile};
 pub use queue::EventQueue;
 pub use timeline::{Occupancy, TaskRun, Timeline};
-pub use workload::{Fixed, NamedWorkload, Source, Workload, WorkloadDef, open_named};
+pub use workload::{Fixed, NamedWorkload, OpenWorkload, Source, Workload, WorkloadDef, open_named};
 
 use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
 use std::{error::Error, fmt::Debug};

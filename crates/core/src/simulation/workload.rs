@@ -13,7 +13,18 @@ pub struct WorkloadDef<S: Simulated> {
     /// What lists of workloads say of it.
     pub info: WorkloadInfo,
     /// Opens it, or says why a parameter or a file cannot be used.
-    pub open: fn(&Spec) -> Result<Workload<S>, WorkloadError>,
+    pub open: OpenWorkload<S>,
+}
+
+/// Opens the workload that a spec names.
+pub type OpenWorkload<S> = fn(&Spec) -> Result<Workload<S>, WorkloadError>;
+
+impl<S: Simulated> WorkloadDef<S> {
+    /// A workload of this name, how it is written, and what it is.
+    #[must_use]
+    pub const fn new(name: &'static str, usage: &'static str, meaning: &'static str, open: OpenWorkload<S>) -> Self {
+        Self { info: WorkloadInfo { name, usage, meaning }, open }
+    }
 }
 
 /// Where the jobs of a workload's episodes come from.

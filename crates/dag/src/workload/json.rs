@@ -8,7 +8,7 @@ use crate::graph::{JobError, TIMES_MS};
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Needed, Work, WorkloadError, read_text},
+    workload::{Needed, Work, WorkloadError, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -83,13 +83,8 @@ pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
 
 /// Reads a workload file. `num_executors` replaces the file's number.
 fn load(path: &Path, num_executors: Option<u32>) -> Result<DagWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/workload-format.md)".to_owned()));
-    }
-    let raw: RawWorkload =
-        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/workload-format.md): {e}")))?;
     let cluster =
         Cluster::new(num_executors.or(raw.num_executors).unwrap_or(10), raw.moving_delay_ms.unwrap_or(2000.0));
     let warmup_ms = raw.warmup_ms.unwrap_or(0.0);

@@ -16,7 +16,7 @@ pub use arrivals::Arrivals;
 pub(crate) use battery::{BATTERY, battery};
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
-pub use edge::{EDGE_CASES, EdgeCase, EdgeCaseInfo};
+pub use edge::{EDGE_CASES, EdgeCase};
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
@@ -24,7 +24,7 @@ use crate::{Dag, intake::Intake};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
     spec::Spec,
-    workload::{WorkloadError, WorkloadInfo},
+    workload::WorkloadError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,48 +58,28 @@ pub(crate) fn events(jobs: f64, tasks: f64) -> f64 {
 
 /// All workloads there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
-    WorkloadDef {
-        info: WorkloadInfo {
-            name: "builtin",
-            edge_cases: true,
-            usage: "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
-            meaning: "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
-        },
-        open: builtin::open,
-    },
-    WorkloadDef {
-        info: WorkloadInfo {
-            name: "tpch",
-            edge_cases: true,
-            usage: "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
-            meaning: "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
-        },
-        open: tpch::open,
-    },
-    WorkloadDef {
-        info: WorkloadInfo {
-            name: "json",
-            edge_cases: false,
-            usage: "json:FILE[,executors=N][,durations=history|median][,parts=merged]",
-            meaning: "a fixed list of jobs from a JSON file (docs/workload-format.md)",
-        },
-        open: json::open,
-    },
+    WorkloadDef::new(
+        "builtin",
+        "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
+        builtin::open,
+    ),
+    WorkloadDef::new(
+        "tpch",
+        "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
+        tpch::open,
+    ),
+    WorkloadDef::new(
+        "json",
+        "json:FILE[,executors=N][,durations=history|median][,parts=merged]",
+        "a fixed list of jobs from a JSON file (docs/workload-format.md)",
+        json::open,
+    ),
 ];
 
 /// What makes an episode less.
 const LESS: &str = "ask for fewer `jobs`, or a higher `rate`";
-
-/// Families of edge cases with their meanings.
-pub(crate) const EDGE_CASE_NAMES: [(&str, &str); EDGE_CASES.len()] = {
-    let mut names = [("", ""); EDGE_CASES.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = (EDGE_CASES[i].name, EDGE_CASES[i].meaning);
-        i += 1;
-    }
-    names
-};
 
 /// Opens the workload that a spec names: [`Workload::open`].
 ///

@@ -1,14 +1,15 @@
 //! Generated jobs: models, work, requests, deadlines and arrivals drawn anew in every episode.
 
 use super::{
-    Arrivals, DeadlineJob, DeadlineWorkload, EdgeCase, Intensity, JOB_BYTES, JOB_EVENTS, MODELS, edge, models,
+    Arrivals, DeadlineJob, DeadlineWorkload, EDGE_CASES, EdgeCase, Intensity, JOB_BYTES, JOB_EVENTS, MODELS, edge,
+    models,
 };
 use crate::{Cluster, Deadlines, Law, cluster::MOST_CORES};
 use sched_distill_core::{
     rng::{EpisodeId, Stream},
     simulation::Source,
     spec::{Args, Spec},
-    workload::{Work, WorkloadError},
+    workload::{Work, WorkloadError, edge_case},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -165,7 +166,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let jobs = args.count("jobs", 60, 1..=1_000_000)?;
     let work = [1e3 * args.number("work", 4800.0, 1.0..=1e9)?, args.number("work-spread", 0.8, 0.0..=3.0)?];
     let arrivals = arrivals(&mut args, &cluster, work, &mut files)?;
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
     let generator = Generator { jobs, arrivals, work, errors, edge };
     DeadlineWorkload::new(Arc::new(cluster), generator, files).checked(spec, LESS)

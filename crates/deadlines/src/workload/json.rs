@@ -9,7 +9,7 @@ use crate::{
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Needed, Work, WorkloadError, read_text},
+    workload::{Work, WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -76,13 +76,8 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/deadlines.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/deadlines.md)".to_owned()));
-    }
-    let raw: RawWorkload =
-        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/deadlines.md): {e}")))?;
     for model in &raw.models {
         check_earlier(model).map_err(|problem| format(format!("model `{}`: {problem}", model.name)))?;
     }
@@ -104,16 +99,11 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let mut jobs: Vec<DeadlineJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (position, job) in raw.jobs.iter().enumerate() {
-        let earliest = jobs.last().map_or(0.0, |before| before.arrival_ms);
-        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
-        let job = read_job(job, &cluster, earliest).map_err(refused)?;
-        let needs = "checks and measurements in its time on one core or on its most";
-        needed.add(cluster.events_of(&job), needs).map_err(refused)?;
-        jobs.push(job);
-    }
+    let read =
+        |raw: &RawJob, above: Option<&DeadlineJob>| read_job(raw, &cluster, above.map_or(0.0, |job| job.arrival_ms));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, _| {
+        (cluster.events_of(job), "checks and measurements in its time on one core or on its most".to_owned())
+    })?;
     let work = Work {
         jobs: jobs.len() as f64,
         events: cluster.events(&jobs),

@@ -1,7 +1,7 @@
 //! Generated jobs: models, GPUs, durations and arrivals drawn anew in every episode.
 
 use super::{
-    EdgeCase, JOB_BYTES, JOB_EVENTS, MODELS, PreemptionJob, PreemptionWorkload, edge,
+    EDGE_CASES, EdgeCase, JOB_BYTES, JOB_EVENTS, MODELS, PreemptionJob, PreemptionWorkload, edge,
     models::{self, BATCHES},
 };
 use crate::{
@@ -13,7 +13,7 @@ use sched_distill_core::{
     rng::{EpisodeId, Stream, hash},
     simulation::Source,
     spec::{Args, Spec},
-    workload::{Work, WorkloadError},
+    workload::{Work, WorkloadError, edge_case},
 };
 use std::sync::Arc;
 
@@ -218,7 +218,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     if let Some(load) = load.filter(|_| batch) {
         return Err(args.conflict("load", &load.to_string(), "left out with arrivals=batch").into());
     }
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
     let (most, [median_ms, spread]) = (cluster.gpus(), duration);
     let mean_gpus = SIZES.iter().map(|&(gpus, share)| f64::from(gpus.min(most) * share)).sum::<f64>() / 100.0;

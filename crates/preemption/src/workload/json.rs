@@ -5,7 +5,7 @@ use crate::{Cluster, NewJob, state::RawCluster};
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Needed, Work, WorkloadError, read_text},
+    workload::{Work, WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -47,33 +47,20 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/preemption.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/preemption.md)".to_owned()));
-    }
-    let raw: RawWorkload =
-        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/preemption.md): {e}")))?;
     let cluster = raw.cluster.read();
     cluster.check().map_err(|problem| format(format!("cluster: {problem}")))?;
     if raw.jobs.is_empty() {
         return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
     }
-    let mut jobs: Vec<PreemptionJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (number, raw) in raw.jobs.iter().enumerate() {
-        let job = read(raw, &cluster).map_err(|problem| format(format!("job {number}: {problem}")))?;
-        if let Some(last) = jobs.last().filter(|last| last.arrival_ms > job.arrival_ms) {
-            let problem = format!("arrival_ms {} is before the job above it, {}", job.arrival_ms, last.arrival_ms);
-            return Err(format(format!("job {number}: {problem}")));
-        }
-        let waited_ms = job.arrival_ms - jobs.last().map_or(0.0, |last| last.arrival_ms);
-        let alone_ms = cluster.alone_ms(&job);
-        let events = JOB_EVENTS + cluster.events_in(alone_ms, waited_ms + alone_ms);
-        let needs = format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone");
-        needed.add(events, &needs).map_err(|problem| format(format!("job {number}: {problem}")))?;
-        jobs.push(job);
-    }
+    let arrival_ms = |above: Option<&PreemptionJob>| above.map_or(0.0, |job| job.arrival_ms);
+    let read = |raw: &RawJob, above: Option<&PreemptionJob>| read(raw, &cluster, arrival_ms(above));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
+        let alone_ms = cluster.alone_ms(job);
+        let events = JOB_EVENTS + cluster.events_in(alone_ms, job.arrival_ms - arrival_ms(above) + alone_ms);
+        (events, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
+    })?;
     let work = Work {
         jobs: jobs.len() as f64,
         events: cluster.events(&jobs),
@@ -83,7 +70,7 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
     Ok(PreemptionWorkload::new(Arc::new(cluster), Fixed { jobs, work }, vec![path.to_owned()]))
 }
 
-fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
+fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJob, String> {
     let Some(model) = cluster.models.iter().position(|model| model.name == raw.model) else {
         let known: Vec<&str> = cluster.models.iter().take(8).map(|model| &*model.name).collect();
         return Err(format!("unknown model `{}`; there are {}", raw.model, known.join(", ")));
@@ -115,6 +102,9 @@ fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
     }
     if raw.epochs.fract() != 0.0 {
         return Err(format!("epochs must be a whole number, got {}", raw.epochs));
+    }
+    if raw.arrival_ms < earliest_ms {
+        return Err(format!("arrival_ms {} is before the job above it, {earliest_ms}", raw.arrival_ms));
     }
     Ok(job)
 }

@@ -1,12 +1,12 @@
 //! Generated tasks: arrivals and sizes drawn anew in every episode.
 
-use super::{EdgeCase, LESS, Service, ServingTask, ServingWorkload, edge, work};
+use super::{EDGE_CASES, EdgeCase, LESS, Service, ServingTask, ServingWorkload, edge, work};
 use crate::{Application, Batch, Law, Server, Serving, server::MOST_SIZE};
 use sched_distill_core::{
     rng::{EpisodeId, Stream, hash},
     simulation::Source,
     spec::{Args, Spec, SpecError},
-    workload::{Work, WorkloadError, read_text},
+    workload::{Work, WorkloadError, edge_case, read_text},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -267,7 +267,7 @@ fn generated(
     let spread = args.number("spread", 0.6, 0.0..=3.0)?;
     let by_work = args.word("mix", &["rate", "work"])? == "work";
     let memory = args.optional_count("memory", 60..=1 << 30)?;
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
     let (mut streams, mut asked) = (Vec::new(), Vec::new());
     for place in 0..common.applications as usize {

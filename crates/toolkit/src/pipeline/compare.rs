@@ -244,7 +244,7 @@ pub fn best_heuristic(
 /// A workload that has none, or is one.
 pub fn with_edge_cases(scenario: &dyn AnyScenario, workloads: &[String]) -> Result<Vec<String>, PipelineError> {
     let there_are = scenario.workloads();
-    let known: Vec<&str> = there_are.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+    let known: Vec<&str> = there_are.iter().filter(|w| w.has_edge_cases()).map(|w| w.name).collect();
     let mut all = Vec::new();
     for id in workloads {
         let mut spec: Spec = id.parse()?;

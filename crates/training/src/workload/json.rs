@@ -5,7 +5,7 @@ use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, jo
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Needed, Work, WorkloadError, read_text},
+    workload::{Work, WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{
@@ -75,13 +75,8 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/training-workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/training-workload-format.md)".to_owned()));
-    }
-    let raw: RawWorkload = serde_json::from_str(&text)
-        .map_err(|e| format(format!("not a workload (docs/training-workload-format.md): {e}")))?;
     check_sizes(raw.nodes, raw.node_slots, [raw.max_workers, raw.max_servers], raw.slot_s).map_err(format)?;
     if !(0.0..=0.9).contains(&raw.speed_error) {
         return Err(format(format!("speed_error must be a number in 0..=0.9, got {}", raw.speed_error)));
@@ -112,16 +107,12 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let mut jobs: Vec<TrainingJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (position, job) in raw.jobs.into_iter().enumerate() {
-        let earliest = jobs.last().map_or(0, |before| before.arrival_slot);
-        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
-        let job = read_job(&job, &cluster, earliest).map_err(refused)?;
-        let waited = f64::from(job.arrival_slot - earliest);
-        needed.add(waited + cluster.slots(&job), "slots until it arrives, and alone at its best").map_err(refused)?;
-        jobs.push(job);
-    }
+    let earliest = |above: Option<&TrainingJob>| above.map_or(0, |job| job.arrival_slot);
+    let read = |raw: &RawJob, above: Option<&TrainingJob>| read_job(raw, &cluster, earliest(above));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
+        let waited = f64::from(job.arrival_slot - earliest(above));
+        (waited + cluster.slots(job), "slots until it arrives, and alone at its best".to_owned())
+    })?;
     let last = jobs.last().map_or(0, |job| job.arrival_slot);
     let work = Work {
         jobs: jobs.len() as f64,
