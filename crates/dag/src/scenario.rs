@@ -159,9 +159,10 @@ impl State<Dag> for ClusterState {
         Ok(decision)
     }
 
-    /// Stages, and amounts that may be on offer.
+    /// Stages, pairs of a stage and one that waits for it, and executors on offer.
     fn extent(&self) -> usize {
-        self.extent()
+        let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
+        self.stages.len() + pairs + self.committable as usize
     }
 }
 

@@ -178,8 +178,9 @@ impl State<Deadlines> for ClusterState {
         Ok(decision)
     }
 
+    /// Nodes, jobs and sizes.
     fn extent(&self) -> usize {
-        self.extent()
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
     }
 }
 

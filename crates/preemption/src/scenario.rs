@@ -177,8 +177,9 @@ impl State<Preemption> for ClusterState {
         Ok(decision)
     }
 
+    /// Nodes, jobs and what nodes hold.
     fn extent(&self) -> usize {
-        self.extent()
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.models.len() + self.cluster.earlier.jobs().len()
     }
 }
 

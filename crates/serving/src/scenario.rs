@@ -200,8 +200,9 @@ impl State<Serving> for ServerState {
         Ok(decision)
     }
 
+    /// Tasks, applications and accelerators.
     fn extent(&self) -> usize {
-        self.extent()
+        self.tasks.len() + self.queues.len() + self.running.len()
     }
 }
 

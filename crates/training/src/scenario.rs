@@ -134,9 +134,10 @@ impl State<Training> for ClusterState {
         })
     }
 
-    /// Nodes, jobs and entries of the table of speeds.
+    /// Nodes, jobs and speeds that were worked out.
     fn extent(&self) -> usize {
-        self.extent()
+        let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
     }
 }
 

@@ -46,10 +46,17 @@ pub trait Source<S: Simulated>: Debug + Send + Sync {
 /// The same jobs in every episode; only luck differs.
 #[derive(Clone, Debug)]
 pub struct Fixed<J> {
-    /// The jobs, in order of arrival.
-    pub jobs: Vec<J>,
-    /// What they come to.
-    pub work: Work,
+    jobs: Vec<J>,
+    work: Work,
+}
+
+impl<J> Fixed<J> {
+    /// These jobs, in order of arrival: the events that they need, the memory that each needs, bytes, and when the last one arrives, ms.
+    #[must_use]
+    pub fn new(jobs: Vec<J>, events: f64, job_bytes: f64, last_ms: f64) -> Self {
+        let count = jobs.len() as f64;
+        Self { work: Work { jobs: count, events, bytes: job_bytes * count, last_ms }, jobs }
+    }
 }
 
 impl<S: Simulated> Source<S> for Fixed<S::Job> {

@@ -229,12 +229,6 @@ impl ClusterState {
         (!self.schedulable.is_empty()).then_some(View { state: self })
     }
 
-    /// Stages, pairs of a stage and one that waits for it, and executors on offer.
-    pub(crate) fn extent(&self) -> usize {
-        let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
-        self.stages.len() + pairs + self.committable as usize
-    }
-
     /// An arrived job.
     #[inline]
     pub(crate) fn find(&self, id: u32) -> Option<&Job> {

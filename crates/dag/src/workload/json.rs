@@ -8,7 +8,7 @@ use crate::graph::{JobError, TIMES_MS};
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Needed, Work, WorkloadError, read_json},
+    workload::{Needed, WorkloadError, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -122,9 +122,8 @@ fn load(path: &Path, num_executors: Option<u32>) -> Result<DagWorkload, Workload
     jobs.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
     let tasks = jobs.iter().map(|job| job.template.tasks() as f64).sum();
     let last_ms = jobs.last().map_or(0.0, |job| job.arrival_ms);
-    let count = jobs.len() as f64;
-    let work = Work { jobs: count, events: super::events(count, tasks), last_ms, ..Work::default() };
-    Ok(DagWorkload::new(cluster, Fixed { jobs, work }, vec![path.to_owned()]))
+    let events = super::events(jobs.len() as f64, tasks);
+    Ok(DagWorkload::new(cluster, Fixed::new(jobs, events, 0.0, last_ms), vec![path.to_owned()]))
 }
 
 fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> {

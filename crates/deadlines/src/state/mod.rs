@@ -173,11 +173,6 @@ impl ClusterState {
         self.free
     }
 
-    /// Nodes, jobs and sizes.
-    pub(crate) fn extent(&self) -> usize {
-        self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
-    }
-
     /// Where an arrived job stands in `jobs`.
     #[inline]
     pub(crate) fn index(&self, id: u32) -> Option<usize> {

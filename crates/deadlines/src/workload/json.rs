@@ -9,7 +9,7 @@ use crate::{
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Work, WorkloadError, read_jobs, read_json},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -104,13 +104,9 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     let jobs = read_jobs(path, &raw.jobs, read, |job, _| {
         (cluster.events_of(job), "checks and measurements in its time on one core or on its most".to_owned())
     })?;
-    let work = Work {
-        jobs: jobs.len() as f64,
-        events: cluster.events(&jobs),
-        bytes: JOB_BYTES * jobs.len() as f64,
-        last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
-    };
-    Ok(DeadlineWorkload::new(Arc::new(cluster), Fixed { jobs, work }, vec![path.to_owned()]))
+    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(DeadlineWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
 }
 
 fn check_earlier(model: &RawModel) -> Result<(), String> {

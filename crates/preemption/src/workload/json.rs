@@ -5,7 +5,7 @@ use crate::{Cluster, NewJob, state::RawCluster};
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Work, WorkloadError, read_jobs, read_json},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -61,13 +61,9 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
         let events = JOB_EVENTS + cluster.events_in(alone_ms, job.arrival_ms - arrival_ms(above) + alone_ms);
         (events, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
     })?;
-    let work = Work {
-        jobs: jobs.len() as f64,
-        events: cluster.events(&jobs),
-        bytes: JOB_BYTES * jobs.len() as f64,
-        last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
-    };
-    Ok(PreemptionWorkload::new(Arc::new(cluster), Fixed { jobs, work }, vec![path.to_owned()]))
+    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(PreemptionWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
 }
 
 fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJob, String> {

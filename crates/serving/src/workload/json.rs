@@ -1,6 +1,6 @@
 //! A fixed list of tasks and their server from a JSON file; `docs/serving.md` describes the format.
 
-use super::{Service, ServingTask, ServingWorkload, work};
+use super::{Service, ServingTask, ServingWorkload, TASK_BYTES};
 use crate::Server;
 use sched_distill_core::{
     simulation::Fixed,
@@ -58,8 +58,8 @@ fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
         return Err(format(format!("horizon_ms must be a positive number up to 1e15, got {horizon_ms}")));
     }
     let service = Service { server: Arc::new(raw.server), horizon_ms, tail_ms: f64::INFINITY, models: Vec::new() };
-    let work = work(tasks.len() as f64, &service);
-    Ok(ServingWorkload::new(service, Fixed { jobs: tasks, work }, vec![path.to_owned()]))
+    let events = super::events(tasks.len() as f64);
+    Ok(ServingWorkload::new(service, Fixed::new(tasks, events, TASK_BYTES, horizon_ms), vec![path.to_owned()]))
 }
 
 fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {

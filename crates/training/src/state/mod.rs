@@ -137,12 +137,6 @@ impl ClusterState {
         &self.placements
     }
 
-    /// Nodes, jobs and speeds that were worked out.
-    pub(crate) fn extent(&self) -> usize {
-        let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
-        self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
-    }
-
     /// Where an arrived job stands in `jobs`.
     #[inline]
     pub(crate) fn index(&self, id: u32) -> Option<usize> {

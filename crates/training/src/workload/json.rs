@@ -5,7 +5,7 @@ use crate::cluster::{RawType, Speed, SpeedGrid, TrainingCluster, check_sizes, jo
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Work, WorkloadError, read_jobs, read_json},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{
@@ -113,14 +113,9 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
         let waited = f64::from(job.arrival_slot - earliest(above));
         (waited + cluster.slots(job), "slots until it arrives, and alone at its best".to_owned())
     })?;
-    let last = jobs.last().map_or(0, |job| job.arrival_slot);
-    let work = Work {
-        jobs: jobs.len() as f64,
-        events: cluster.events(&jobs),
-        bytes: JOB_BYTES * jobs.len() as f64,
-        last_ms: f64::from(last) * cluster.slot_ms(),
-    };
-    Ok(TrainingWorkload::new(Arc::new(cluster), Fixed { jobs, work }, files))
+    let (events, last_ms) = (cluster.events(&jobs), f64::from(earliest(jobs.last())) * cluster.slot_ms());
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(TrainingWorkload::new(Arc::new(cluster), source, files))
 }
 
 enum Law {
