@@ -45,10 +45,8 @@ pub struct Turn {
     pub taught: Option<bool>,
     /// Where it comes from: workloads come in turn, by this number.
     pub workload: u32,
-    /// Number of the episode; those of a trace come in turn.
-    pub episode: u32,
-    /// Its seed; a trace has its own.
-    pub seed: u64,
+    /// The episode; those of a trace come in turn, by its number.
+    pub episode: EpisodeId,
     /// The seed of the network's draws.
     pub draws: u64,
 }
@@ -166,7 +164,7 @@ impl<S: Simulated> AnyGround for Ground<S> {
     fn play(&self, weights: &Arc<ScorerWeights>, turn: Turn, clock: Clock) -> Result<Practice, PracticeError> {
         let mut network = ScorerPolicy::<S>::new(Arc::clone(weights), true).may_strand();
         let workload = &self.workloads.1[turn.workload as usize % self.workloads.1.len()];
-        let id = (EpisodeId { seed: turn.seed, episode: turn.episode }, turn.draws);
+        let id = (turn.episode, turn.draws);
         Ok(match (turn.taught, &self.lessons) {
             (Some(schedules), Some((_, Lessons::Policy(teacher)))) => {
                 let mut teacher = teacher.fresh();
@@ -174,7 +172,7 @@ impl<S: Simulated> AnyGround for Ground<S> {
                 play::<S>(workload, &mut network, driver, id, clock)?
             }
             (Some(_), Some((_, Lessons::Trace(recorded)))) => {
-                let episode = &recorded.episodes[turn.episode as usize % recorded.episodes.len()];
+                let episode = &recorded.episodes[turn.episode.episode as usize % recorded.episodes.len()];
                 let mut replay = Replay::new(episode);
                 let id = (episode.id, turn.draws);
                 play::<S>(&recorded.workload, &mut network, Driver::Taught(&mut replay), id, clock)?

@@ -128,7 +128,7 @@ impl<'a> Dl2Trainee<'a> {
                 }
                 Some(Lessons::Trace(recorded)) => {
                     let episode = &recorded.episodes[episode as usize % recorded.episodes.len()];
-                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
+                    let id = RolloutId { episode: episode.id, draws: 0 };
                     let driver = Driver::Replayed { trace: &mut Replay::new(episode) };
                     play(&recorded.workload, &mut network, driver, id, params)
                 }

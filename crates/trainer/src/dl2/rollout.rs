@@ -8,7 +8,7 @@ use super::{
 use crate::session::RolloutId;
 use sched_distill_core::{
     policy::Policy,
-    simulation::{Outcome, Simulated},
+    simulation::{Outcome, Simulated, Simulation as _},
 };
 use sched_distill_toolkit::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
@@ -38,7 +38,7 @@ pub(super) fn play(
     id: RolloutId,
     params: &Dl2Params,
 ) -> Result<(Experience, Outcome), EpisodeError> {
-    let mut sim = Training::start(workload, workload.jobs(id.seed), id.seed);
+    let mut sim = Training::start(workload, workload.jobs(id.episode), id.episode.seed);
     let (mut experience, mut meter) = (Experience::default(), Meter::default());
     let mut explorer = match driver {
         Driver::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),
@@ -50,8 +50,8 @@ pub(super) fn play(
     }
     let mut asked = 0;
     let fail = |step: u64, cause: EpisodeCause| EpisodeError {
-        episode: id.episode,
-        seed: id.seed,
+        episode: id.episode.episode,
+        seed: id.episode.seed,
         step,
         source: Box::new(cause),
     };
