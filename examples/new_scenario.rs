@@ -12,11 +12,11 @@ use sched_distill::{
     pipeline::Entry,
     policy::{Policy, PolicyDef, PolicyError},
     registry,
-    rng::Stream,
+    rng::{EpisodeId, Stream},
     scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule},
-    simulation::{JobEnd, Outcome, Simulated, Simulation},
+    simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef},
     spec::{Args, Spec, SpecError},
-    workload::{WorkloadError, WorkloadInfo},
+    workload::WorkloadError,
 };
 use serde::{Deserialize, Serialize};
 use std::{error::Error, process::ExitCode, sync::LazyLock};
@@ -76,16 +76,9 @@ impl Scenario for Machine {
         words: Words::default,
         figures: &[Figure::new(["on_time", "share on time", "share"], Better::More, Compared::Difference, ON_TIME)],
         catalogue: CATALOGUE,
-        workloads: &[WorkloadInfo {
-            name: "builtin",
-            edge_cases: false,
-            usage: "builtin[,jobs=60][,load=1.1]",
-            meaning: "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
-        }],
         lane: "machine",
         part: "run",
         parts: &[],
-        edge_cases: &[],
         may_abstain: false,
     };
     type View<'a> = View<'a>;
@@ -233,41 +226,48 @@ const CATALOGUE: Catalogue = Catalogue {
     ],
 };
 
-/// What the jobs are drawn from.
-pub(crate) struct Workload {
+/// A load of so many jobs.
+#[derive(Debug)]
+struct Load {
     jobs: u32,
     load: f64,
 }
 
-impl Simulated for Machine {
-    type Workload = Workload;
-    type Jobs = Vec<Job>;
-    type Simulator = Run;
+fn open_builtin(spec: &Spec) -> Result<Workload<Machine>, WorkloadError> {
+    spec.refuse_file()?;
+    let mut args = spec.args();
+    let (jobs, load) = (args.count("jobs", 60, 1..=100_000)?, args.number("load", 1.1, 0.01..=100.0)?);
+    args.finish()?;
+    Ok(Workload::new((), Load { jobs, load }, Vec::new()))
+}
 
-    fn open_workload(spec: &Spec) -> Result<Box<Workload>, WorkloadError> {
-        if spec.name != "builtin" {
-            return Err(spec.unknown_name("workload", "workloads", &["builtin"]).into());
-        }
-        spec.refuse_file()?;
-        let mut args = spec.args();
-        let (jobs, load) = (args.count("jobs", 60, 1..=100_000)?, args.number("load", 1.1, 0.01..=100.0)?);
-        args.finish()?;
-        Ok(Box::new(Workload { jobs, load }))
-    }
-
-    fn jobs(workload: &Workload, seed: u64) -> Vec<Job> {
-        let mut stream = Stream::new(seed, "jobs");
+impl Source<Machine> for Load {
+    fn jobs(&self, _: &(), id: EpisodeId) -> Vec<Job> {
+        let mut stream = Stream::new(id.seed, "jobs");
         let mut exponential = |mean_minutes: f64| -6e4 * mean_minutes * (1.0 - stream.uniform()).ln();
         let mut arrival_ms = 0.0;
         let mut draw = || {
-            arrival_ms += exponential(1.0 / workload.load);
+            arrival_ms += exponential(1.0 / self.load);
             let length_ms = 1.0 + exponential(1.0);
             Job { arrival_ms, length_ms, deadline_ms: arrival_ms + length_ms + exponential(3.0) }
         };
-        (0..workload.jobs).map(|_| draw()).collect()
+        (0..self.jobs).map(|_| draw()).collect()
     }
+}
 
-    fn start(_: &Workload, jobs: Vec<Job>, _: u64) -> Run {
+impl Simulated for Machine {
+    type Cluster = ();
+    type Job = Job;
+    type Simulator = Run;
+
+    const WORKLOADS: &'static [WorkloadDef<Self>] = &[WorkloadDef::new(
+        "builtin",
+        "builtin[,jobs=60][,load=1.1]",
+        "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
+        open_builtin,
+    )];
+
+    fn start(_: &Workload<Self>, jobs: Vec<Job>, _: u64) -> Run {
         let mut run = Run { ends_ms: vec![None; jobs.len()], jobs, ..Run::default() };
         run.until_free(0.0);
         run
@@ -303,7 +303,8 @@ impl Run {
     }
 }
 
-impl Simulation<Machine> for Run {
+impl Simulation for Run {
+    type Scenario = Machine;
     type Error = NotWaiting;
 
     fn view(&self) -> Option<View<'_>> {
@@ -341,6 +342,10 @@ impl Simulation<Machine> for Run {
 
     fn arrivals_ms(&self) -> Vec<f64> {
         self.jobs.iter().map(|job| job.arrival_ms).collect()
+    }
+
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        *self.ends_ms.get(job as usize)?
     }
 
     /// Jobs whose deadline passes without them: all jobs less those on time.

@@ -87,8 +87,8 @@ fn behind_the_others() {
 fn questions() -> Result<Vec<String>> {
     let workload = Dag::entry().workload("builtin,executors=10,jobs=50")?;
     let mut lines = Vec::new();
-    let id = EpisodeId { seed: 2, split: Split::Test, episode: 0 };
-    run_episode(&*workload, &mut *Dag::entry().policy("sjf")?, id, |seen, _, _| {
+    let id = EpisodeId::new(2, Split::Test, 0);
+    run_episode(&workload, &mut *Dag::entry().policy("sjf")?, id, |seen, _, _| {
         let state = serde_json::to_string(seen).expect("a state goes into memory");
         lines.push(format!("{{\"id\":{},\"most\":1,\"scores\":false,\"state\":{state}}}", lines.len()));
     })?;

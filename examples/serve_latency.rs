@@ -50,21 +50,21 @@ fn main() -> Result<()> {
         let workload = Dag::entry().workload(workload)?;
         let student = match &student {
             Some(path) => Student::load(path)?,
-            None => fitted(&*workload)?,
+            None => fitted(&workload)?,
         };
-        measure(name, &*workload, &student)?;
+        measure(name, &workload, &student)?;
     }
     Ok(())
 }
 
 /// A student of the teacher that comes with the program.
-fn fitted(workload: &<Dag as Simulated>::Workload) -> Result<Student> {
+fn fitted(workload: &DagWorkload) -> Result<Student> {
     let entry: &Entry<Dag> = Dag::entry();
     let teacher = entry.policy(entry.teacher)?;
     let tables = [Split::Train, Split::Validation].map(|split| {
         let mut log = ChoiceLog::<Dag>::new(false);
         let mut step = 0;
-        let id = EpisodeId { seed: 1, split, episode: 0 };
+        let id = EpisodeId::new(1, split, 0);
         let run = run_episode(workload, &mut *teacher.fresh(), id, |seen, decision, p| {
             log.push(0, step, seen, decision, p);
             step += 1;
@@ -76,12 +76,12 @@ fn fitted(workload: &<Dag as Simulated>::Workload) -> Result<Student> {
     Ok(fit_student(subject, (&train?, &validation?), &FitParams::default(), Provenance::default())?)
 }
 
-fn measure(name: &str, workload: &<Dag as Simulated>::Workload, student: &Student) -> Result<()> {
+fn measure(name: &str, workload: &DagWorkload, student: &Student) -> Result<()> {
     let mut policy = StudentPolicy::<Dag>::new(student, Path::new("in memory"), None)?;
     // The questions of an episode that the student itself drives.
     let (mut states, mut lines, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     for episode in 0..2 {
-        let id = EpisodeId { seed: 2, split: Split::Test, episode };
+        let id = EpisodeId::new(2, Split::Test, episode);
         let mut before = None;
         run_episode(workload, &mut policy, id, |seen, decision, _| {
             let mut state = <Dag as Scenario>::State::of(seen);

@@ -5,14 +5,15 @@
 use sched_distill::{
     dag::{
         Dag,
-        workload::{Cluster, JobArrival, Workload},
+        workload::{Cluster, DagWorkload, JobArrival},
     },
     pipeline::{Caller, Entry, shadow_report},
-    recorder::{EpisodeId, RecordRequest, policy_source, record, run_episode},
+    recorder::{RecordRequest, policy_source, record, run_episode},
     registry::Registered,
-    rng::Split,
+    rng::{EpisodeId, Split},
     scenario::{Scenario, State},
     serve::{Limits, Service, Session, ShadowLog},
+    simulation::Source,
     trace::{Shard, Trace},
 };
 use serde_json::json;
@@ -58,7 +59,8 @@ fn main() -> Result<()> {
         ("that of the training trace", 1.0, WORKLOAD.to_owned()),
         ("twice the arrivals, half as long", 0.5, WORKLOAD.replace("5e-5", "1e-4")),
     ] {
-        let workload = Stretched(entry.workload(&workload)?, factor);
+        let inner = entry.workload(&workload)?;
+        let workload = DagWorkload::new(*inner.cluster(), Stretched(inner, factor), Vec::new());
         let mut flagged = [0, 0];
         for run in 0..runs {
             let dir = folder.path().join(format!("{factor}-{run}"));
@@ -77,7 +79,7 @@ fn main() -> Result<()> {
 }
 
 /// What a shadow hears of a scheduler.
-fn log(dir: &Path, workload: &Stretched, present: &str, seed: u64, episodes: u32) -> Result<()> {
+fn log(dir: &Path, workload: &DagWorkload, present: &str, seed: u64, episodes: u32) -> Result<()> {
     let entry: &Entry<Dag> = Dag::entry();
     let policy = entry.policy(DRIVER)?;
     let source = policy_source(DRIVER, &*policy)?;
@@ -88,7 +90,7 @@ fn log(dir: &Path, workload: &Stretched, present: &str, seed: u64, episodes: u32
     let mut present = entry.policy(present)?;
     for episode in 0..episodes {
         session.line(json!({"type": "reset", "seed": episode}).to_string().as_bytes(), &mut out);
-        let id = EpisodeId { seed, split: Split::Test, episode };
+        let id = EpisodeId::new(seed, Split::Test, episode);
         run_episode::<Dag>(workload, &mut *present, id, |seen, decision, _| {
             out.clear();
             let state = <Dag as Scenario>::State::of(seen);
@@ -102,18 +104,15 @@ fn log(dir: &Path, workload: &Stretched, present: &str, seed: u64, episodes: u32
 }
 
 /// The same jobs with tasks of other lengths.
-struct Stretched(Box<dyn Workload>, f64);
+#[derive(Debug)]
+struct Stretched(DagWorkload, f64);
 
-impl Workload for Stretched {
-    fn cluster(&self) -> Cluster {
-        self.0.cluster()
-    }
-
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
+impl Source<Dag> for Stretched {
+    fn jobs(&self, _: &Cluster, id: EpisodeId) -> Vec<JobArrival> {
         let stretched = |JobArrival { arrival_ms, template }: JobArrival| JobArrival {
             arrival_ms,
             template: Arc::new(template.stretched(self.1)),
         };
-        self.0.jobs(seed).into_iter().map(stretched).collect()
+        self.0.jobs(id).into_iter().map(stretched).collect()
     }
 }

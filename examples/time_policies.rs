@@ -55,8 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let policy = Dag::open(&id.parse()?)?;
         let mut timed = Timed { policy, nanoseconds: Vec::new() };
         for episode in 0..episodes {
-            let id = EpisodeId { seed: 0, split: Split::Test, episode };
-            run_episode(&*workload, &mut timed, id, |_, _, _| {})?;
+            let id = EpisodeId::new(0, Split::Test, episode);
+            run_episode(&workload, &mut timed, id, |_, _, _| {})?;
         }
         let times = &mut timed.nanoseconds;
         times.sort_unstable();

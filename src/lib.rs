@@ -64,8 +64,8 @@
 //!     let mut log = ChoiceLog::<Dag>::new(teacher.abstains());
 //!     for episode in 0..episodes {
 //!         let mut step = 0;
-//!         let id = EpisodeId { seed: 1, split, episode };
-//!         run_episode(&*workload, &mut *teacher.fresh(), id, |seen, decision, p| {
+//!         let id = EpisodeId::new(1, split, episode);
+//!         run_episode(&workload, &mut *teacher.fresh(), id, |seen, decision, p| {
 //!             log.push(episode, step, seen, decision, p);
 //!             step += 1;
 //!         })?;
@@ -78,8 +78,8 @@
 //! let student = fit_student(subject, (&train, &validation), &params, Provenance::default())?;
 //!
 //! let mut scheduler = StudentPolicy::<Dag>::new(&student, "in memory".as_ref(), None)?;
-//! let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
-//! let run = run_episode(&*workload, &mut scheduler, id, |_, _, _| {})?;
+//! let id = EpisodeId::new(1, Split::Test, 0);
+//! let run = run_episode(&workload, &mut scheduler, id, |_, _, _| {})?;
 //! assert!(!run.outcome.stalled());
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -84,8 +84,8 @@ impl<S: Simulated> Runner<S> {
     }
 
     /// Runs an episode with features of all levels; allocations from the first question on, and decisions.
-    fn run(&mut self, workload: &S::Workload) -> (u64, u64) {
-        let mut sim = S::start(workload, S::jobs(workload, 1), 1);
+    fn run(&mut self, workload: &Workload<S>) -> (u64, u64) {
+        let mut sim = S::start(workload, workload.jobs(1), 1);
         self.policy.reset(1);
         let before = ALLOCATIONS.get();
         while let Some(seen) = sim.view() {

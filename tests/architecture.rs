@@ -75,7 +75,6 @@ const ORDER: [(&str, &[&str]); 8] = [
         "training",
         &[
             "cluster",
-            "edit",
             "state",
             "feature",
             "catalogue",
@@ -95,7 +94,6 @@ const ORDER: [(&str, &[&str]); 8] = [
             "law",
             "prediction",
             "cluster",
-            "edit",
             "state",
             "heuristic",
             "feature",
@@ -114,7 +112,6 @@ const ORDER: [(&str, &[&str]); 8] = [
             "history",
             "counter",
             "cluster",
-            "edit",
             "state",
             "heuristic",
             "feature",
@@ -131,7 +128,6 @@ const ORDER: [(&str, &[&str]); 8] = [
         &[
             "law",
             "server",
-            "edit",
             "state",
             "heuristic",
             "feature",

@@ -21,7 +21,7 @@ fn extraction(c: &mut Criterion) {
     for args in ["executors=10,jobs=50", "executors=50,jobs=200"] {
         let Some(workload) = crate::tpch(args) else { return };
         let mut episode = || {
-            let (mut sim, mut extractor, mut x) = (start(&*workload), Extractor::default(), Vec::new());
+            let (mut sim, mut extractor, mut x) = (start(&workload), Extractor::default(), Vec::new());
             let (mut probabilities, mut spent) = (Said::default(), Duration::ZERO);
             while let Some(seen) = sim.view() {
                 probabilities.clear();

@@ -19,7 +19,7 @@ mod training;
 
 use criterion::criterion_main;
 use sched_distill::{
-    dag::{Dag, workload::Workload},
+    dag::{Dag, workload::DagWorkload},
     policy::Policy,
     registry::Registered as _,
 };
@@ -35,7 +35,7 @@ fn reference(path: &str) -> Option<PathBuf> {
 }
 
 /// TPC-H jobs on a cluster. `args` as on the command line, e.g. `executors=10,jobs=50`.
-fn tpch(args: &str) -> Option<Box<dyn Workload>> {
+fn tpch(args: &str) -> Option<DagWorkload> {
     let profiles = reference("tpch/tpch_profiles.json.gz")?;
     let spec = format!("tpch:{},{args}", profiles.display()).parse().expect("a well-formed spec");
     Some(sched_distill::dag::workload::open(&spec).expect("the reference profiles are readable"))

@@ -31,7 +31,7 @@ fn recording(c: &mut Criterion) {
         policy: &*decima,
         labeller: None,
         workload_id: "tpch",
-        workload: &*workload,
+        workload: &workload,
         seed: 0,
         split: Split::Train,
         first_episode: 0,

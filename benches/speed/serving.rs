@@ -41,7 +41,7 @@ fn run(mut sim: Simulator, policy: &mut dyn Policy<Serving>) -> u64 {
 fn episodes(c: &mut Criterion) {
     for (name, spec) in [("at load 0.7", "builtin,load=0.7,seconds=10"), ("at load 1", "builtin,load=1,seconds=10")] {
         let workload = Serving::open_workload(&spec.parse().expect("a well-formed spec")).expect("it has no file");
-        let tasks = workload.tasks(SEED);
+        let tasks = workload.jobs(SEED);
         let start = || Serving::start(&workload, tasks.clone(), SEED);
         let mut group = c.benchmark_group(format!("serving/{name}, 10 s"));
         for name in ["tf-serving", "triton", "lazy", "dybatch"] {

@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use sched_distill::{
-    dag::{Dag, simulator::Simulator, workload::Workload},
+    dag::{Dag, simulator::Simulator, workload::DagWorkload},
     policy::Policy,
     scenario::Said,
 };
@@ -29,8 +29,8 @@ pub(crate) fn run(mut sim: Simulator, policy: &mut dyn Policy<Dag>) -> (u64, u64
     (outcome.events, outcome.decisions)
 }
 
-pub(crate) fn start(workload: &dyn Workload) -> Simulator {
-    Simulator::new(workload.cluster(), workload.jobs(SEED), SEED)
+pub(crate) fn start(workload: &DagWorkload) -> Simulator {
+    Simulator::new(*workload.cluster(), workload.jobs(SEED), SEED)
 }
 
 /// Whole episodes: setting up, simulating, deciding.
@@ -39,9 +39,9 @@ fn policies(c: &mut Criterion) {
     let mut group = c.benchmark_group("simulator/tpch, 50 executors, 200 jobs");
     for name in ["fair", "fifo", "random", "sjf", "srpt-fair"] {
         let mut policy = crate::policy(name);
-        let (events, _) = run(start(&*workload), &mut *policy);
+        let (events, _) = run(start(&workload), &mut *policy);
         group.throughput(Throughput::Elements(events));
-        group.bench_function(name, |b| b.iter(|| run(start(&*workload), &mut *policy)));
+        group.bench_function(name, |b| b.iter(|| run(start(&workload), &mut *policy)));
     }
 }
 
@@ -54,7 +54,7 @@ fn sizes(c: &mut Criterion) {
     {
         let Some(workload) = crate::tpch(&format!("executors={executors},jobs={jobs},rate={rate}")) else { return };
         let mut policy = crate::policy("fair");
-        let sim = start(&*workload);
+        let sim = start(&workload);
         group.throughput(Throughput::Elements(run(sim.clone(), &mut *policy).0));
         group.bench_function(format!("{executors} executors, {jobs} jobs"), |b| {
             b.iter_batched(|| sim.clone(), |sim| run(sim, &mut *policy), BatchSize::PerIteration);

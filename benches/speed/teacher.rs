@@ -20,7 +20,7 @@ fn episodes(c: &mut Criterion) {
         ("50 executors, 200 jobs, heavy load", "executors=50,jobs=200,rate=2e-4"),
     ] {
         let Some(workload) = crate::tpch(args) else { return };
-        group.throughput(Throughput::Elements(run(start(&*workload), &mut *decima.fresh()).1));
-        group.bench_function(load, |b| b.iter(|| run(start(&*workload), &mut *decima.fresh())));
+        group.throughput(Throughput::Elements(run(start(&workload), &mut *decima.fresh()).1));
+        group.bench_function(load, |b| b.iter(|| run(start(&workload), &mut *decima.fresh())));
     }
 }

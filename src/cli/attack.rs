@@ -157,7 +157,7 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
             };
             let student = common.student_of_policy(policy)?;
             let scenario = common.scenario_of_policy(policy)?;
-            let workload = WorkloadArgs::one(args.workload.as_ref(), scenario.info(), student.as_ref(), output)?;
+            let workload = WorkloadArgs::one(args.workload.as_ref(), scenario, student.as_ref(), output)?;
             (vec![Party { policy: policy.clone(), role: None, workload, dir: dir.clone() }], scenario)
         }
     };
@@ -245,7 +245,7 @@ fn attack(
     }
     let mut budgets = args.budgets.clone();
     if budgets.is_empty() {
-        budgets = usual_budgets(args.run.is_some(), scenario.edits());
+        budgets = usual_budgets(args.run.is_some(), &scenario.edits());
     }
     budgets.iter_mut().for_each(|budget| budget.sorts.clone_from(&args.edits));
     check_folder(dir)?;

@@ -136,7 +136,7 @@ pub(super) fn run(args: &AugmentArgs, common: &Common, output: &mut Output) -> R
         seed: common.seed,
     };
     let scenario = common.scenario_of(&student.feature_set)?;
-    let ids = args.workloads.ids(scenario.info(), Some(&student), output)?;
+    let ids = args.workloads.ids(scenario, Some(&student), output)?;
     params.check(&student)?;
     check_folder(&args.output)?;
     let (path, steps_path) = (args.output.join("student.json"), args.output.join("steps.json"));

@@ -33,7 +33,7 @@ pub(super) fn run(
     let student = common.student(file)?;
     let trace = common.trace(trace)?;
     let scenario = common.scenario_of(&student.feature_set)?;
-    let shares = shares(budgets, sorts, scenario.edits())?;
+    let shares = shares(budgets, sorts, &scenario.edits())?;
     let is_number = |sort: &&String| scenario.edits().iter().any(|edit| edit.name == **sort && edit.is_number);
     let sorts: Vec<String> = sorts.iter().filter(|sort| !is_number(sort)).cloned().collect();
     let request = CertifyRequest { student: &student, trace: &trace, shares, sorts, tries, seed: common.seed };

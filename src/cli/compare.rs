@@ -7,7 +7,6 @@ use crate::{
     model::Student,
     pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
     rng::Split,
-    scenario::ScenarioInfo,
     simulation::Stall,
     spec::Spec,
     trace::Trace,
@@ -83,7 +82,7 @@ impl WorkloadArgs {
     /// One that the student names and is not here.
     pub(super) fn one(
         named: Option<&String>,
-        scenario: &ScenarioInfo,
+        scenario: &dyn AnyScenario,
         student: Option<&Student>,
         output: &mut Output,
     ) -> Result<String> {
@@ -100,7 +99,7 @@ impl WorkloadArgs {
     /// A workload that has no edge cases where they are asked for, or that the student names and is not here.
     pub(super) fn ids(
         &self,
-        scenario: &ScenarioInfo,
+        scenario: &dyn AnyScenario,
         student: Option<&Student>,
         output: &mut Output,
     ) -> Result<Vec<String>> {
@@ -123,7 +122,7 @@ impl WorkloadArgs {
 /// One that the student names and is not here.
 pub(super) fn workload_or_own(
     named: Option<&String>,
-    scenario: &ScenarioInfo,
+    scenario: &dyn AnyScenario,
     student: &Student,
     output: &mut Output,
 ) -> Result<String> {
@@ -142,7 +141,7 @@ pub(super) fn beside_teacher(
     teacher: &str,
     workload: Option<&String>,
     (seed, episodes): (u64, u32),
-    (scenario, trace): (&ScenarioInfo, &Trace),
+    (scenario, trace): (&dyn AnyScenario, &Trace),
     output: &mut Output,
 ) -> Result<FrontLoop> {
     let recorded = || own(scenario, &trace.manifest.workload.id, "the trace records");
@@ -158,7 +157,7 @@ fn tell(ids: &[String], own: Option<&Student>, output: &mut Output) -> Result<()
 }
 
 /// The workload that a student was fitted on; `builtin` without a student.
-fn own_workload(scenario: &ScenarioInfo, student: Option<&Student>) -> Result<String> {
+fn own_workload(scenario: &dyn AnyScenario, student: Option<&Student>) -> Result<String> {
     let Some(student) = student else { return Ok("builtin".to_owned()) };
     own(scenario, &student.provenance.workload, "the student was fitted on")
 }
@@ -168,9 +167,9 @@ fn own_workload(scenario: &ScenarioInfo, student: Option<&Student>) -> Result<St
 /// # Errors
 ///
 /// One that this program does not know, or whose file is not here.
-fn own(scenario: &ScenarioInfo, id: &str, made: &str) -> Result<String> {
+fn own(scenario: &dyn AnyScenario, id: &str, made: &str) -> Result<String> {
     let spec: Option<Spec> = id.parse().ok();
-    match spec.filter(|spec| scenario.workloads.iter().any(|w| w.name == spec.name)) {
+    match spec.filter(|spec| scenario.workloads().iter().any(|w| w.name == spec.name)) {
         None => bail!("{made} the workload `{id}`, which this program cannot run; name one with -w"),
         Some(Spec { file: Some(file), .. }) if !file.exists() => {
             bail!("{made} `{id}`, and {} is not here; name a workload with -w", file.display())

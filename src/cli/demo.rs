@@ -386,7 +386,7 @@ impl Demo<'_> {
             split: Split::Test,
             episodes: self.extent.test,
         };
-        let elsewhere = with_edge_cases(self.scenario.info(), &closed_loop.workloads).unwrap_or_default();
+        let elsewhere = with_edge_cases(self.scenario, &closed_loop.workloads).unwrap_or_default();
         let params = EvaluateParams {
             trace: Some(test),
             selection: Some(train),

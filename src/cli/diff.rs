@@ -58,7 +58,7 @@ pub(super) fn run(args: &DiffArgs, common: &Common, output: &mut Output) -> Resu
         bail!("{} has other features than {}: {difference}", args.b.display(), args.a.display());
     }
     let scenario = common.scenario_of(&a.feature_set)?;
-    let workload_id = workload_or_own(args.workload.as_ref(), scenario.info(), &a, output)?;
+    let workload_id = workload_or_own(args.workload.as_ref(), scenario, &a, output)?;
     compared(args, [&a, &b], workload_id, common, output)
 }
 

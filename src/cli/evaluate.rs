@@ -201,7 +201,7 @@ fn closed_loop(
     seed: u64,
     output: &mut Output,
 ) -> Result<ClosedLoopParams> {
-    let workloads = args.workloads.ids(scenario.info(), Some(student), output)?;
+    let workloads = args.workloads.ids(scenario, Some(student), output)?;
     let mut others = args.policies.clone();
     if others.is_empty() {
         others.extend(scenario.baselines().iter().take(1).map(|&id| id.to_owned()));

@@ -292,7 +292,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     let beside = match &args.teacher {
         Some(teacher) => {
             let scenario = common.scenario_of(&trace.manifest.feature_set)?;
-            let (episodes, of) = ((common.seed, args.episodes), (scenario.info(), trace));
+            let (episodes, of) = ((common.seed, args.episodes), (scenario, trace));
             Some((scenario, beside_teacher(teacher, args.workload.as_ref(), episodes, of, output)?))
         }
         None => None,

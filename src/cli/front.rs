@@ -144,7 +144,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     let scenario = args.teacher.as_ref().map(|_| common.scenario_of(&trace.manifest.feature_set)).transpose()?;
     let episodes = (common.seed, args.episodes);
     let closed_loop = args.teacher.as_ref().zip(scenario).map(|(teacher, scenario)| {
-        beside_teacher(teacher, args.workload.as_ref(), episodes, (scenario.info(), &trace), output)
+        beside_teacher(teacher, args.workload.as_ref(), episodes, (scenario, &trace), output)
     });
     let closed_loop = closed_loop.transpose()?;
     let params = FrontParams { fit, most: args.max_size, by: args.by, closed_loop };

@@ -1,7 +1,12 @@
 //! `distill list`: what there is.
 
 use super::{Common, Verdict, output::Output, table::Table};
-use crate::{level::HOW_COLUMNS_ARE_FORMED, pipeline::Registry, policy::PolicyInfo, scenario::ScenarioInfo};
+use crate::{
+    level::HOW_COLUMNS_ARE_FORMED,
+    pipeline::{AnyScenario, Registry},
+    policy::PolicyInfo,
+    scenario::ScenarioInfo,
+};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -29,7 +34,7 @@ pub(super) fn run(args: &ListArgs, common: &Common, output: &mut Output) -> Resu
     let info = scenario.info();
     match args.what {
         What::Policies => policies(&scenario.policies(), output),
-        What::Workloads => workloads(info, output),
+        What::Workloads => workloads(scenario, output),
         What::Features => features(info, output),
         What::Guards => guards(info, output),
         What::Rules => rules(info, output),
@@ -54,16 +59,17 @@ fn policies(all: &[PolicyInfo], output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn workloads(info: &ScenarioInfo, output: &mut Output) -> Result<()> {
-    for w in info.workloads {
+fn workloads(scenario: &dyn AnyScenario, output: &mut Output) -> Result<()> {
+    let all = scenario.workloads();
+    for w in &all {
         output.text(format!("{}\n    {}", w.usage, w.meaning))?;
         output.json("workload", &json!({"usage": w.usage, "meaning": w.meaning}))?;
     }
-    let with_edges: Vec<&str> = info.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
+    let with_edges: Vec<&str> = all.iter().filter(|w| w.has_edge_cases()).map(|w| w.name).collect();
     if !with_edges.is_empty() {
         output.text(format!("edge=NAME of {} (docs/edge-cases.md)", with_edges.join(" and ")))?;
     }
-    for (name, meaning) in info.edge_cases {
+    for (name, meaning) in scenario.edge_cases() {
         output.text(format!("    {name:<16}{meaning}"))?;
         output.json("edge_case", &json!({"name": name, "meaning": meaning}))?;
     }

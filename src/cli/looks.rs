@@ -77,7 +77,7 @@ pub(super) fn spec(name: &str, path: &Path) -> String {
 fn workload(path: &Path, common: &Common) -> Option<(&'static ScenarioInfo, &'static str, String)> {
     for scenario in common.registry.iter() {
         let info = scenario.info();
-        for workload in info.workloads.iter().filter(|workload| takes_a_file(workload.usage)) {
+        for workload in scenario.workloads().iter().filter(|workload| takes_a_file(workload.usage)) {
             let spec = Spec { name: workload.name.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() };
             let spec = spec.to_string();
             if scenario.same_jobs(&spec).is_ok() {
@@ -94,7 +94,7 @@ fn takes_a_file(usage: &str) -> bool {
 
 /// Names of workloads that read a file which is no JSON.
 fn logs(common: &Common) -> Vec<&'static str> {
-    let all = common.registry.iter().flat_map(|scenario| scenario.info().workloads);
+    let all = common.registry.iter().flat_map(|scenario| scenario.workloads());
     let mut names: Vec<&str> =
         all.filter(|workload| takes_a_file(workload.usage) && workload.name != "json").map(|w| w.name).collect();
     names.sort_unstable();

@@ -93,7 +93,7 @@ pub(super) fn run(args: &PatchArgs, common: &Common, output: &mut Output) -> Res
     let before = common.student(&args.student)?;
     let after = edited(&before, args)?;
     let scenario = common.scenario_of(&before.feature_set)?;
-    let workload_id = workload_or_own(args.workload.as_ref(), scenario.info(), &before, output)?;
+    let workload_id = workload_or_own(args.workload.as_ref(), scenario, &before, output)?;
     priced(args, [&before, &after], workload_id, common, output)
 }
 

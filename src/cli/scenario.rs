@@ -29,7 +29,7 @@ impl Common {
         self.registry
             .iter()
             .filter(meant)
-            .any(|s| s.sort_of(name).is_some() || s.info().workloads.iter().any(|w| w.name == name))
+            .any(|s| s.sort_of(name).is_some() || s.workloads().iter().any(|w| w.name == name))
     }
 
     /// The scenario that the user names, or that of the student that schedules, or the first one.

@@ -47,7 +47,7 @@ pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> 
     };
     let params = CompareParams {
         contenders: args.policies.iter().map(|id| Contender::named(id)).collect(),
-        workloads: args.workloads.ids(scenario.info(), student.as_ref(), output)?,
+        workloads: args.workloads.ids(scenario, student.as_ref(), output)?,
         seed: common.seed,
         split: args.episodes.split.into(),
         episodes: args.episodes.episodes,

@@ -176,7 +176,7 @@ fn reads<S: Tested>() {
     let workload = S::open_workload(&S::WORKLOAD.parse().unwrap()).unwrap();
     let mut policy = S::open(&S::entry().baselines[0].parse().unwrap()).unwrap();
     let (mut sim, mut tables, mut inputs) =
-        (S::start(&workload, S::jobs(&workload, 1), 1), S::Tables::default(), Inputs::new(contract));
+        (S::start(&workload, workload.jobs(1), 1), S::Tables::default(), Inputs::new(contract));
     let (mut questions, mut deepest) = (S::Questions::default(), 0);
     while let Some(seen) = sim.view() {
         inputs.clear();

@@ -106,7 +106,7 @@ fn open<S: Tested>(spec: &str) -> Result<Box<dyn Policy<S>>, PolicyError> {
 /// Runs an episode of a few jobs; what stopped it, if anything.
 fn episode<S: Tested>(policy: &mut dyn Policy<S>, seed: u64) -> Result<u32, PolicyError> {
     let workload = S::open_workload(&S::WORKLOAD.parse().unwrap()).unwrap();
-    let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
+    let mut sim = S::start(&workload, workload.jobs(seed), seed);
     let (mut p, mut decisions) = (Said::default(), 0);
     policy.reset(seed);
     while let Some(seen) = sim.view() {

@@ -2,7 +2,7 @@
 
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Edits, Found, Repertoire, augment},
-    dag::{Dag, feature::feature_set, workload::Workload},
+    dag::{Dag, feature::feature_set, workload::DagWorkload},
     level::base,
     model::{Action, Additive, Guard, LevelModels, Model, NamedModel, Place, Provenance, Slot, Student, Term, Tree},
     recorder::Progress,
@@ -25,7 +25,7 @@ fn longest_first() -> Student {
     Student::new(set.clone(), false, levels.collect(), Provenance::default())
 }
 
-fn small_cluster() -> Box<dyn Workload> {
+fn small_cluster() -> DagWorkload {
     sched_distill::dag::workload::open(&"builtin,jobs=12,executors=6".parse().unwrap()).unwrap()
 }
 
@@ -314,7 +314,7 @@ fn several_workloads_take_turns() -> Result<(), Box<dyn std::error::Error>> {
     let wide = sched_distill::dag::workload::open(&"builtin,jobs=12,executors=6,edge=wide".parse()?)?;
     let (workloads, stop) = ([small_cluster(), wide], AtomicBool::new(false));
     let student = longest_first();
-    let run = |workloads: &[Box<dyn Workload>]| {
+    let run = |workloads: &[DagWorkload]| {
         Arena::<Dag>::new(workloads, 5, &(), &stop).run(&[&student], Split::Train, 0..7).map(|scores| scores[0].clone())
     };
     let (mixed, plain, wide) = (run(&workloads)?, run(&workloads[..1])?, run(&workloads[1..])?);

@@ -34,7 +34,7 @@ fn students(dir: &Path) -> Result<Vec<Student>, Box<dyn Error>> {
 /// Questions of an episode.
 fn questions(spec: &str, seed: u64) -> Result<Vec<ClusterState>, Box<dyn Error>> {
     let workload = workload::open(&spec.parse()?)?;
-    let mut sim = Dag::start(&*workload, Dag::jobs(&*workload, seed), seed);
+    let mut sim = Dag::start(&workload, workload.jobs(seed), seed);
     let mut policy = policies::open(&"srpt-fair".parse()?)?;
     let mut all = Vec::new();
     while let Some(seen) = sim.view() {

@@ -315,8 +315,8 @@ fn ranks_and_ratios_are_those_that_were_recorded() {
         assert_eq!(policy.abstains(), abstains, "{name}");
         let mut log = ChoiceLog::<Dag>::new(abstains);
         let mut step = 0;
-        let id = EpisodeId { seed: 1, split: Split::Train, episode: 0 };
-        run_episode(&*workload, &mut *policy, id, |seen, decision, p| {
+        let id = EpisodeId::new(1, Split::Train, 0);
+        run_episode(&workload, &mut *policy, id, |seen, decision, p| {
             log.push(0, step, seen, decision, p);
             step += 1;
         })

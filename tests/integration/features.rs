@@ -13,10 +13,10 @@ use sched_distill::{
 use std::collections::BTreeSet;
 
 /// Features that are whole wherever they are recorded without saying so, of all that are quantities.
-fn whole_by_chance<S: Simulated>(workloads: &[&S::Workload], mut policy: Box<dyn Policy<S>>) -> BTreeSet<String> {
+fn whole_by_chance<S: Simulated>(workloads: &[&Workload<S>], mut policy: Box<dyn Policy<S>>) -> BTreeSet<String> {
     let mut log = ChoiceLog::<S>::new(policy.abstains());
     for (episode, &workload) in (0..).zip(workloads) {
-        let (mut step, id) = (0, EpisodeId { seed: 5, split: Split::Train, episode });
+        let (mut step, id) = (0, EpisodeId::new(5, Split::Train, episode));
         run_episode(workload, &mut *policy, id, |seen, decision, p| {
             log.push(episode, step, seen, decision, p);
             step += 1;

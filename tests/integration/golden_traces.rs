@@ -2,11 +2,7 @@
 
 use crate::common::reference;
 use sched_distill::{
-    dag::{
-        Dag, Decision, Source, StageRef, View,
-        simulator::Simulator,
-        workload::{JsonWorkload, Workload},
-    },
+    dag::{Dag, Decision, Source, StageRef, View, simulator::Simulator, workload},
     policy::Policy,
     registry::Registered as _,
     scenario::Said,
@@ -54,13 +50,13 @@ fn replay(file: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("workload.json");
     std::fs::write(&path, as_workload(&golden).to_string()).unwrap();
-    let workload = JsonWorkload::load(&path, None).unwrap();
+    let workload = workload::open(&format!("json:{}", path.display()).parse().unwrap()).unwrap();
     for (policy, result) in golden["results"].as_object().unwrap() {
         let at = |step: usize, what: &str| format!("{file}, {policy}, decision {step}: {what}");
         let columns: Vec<&str> =
             result["decision_columns"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
         let beta = golden["workload"]["beta"].as_f64().unwrap();
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(0), 0).with_discount(beta);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(0), 0).with_discount(beta);
         let mut own = own_policy(policy);
         for (step, row) in result["decisions"].as_array().unwrap().iter().enumerate() {
             let field = |name: &str| &row[columns.iter().position(|c| *c == name).unwrap()];

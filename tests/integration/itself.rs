@@ -64,24 +64,24 @@ fn agrees<S: Registered>(case: &Case) {
     let workload = S::open_workload(&case.workload.parse().unwrap()).unwrap();
     let open = |id: &str| S::open(&id.parse().unwrap()).unwrap();
     let teacher = open(case.teacher);
-    let rules = student::<S>(&*workload, &*teacher, &FitParams { max_leaf_nodes: 24, ..FitParams::default() });
+    let rules = student::<S>(&workload, &*teacher, &FitParams { max_leaf_nodes: 24, ..FitParams::default() });
     let file = dir.path().join("student.json");
     rules.save(&file).unwrap();
     let policy = StudentPolicy::<S>::load(&file, None).unwrap();
-    let own = recorded::<S>(&dir.path().join("own"), &*workload, case, &policy, None);
-    always_itself::<S>(&rules, &own, &*workload, &policy, case);
+    let own = recorded::<S>(&dir.path().join("own"), &workload, case, &policy, None);
+    always_itself::<S>(&rules, &own, &workload, &policy, case);
     let other = open(case.other);
     // Where one may give nothing, neither may label what the other decides.
     if !policy.abstains() && !other.abstains() {
-        let driven = recorded::<S>(&dir.path().join("driven"), &*workload, case, &*other, Some(&policy));
-        always_itself::<S>(&rules, &driven, &*workload, &*other, case);
+        let driven = recorded::<S>(&dir.path().join("driven"), &workload, case, &*other, Some(&policy));
+        always_itself::<S>(&rules, &driven, &workload, &*other, case);
     }
-    let log = logged::<S>(&dir.path().join("log"), &*workload, &*other, &rules);
-    always_itself::<S>(&rules, &log, &*workload, &*other, case);
+    let log = logged::<S>(&dir.path().join("log"), &workload, &*other, &rules);
+    always_itself::<S>(&rules, &log, &workload, &*other, case);
     // What a shadow sees of others is learnt from as it is.
     assert_eq!(log.abstains(), policy.abstains());
     // What drives its own recording is what it is scored by.
-    let of_teacher = recorded::<S>(&dir.path().join("teacher"), &*workload, case, &*teacher, None);
+    let of_teacher = recorded::<S>(&dir.path().join("teacher"), &workload, case, &*teacher, None);
     for spec in &of_teacher.manifest.feature_set.levels {
         for row in fidelity(&of_teacher.level(&spec.name).unwrap(), &[Scorer::executed()], 0) {
             assert!(row.executed.is_none_or(|share| share.value == 1.0), "{}", case.teacher);
@@ -92,7 +92,7 @@ fn agrees<S: Registered>(case: &Case) {
 /// A recording of a policy, or of one beside which another one labels.
 fn recorded<S: Registered>(
     dir: &Path,
-    workload: &S::Workload,
+    workload: &Workload<S>,
     case: &Case,
     policy: &dyn Policy<S>,
     labeller: Option<&dyn Policy<S>>,
@@ -115,7 +115,7 @@ fn recorded<S: Registered>(
 }
 
 /// The log of a shadow of the student beside another scheduler.
-fn logged<S: Registered>(dir: &Path, workload: &S::Workload, present: &dyn Policy<S>, rules: &Student) -> Trace {
+fn logged<S: Registered>(dir: &Path, workload: &Workload<S>, present: &dyn Policy<S>, rules: &Student) -> Trace {
     let service = by_student::<S>(rules);
     let abstains = service.policy.abstains();
     let log = ShadowLog::create(dir, &<S as Scenario>::INFO, &service.source, abstains, 3).unwrap();
@@ -135,12 +135,12 @@ fn logged<S: Registered>(dir: &Path, workload: &S::Workload, present: &dyn Polic
 }
 
 fn id(episode: u32) -> EpisodeId {
-    EpisodeId { seed: SEED, split: Split::Test, episode }
+    EpisodeId::new(SEED, Split::Test, episode)
 }
 
 /// Decisions at which a candidate would strand the cluster. The rule that forbids it may leave a student another candidate than it
 /// would take, and a trace does not tell.
-fn narrow<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>) -> BTreeSet<(u32, u32)> {
+fn narrow<S: Registered>(workload: &Workload<S>, driver: &dyn Policy<S>) -> BTreeSet<(u32, u32)> {
     let (mut questions, mut rows, mut found) = (S::Questions::default(), Vec::new(), BTreeSet::new());
     for episode in 0..EPISODES {
         let mut step = 0;
@@ -176,7 +176,7 @@ fn strands<S: Registered>(
 fn always_itself<S: Registered>(
     rules: &Student,
     trace: &Trace,
-    workload: &S::Workload,
+    workload: &Workload<S>,
     driver: &dyn Policy<S>,
     case: &Case,
 ) {

@@ -61,7 +61,7 @@ fn laws<S: Registered>(policy: &str, workloads: &[&str]) {
     for spec in workloads {
         let workload = S::open_workload(&spec.parse().unwrap()).unwrap();
         let mut policy = S::open(&policy.parse().unwrap()).unwrap();
-        let (mut sim, mut questions) = (S::start(&workload, S::jobs(&workload, 3), 3), S::Questions::default());
+        let (mut sim, mut questions) = (S::start(&workload, workload.jobs(3), 3), S::Questions::default());
         policy.reset(3);
         while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Said::default()).unwrap();

@@ -41,7 +41,7 @@ fn run(dir: &Path, weighting: Weighting, seed: u64, force: bool, episodes: u32) 
         teacher_id: TEACHER,
         teacher: &*teacher,
         workload_id: WORKLOAD,
-        workload: &*workload,
+        workload: &workload,
         seed,
         progress: &Patience { episodes: AtomicU32::new(episodes), stop: &stop },
         stop: &stop,

@@ -153,7 +153,7 @@ fn its_cost_is_its_objective() {
     let workload = Machine::open_workload(&"builtin,jobs=40".parse().unwrap()).unwrap();
     for name in ["edf", "fifo", "moore"] {
         let mut policy = (MACHINE.open)(&name.parse().unwrap()).unwrap();
-        let mut run = Machine::start(&workload, Machine::jobs(&workload, 3), 3);
+        let mut run = Machine::start(&workload, workload.jobs(3), 3);
         let (mut cost, mut since) = (0.0, 0.0);
         while let Some(seen) = run.view() {
             let now = Machine::time_ms(&seen);

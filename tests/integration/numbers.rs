@@ -65,7 +65,7 @@ impl<S: Registered> Ground<S> {
                 return Fate::Refused;
             }
         };
-        let work = S::work(&workload);
+        let work = workload.work();
         assert_eq!(work.too_much(), None, "{spec}");
         if work.events > FEW || work.jobs > FEW {
             return Fate::NotRun;
@@ -92,8 +92,8 @@ fn words(error: &dyn std::error::Error) -> String {
     said
 }
 
-fn run<S: Registered>(workload: &S::Workload, policy: &mut dyn Policy<S>) -> Outcome {
-    let mut sim = S::start(workload, S::jobs(workload, 1), 1);
+fn run<S: Registered>(workload: &Workload<S>, policy: &mut dyn Policy<S>) -> Outcome {
+    let mut sim = S::start(workload, workload.jobs(1), 1);
     policy.reset(1);
     while let Some(seen) = sim.view() {
         let mut probabilities = Said::default();
@@ -277,7 +277,7 @@ fn workloads_of_any_numbers_are_refused_or_end() {
 
 /// The parameters of a generated workload with what they may be: the ends of their range, or their words.
 fn parameters<S: Registered>() -> Vec<(String, Vec<String>)> {
-    let info = S::INFO.workloads.iter().find(|info| info.name == "builtin").unwrap();
+    let info = S::entry().workloads().into_iter().find(|info| info.name == "builtin").unwrap();
     let names = info.usage.split("[,").skip(1).filter_map(|part| part.split_once('=')).map(|(name, _)| name);
     let allowed = |name: &str| {
         let refused = S::entry().workload(&format!("builtin,{name}=?")).err().unwrap();
@@ -379,15 +379,10 @@ fn the_bounds_of_the_docs_are_met_by_their_examples() {
         assert!(said.contains(bound.as_str()), "{row}: {said}");
     }
     // No workload is left out.
-    for (scenario, infos) in [
-        ("dag", Dag::INFO.workloads),
-        ("training", Training::INFO.workloads),
-        ("deadlines", Deadlines::INFO.workloads),
-        ("preemption", Preemption::INFO.workloads),
-        ("serving", Serving::INFO.workloads),
-    ] {
-        for info in infos {
-            assert!(found.contains(&(scenario.to_owned(), info.name.to_owned())), "{scenario} {}", info.name);
+    for scenario in sched_distill::registry::all().iter() {
+        let name = scenario.info().name;
+        for info in scenario.workloads() {
+            assert!(found.contains(&(name.to_owned(), info.name.to_owned())), "{name} {}", info.name);
         }
     }
 }

@@ -77,7 +77,7 @@ fn levels_are_the_networks<S: Simulated>(workload: &str) -> Outcome {
     let tensors = random_scorer((S::INFO.feature_set)(), 3);
     let weights = Arc::new(ScorerWeights::from_tensors(&tensors, "random")?);
     let (mut policy, mut scorer) = (ScorerPolicy::<S>::new(Arc::clone(&weights), false), Scorer::new(weights));
-    let mut sim = S::start(&workload, S::jobs(&workload, 5), 5);
+    let mut sim = S::start(&workload, workload.jobs(5), 5);
     let (mut questions, mut p, mut rows) = (S::Questions::default(), Said::default(), ChoiceRows::default());
     let mut compared = 0;
     let mut careless = ScorerPolicy::<S>::new(Arc::clone(scorer.weights()), false).may_strand();
@@ -148,7 +148,7 @@ fn it_strands_no_cluster() -> Outcome {
             (ScorerPolicy::<Dag>::new(weights, true).may_strand(), false),
         ] {
             for episode in 0..40 {
-                let mut sim = Dag::start(&*workload, workload.jobs(episode), episode);
+                let mut sim = Dag::start(&workload, workload.jobs(episode), episode);
                 policy.reset(episode);
                 while let Some(seen) = sim.view() {
                     let decision = policy.act(&seen)?;

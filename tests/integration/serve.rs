@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::{path::Path, sync::Arc};
 
 /// A student of a heuristic with a guard.
-fn guarded<S: Registered>(workload: &S::Workload, driver: &str, guard: &str, structure: Structure) -> Student {
+fn guarded<S: Registered>(workload: &Workload<S>, driver: &str, guard: &str, structure: Structure) -> Student {
     let driver = S::open(&driver.parse().unwrap()).unwrap();
     let params = FitParams { max_leaf_nodes: 24, structure, ..FitParams::default() };
     let mut rules = student::<S>(workload, &*driver, &params);

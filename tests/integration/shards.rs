@@ -8,7 +8,7 @@ use std::{
 };
 
 use sched_distill::{
-    dag::{Dag, workload::Workload},
+    dag::{Dag, workload::DagWorkload},
     policy::Policy,
     recorder::{Progress, RecordError, RecordRequest, Recording, record},
     registry::Registered as _,
@@ -27,7 +27,7 @@ const WORKLOAD: &str = "builtin,jobs=3,executors=3";
 
 struct Fixture {
     policy: Box<dyn Policy<Dag>>,
-    workload: Box<dyn Workload>,
+    workload: DagWorkload,
 }
 
 /// Counts the episodes that were run.

@@ -1,19 +1,19 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    dag::{Dag, Decision, DecisionError, StageRef, simulator::Simulator, workload::Workload},
+    dag::{Dag, Decision, DecisionError, StageRef, simulator::Simulator, workload::DagWorkload},
     registry::Registered as _,
     scenario::Said,
     simulation::{JobEnd, Outcome, Simulation},
     spec::Spec,
 };
 
-fn open(spec: &str) -> Box<dyn Workload> {
+fn open(spec: &str) -> DagWorkload {
     sched_distill::dag::workload::open(&spec.parse::<Spec>().unwrap()).unwrap()
 }
 
-fn start(workload: &dyn Workload, seed: u64) -> Simulator {
-    Simulator::new(workload.cluster(), workload.jobs(seed), seed)
+fn start(workload: &DagWorkload, seed: u64) -> Simulator {
+    Simulator::new(*workload.cluster(), workload.jobs(seed), seed)
 }
 
 fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
@@ -30,7 +30,7 @@ fn run(mut sim: Simulator, policy: &str, seed: u64) -> (Simulator, Outcome) {
 #[test]
 fn a_stranded_cluster_is_an_outcome_not_a_panic() {
     let workload = open("builtin,jobs=5");
-    let mut sim = start(&*workload, 1);
+    let mut sim = start(&workload, 1);
     while sim.view().is_some() {
         assert!(sim.outcome().is_none(), "the episode goes on while a question is open");
         sim.step(Decision::Abstain).unwrap();
@@ -43,7 +43,7 @@ fn a_stranded_cluster_is_an_outcome_not_a_panic() {
 #[test]
 fn an_illegal_decision_says_why_and_changes_nothing() {
     let workload = open("builtin,jobs=5,executors=4");
-    let mut sim = start(&*workload, 2);
+    let mut sim = start(&workload, 2);
     let seen = sim.view().unwrap();
     let (stage, committable) = (seen.schedulable()[0], seen.committable());
     let nowhere = StageRef { job: 4, stage: 17 };
@@ -56,7 +56,7 @@ fn an_illegal_decision_says_why_and_changes_nothing() {
         assert!(message.contains(expected), "{message}");
     }
     let (_, after) = run(sim, "fair", 2);
-    let (_, fresh) = run(start(&*workload, 2), "fair", 2);
+    let (_, fresh) = run(start(&workload, 2), "fair", 2);
     assert_eq!(after, fresh);
 }
 
@@ -75,7 +75,7 @@ fn every_policy_finishes_every_job_on_clusters_of_any_size() {
             "srpt-fair,temperature=1,mode=sample",
             "random",
         ] {
-            let (sim, outcome) = run(start(&*workload, 3), policy, 3);
+            let (sim, outcome) = run(start(&workload, 3), policy, 3);
             assert!(!outcome.stalled(), "{policy} on {executors} executors");
             let busy = outcome.figure("utilisation").unwrap();
             assert!(busy > 0.0 && busy <= 1.0, "{policy}: {busy}");
@@ -98,7 +98,7 @@ fn two_policies_meet_the_same_luck() {
     std::fs::write(&path, text).unwrap();
     let workload = open(&format!("json:{}", path.display()));
     let spent = |policy: &str| {
-        let mut sim = start(&*workload, 4);
+        let mut sim = start(&workload, 4);
         sim.record_timeline();
         let (sim, _) = run(sim, policy, 4);
         let mut by_stage = std::collections::BTreeMap::new();
@@ -114,7 +114,7 @@ fn two_policies_meet_the_same_luck() {
 #[test]
 fn a_clone_at_a_question_runs_on_as_the_original() {
     let workload = open("builtin,jobs=6");
-    let mut sim = start(&*workload, 5);
+    let mut sim = start(&workload, 5);
     for _ in 0..10 {
         let stage = sim.view().unwrap().schedulable()[0];
         sim.step(Decision::Assign { stage, executors: 1 }).unwrap();
@@ -131,7 +131,7 @@ fn a_first_job_that_arrives_late_is_waited_for() {
     let text = r#"{"num_executors": 2, "jobs": [{"arrival_ms": 500, "stages": [{"num_tasks": 2, "durations": 100}]}]}"#;
     std::fs::write(&path, text).unwrap();
     let workload = open(&format!("json:{}", path.display()));
-    let (_, outcome) = run(start(&*workload, 6), "fair", 6);
+    let (_, outcome) = run(start(&workload, 6), "fair", 6);
     // Arrival, the moving delay of 2000 ms, then both tasks side by side.
     assert_eq!(outcome.jobs, [JobEnd::Completed(2600.0)]);
     assert_eq!(["mean_jct_ms", "makespan_ms"].map(|name| outcome.figure(name)), [Some(2100.0); 2]);

@@ -19,12 +19,12 @@ use std::path::Path;
 const EPISODES: u32 = 10;
 
 /// Fits a student on `driver`'s decisions.
-pub(crate) fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, params: &FitParams) -> Student {
+pub(crate) fn student<S: Registered>(workload: &Workload<S>, driver: &dyn Policy<S>, params: &FitParams) -> Student {
     let tables = [Split::Train, Split::Validation].map(|split| {
         let mut log = ChoiceLog::<S>::new(driver.abstains());
         for episode in 0..3 {
             let mut step = 0;
-            let id = EpisodeId { seed: 7, split, episode };
+            let id = EpisodeId::new(7, split, episode);
             run_episode(workload, &mut *driver.fresh(), id, |seen, decision, p| {
                 log.push(episode, step, seen, decision, p);
                 step += 1;
@@ -39,7 +39,7 @@ pub(crate) fn student<S: Registered>(workload: &S::Workload, driver: &dyn Policy
 
 /// Students of both structures with guards, heuristics and the network that comes with the program.
 fn policies<S: Registered>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     driver: &dyn Policy<S>,
     guard: &str,
     names: &[&str],
@@ -57,7 +57,7 @@ fn policies<S: Registered>(
 
 /// Plays episodes of `driver` and asks every policy twice, each time with a memory of its own: at the simulator's view, and at that of
 /// a state that was read from what the view says.
-fn compare<S: Registered>(workload: &S::Workload, driver: &dyn Policy<S>, policies: &[Box<dyn Policy<S>>]) -> usize
+fn compare<S: Registered>(workload: &Workload<S>, driver: &dyn Policy<S>, policies: &[Box<dyn Policy<S>>]) -> usize
 where
     for<'a> S::View<'a>: Serialize,
 {
@@ -66,7 +66,7 @@ where
         let fresh = || -> Vec<Box<dyn Policy<S>>> { policies.iter().map(|policy| policy.fresh()).collect() };
         let mut sides = [fresh(), fresh()];
         sides.iter_mut().flatten().for_each(|policy| policy.reset(u64::from(episode)));
-        let id = EpisodeId { seed: 1, split: Split::Test, episode };
+        let id = EpisodeId::new(1, Split::Test, episode);
         let run = run_episode(workload, &mut *driver.fresh(), id, |seen, _, _| {
             questions += 1;
             let [there, here] = &mut sides;
@@ -90,7 +90,7 @@ where
 fn figures_are_those_declared<S: Registered>(workload: &str, policy: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut policy = S::open(&policy.parse().unwrap()).unwrap();
-    let mut sim = S::start(&workload, S::jobs(&workload, 3), 3);
+    let mut sim = S::start(&workload, workload.jobs(3), 3);
     let (mut cost, mut since) = (0.0, 0.0);
     while let Some(seen) = sim.view() {
         let now = S::time_ms(&seen);
@@ -128,8 +128,8 @@ fn dag_policies_decide_alike_from_a_state_of_ones_own() {
         "srpt-fair",
         "random",
     ];
-    let policies = policies::<Dag>(&*workload, &*driver, "job: held_of_fair_share >= 1.4 last", &names);
-    let questions = compare::<Dag>(&*workload, &*driver, &policies);
+    let policies = policies::<Dag>(&workload, &*driver, "job: held_of_fair_share >= 1.4 last", &names);
+    let questions = compare::<Dag>(&workload, &*driver, &policies);
     assert!(questions > 1500, "{questions} questions");
 }
 
@@ -140,8 +140,8 @@ fn training_policies_decide_alike_from_a_state_of_ones_own() {
         let driver = Training::open(&"dl2,mode=sample".parse().unwrap()).unwrap();
         let names = ["dl2,mode=sample", "dl2", "optimus", "drf", "tetris", "srtf-time", "fifo"];
         let guard = "cluster: is_none <= 0 and best_speedup <= 0.02 never";
-        let policies = policies::<Training>(&*workload, &*driver, guard, &names);
-        let questions = compare::<Training>(&*workload, &*driver, &policies);
+        let policies = policies::<Training>(&workload, &*driver, guard, &names);
+        let questions = compare::<Training>(&workload, &*driver, &policies);
         assert!(questions > 500, "{questions} questions");
     }
 }
@@ -187,7 +187,7 @@ fn a_job_that_is_told_again_may_have_become_another() {
 fn the_example_lets_a_student_with_a_guard_schedule() {
     let workload = Dag::open_workload(&"builtin,jobs=12,rate=1e-4".parse().unwrap()).unwrap();
     let driver = Dag::open(&"sjf,temperature=0.3".parse().unwrap()).unwrap();
-    let rules = student::<Dag>(&*workload, &*driver, &FitParams::default());
+    let rules = student::<Dag>(&workload, &*driver, &FitParams::default());
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("student.json");
     rules.save(&path).unwrap();

@@ -5,7 +5,7 @@ use sched_distill::{
         Dag, Decision, StageRef, View,
         network::DecimaPolicy,
         simulator::Simulator,
-        workload::{self, Workload},
+        workload::{self, DagWorkload},
     },
     level::first_max,
     policy::Policy,
@@ -14,18 +14,18 @@ use sched_distill::{
 };
 use std::error::Error;
 
-fn open(workload: &str) -> Result<Box<dyn Workload>, Box<dyn Error>> {
+fn open(workload: &str) -> Result<DagWorkload, Box<dyn Error>> {
     Ok(workload::open(&workload.parse()?)?)
 }
 
 /// Whether a policy gets through a test episode, and never leaves most executors idle beside work until they are offered again.
 fn finishes(
-    workload: &dyn Workload,
+    workload: &DagWorkload,
     policy: &mut dyn Policy<Dag>,
     (seed, episode): (u64, u64),
 ) -> Result<bool, Box<dyn Error>> {
     let seed = episode_seed(seed, Split::Test, episode);
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
     let mut p = Said::default();
     policy.reset(seed);
     while let Some(seen) = sim.view() {
@@ -41,9 +41,9 @@ fn finishes(
 fn the_network_that_ships_gets_through_where_what_it_prefers_strands() -> Result<(), Box<dyn Error>> {
     let workload = open("builtin")?;
     for episode in [(4242, 78), (13, 123)] {
-        let as_it_is = finishes(&*workload, &mut DecimaPolicy::builtin(false)?.may_strand(), episode)?;
+        let as_it_is = finishes(&workload, &mut DecimaPolicy::builtin(false)?.may_strand(), episode)?;
         assert!(!as_it_is, "{episode:?} is no example any more");
-        assert!(finishes(&*workload, &mut DecimaPolicy::builtin(false)?, episode)?, "{episode:?}");
+        assert!(finishes(&workload, &mut DecimaPolicy::builtin(false)?, episode)?, "{episode:?}");
     }
     Ok(())
 }
@@ -63,7 +63,7 @@ fn the_network_decides_otherwise_only_where_its_choice_strands() -> Result<(), B
         let workload = open(spec)?;
         for episode in episodes {
             let seed = episode_seed(seed, Split::Test, episode);
-            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
             let (mut wary, mut free) = (DecimaPolicy::builtin(sample)?, DecimaPolicy::builtin(sample)?.may_strand());
             let (mut p, mut of_free) = (Said::default(), Said::default());
             wary.reset(seed);
@@ -160,7 +160,7 @@ fn whoever_never_strands_the_cluster_by_a_decision_never_stalls() -> Result<(), 
         for episode in 0..40 {
             for wary in [false, true] {
                 let seed = episode_seed(1, Split::Test, episode);
-                let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+                let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
                 let mut stream = Stream::new(seed, "anything");
                 while let Some(seen) = sim.view() {
                     let mut decision = anything(&seen, &mut stream);
@@ -191,7 +191,7 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
     use sched_distill::{
         scenario::{Questions, Scenario},
         simulation::Simulated,
-        training::{Decision, Training, workload::TrainingWorkload},
+        training::{Decision, Task, Training, View, workload::TrainingWorkload},
     };
     let (mut avoided, mut slots) = (0, 0);
     for (spec, episodes) in [
@@ -202,7 +202,7 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
         let workload = TrainingWorkload::open(&spec.parse()?)?;
         for episode in episodes {
             let mut stream = Stream::new(episode, "random decisions");
-            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            let mut sim = Training::start(&workload, workload.jobs(episode), episode);
             let mut questions = <Training as Scenario>::Questions::default();
             let mut trained = false;
             while let Some(seen) = sim.view() {
@@ -241,10 +241,6 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
 /// The rule is what it says, decision by decision: what would come of it is tried out.
 #[test]
 fn what_strands_training_jobs_is_what_leaves_none_to_be_started() -> Result<(), Box<dyn Error>> {
-    use sched_distill::{
-        simulation::Simulated,
-        training::{Decision, Task, Training, View, workload::TrainingWorkload},
-    };
     let trains = |seen: &View<'_>| {
         seen.live_jobs().iter().any(|&job| seen.job(job).workers() > 0 && seen.job(job).servers() > 0)
     };
@@ -265,7 +261,7 @@ fn what_strands_training_jobs_is_what_leaves_none_to_be_started() -> Result<(), 
         let workload = TrainingWorkload::open(&spec.parse()?)?;
         for episode in 0..60 {
             let mut stream = Stream::new(episode, "walk");
-            let mut sim = Training::start(&workload, Training::jobs(&workload, episode), episode);
+            let mut sim = Training::start(&workload, workload.jobs(episode), episode);
             for _ in 0..150 {
                 let Some(seen) = sim.view() else { break };
                 let (slot, before) = (seen.slot(), !trains(&seen) && could_start(&seen));

@@ -164,7 +164,7 @@ pub(crate) fn episodes<S: sched_distill::simulation::Simulated>(
     let mut scheduler = scheduler::<S>(student, model);
     let mut all = Vec::new();
     for seed in seeds {
-        let mut run = S::start(&workload, S::jobs(&workload, seed), seed);
+        let mut run = S::start(&workload, workload.jobs(seed), seed);
         while let Some(seen) = run.view() {
             let (decision, recorded) = decide::<S>(&mut scheduler, &seen);
             all.push(recorded);

@@ -53,7 +53,7 @@ where
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut reached = 0;
     for seed in seeds {
-        let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
+        let mut sim = S::start(&workload, workload.jobs(seed), seed);
         let mut own = None::<S::State>;
         for _ in 0..most {
             let Some(seen) = sim.view() else { break };

@@ -7,11 +7,11 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use sched_distill_core::rng::{Split, Stream, episode_seed, hash};
-use sched_distill_serving::{
-    simulator::percentile,
-    workload::{ServingTask, ServingWorkload},
+use sched_distill_core::{
+    rng::{Split, Stream, episode_seed, hash},
+    simulation::percentile,
 };
+use sched_distill_serving::workload::{ServingTask, ServingWorkload};
 use serde::Serialize;
 use serde_json::json;
 use std::{
@@ -123,10 +123,10 @@ pub async fn play(
         return Err(LoadError::Remote(params.to));
     }
     let seed = episode_seed(params.seed, Split::Test, params.episode);
-    if workload.has_more_tasks(seed, params.most) {
+    if workload.has_more_jobs(seed, params.most) {
         return Err(LoadError::Many { most: params.most });
     }
-    let tasks = workload.tasks(seed);
+    let tasks = workload.jobs(seed);
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
@@ -199,7 +199,7 @@ fn request(
     task: &ServingTask,
     seed: u64,
 ) -> Result<Request<Full<Bytes>>, LoadError> {
-    let name = &workload.server().applications[task.application as usize].name;
+    let name = &workload.cluster().server.applications[task.application as usize].name;
     let mut stream = Stream::new(seed, "words of a task");
     let words: Vec<usize> = (0..task.size).map(|_| 1 + stream.below(WORDS - 1)).collect();
     let body = json!({"instances": [words]}).to_string();
@@ -247,16 +247,17 @@ fn figures(workload: &ServingWorkload, tasks: &[ServingTask], ends: &[(End, Dura
     let (mut slowdown, mut in_time, mut early) = (0.0, 0u32, 0u32);
     let mut latencies = Vec::with_capacity(played.answered);
     for (task, (_, _, latency)) in tasks.iter().zip(ends).filter(|(_, (end, ..))| *end == End::Answered) {
-        let (application, latency_ms) = (&workload.server().applications[task.application as usize], ms(*latency));
+        let (application, latency_ms) =
+            (&workload.cluster().server.applications[task.application as usize], ms(*latency));
         slowdown += latency_ms / application.solo_ms(task.size);
         in_time += u32::from(latency_ms <= application.objective_ms);
-        early += u32::from(task.arrival_ms + latency_ms <= workload.horizon_ms());
+        early += u32::from(task.arrival_ms + latency_ms <= workload.cluster().horizon_ms);
         latencies.push(latency_ms);
     }
     latencies.sort_unstable_by(f64::total_cmp);
     played.slowdown = slowdown / played.answered as f64;
     (played.p95_ms, played.p99_ms) = (percentile(&latencies, 95), percentile(&latencies, 99));
-    played.throughput = 1e3 * f64::from(early) / workload.horizon_ms();
+    played.throughput = 1e3 * f64::from(early) / workload.cluster().horizon_ms;
     played.in_time = f64::from(in_time) / played.tasks as f64;
     played
 }

@@ -59,10 +59,13 @@ impl Models {
     pub fn load(workload: &ServingWorkload) -> Result<Self, ModelsError> {
         let mut read: HashMap<PathBuf, Arc<BatchModel>> = HashMap::new();
         let mut by_application = Vec::new();
-        for (place, application) in (0..).zip(&workload.server().applications) {
+        let service = workload.cluster();
+        for (place, application) in service.server.applications.iter().enumerate() {
             let name = || application.name.to_string();
-            let (path, most_size) =
-                workload.model_file(place).ok_or_else(|| ModelsError::NoFile { application: name() })?;
+            let Some(Some((path, most_size))) = service.models.get(place) else {
+                return Err(ModelsError::NoFile { application: name() });
+            };
+            let most_size = *most_size;
             let failed = |source| ModelsError::Model { application: name(), source: Box::new(source) };
             let model = match read.get(path) {
                 Some(model) => model.clone(),
@@ -75,7 +78,7 @@ impl Models {
             }
             by_application.push(Application { model, most_size, width });
         }
-        Ok(Self { server: workload.server().clone(), by_application: Arc::new(by_application) })
+        Ok(Self { server: service.server.clone(), by_application: Arc::new(by_application) })
     }
 
     /// The applications, and how long their batches take.

@@ -162,6 +162,43 @@ pub fn episode_seed(seed: u64, split: Split, index: u64) -> u64 {
     (tag << 51) | (hash(&[seed, tag, index]) >> 13)
 }
 
+/// Which episode.
+///
+/// ```
+/// use sched_distill_core::rng::{EpisodeId, Split};
+/// let id = EpisodeId::new(1, Split::Test, 7);
+/// assert_eq!((id.split(), id.episode), (Split::Test, 7));
+/// assert_ne!(id.seed, EpisodeId::new(2, Split::Test, 7).seed);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpisodeId {
+    /// Its own seed, see [`episode_seed`]: what generated jobs and all luck are drawn from.
+    pub seed: u64,
+    /// Number within the split.
+    pub episode: u32,
+}
+
+impl EpisodeId {
+    /// An episode of a split under the user's seed.
+    #[must_use]
+    pub fn new(seed: u64, split: Split, episode: u32) -> Self {
+        Self { seed: episode_seed(seed, split, u64::from(episode)), episode }
+    }
+
+    /// What it is for: its seed says so.
+    #[must_use]
+    pub fn split(self) -> Split {
+        Split::ALL[(self.seed >> 51) as usize % Split::ALL.len()]
+    }
+}
+
+/// The first episode of a split, drawn from a seed of its own.
+impl From<u64> for EpisodeId {
+    fn from(seed: u64) -> Self {
+        Self { seed, episode: 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

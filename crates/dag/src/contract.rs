@@ -272,6 +272,7 @@ mod tests {
     use super::*;
     use crate::simulator::Simulator;
     use sched_distill_core::contract::{ScoreError, Tensor};
+    use sched_distill_core::simulation::Simulation as _;
 
     fn read(tables: &mut DagTables, seen: &View<'_>, inputs: &mut Inputs) {
         inputs.clear();
@@ -283,7 +284,7 @@ mod tests {
     fn every_number_is_that_of_the_view() -> Result<(), Box<dyn std::error::Error>> {
         let workload = crate::workload::open(&"builtin,jobs=10,executors=6,rate=1e-3".parse()?)?;
         let mut policy = crate::policies::open(&"sjf-cp,temperature=0.5,mode=sample".parse()?)?;
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(2), 2);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(2), 2);
         let (mut tables, mut inputs, mut edges, mut without) = (DagTables::default(), Inputs::new(&CONTRACT), 0, 0);
         policy.reset(2);
         while let Some(seen) = sim.view() {
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn wrong_shapes_and_missing_numbers_are_named() -> Result<(), Box<dyn std::error::Error>> {
         let workload = crate::workload::open(&"builtin,jobs=3,executors=6,rate=1".parse()?)?;
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(1), 1);
         let (mut tables, mut inputs) = (DagTables::default(), Inputs::new(&CONTRACT));
         let stage: StageRef = sim.view().ok_or("a question")?.schedulable()[0];
         sim.step(Decision::Assign { stage, executors: 2 })?;

@@ -1,7 +1,7 @@
 //! Edits of a job's description: other declared durations, a stage in two parts, dependencies that need not be.
 
 use crate::graph::{JobError, JobGraph, StageSpec};
-use sched_distill_core::simulation::{Edit, EditBudget, EditError, EditInfo, small_steps};
+use sched_distill_core::simulation::{EditBudget, EditError, EditInfo};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -71,31 +71,6 @@ pub enum JobEdit {
 pub(crate) struct Part {
     pub(crate) stage: u32,
     pub(crate) first_task: u32,
-}
-
-impl Edit for JobEdit {
-    fn sort(&self) -> &'static str {
-        match self {
-            Self::Duration { .. } => "duration",
-            Self::Split { .. } => "split",
-            Self::Edge { implied: false, .. } => "edge",
-            Self::Edge { implied: true, .. } => "edge-implied",
-        }
-    }
-
-    fn cost(&self) -> f64 {
-        match self {
-            Self::Duration { factor, .. } => (factor - 1.0).abs(),
-            Self::Split { .. } | Self::Edge { .. } => 1.0,
-        }
-    }
-
-    fn slope(&self) -> Option<([Self; 2], f64)> {
-        let &Self::Duration { stage, was_ms, factor } = self else { return None };
-        let small = |factor| Self::Duration { stage, was_ms, factor };
-        let (steps, times) = small_steps(factor);
-        Some((steps.map(small), times))
-    }
 }
 
 impl fmt::Display for JobEdit {
@@ -271,7 +246,7 @@ pub(crate) fn describe_all(
 ) -> Result<(JobGraph, Vec<Part>), EditError> {
     let mut described: Option<JobGraph> = None;
     let mut parts: Vec<Part> = (0..graph.stages().len() as u32).map(|stage| Part { stage, first_task: 0 }).collect();
-    for edit in edits.iter().filter(|edit| believes_durations || edit.sort() != "duration") {
+    for edit in edits.iter().filter(|edit| believes_durations || !matches!(edit, JobEdit::Duration { .. })) {
         let (next, of) = edit.describe(described.as_ref().unwrap_or(graph))?;
         let through = |part: &Part| {
             let before = parts[part.stage as usize];

@@ -4,8 +4,6 @@
 //! The teacher's probabilities are split the same way: a job's is the sum over its stages, a stage's is conditional on its
 //! job, and amounts beyond what the stage can use count for the largest usable one.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue::CATALOGUE,
     feature::{Extractor, NO_JOB, feature_set, words},
@@ -14,7 +12,6 @@ use crate::{
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
     scenario::{Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::{error::Error, ops::RangeInclusive};
 
@@ -31,16 +28,6 @@ pub enum Kind {
     Free = 1,
 }
 
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = &workload::EDGE_CASE_NAMES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
-
 impl Scenario for Dag {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "dag",
@@ -51,11 +38,9 @@ impl Scenario for Dag {
         words,
         figures: COMPLETION_FIGURES,
         catalogue: CATALOGUE,
-        workloads: WORKLOADS,
         lane: "executor",
         part: "stage",
         parts: &[],
-        edge_cases: EDGE_CASES,
         may_abstain: true,
     };
 
@@ -141,9 +126,10 @@ impl State<Dag> for ClusterState {
         Ok(decision)
     }
 
-    /// Stages, and amounts that may be on offer.
+    /// Stages, pairs of a stage and one that waits for it, and executors on offer.
     fn extent(&self) -> usize {
-        self.extent()
+        let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
+        self.stages.len() + pairs + self.committable as usize
     }
 }
 
@@ -280,13 +266,13 @@ mod tests {
     use crate::workload;
     use sched_distill_core::{
         scenario::{Answer, ChoiceRows, Said},
-        simulation::Simulated,
+        simulation::{Simulated, Simulation as _},
     };
 
     /// Runs a policy that takes the first stage and calls `check` at every question.
     fn each_question(check: impl Fn(&View<'_>, &mut Extractor)) {
         let workload = workload::open(&"builtin,jobs=8,rate=1e-3".parse().unwrap()).unwrap();
-        let mut sim = Dag::start(&*workload, workload.jobs(3), 3);
+        let mut sim = Dag::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         while let Some(seen) = sim.view() {
             extractor.update(&seen);

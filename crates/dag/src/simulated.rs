@@ -5,44 +5,31 @@ use crate::{
     edit::{self, JobEdit},
     feature::Extractor,
     simulator::Simulator,
-    workload::{self, JobArrival, JobTemplate, Workload},
+    workload::{self, Cluster, DagWorkload, JobArrival, JobTemplate},
 };
 use sched_distill_core::{
     rng::Stream,
     scenario::Said,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{Edit, EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, WorkloadDef, small_steps},
+    workload::WorkloadError,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 impl Simulated for Dag {
-    type Workload = dyn Workload;
-    type Jobs = Vec<JobArrival>;
+    type Cluster = Cluster;
+    type Job = JobArrival;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<dyn Workload>, WorkloadError> {
-        workload::open(spec)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
-    fn workload_files(workload: &dyn Workload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
+    fn battery() -> Result<Vec<NamedWorkload<Self>>, WorkloadError> {
         workload::battery()
     }
 
-    fn work(workload: &dyn Workload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &dyn Workload, seed: u64) -> Vec<JobArrival> {
-        workload.jobs(seed)
-    }
-
-    fn start(workload: &dyn Workload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
-        Simulator::new(workload.cluster(), jobs, seed)
+    fn start(workload: &DagWorkload, jobs: Vec<JobArrival>, seed: u64) -> Simulator {
+        Simulator::new(*workload.cluster(), jobs, seed)
     }
 }
 
@@ -57,37 +44,67 @@ fn template(jobs: &[JobArrival], job: u32) -> Result<&JobTemplate, EditError> {
     jobs.get(job as usize).map(|j| &*j.template).ok_or_else(|| EditError(format!("there is no job {job}")))
 }
 
-impl Editable for Dag {
-    type Edit = JobEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
-    const BELIEFS: &'static [&'static str] = &["durations", "parts"];
-    const JOB_LEVEL: usize = 0;
+impl Edit for JobEdit {
+    type Scenario = Dag;
 
-    fn edits(jobs: &Vec<JobArrival>, job: u32, budget: &EditBudget) -> Vec<JobEdit> {
+    fn sorts() -> Vec<EditInfo> {
+        edit::EDITS.to_vec()
+    }
+
+    fn all(jobs: &[JobArrival], job: u32, budget: &EditBudget) -> Vec<Self> {
         template(jobs, job).map_or(Vec::new(), |template| edit::edits(template.graph(), budget))
     }
 
-    fn critical_place(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Option<usize> {
-        let path = edit::critical_path(template(jobs, job).ok()?.graph());
-        path.iter().position(|&stage| stage == edit.stage())
-    }
-
-    fn edited(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn edited(&self, jobs: &[JobArrival], job: u32) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
-        let (graph, parts) = edit.describe(template.graph())?;
+        let (graph, parts) = self.describe(template.graph())?;
         let edited = template.in_parts(graph, &parts).map_err(|e| EditError(e.to_string()))?;
         Ok(with(jobs, job, edited))
     }
 
-    fn undone(jobs: &Vec<JobArrival>, job: u32, edit: &JobEdit) -> Result<Vec<JobArrival>, EditError> {
+    fn undone(&self, jobs: &[JobArrival], job: u32) -> Result<Vec<JobArrival>, EditError> {
         let template = template(jobs, job)?;
-        let graph = edit.undo(template.graph())?;
+        let graph = self.undo(template.graph())?;
         let mut origins = template.origins().to_vec();
-        if let JobEdit::Split { stage, .. } = edit {
+        if let Self::Split { stage, .. } = self {
             origins.remove(*stage as usize + 1);
         }
         let undone = template.described(graph, origins).map_err(|e| EditError(e.to_string()))?;
         Ok(with(jobs, job, undone))
+    }
+
+    fn sort(&self) -> &'static str {
+        match self {
+            Self::Duration { .. } => "duration",
+            Self::Split { .. } => "split",
+            Self::Edge { implied: false, .. } => "edge",
+            Self::Edge { implied: true, .. } => "edge-implied",
+        }
+    }
+
+    fn cost(&self) -> f64 {
+        match self {
+            Self::Duration { factor, .. } => (factor - 1.0).abs(),
+            Self::Split { .. } | Self::Edge { .. } => 1.0,
+        }
+    }
+
+    fn slope(&self) -> Option<([Self; 2], f64)> {
+        let &Self::Duration { stage, was_ms, factor } = self else { return None };
+        let small = |factor| Self::Duration { stage, was_ms, factor };
+        let (steps, times) = small_steps(factor);
+        Some((steps.map(small), times))
+    }
+}
+
+impl Editable for Dag {
+    type Edit = JobEdit;
+    const BELIEFS: &'static [&'static str] = &["durations", "parts"];
+    const JOB_LEVEL: usize = 0;
+
+    fn critical_place(jobs: &[JobArrival], job: u32, edit: &JobEdit) -> Option<usize> {
+        let path = edit::critical_path(template(jobs, job).ok()?.graph());
+        path.iter().position(|&stage| stage == edit.stage())
     }
 
     fn edited_state(state: &ClusterState, job: u32, edits: &[JobEdit]) -> Result<ClusterState, EditError> {
@@ -97,16 +114,8 @@ impl Editable for Dag {
         state.described(job, graph, &parts)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<JobArrival>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[JobArrival], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<JobArrival>) -> u32 {
-        jobs.len() as u32
-    }
-
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

@@ -3,7 +3,7 @@
 use sched_distill_core::{
     rng::Stream,
     scenario::{Questions as _, Scenario, State as _},
-    simulation::{Edit, EditBudget, Editable, Simulated},
+    simulation::{Edit, EditBudget, Editable, Simulated, Simulation as _},
 };
 use sched_distill_dag::workload::{Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate};
 use sched_distill_dag::{
@@ -34,13 +34,13 @@ fn run(mut sim: Simulator, policy: &str) -> Result<(Vec<Decision>, String), Box<
 }
 
 /// A workload, an episode's jobs, and its seed.
-type Episode = (Box<dyn workload::Workload>, Vec<JobArrival>, u64);
+type Episode = (workload::DagWorkload, Vec<JobArrival>, u64);
 
 /// A few episodes of small jobs.
 fn episodes() -> Result<Vec<Episode>, Box<dyn Error>> {
     let open = |(id, seed): (&str, u64)| {
         let workload = workload::open(&id.parse()?)?;
-        let jobs = Dag::jobs(&*workload, seed);
+        let jobs = workload.jobs(seed);
         Ok((workload, jobs, seed))
     };
     let ids =
@@ -63,7 +63,7 @@ fn some(jobs: &Vec<JobArrival>, job: u32, stream: &mut Stream) -> Vec<JobEdit> {
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Outcome {
     let mut stream = Stream::new(1, "edits");
     for (workload, jobs, seed) in episodes()? {
-        let clean = run(Dag::start(&*workload, jobs.clone(), seed), "sjf-cp")?;
+        let clean = run(Dag::start(&workload, jobs.clone(), seed), "sjf-cp")?;
         for job in 0..jobs.len() as u32 {
             for edit in some(&jobs, job, &mut stream) {
                 let edited = Dag::edited(&jobs, job, &edit)?;
@@ -71,7 +71,7 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Outcome {
                 let undone = Dag::undone(&edited, job, &edit)?;
                 assert_eq!(undone, jobs, "{edit}");
                 assert!(Dag::undone(&jobs, job, &edit).is_err(), "{edit} was not made");
-                assert_eq!(run(Dag::start(&*workload, undone, seed), "sjf-cp")?, clean);
+                assert_eq!(run(Dag::start(&workload, undone, seed), "sjf-cp")?, clean);
             }
         }
     }
@@ -126,7 +126,7 @@ fn an_episode_goes_on_from_before_the_arrival_as_it_would_from_the_beginning() -
     for (workload, jobs, seed) in episodes()? {
         for job in 0..jobs.len() as u32 {
             let arrival = jobs[job as usize].arrival_ms;
-            let mut fork = Dag::start(&*workload, jobs.clone(), seed);
+            let mut fork = Dag::start(&workload, jobs.clone(), seed);
             let mut policy = policies::open(&"srpt-fair".parse()?)?;
             let mut before = Vec::new();
             // The last question before the job arrives; the first jobs are there from the beginning.
@@ -145,12 +145,12 @@ fn an_episode_goes_on_from_before_the_arrival_as_it_would_from_the_beginning() -
             }
             for edit in some(&jobs, job, &mut stream) {
                 let edited = Dag::edited(&jobs, job, &edit)?;
-                let (decisions, end) = run(Dag::start(&*workload, edited.clone(), seed), "srpt-fair")?;
+                let (decisions, end) = run(Dag::start(&workload, edited.clone(), seed), "srpt-fair")?;
                 let (rest, fork_end) = run(Dag::described(&fork, &edited, job), "srpt-fair")?;
                 assert_eq!((before.clone(), rest), (before.clone(), decisions[before.len()..].to_vec()), "{edit}");
                 assert_eq!(fork_end, end, "{edit}");
             }
-            let (_, clean) = run(Dag::start(&*workload, jobs.clone(), seed), "srpt-fair")?;
+            let (_, clean) = run(Dag::start(&workload, jobs.clone(), seed), "srpt-fair")?;
             assert_eq!(run(Dag::described(&fork, &jobs, job), "srpt-fair")?.1, clean, "no edit at all");
         }
     }
@@ -166,7 +166,7 @@ fn a_question_with_an_edited_job_is_the_one_that_the_edited_episode_asks() -> Ou
             for edit in some(&jobs, job, &mut stream) {
                 let edited = Dag::edited(&jobs, job, &edit)?;
                 let (mut clean, mut other) =
-                    (Dag::start(&*workload, jobs.clone(), seed), Dag::start(&*workload, edited, seed));
+                    (Dag::start(&workload, jobs.clone(), seed), Dag::start(&workload, edited, seed));
                 let mut policy = policies::open(&"fair".parse()?)?;
                 while let (Some(seen), Some(there)) = (clean.view(), other.view()) {
                     let state = ClusterState::of(&seen);
@@ -211,7 +211,7 @@ fn edits_move_declared_features_alone() -> Outcome {
     let mut moved = vec![false; level.features.len()];
     let mut stream = Stream::new(5, "features");
     for (workload, jobs, seed) in episodes()? {
-        let mut sim = Dag::start(&*workload, jobs.clone(), seed);
+        let mut sim = Dag::start(&workload, jobs.clone(), seed);
         let mut policy = policies::open(&"fair".parse()?)?;
         while let Some(seen) = sim.view() {
             let state = ClusterState::of(&seen);
@@ -303,14 +303,14 @@ fn what_forgets_can_be_gone_on_with_from_any_question() -> Outcome {
     for id in ["fair", "fifo", "weighted-fair", "sjf", "sjf-cp", "srpt-fair", "sjf,temperature=0.5", "decima"] {
         let policy = policies::open(&id.parse()?)?;
         assert!(policy.forgets(), "{id}");
-        let mut sim = Dag::start(&*workload, jobs.clone(), seed);
+        let mut sim = Dag::start(&workload, jobs.clone(), seed);
         let mut decisions = Vec::new();
         while let Some(seen) = sim.view() {
             let decision = policy.fresh().decide(&seen, &mut Default::default())?;
             decisions.push(decision);
             sim.step(decision)?;
         }
-        assert_eq!(decisions, run(Dag::start(&*workload, jobs.clone(), seed), id)?.0, "{id}");
+        assert_eq!(decisions, run(Dag::start(&workload, jobs.clone(), seed), id)?.0, "{id}");
     }
     for id in ["random", "decima,mode=sample", "sjf,temperature=0.5,mode=sample"] {
         assert!(!policies::open(&id.parse()?)?.forgets(), "{id}");

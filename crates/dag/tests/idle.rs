@@ -1,5 +1,6 @@
 //! Executors do not stay idle beside work because of a decision.
 
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_core::{
     policy::Policy,
     rng::{Split, episode_seed},
@@ -16,7 +17,7 @@ use std::error::Error;
 /// The longest time in which more than half of the executors idle beside work, and the mean job completion time, s.
 fn play(policy: &mut dyn Policy<Dag>, workload: &str, episode: u64) -> Result<(f64, f64), Box<dyn Error>> {
     let (workload, seed) = (workload::open(&workload.parse()?)?, episode_seed(992, Split::Test, episode));
-    let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+    let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
     let mut p = Said::default();
     policy.reset(seed);
     while let Some(seen) = sim.view() {

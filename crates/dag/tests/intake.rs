@@ -3,9 +3,15 @@
 use sched_distill_core::{
     rng::Stream,
     scenario::State as _,
-    simulation::{EditBudget, Editable, Simulated},
+    simulation::{EditBudget, Editable, Simulated, Simulation as _},
 };
-use sched_distill_dag::{ClusterState, Dag, Decision, edit::JobEdit, policies, simulator::Simulator, workload};
+use sched_distill_dag::{
+    ClusterState, Dag, Decision,
+    edit::JobEdit,
+    policies,
+    simulator::Simulator,
+    workload::{self, JobArrival},
+};
 use serde_json::to_value;
 use std::error::Error;
 
@@ -26,7 +32,7 @@ fn run(mut sim: Simulator, policy: &str) -> Result<(Vec<Decision>, String), Box<
 }
 
 /// Some edits of a sort of a job.
-fn some(jobs: &<Dag as Simulated>::Jobs, job: u32, sort: &str, stream: &mut Stream) -> Vec<JobEdit> {
+fn some(jobs: &[JobArrival], job: u32, sort: &str, stream: &mut Stream) -> Vec<JobEdit> {
     let budget = EditBudget { sorts: vec![sort.to_owned()], ..EditBudget::default() };
     let all = Dag::edits(jobs, job, &budget);
     (0..4).filter(|_| !all.is_empty()).map(|_| all[stream.below(all.len())].clone()).collect()
@@ -39,16 +45,16 @@ fn are_vain(vain: &str, option: &str) -> Outcome {
     for id in WORKLOADS {
         let (wary, credulous) = (workload::open(&format!("{id},{option}").parse()?)?, workload::open(&id.parse()?)?);
         for seed in 0..2 {
-            let jobs = Dag::jobs(&*wary, seed);
-            let declared = Dag::jobs(&*credulous, seed);
+            let jobs = wary.jobs(seed);
+            let declared = credulous.jobs(seed);
             assert!(jobs.iter().zip(&declared).all(|(a, b)| a.template.graph() == b.template.graph()), "the same jobs");
-            let clean = run(Dag::start(&*wary, jobs.clone(), seed), "sjf-cp")?;
-            let believed = run(Dag::start(&*credulous, jobs.clone(), seed), "sjf-cp")?;
+            let clean = run(Dag::start(&wary, jobs.clone(), seed), "sjf-cp")?;
+            let believed = run(Dag::start(&credulous, jobs.clone(), seed), "sjf-cp")?;
             for job in 0..jobs.len() as u32 {
                 for edit in some(&jobs, job, vain, &mut stream) {
                     let edited = Dag::edited(&jobs, job, &edit)?;
-                    assert_eq!(run(Dag::start(&*wary, edited.clone(), seed), "sjf-cp")?, clean, "{edit}");
-                    changed += u32::from(run(Dag::start(&*credulous, edited, seed), "sjf-cp")? != believed);
+                    assert_eq!(run(Dag::start(&wary, edited.clone(), seed), "sjf-cp")?, clean, "{edit}");
+                    changed += u32::from(run(Dag::start(&credulous, edited, seed), "sjf-cp")? != believed);
                 }
             }
         }
@@ -74,7 +80,7 @@ fn who_splits_nothing_is_served_as_before_where_parts_are_put_together() -> Outc
     for id in WORKLOADS {
         let end = |id: &str| {
             let workload = workload::open(&id.parse()?)?;
-            run(Dag::start(&*workload, Dag::jobs(&*workload, 3), 3), "srpt-fair")
+            run(Dag::start(&workload, workload.jobs(3), 3), "srpt-fair")
         };
         assert_eq!(end(id)?, end(&format!("{id},parts=merged"))?);
     }
@@ -85,8 +91,8 @@ fn who_splits_nothing_is_served_as_before_where_parts_are_put_together() -> Outc
 fn a_question_knows_what_its_cluster_believes() -> Outcome {
     let mut stream = Stream::new(2, "questions");
     let workload = workload::open(&"builtin,jobs=8,durations=median,parts=merged".parse()?)?;
-    let jobs = Dag::jobs(&*workload, 5);
-    let mut sim = Dag::start(&*workload, jobs.clone(), 5);
+    let jobs = workload.jobs(5);
+    let mut sim = Dag::start(&workload, jobs.clone(), 5);
     let mut policy = policies::open(&"fair".parse()?)?;
     let (mut vain, mut other) = (0, 0);
     while let Some(seen) = sim.view() {
@@ -126,8 +132,8 @@ fn several_edits_are_seen_together() -> Outcome {
     let (mut apart, mut alike) = (0, 0);
     for (id, merges) in [("builtin,jobs=8", false), ("builtin,jobs=8,parts=merged", true)] {
         let workload = workload::open(&id.parse()?)?;
-        let jobs = Dag::jobs(&*workload, 5);
-        let mut sim = Dag::start(&*workload, jobs.clone(), 5);
+        let jobs = workload.jobs(5);
+        let mut sim = Dag::start(&workload, jobs.clone(), 5);
         let mut policy = policies::open(&"fair".parse()?)?;
         while let Some(seen) = sim.view() {
             let state = ClusterState::of(&seen);

@@ -9,6 +9,7 @@ use sched_distill_core::{
     policy::{Policy, StudentPolicy},
     rng::Stream,
     scenario::Said,
+    simulation::Simulation as _,
 };
 use sched_distill_dag::{
     Dag, Decision, StageRef, View,
@@ -66,7 +67,7 @@ fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
         let mut policy = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
         let spec = "builtin,jobs=20,executors=8,rate=1e-4".parse().unwrap();
         let workload = workload::open(&spec).unwrap();
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
         let mut extractor = Extractor::default();
         while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Said::default()).unwrap();
@@ -145,7 +146,7 @@ fn a_student_never_strands_the_cluster() {
         }
         let mut policy = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
         let workload = workload::open(&"builtin,jobs=10,executors=5,edge=chains".parse().unwrap()).unwrap();
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
         while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Said::default()).unwrap();
             sim.step(decision).unwrap();

@@ -10,8 +10,6 @@
 
 mod catalogue;
 mod cluster;
-#[cfg(feature = "simulate")]
-pub mod edit;
 pub mod feature;
 pub mod heuristic;
 mod law;

@@ -4,8 +4,6 @@
 //! gets a size of its own or what it was submitted with, or its deadline is given up, or it is refused; and how many cores. A
 //! policy names a probability for every way of taking every waiting job on, and given what it decided for every number of cores.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Extractor, How, NO_JOB, feature_set, words},
@@ -15,7 +13,6 @@ use sched_distill_core::{
     contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
     scenario::{Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::{error::Error, ops::RangeInclusive};
 
@@ -31,17 +28,6 @@ pub enum Kind {
     /// How many cores a running job gets.
     Resize = 1,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::DEADLINE_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -86,11 +72,9 @@ impl Scenario for Deadlines {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "core",
         part: "class",
         parts: &["deadline", "best effort"],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 
@@ -174,8 +158,9 @@ impl State<Deadlines> for ClusterState {
         Ok(decision)
     }
 
+    /// Nodes, jobs and sizes.
     fn extent(&self) -> usize {
-        self.extent()
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
     }
 }
 

@@ -1,8 +1,7 @@
 //! The `deadlines` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Deadlines, Decision, View,
-    edit::{self, DeclaredEdit},
+    Cluster, ClusterState, Deadlines, Decision, View,
     feature::{Extractor, How},
     simulator::Simulator,
     state::Question,
@@ -10,119 +9,65 @@ use crate::{
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{Declared, DeclaredEdit, Declares, Edit as _, EditError, Editable, Number, Simulated, WorkloadDef},
 };
-use std::path::PathBuf;
+use std::sync::Arc;
 
 impl Simulated for Deadlines {
-    type Workload = DeadlineWorkload;
-    type Jobs = Vec<DeadlineJob>;
+    type Cluster = Arc<Cluster>;
+    type Job = DeadlineJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<DeadlineWorkload>, WorkloadError> {
-        Ok(Box::new(DeadlineWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &DeadlineWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<DeadlineWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &DeadlineWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &DeadlineWorkload, seed: u64) -> Vec<DeadlineJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &DeadlineWorkload, jobs: Vec<DeadlineJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
     }
 }
 
-/// Puts another number in the place of one that is declared; `old` is what the edit takes it to be.
-fn declare(number: &mut f64, old: f64, new: f64) -> Result<(), EditError> {
-    // The time until a deadline is a difference, and known up to rounding only.
-    if (*number - old).abs() > 1e-9 * old.abs().max(1.0) {
-        return Err(EditError(format!("the job declares {number}, not {old}")));
-    }
-    *number = new;
-    Ok(())
-}
-
-/// Makes an edit of a deadline and iterations, or takes it back.
-fn change(
-    arrival_ms: f64,
-    deadline_ms: &mut f64,
-    iterations: &mut f64,
-    edit: &DeclaredEdit,
-    back: bool,
-) -> Result<(), EditError> {
-    let turned = |was: f64, factor: f64| if back { (factor * was, was) } else { (was, factor * was) };
-    match *edit {
-        DeclaredEdit::Deadline { was, factor } => {
-            let (old, new) = turned(was, factor);
-            declare(deadline_ms, arrival_ms + old, arrival_ms + new)
-        }
-        DeclaredEdit::Iterations { was, factor } => {
-            let (old, new) = turned(was, factor);
-            declare(iterations, old, new)
-        }
-    }
-}
-
-fn with(jobs: &[DeadlineJob], job: u32, edit: &DeclaredEdit, back: bool) -> Result<Vec<DeadlineJob>, EditError> {
-    let mut jobs = jobs.to_vec();
-    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
-    change(found.arrival_ms, &mut found.declared_deadline_ms, &mut found.declared_iterations, edit, back)?;
-    Ok(jobs)
+/// What users declare; jobs really take what they take.
+impl Declares for Deadlines {
+    const NUMBERS: &'static [Declared<Self>] = &[
+        Declared {
+            name: "deadline",
+            meaning: "a job declares more or less time until its deadline than its user has",
+            noun: "the time until its deadline",
+            told: "{}",
+            is_whole: false,
+            of: |job| Number::Real(&mut job.declared_deadline_ms, job.arrival_ms),
+        },
+        Declared {
+            name: "iterations",
+            meaning: "a job declares that it takes more or fewer iterations than it does",
+            noun: "its iterations",
+            told: "{}",
+            is_whole: false,
+            of: |job| Number::Real(&mut job.declared_iterations, 0.0),
+        },
+    ];
 }
 
 impl Editable for Deadlines {
-    type Edit = DeclaredEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &Vec<DeadlineJob>, job: u32, budget: &EditBudget) -> Vec<DeclaredEdit> {
-        let of =
-            |job: &DeadlineJob| edit::edits(job.declared_deadline_ms - job.arrival_ms, job.declared_iterations, budget);
-        jobs.get(job as usize).map_or(Vec::new(), of)
-    }
-
-    fn edited(jobs: &Vec<DeadlineJob>, job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
-        with(jobs, job, edit, false)
-    }
-
-    fn undone(jobs: &Vec<DeadlineJob>, job: u32, edit: &DeclaredEdit) -> Result<Vec<DeadlineJob>, EditError> {
-        with(jobs, job, edit, true)
-    }
-
-    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit]) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit<Self>]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
         for edit in edits {
-            change(found.arrival_ms, &mut found.deadline_ms, &mut found.iterations, edit, false)?;
+            edit.make(match edit.sort() {
+                "deadline" => Number::Real(&mut found.deadline_ms, found.arrival_ms),
+                _ => Number::Real(&mut found.iterations, 0.0),
+            })?;
         }
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<DeadlineJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[DeadlineJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<DeadlineJob>) -> u32 {
-        jobs.len() as u32
-    }
-
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

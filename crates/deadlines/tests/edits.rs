@@ -3,7 +3,7 @@
 use sched_distill_core::{
     policy::Policy,
     scenario::{Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
+    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_deadlines::{
     ClusterState, Deadlines, feature::Extractor, policies, simulator::Simulator, workload::DeadlineJob,
@@ -27,7 +27,7 @@ fn run(mut sim: Simulator) -> String {
 #[test]
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn Error>> {
     let workload = Deadlines::open_workload(&"builtin,jobs=20,arrivals=poisson".parse()?)?;
-    let jobs = Deadlines::jobs(&workload, 4);
+    let jobs = workload.jobs(4);
     let start = |jobs: &Vec<DeadlineJob>| Deadlines::start(&workload, jobs.clone(), 4);
     let (clean, mut changed) = (run(start(&jobs)), 0);
     for job in [0, 7, 19] {
@@ -93,7 +93,7 @@ fn edits_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
     let mut moved: Vec<Vec<bool>> = levels.iter().map(|level| vec![false; level.features.len()]).collect();
     for spec in ["builtin,jobs=15,node-cores=16", "builtin,jobs=15,nodes=2"] {
         let workload = Deadlines::open_workload(&spec.parse()?)?;
-        let jobs = Deadlines::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let mut sim = Deadlines::start(&workload, jobs.clone(), 4);
         let mut policy = policy("qos");
         while let Some(seen) = sim.view() {

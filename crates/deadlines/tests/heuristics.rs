@@ -1,5 +1,6 @@
 //! What each heuristic is known for.
 
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_deadlines::{
     Cluster, ClusterState, Decision, Estimate, Law, Model, NewJob, Question, View, policies, simulator::Simulator,
     workload::DeadlineWorkload,

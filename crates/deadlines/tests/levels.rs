@@ -4,7 +4,7 @@ use sched_distill_core::{
     level::NONE_FLAG,
     policy::Policy,
     scenario::{Questions as _, Said},
-    simulation::Simulated as _,
+    simulation::{Simulated as _, Simulation as _},
 };
 use sched_distill_deadlines::{
     Deadlines, Decision, View,
@@ -20,7 +20,7 @@ fn each_question(policy: &str, mut check: impl FnMut(&View<'_>, &mut Extractor, 
         "builtin,jobs=15,arrivals=poisson",
     ] {
         let workload = Deadlines::open_workload(&spec.parse().unwrap()).unwrap();
-        let mut sim = Deadlines::start(&workload, Deadlines::jobs(&workload, 3), 3);
+        let mut sim = Deadlines::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         let mut policy: Box<dyn Policy<Deadlines>> = policies::open(&policy.parse().unwrap()).unwrap();
         while let Some(seen) = sim.view() {

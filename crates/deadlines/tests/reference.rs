@@ -1,6 +1,7 @@
 //! The simulator against a model in Python that was written from `docs/deadlines.md` alone (`scripts/deadlines_reference.py`): what
 //! happens in random small cases, change by change.
 
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_deadlines::{
     policies,
     simulator::{Change, Simulator},

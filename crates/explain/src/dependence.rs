@@ -31,7 +31,7 @@ pub struct PartialDependence {
 /// in the last sum over leaves.
 ///
 /// ```
-/// use sched_distill_toolkit::explainer::partial_dependence;
+/// use sched_distill_explain::partial_dependence;
 /// use sched_distill_core::model::{LEAF, Tree};
 ///
 /// let tree = Tree { // x0 <= 0.5 gives 1, else 3
@@ -41,7 +41,7 @@ pub struct PartialDependence {
 /// };
 /// let curve = partial_dependence(&tree, &[0.0, 9.0, 1.0], 1, None, 0, &[0.25, 0.75])?;
 /// assert_eq!(curve.average, [1.0, 3.0]);
-/// # Ok::<(), sched_distill_toolkit::explainer::ExplainError>(())
+/// # Ok::<(), sched_distill_explain::ExplainError>(())
 /// ```
 ///
 /// # Errors

@@ -25,7 +25,7 @@ pub(super) fn base_name(feature: &FeatureSpec) -> &str {
 /// The families of a level in order of their first column. Every column is in one of them.
 ///
 /// ```
-/// use sched_distill_toolkit::explainer::families;
+/// use sched_distill_explain::families;
 /// use sched_distill_dag::feature::feature_set;
 ///
 /// let level = &feature_set().levels[1];

@@ -20,7 +20,7 @@ use sched_distill_core::model::{Additive, Model, Pairwise, Regime, Tree, pair_co
 /// of a feature and of its difference to the opponent's are one share.
 ///
 /// ```
-/// use sched_distill_toolkit::explainer::Preference;
+/// use sched_distill_explain::Preference;
 /// use sched_distill_core::model::{Additive, Model};
 ///
 /// let model = Model::Additive(Additive::linear(&[2.0, -1.0], &[1.0; 2]));
@@ -28,7 +28,7 @@ use sched_distill_core::model::{Additive, Model, Pairwise, Regime, Tree, pair_co
 /// let preference = Preference::new(&model, 2)?;
 /// assert_eq!(preference.between(&choice, 0, 1)?, [2.0, -3.0]); // the scores are −2 and −1
 /// assert_eq!(preference.within(&choice)?, [1.0, -1.5, -1.0, 1.5]);
-/// # Ok::<(), sched_distill_toolkit::explainer::ExplainError>(())
+/// # Ok::<(), sched_distill_explain::ExplainError>(())
 /// ```
 #[derive(Debug)]
 pub struct Preference<'a> {

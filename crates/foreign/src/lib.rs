@@ -35,9 +35,10 @@
 //!     }
 //! }
 //!
+//! # use sched_distill_core::simulation::Simulation as _;
 //! # use sched_distill_dag::{Decision, simulator::Simulator};
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
-//! let sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
+//! let sim = Simulator::new(*workload.cluster(), workload.jobs(1), 1);
 //! let mut policy = ForeignPolicy::<Dag>::new(Box::new(FewTasks), false);
 //! let mut probabilities = Said::default();
 //! let seen = sim.view().ok_or("no question")?;

@@ -21,7 +21,8 @@ fn usable(candidates: usize, weight: f32) -> bool {
 /// What is to be known of the choices of a level, in order: some bytes of each.
 ///
 /// ```
-/// use sched_distill_toolkit::{distiller::Draw, trace::Outline};
+/// use sched_distill_learn::Draw;
+/// use sched_distill_trace::Outline;
 /// let mut draw = Draw::default();
 /// assert_eq!(draw.weights(1.0, None), None); // there is nothing to learn from
 /// for (kind, candidates) in [(0, 3), (0, 1), (1, 2), (0, 5)] {

@@ -9,9 +9,9 @@ use sched_distill_core::{
     file::{self, sha256_of},
     model::Student,
     policy::{Policy, STUDENT, StudentPolicy},
-    rng::episode_seed,
+    rng::EpisodeId,
     scenario::Scenario,
-    simulation::{EditInfo, Editable, Simulated, Simulation},
+    simulation::{Edit as _, EditInfo, Editable, Simulated, Simulation, Workload},
     spec::Spec,
 };
 use sched_distill_judge::{
@@ -33,7 +33,7 @@ use std::{
 /// How the schedulers of a scenario are attacked whose jobs can be edited.
 pub struct Attack<S: Simulated> {
     /// The sorts of edits.
-    pub edits: &'static [EditInfo],
+    pub edits: fn() -> Vec<EditInfo>,
     /// As of [`Editable::BELIEFS`].
     pub beliefs: &'static [&'static str],
     /// Carries an attack out.
@@ -45,13 +45,8 @@ pub struct Attack<S: Simulated> {
 }
 
 /// Attacks a student in one episode.
-pub type OnStudent<S> = fn(
-    &<S as Simulated>::Workload,
-    &StudentPolicy<S>,
-    &AttackParams,
-    u32,
-    &AtomicBool,
-) -> Result<EpisodeAttempts, AttackError>;
+pub type OnStudent<S> =
+    fn(&Workload<S>, &StudentPolicy<S>, &AttackParams, u32, &AtomicBool) -> Result<EpisodeAttempts, AttackError>;
 
 impl<S: Editable> Attack<S> {
     /// That of a scenario whose jobs can be edited.
@@ -62,7 +57,7 @@ impl<S: Editable> Attack<S> {
     )]
     pub const fn new() -> Self {
         Self {
-            edits: S::EDITS,
+            edits: S::Edit::sorts,
             beliefs: S::BELIEFS,
             run: attack::<S>,
             on_student: on_student::<S>,
@@ -127,7 +122,7 @@ pub fn attack<S: Editable>(
     caller: Caller<'_>,
 ) -> Result<Attacked, PipelineError> {
     let refused = |e: &dyn std::fmt::Display| PipelineError::Refused(e.to_string());
-    request.params.budgets.iter().try_for_each(|budget| budget.check(S::EDITS)).map_err(|e| refused(&e))?;
+    request.params.budgets.iter().try_for_each(|budget| budget.check(&S::Edit::sorts())).map_err(|e| refused(&e))?;
     let spec: Spec = request.policy.parse()?;
     let victim = (scenario.open)(&spec)?;
     let mut asked = match (&spec.file, spec.name == STUDENT.name) {
@@ -179,7 +174,7 @@ pub fn attack<S: Editable>(
             caller.watch.episode(0);
             return Ok(known);
         }
-        let found = episode(&*workload, &*victim, &source, &params, number, caller.stop);
+        let found = episode(&workload, &*victim, &source, &params, number, caller.stop);
         let found = found?;
         let text = serde_json::to_string(&found).map_err(|e| refused(&e))?;
         let sealed = sealed(&text, &plan_text) + "\n";
@@ -219,13 +214,13 @@ fn stands_in<S: Editable>(path: &Path) -> Result<Asked<S>, PipelineError> {
 
 /// What ran while the job of an attempt was there, without and with the edits.
 fn example<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     victim: &dyn Policy<S>,
     (request, params): (&AttackRequest, &AttackParams),
     (number, attempt): (u32, &Attempt),
     caller: Caller<'_>,
 ) -> Result<[Schedule; 2], PipelineError> {
-    let runs = replay(workload, victim, (params.seed, params.split, number), attempt, caller.stop)?;
+    let runs = replay(workload, victim, EpisodeId::new(params.seed, params.split, number), attempt, caller.stop)?;
     let mut schedules = runs.map(|run| schedule::<S>((&request.policy, Role::Student), &run));
     let of_job = |schedule: &Schedule| schedule.items.get(attempt.job as usize).copied();
     let (from, to) =
@@ -278,12 +273,12 @@ fn read_episode(path: &Path, number: u32, plan: &str, again: &str) -> Result<Epi
 
 /// Whether who is asked says how probable choices are: at the first question of the first episode.
 fn names_probabilities<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     asked: &mut Asked<S>,
     params: &AttackParams,
 ) -> Result<bool, PipelineError> {
-    let seed = episode_seed(params.seed, params.split, 0);
-    let start = S::start(workload, S::jobs(workload, seed), seed);
+    let id = EpisodeId::new(params.seed, params.split, 0);
+    let start = S::start(workload, workload.jobs(id), id.seed);
     Ok(match start.view() {
         Some(seen) => asked.chance(&seen, 0)?.is_some(),
         None => false,
@@ -295,9 +290,9 @@ fn plan<S: Editable>(
     request: &AttackRequest,
     params: &AttackParams,
     victim: &dyn Policy<S>,
-    workload: &S::Workload,
+    workload: &Workload<S>,
 ) -> Result<Value, PipelineError> {
-    let files = victim.files().into_iter().chain(request.proxy.clone()).chain(S::workload_files(workload));
+    let files = victim.files().into_iter().chain(request.proxy.clone()).chain(workload.files().to_vec());
     let hash = |path: PathBuf| {
         let sha256 = sha256_of(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
         Ok((path.display().to_string(), sha256))

@@ -15,7 +15,7 @@ use sched_distill_core::{
     model::Student,
     policy::StudentPolicy,
     rng::Split,
-    simulation::{EditBudget, Simulated},
+    simulation::{EditBudget, Simulated, Workload},
 };
 use sched_distill_judge::{
     attack::{AttackError, AttackParams, Method, MethodFigures, figures},
@@ -114,7 +114,7 @@ pub fn augment<S: Simulated>(
     request.trace.as_ref().map_or(Ok(()), |trace| check_features(student, trace))?;
     let mut contenders = ready(scenario, &request.others)?;
     let ids = &request.workloads;
-    let workloads: Vec<Box<S::Workload>> =
+    let workloads: Vec<Workload<S>> =
         ids.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
     prepare(&request.dir, &plan::<S>(student, &workloads, request)?, request.force)?;
 
@@ -122,8 +122,8 @@ pub fn augment<S: Simulated>(
     caller.watch.episodes("searching", request.search.budget);
     let journal = request.dir.join("evaluations.jsonl");
     let users = request.under_attack.as_ref().map(|budget| Users::of(scenario, budget)).transpose()?;
-    let surcharge = |workload: &S::Workload, student: &StudentPolicy<S>, id: EpisodeId| match &users {
-        Some(users) => users.gain(workload, student, id, caller),
+    let surcharge = |workload: &Workload<S>, student: &StudentPolicy<S>, id: EpisodeId| match &users {
+        Some(users) => users.gain(workload, student, (request.seed, id), caller),
         None => Ok(0.0),
     };
     let mut arena = Arena::<S>::new(&workloads, request.seed, caller.watch, caller.stop).with_journal(&journal)?;
@@ -178,7 +178,7 @@ impl<S: Simulated> Users<S> {
         let refused = |why: String| PipelineError::Refused(format!("--under-attack: {why}"));
         let none = || refused(format!("jobs of the scenario {} cannot be edited", S::INFO.name));
         let attack = scenario.attack.as_ref().ok_or_else(none)?;
-        budget.check(attack.edits).map_err(|e| refused(e.to_string()))?;
+        budget.check(&(attack.edits)()).map_err(|e| refused(e.to_string()))?;
         let [targets, questions] = SEARCHED;
         let params = AttackParams {
             seed: 0,
@@ -197,12 +197,12 @@ impl<S: Simulated> Users<S> {
     /// later has gained nothing.
     fn gain(
         &self,
-        workload: &S::Workload,
+        workload: &Workload<S>,
         student: &StudentPolicy<S>,
-        id: EpisodeId,
+        (seed, id): (u64, EpisodeId),
         caller: Caller<'_>,
     ) -> Result<f64, AugmentError> {
-        let params = AttackParams { seed: id.seed, split: id.split, ..self.params.clone() };
+        let params = AttackParams { seed, split: id.split(), ..self.params.clone() };
         let found = (self.on_student)(workload, student, &params, id.episode, caller.stop);
         let attempts = found.map_err(|e| match e {
             AttackError::Interrupted => AugmentError::Interrupted,
@@ -215,7 +215,7 @@ impl<S: Simulated> Users<S> {
     /// The figures of a student on test episodes.
     fn figures(
         &self,
-        workload: &S::Workload,
+        workload: &Workload<S>,
         student: &Student,
         request: &AugmentRequest,
         caller: Caller<'_>,
@@ -242,15 +242,15 @@ impl<S: Simulated> Users<S> {
 /// What a search's results depend on.
 fn plan<S: Simulated>(
     student: &Student,
-    workloads: &[Box<S::Workload>],
+    workloads: &[Workload<S>],
     request: &AugmentRequest,
 ) -> Result<Value, PipelineError> {
-    let hash = |path: PathBuf| {
-        let bytes = std::fs::read(&path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
+    let hash = |path: &PathBuf| {
+        let bytes = std::fs::read(path).map_err(|source| PipelineError::Read { path: path.clone(), source })?;
         Ok((path.display().to_string(), sha256_hex(&bytes)))
     };
     let files: BTreeMap<String, String> =
-        workloads.iter().flat_map(|w| S::workload_files(w)).map(hash).collect::<Result<_, PipelineError>>()?;
+        workloads.iter().flat_map(Workload::files).map(hash).collect::<Result<_, PipelineError>>()?;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"), "student": student.hash(), "workloads": request.workloads, "files": files,
         "params": request.search, "seed": request.seed, "under_attack": request.under_attack,

@@ -89,11 +89,11 @@ pub fn certify<S: Editable>(
         let one = |number: u32| -> Result<(Vec<ChoiceCertificate>, Tried), PipelineError> {
             caller.check()?;
             let mut certifier = Certifier::<S>::new(request.student).map_err(|e| refused(&e))?;
-            let id = EpisodeId { seed: *seed, split: *split, episode: first_episode + number };
+            let id = EpisodeId::new(*seed, *split, first_episode + number);
             let bits = share.unwrap_or_default().to_bits();
             let mut stream = Stream::new(hash(&[request.seed, u64::from(number), bits]), "certificates");
             let (mut choices, mut tried, mut failed) = (Vec::new(), Tried::default(), None::<EditError>);
-            let run = run_episode(&*opened, &mut *policy.fresh(), id, |seen, _, _| {
+            let run = run_episode(&opened, &mut *policy.fresh(), id, |seen, _, _| {
                 if failed.is_some() || caller.check().is_err() {
                     return;
                 }

@@ -4,9 +4,8 @@ use super::{AnyScenario, Caller, Entry, PipelineError, go_on};
 use sched_distill_core::{
     model::Student,
     policy::{Policy, Sort, StudentPolicy},
-    rng::{Split, episode_seed},
-    scenario::ScenarioInfo,
-    simulation::Simulated,
+    rng::{EpisodeId, Split},
+    simulation::{Simulated, Workload},
     spec::Spec,
 };
 use sched_distill_judge::evaluator::{ClosedLoop, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor};
@@ -95,7 +94,7 @@ pub fn compare<S: Simulated>(
     caller: Caller<'_>,
 ) -> Result<Vec<Comparison>, PipelineError> {
     let contenders = ready(scenario, &params.contenders)?;
-    let workloads: Vec<Box<S::Workload>> =
+    let workloads: Vec<Workload<S>> =
         params.workloads.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
     let which = Which { seed: params.seed, split: params.split, episodes: params.episodes };
     let mut compared = Vec::new();
@@ -151,7 +150,7 @@ pub(super) struct Which {
 pub(super) fn on_workload<S: Simulated>(
     scenario: &Entry<S>,
     contenders: &[Ready<S>],
-    (workload_id, workload): (&str, &S::Workload),
+    (workload_id, workload): (&str, &Workload<S>),
     Which { seed, split, episodes: count }: Which,
     caller: Caller<'_>,
 ) -> Result<Comparison, PipelineError> {
@@ -172,8 +171,8 @@ pub(super) fn on_workload<S: Simulated>(
     }
     let runs = Runs { workload: workload_id, split: split.name(), figures: S::INFO.figures, policies: &policies };
     let mut closed_loop = compare_runs(runs, &baselines, seed);
-    let seeds = (0..count).map(|episode| episode_seed(seed, split, u64::from(episode)));
-    let floors: Option<Vec<f64>> = seeds.map(|seed| S::floor_ms(workload, &S::jobs(workload, seed))).collect();
+    let ids = (0..count).map(|episode| EpisodeId::new(seed, split, episode));
+    let floors: Option<Vec<f64>> = ids.map(|id| S::floor_ms(workload, &workload.jobs(id))).collect();
     if let (Some(floors), Some(first)) = (floors, closed_loop.policies.first()) {
         let alike = closed_loop.identical_episodes && floors.windows(2).all(|pair| pair[0] == pair[1]);
         let counted = if alike { 1 } else { floors.len() };
@@ -242,23 +241,24 @@ pub fn best_heuristic(
 /// # Errors
 ///
 /// A workload that has none, or is one.
-pub fn with_edge_cases(scenario: &ScenarioInfo, workloads: &[String]) -> Result<Vec<String>, PipelineError> {
+pub fn with_edge_cases(scenario: &dyn AnyScenario, workloads: &[String]) -> Result<Vec<String>, PipelineError> {
+    let there_are = scenario.workloads();
+    let known: Vec<&str> = there_are.iter().filter(|w| w.has_edge_cases()).map(|w| w.name).collect();
     let mut all = Vec::new();
     for id in workloads {
         let mut spec: Spec = id.parse()?;
-        let known: Vec<&str> = scenario.workloads.iter().filter(|w| w.edge_cases).map(|w| w.name).collect();
         all.push(id.clone());
-        if scenario.workloads.iter().all(|w| w.name != spec.name) {
+        if there_are.iter().all(|w| w.name != spec.name) {
             // Whoever opens it says so.
             continue;
         }
         if !known.contains(&spec.name.as_str()) || spec.params.contains_key("edge") {
             return Err(PipelineError::Refused(match known[..] {
-                [] => format!("--edge-cases: the scenario {} has none", scenario.name),
+                [] => format!("--edge-cases: the scenario {} has none", scenario.info().name),
                 _ => format!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
             }));
         }
-        for (case, _) in scenario.edge_cases {
+        for (case, _) in scenario.edge_cases() {
             spec.params.insert("edge".to_owned(), (*case).to_owned());
             all.push(spec.to_string());
         }

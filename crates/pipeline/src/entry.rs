@@ -3,7 +3,7 @@
 use super::{Attack, Caller, PipelineError};
 use sched_distill_core::{
     policy::{Policy, PolicyError, PolicyInfo, Sort},
-    simulation::Simulated,
+    simulation::{Simulated, Workload},
     spec::Spec,
 };
 
@@ -39,7 +39,7 @@ impl<S: Simulated> Entry<S> {
     /// # Errors
     ///
     /// An unknown name or parameter, or a file that cannot be used.
-    pub fn workload(&self, id: &str) -> Result<Box<S::Workload>, PipelineError> {
+    pub fn workload(&self, id: &str) -> Result<Workload<S>, PipelineError> {
         Ok(S::open_workload(&id.parse::<Spec>()?)?)
     }
 
@@ -48,9 +48,9 @@ impl<S: Simulated> Entry<S> {
     /// # Errors
     ///
     /// As of [`Entry::workload`].
-    pub(super) fn workload_for(&self, id: &str, caller: Caller<'_>) -> Result<Box<S::Workload>, PipelineError> {
+    pub(super) fn workload_for(&self, id: &str, caller: Caller<'_>) -> Result<Workload<S>, PipelineError> {
         let workload = self.workload(id)?;
-        S::work(&workload).note(id).into_iter().for_each(|note| caller.watch.note(&note));
+        workload.work().note(id).into_iter().for_each(|note| caller.watch.note(&note));
         Ok(workload)
     }
 

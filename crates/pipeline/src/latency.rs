@@ -5,7 +5,7 @@ use super::{
     compare::{Ready, ready},
 };
 use sched_distill_core::{
-    rng::episode_seed,
+    rng::EpisodeId,
     scenario::Said,
     simulation::{Simulated, Simulation},
 };
@@ -70,8 +70,8 @@ pub(super) fn decision_times<S: Simulated>(
     let mut times_us: Vec<Vec<f64>> = vec![Vec::new(); policies.len()];
     let mut p = Said::default();
     for episode in 0..params.episodes.min(EPISODES) {
-        let seed = episode_seed(params.seed, params.split, u64::from(episode));
-        let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
+        let id = EpisodeId::new(params.seed, params.split, episode);
+        let (mut sim, seed) = (S::start(&workload, workload.jobs(id), id.seed), id.seed);
         policies.iter_mut().for_each(|policy| policy.reset(seed));
         while let Some(seen) = sim.view().filter(|_| times_us.first().is_some_and(|t| t.len() < DECISIONS)) {
             caller.check()?;

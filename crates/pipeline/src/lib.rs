@@ -137,7 +137,7 @@ mod tests {
             policy: &*policies::open(&policy_id.parse()?)?,
             labeller: None,
             workload_id,
-            workload: &*workload::open(&workload_id.parse()?)?,
+            workload: &workload::open(&workload_id.parse()?)?,
             seed,
             split: Split::Train,
             first_episode: 0,

@@ -61,7 +61,7 @@ pub fn run_loop<S: Simulated>(
         teacher_id: &teacher_id,
         teacher: &*teacher,
         workload_id: &params.workload,
-        workload: &*workload,
+        workload: &workload,
         seed: params.seed,
         progress: caller.watch,
         stop: caller.stop,

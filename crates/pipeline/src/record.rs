@@ -61,7 +61,7 @@ pub fn record<S: Simulated>(
         policy: &*policy,
         labeller: teacher.as_ref().map(|(id, teacher)| (id.as_str(), &**teacher)),
         workload_id: &params.workload,
-        workload: &*workload,
+        workload: &workload,
         seed: params.seed,
         split: params.split,
         first_episode: params.first_episode,

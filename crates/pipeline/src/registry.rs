@@ -9,9 +9,10 @@ use sched_distill_core::{
     level::FeatureSet,
     model::Student,
     policy::{PolicyInfo, Sort},
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
     scenario::ScenarioInfo,
     simulation::{EditInfo, Simulated},
+    workload::WorkloadInfo,
 };
 use sched_distill_judge::{evaluator::ClosedLoop, practice::AnyGround};
 use sched_distill_learn::{IterationResult, LoopResult};
@@ -37,6 +38,12 @@ pub trait AnyScenario: Sync {
     fn sort_of(&self, name: &str) -> Option<Sort> {
         self.policies().iter().find(|p| p.name == name).map(|p| p.sort)
     }
+
+    /// All workloads.
+    fn workloads(&self) -> Vec<WorkloadInfo>;
+
+    /// Values of `edge=NAME` of those workloads that take it, with their meanings.
+    fn edge_cases(&self) -> &'static [(&'static str, &'static str)];
 
     /// See [`record`].
     ///
@@ -110,7 +117,7 @@ pub trait AnyScenario: Sync {
     ) -> Result<Augmented, PipelineError>;
 
     /// The sorts of edits of jobs that there are; none if jobs cannot be edited.
-    fn edits(&self) -> &'static [EditInfo];
+    fn edits(&self) -> Vec<EditInfo>;
 
     /// Parameters of workloads that change nothing but what schedulers are told; none if jobs cannot be edited.
     fn beliefs(&self) -> &'static [&'static str];
@@ -181,6 +188,14 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         (self.policies)()
     }
 
+    fn workloads(&self) -> Vec<WorkloadInfo> {
+        S::WORKLOADS.iter().map(|def| def.info).collect()
+    }
+
+    fn edge_cases(&self) -> &'static [(&'static str, &'static str)] {
+        S::EDGE_CASES
+    }
+
     fn record(&self, params: &RecordParams, caller: Caller<'_>) -> Result<Recording, PipelineError> {
         record::record(self, params, caller)
     }
@@ -213,7 +228,7 @@ impl<S: Simulated> AnyScenario for Entry<S> {
 
     fn same_jobs(&self, workload: &str) -> Result<bool, PipelineError> {
         let workload = self.workload(workload)?;
-        let jobs = |split, episode| S::jobs(&workload, episode_seed(0, split, episode));
+        let jobs = |split, episode| workload.jobs(EpisodeId::new(0, split, episode));
         let first = jobs(Split::Train, 0);
         Ok([(Split::Train, 1), (Split::Test, 0)].iter().all(|&(split, episode)| jobs(split, episode) == first))
     }
@@ -232,8 +247,8 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         augment::augment(self, student, request, hear, caller)
     }
 
-    fn edits(&self) -> &'static [EditInfo] {
-        self.attack.as_ref().map_or(&[], |attack| attack.edits)
+    fn edits(&self) -> Vec<EditInfo> {
+        self.attack.as_ref().map_or(Vec::new(), |attack| (attack.edits)())
     }
 
     fn beliefs(&self) -> &'static [&'static str] {

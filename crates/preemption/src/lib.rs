@@ -12,8 +12,6 @@ mod catalogue;
 mod cluster;
 pub mod counter;
 mod database;
-#[cfg(feature = "simulate")]
-pub mod edit;
 pub mod feature;
 pub mod heuristic;
 mod history;

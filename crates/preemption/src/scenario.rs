@@ -4,8 +4,6 @@
 //! asked alone, at the second it has one candidate and the second level the jobs that can be condemned. A policy names a probability
 //! for every candidate of what is asked.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Extractor, NO_JOB, feature_set, words},
@@ -15,7 +13,6 @@ use sched_distill_core::{
     contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
     scenario::{Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::{error::Error, ops::RangeInclusive};
 
@@ -33,17 +30,6 @@ pub enum Kind {
     /// Who is condemned.
     Condemn = 2,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::PREEMPTION_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -94,11 +80,9 @@ impl Scenario for Preemption {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "GPU",
         part: "stage",
         parts: &["computing", "loading or saving"],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 
@@ -177,8 +161,9 @@ impl State<Preemption> for ClusterState {
         Ok(decision)
     }
 
+    /// Nodes, jobs and what nodes hold.
     fn extent(&self) -> usize {
-        self.extent()
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.models.len() + self.cluster.earlier.jobs().len()
     }
 }
 

@@ -1,8 +1,7 @@
 //! The `preemption` scenario as one that can be run.
 
 use crate::{
-    ClusterState, Decision, Preemption, View,
-    edit::{self, EpochsEdit},
+    Cluster, ClusterState, Decision, Preemption, View,
     feature::Extractor,
     simulator::Simulator,
     state::Question,
@@ -10,95 +9,50 @@ use crate::{
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
 };
-use std::path::PathBuf;
+use std::sync::Arc;
 
 impl Simulated for Preemption {
-    type Workload = PreemptionWorkload;
-    type Jobs = Vec<PreemptionJob>;
+    type Cluster = Arc<Cluster>;
+    type Job = PreemptionJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<PreemptionWorkload>, WorkloadError> {
-        Ok(Box::new(PreemptionWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &PreemptionWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<PreemptionWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &PreemptionWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &PreemptionWorkload, seed: u64) -> Vec<PreemptionJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &PreemptionWorkload, jobs: Vec<PreemptionJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
     }
 }
 
-/// Makes an edit of declared epochs, or takes it back.
-fn declare(epochs: &mut f64, edit: &EpochsEdit, back: bool) -> Result<(), EditError> {
-    let edited = edit.was * edit.factor;
-    let (old, new) = if back { (edited, edit.was) } else { (edit.was, edited) };
-    if (*epochs - old).abs() > 1e-9 * old.abs().max(1.0) {
-        return Err(EditError(format!("the job declares {epochs} epochs, not {old}")));
-    }
-    *epochs = new;
-    Ok(())
-}
-
-fn with(jobs: &[PreemptionJob], job: u32, edit: &EpochsEdit, back: bool) -> Result<Vec<PreemptionJob>, EditError> {
-    let mut jobs = jobs.to_vec();
-    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
-    declare(&mut found.declared_epochs, edit, back)?;
-    Ok(jobs)
+/// What users declare; jobs really take what they take.
+impl Declares for Preemption {
+    const NUMBERS: &'static [Declared<Self>] = &[Declared {
+        name: "epochs",
+        meaning: "a job declares that it takes more or fewer epochs than it does",
+        noun: "its epochs",
+        told: "{} epochs",
+        is_whole: false,
+        of: |job| Number::Real(&mut job.declared_epochs, 0.0),
+    }];
 }
 
 impl Editable for Preemption {
-    type Edit = EpochsEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     const JOB_LEVEL: usize = 0;
 
-    fn edits(jobs: &Vec<PreemptionJob>, job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
-        jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.declared_epochs, budget))
-    }
-
-    fn edited(jobs: &Vec<PreemptionJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
-        with(jobs, job, edit, false)
-    }
-
-    fn undone(jobs: &Vec<PreemptionJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<PreemptionJob>, EditError> {
-        with(jobs, job, edit, true)
-    }
-
-    fn edited_state(state: &ClusterState, job: u32, edits: &[EpochsEdit]) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit<Self>]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
-        edits.iter().try_for_each(|edit| declare(&mut found.declared, edit, false))?;
+        edits.iter().try_for_each(|edit| edit.make(Number::Real(&mut found.declared, 0.0)))?;
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<PreemptionJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[PreemptionJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<PreemptionJob>) -> u32 {
-        jobs.len() as u32
-    }
-
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {

@@ -4,13 +4,14 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
+    simulation::{DeclaredEdit, Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_preemption::{
-    Preemption, Question, View, edit::EpochsEdit, feature::Extractor, policies, simulator::Simulator,
-    workload::PreemptionJob,
+    Preemption, Question, View, feature::Extractor, policies, simulator::Simulator, workload::PreemptionJob,
 };
 use std::error::Error;
+
+type EpochsEdit = DeclaredEdit<Preemption>;
 
 fn policy(name: &str) -> Box<dyn Policy<Preemption>> {
     policies::open(&name.parse().unwrap()).unwrap()
@@ -29,7 +30,7 @@ fn run(mut sim: Simulator) -> String {
 #[test]
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn Error>> {
     let workload = Preemption::open_workload(&"builtin,jobs=30,nodes=2,load=2".parse()?)?;
-    let jobs = Preemption::jobs(&workload, 4);
+    let jobs = workload.jobs(4);
     let start = |jobs: &Vec<PreemptionJob>| Preemption::start(&workload, jobs.clone(), 4);
     let (clean, mut changed) = (run(start(&jobs)), 0);
     for job in 0..30 {
@@ -62,7 +63,7 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn
     }
     assert!(changed > 20, "{changed}");
     assert!(Preemption::edits(&jobs, 30, &EditBudget::default()).is_empty());
-    assert!(Preemption::edited(&jobs, 30, &EpochsEdit { was: 1.0, factor: 2.0 }).is_err());
+    assert!(Preemption::edited(&jobs, 30, &EpochsEdit::new(0, 1.0, 2.0)).is_err());
     Ok(())
 }
 
@@ -123,12 +124,12 @@ fn edits_of_a_question_move_declared_features_alone() -> Result<(), Box<dyn Erro
     let (mut stream, mut moved) = (Stream::new(1, "edits"), Moved::none());
     for spec in SPECS {
         let workload = Preemption::open_workload(&spec.parse()?)?;
-        let mut sim = Preemption::start(&workload, Preemption::jobs(&workload, 4), 4);
+        let mut sim = Preemption::start(&workload, workload.jobs(4), 4);
         let mut policy = policy("srtf");
         while let Some(seen) = sim.view() {
             let (state, before) = (seen.to_state(), rows(&seen));
             for job in seen.jobs() {
-                let edit = EpochsEdit { was: job.declared(), factor: stream.uniform_in(0.02, 3.0) };
+                let edit = EpochsEdit::new(0, job.declared(), stream.uniform_in(0.02, 3.0));
                 let edited = Preemption::edited_state(&state, job.id(), std::slice::from_ref(&edit))?;
                 let view = edited.view().ok_or("what is asked does not depend on what is declared")?;
                 assert_eq!(view.question(), seen.question());
@@ -148,10 +149,10 @@ fn edits_of_jobs_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
     let (mut stream, mut moved, mut condemned) = (Stream::new(2, "edits"), Moved::none(), 0);
     for spec in SPECS {
         let workload = Preemption::open_workload(&spec.parse()?)?;
-        let jobs = Preemption::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let mut edited = jobs.clone();
         for job in 0..jobs.len() as u32 {
-            let edit = EpochsEdit { was: jobs[job as usize].declared_epochs, factor: stream.uniform_in(0.02, 3.0) };
+            let edit = EpochsEdit::new(0, jobs[job as usize].declared_epochs, stream.uniform_in(0.02, 3.0));
             edited = Preemption::edited(&edited, job, &edit)?;
         }
         let (mut a, mut b) = (Preemption::start(&workload, jobs, 4), Preemption::start(&workload, edited, 4));
@@ -174,7 +175,7 @@ fn edits_of_jobs_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
 #[test]
 fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Error>> {
     let workload = Preemption::open_workload(&SPECS[0].parse()?)?;
-    let jobs = Preemption::jobs(&workload, 4);
+    let jobs = workload.jobs(4);
     let mut compared = 0;
     for job in 0..jobs.len() as u32 {
         for edit in Preemption::edits(&jobs, job, &EditBudget::default()) {

@@ -1,5 +1,6 @@
 //! What each heuristic is known for.
 
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_preemption::{
     Cluster, ClusterState, Decision, Model, NewJob, View, policies, simulator::Simulator, workload::PreemptionWorkload,
 };

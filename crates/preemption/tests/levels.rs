@@ -4,7 +4,7 @@ use sched_distill_core::{
     level::NONE_FLAG,
     policy::Policy,
     scenario::{Questions as _, Said},
-    simulation::Simulated as _,
+    simulation::{Simulated as _, Simulation as _},
 };
 use sched_distill_preemption::{
     Decision, Kind, Preemption, Question, View,
@@ -20,7 +20,7 @@ fn each_question(policy: &str, mut check: impl FnMut(&View<'_>, &mut Extractor, 
         "builtin,jobs=30,nodes=2,free=1",
     ] {
         let workload = Preemption::open_workload(&spec.parse().unwrap()).unwrap();
-        let mut sim = Preemption::start(&workload, Preemption::jobs(&workload, 3), 3);
+        let mut sim = Preemption::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         let mut policy: Box<dyn Policy<Preemption>> = policies::open(&policy.parse().unwrap()).unwrap();
         while let Some(seen) = sim.view() {

@@ -1,5 +1,6 @@
 //! What suspending and resuming a job costs, as a scheduler is told and as it comes.
 
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_preemption::{
     Decision, policies,
     simulator::{Change, Simulator, What},

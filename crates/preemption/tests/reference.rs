@@ -1,7 +1,7 @@
 //! The simulator against a model in Python that was written from `docs/preemption.md` alone (`scripts/preemption_reference.py`): what
 //! happens in random small cases, change by change.
 
-use sched_distill_core::rng::hash;
+use sched_distill_core::{rng::hash, simulation::Simulation as _};
 use sched_distill_preemption::{
     Decision, Question, View, policies,
     simulator::{Change, Simulator, What},

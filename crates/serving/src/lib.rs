@@ -9,8 +9,6 @@
 //! `network` for neural schedulers.
 
 mod catalogue;
-#[cfg(feature = "simulate")]
-pub mod edit;
 pub mod feature;
 pub mod heuristic;
 mod law;

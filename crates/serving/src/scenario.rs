@@ -4,8 +4,6 @@
 //! first the first level is asked alone, at the second it has one candidate and the second level the tasks. A policy names a
 //! probability for every candidate of what is asked.
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Extractor, NO_ONE, feature_set, words},
@@ -15,7 +13,6 @@ use sched_distill_core::{
     contract::{LevelTables, Tabular},
     figure::{Better, Compared, Figure},
     scenario::{Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::{error::Error, ops::RangeInclusive};
 
@@ -33,17 +30,6 @@ pub enum Kind {
     /// Which task joins a batch.
     Batch = 2,
 }
-
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::SERVING_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
-#[cfg(feature = "simulate")]
-const EDGE_CASES: &[(&str, &str)] = workload::EDGE_CASES;
-#[cfg(not(feature = "simulate"))]
-const EDGE_CASES: &[(&str, &str)] = &[];
 
 const FIGURES: &[Figure] = &[
     Figure::new(
@@ -106,11 +92,9 @@ impl Scenario for Serving {
         words,
         figures: FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "accelerator",
         part: "application",
         parts: &[],
-        edge_cases: EDGE_CASES,
         may_abstain: false,
     };
 
@@ -192,8 +176,9 @@ impl State<Serving> for ServerState {
         Ok(decision)
     }
 
+    /// Tasks, applications and accelerators.
     fn extent(&self) -> usize {
-        self.extent()
+        self.tasks.len() + self.queues.len() + self.running.len()
     }
 }
 

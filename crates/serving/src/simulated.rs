@@ -2,108 +2,64 @@
 
 use crate::{
     Decision, ServerState, Serving, View,
-    edit::{self, SizeEdit},
     feature::Extractor,
     simulator::Simulator,
     state::Question,
-    workload::{self, ServingTask, ServingWorkload},
+    workload::{self, Service, ServingTask, ServingWorkload},
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
 };
-use std::path::PathBuf;
 
 impl Simulated for Serving {
-    type Workload = ServingWorkload;
-    type Jobs = Vec<ServingTask>;
+    type Cluster = Service;
+    type Job = ServingTask;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<ServingWorkload>, WorkloadError> {
-        Ok(Box::new(ServingWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &ServingWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<ServingWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &ServingWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &ServingWorkload, seed: u64) -> Vec<ServingTask> {
-        workload.tasks(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &ServingWorkload, tasks: Vec<ServingTask>, _: u64) -> Simulator {
-        Simulator::new(workload.server().clone(), tasks, workload.horizon_ms()).with_tail(workload.tail_ms())
+        let Service { server, horizon_ms, tail_ms, .. } = workload.cluster();
+        Simulator::new(server.clone(), tasks, *horizon_ms).with_tail(*tail_ms)
     }
 }
 
-/// Makes an edit of a declared size, or takes it back.
-fn declare(size: &mut u32, edit: &SizeEdit, back: bool) -> Result<(), EditError> {
-    let (old, new) = if back { (edit.size(), edit.was) } else { (edit.was, edit.size()) };
-    if *size != old {
-        return Err(EditError(format!("the task declares a size of {size}, not {old}")));
-    }
-    *size = new;
-    Ok(())
-}
-
-fn with(tasks: &[ServingTask], task: u32, edit: &SizeEdit, back: bool) -> Result<Vec<ServingTask>, EditError> {
-    let mut tasks = tasks.to_vec();
-    let found = tasks.get_mut(task as usize).ok_or_else(|| EditError(format!("there is no task {task}")))?;
-    declare(&mut found.declared_size, edit, back)?;
-    Ok(tasks)
+/// What users declare; jobs really take what they take.
+impl Declares for Serving {
+    const NUMBERS: &'static [Declared<Self>] = &[Declared {
+        name: "size",
+        meaning: "a task declares that it is larger or smaller than it is",
+        noun: "its size",
+        told: "a size of {}",
+        is_whole: true,
+        of: |task| Number::Whole(&mut task.declared_size),
+    }];
+    const ENTITY: &'static str = "task";
 }
 
 impl Editable for Serving {
-    type Edit = SizeEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     /// Its candidates are tasks.
     const JOB_LEVEL: usize = 1;
 
-    fn edits(tasks: &Vec<ServingTask>, task: u32, budget: &EditBudget) -> Vec<SizeEdit> {
-        tasks.get(task as usize).map_or(Vec::new(), |task| edit::edits(task.declared_size, budget))
-    }
-
-    fn edited(tasks: &Vec<ServingTask>, task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
-        with(tasks, task, edit, false)
-    }
-
-    fn undone(tasks: &Vec<ServingTask>, task: u32, edit: &SizeEdit) -> Result<Vec<ServingTask>, EditError> {
-        with(tasks, task, edit, true)
-    }
-
-    fn edited_state(state: &ServerState, task: u32, edits: &[SizeEdit]) -> Result<ServerState, EditError> {
+    fn edited_state(state: &ServerState, task: u32, edits: &[DeclaredEdit<Self>]) -> Result<ServerState, EditError> {
         let mut state = state.clone();
         let place = state.waiting_place(task).ok_or_else(|| EditError(format!("task {task} does not wait")))?;
         let most = state.server.applications[state.tasks[place as usize].application as usize].most_size();
         let size = state.tasks[place as usize].size;
         // A state has what memory holds of larger ones.
-        let mut declared =
-            edits.first().map_or(size, |first| if first.was.min(most) == size { first.was } else { size });
-        edits.iter().try_for_each(|edit| declare(&mut declared, edit, false))?;
+        let was = edits.first().map_or(size, |first| first.was() as u32);
+        let mut declared = if was.min(most) == size { was } else { size };
+        edits.iter().try_for_each(|edit| edit.make(Number::Whole(&mut declared)))?;
         state.set_size(place, declared.min(most));
         Ok(state)
     }
 
-    fn described(episode: &Simulator, tasks: &Vec<ServingTask>, task: u32) -> Simulator {
+    fn described(episode: &Simulator, tasks: &[ServingTask], task: u32) -> Simulator {
         episode.described(tasks, task)
-    }
-
-    fn count(tasks: &Vec<ServingTask>) -> u32 {
-        tasks.len() as u32
-    }
-
-    fn completed_ms(episode: &Simulator, task: u32) -> Option<f64> {
-        episode.completed_ms(task)
     }
 
     fn is_candidate(seen: &View<'_>, task: u32) -> bool {

@@ -4,13 +4,14 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{ChoiceRows, Questions as _, Said, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _},
+    simulation::{DeclaredEdit, Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_serving::{
-    Decision, Question, Serving, View, edit::SizeEdit, feature::Extractor, policies, simulator::Simulator,
-    workload::ServingTask,
+    Decision, Question, Serving, View, feature::Extractor, policies, simulator::Simulator, workload::ServingTask,
 };
 use std::{collections::BTreeMap, error::Error};
+
+type SizeEdit = DeclaredEdit<Serving>;
 
 fn policy(name: &str) -> Box<dyn Policy<Serving>> {
     policies::open(&name.parse().unwrap()).unwrap()
@@ -33,9 +34,9 @@ fn run(mut sim: Simulator) -> String {
 #[test]
 fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,seconds=0.1,load=1.5".parse()?)?;
-    let tasks = Serving::jobs(&workload, 4);
+    let tasks = workload.jobs(4);
     let start = |tasks: &Vec<ServingTask>| Serving::start(&workload, tasks.clone(), 4);
-    let (clean, mut changed, count) = (run(start(&tasks)), 0, Serving::count(&tasks));
+    let (clean, mut changed, count) = (run(start(&tasks)), 0, tasks.len() as u32);
     for task in (0..count).step_by(3) {
         let edits = Serving::edits(&tasks, task, &EditBudget::default());
         // A half and a quarter more or less; of 1 to whole numbers.
@@ -44,13 +45,13 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn
             let edited = Serving::edited(&tasks, task, &edit)?;
             let (before, after) = (tasks[task as usize], edited[task as usize]);
             assert_eq!(ServingTask { declared_size: before.declared_size, ..after }, before, "nothing else");
-            assert_eq!(after.declared_size, edit.size());
+            assert_eq!(after.declared_size, edit.value() as u32);
             let now = run(start(&edited));
             changed += u32::from(now != clean);
             let undone = Serving::undone(&edited, task, &edit)?;
             assert_eq!(undone, tasks, "{edit}");
             assert!(Serving::undone(&tasks, task, &edit).is_err());
-            assert!(edit.cost() <= 0.5 && edit.slope().is_some() == (edit.was >= 50), "{edit:?}");
+            assert!(edit.cost() <= 0.5 && edit.slope().is_some() == (edit.was() >= 50.0), "{edit:?}");
             // From before its arrival on as from the beginning: until then nothing has changed.
             let (mut sim, mut other, mut dybatch) = (start(&tasks), start(&edited), policy("dybatch"));
             while let (Some(seen), Some(same)) = (sim.view(), other.view())
@@ -75,7 +76,7 @@ fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn
         (count, 1, format!("there is no task {count}")),
         (0, 999, format!("the task declares a size of {}, not 999", tasks[0].declared_size)),
     ] {
-        let message = Serving::edited(&tasks, task, &SizeEdit { was, factor: 2.0 }).unwrap_err().to_string();
+        let message = Serving::edited(&tasks, task, &SizeEdit::new(0, was.into(), 2.0)).unwrap_err().to_string();
         assert_eq!(message, expected);
     }
     Ok(())
@@ -151,13 +152,13 @@ fn edits_of_a_question_move_declared_features_alone() -> Result<(), Box<dyn Erro
     let (mut stream, mut moved) = (Stream::new(1, "edits"), Moved::none());
     for spec in SPECS {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
+        let tasks = workload.jobs(4);
         let mut sim = Serving::start(&workload, tasks.clone(), 4);
         let mut policy = policy("dybatch");
         while let Some(seen) = sim.view() {
             let (state, before) = (seen.to_state(), rows(&seen));
             for (task, was) in (0..).zip(&tasks).map(|(task, found)| (task, found.declared_size)) {
-                let edit = SizeEdit { was, factor: stream.uniform_in(0.1, 3.0) };
+                let edit = SizeEdit::new(0, was.into(), stream.uniform_in(0.1, 3.0));
                 if stream.below(3) > 0 {
                     continue;
                 }
@@ -182,11 +183,11 @@ fn edits_of_all_tasks_move_declared_features_and_predictions_alone() -> Result<(
     let (mut moved, mut asked) = (BTreeMap::new(), 0);
     for spec in SPECS {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
+        let tasks = workload.jobs(4);
         let mut edited = tasks.clone();
         for (task, was) in (0..).zip(&tasks).map(|(task, found)| (task, found.declared_size)) {
             // As many sizes as before, in the same order.
-            edited = Serving::edited(&edited, task, &SizeEdit { was, factor: 3.0 })?;
+            edited = Serving::edited(&edited, task, &SizeEdit::new(0, was.into(), 3.0))?;
         }
         let (mut a, mut b) = (Serving::start(&workload, tasks, 4), Serving::start(&workload, edited, 4));
         let mut policy = policy("tf-serving,timeout=3");
@@ -220,8 +221,8 @@ fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Erro
     let mut compared = 0;
     for spec in &SPECS[..2] {
         let workload = Serving::open_workload(&spec.parse()?)?;
-        let tasks = Serving::jobs(&workload, 4);
-        for task in (0..Serving::count(&tasks)).step_by(5) {
+        let tasks = workload.jobs(4);
+        for task in (0..tasks.len() as u32).step_by(5) {
             for edit in Serving::edits(&tasks, task, &EditBudget::default()) {
                 let edited = Serving::edited(&tasks, task, &edit)?;
                 let (mut a, mut b) =
@@ -256,7 +257,7 @@ fn an_edited_question_is_that_of_the_edited_episode() -> Result<(), Box<dyn Erro
 #[test]
 fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,spread=0,seconds=0.2,load=2".parse()?)?;
-    let mut sim = Serving::start(&workload, Serving::jobs(&workload, 4), 4);
+    let mut sim = Serving::start(&workload, workload.jobs(4), 4);
     let mut policy = policy("dybatch");
     let seen = loop {
         let seen = sim.view().ok_or("no batch has several tasks of one size left")?;
@@ -267,7 +268,7 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
         sim.step(decision)?;
     };
     let group = seen.groups().next().unwrap();
-    let edit = |was: u32, factor: f64| SizeEdit { was, factor };
+    let edit = |was: u32, factor: f64| SizeEdit::new(0, was.into(), factor);
     let said = |edits: &[SizeEdit]| -> Result<Vec<(u32, u32)>, Box<dyn Error>> {
         let state = Serving::edited_state(&seen.to_state(), group.task, edits)?;
         Ok(state.view().unwrap().groups().map(|group| (group.size, group.count)).collect())
@@ -275,7 +276,7 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
     let (size, count) = (group.size, group.count);
     let larger = edit(size, 2.0);
     assert_eq!(said(std::slice::from_ref(&larger))?, [(size, count - 1), (2 * size, 1)]);
-    assert_eq!(said(&[edit(size, 0.5)])?, [(edit(size, 0.5).size(), 1), (size, count - 1)]);
+    assert_eq!(said(&[edit(size, 0.5)])?, [(edit(size, 0.5).value() as u32, 1), (size, count - 1)]);
     // There and back.
     assert_eq!(said(&[larger.clone(), edit(2 * size, 0.5)])?, [(size, count)]);
     assert!(said(&[larger.clone(), larger.clone()]).is_err(), "it has been made");
@@ -297,9 +298,9 @@ fn an_edited_task_is_asked_about_with_its_size() -> Result<(), Box<dyn Error>> {
 #[test]
 fn small_steps_are_steps() {
     for was in [1, 8, 22, 49, 50, 60] {
-        let Some(([up, down], _)) = (SizeEdit { was, factor: 1.5 }).slope() else { continue };
+        let Some(([up, down], _)) = SizeEdit::new(0, was.into(), 1.5).slope() else { continue };
         // Steps of one percent are rounded away below 50; the edit itself is tried then.
-        assert!(up.size() > down.size(), "{} and {} of {was}", up.size(), down.size());
+        assert!(up.value() > down.value(), "{} and {} of {was}", up.value(), down.value());
     }
 }
 
@@ -307,12 +308,12 @@ fn small_steps_are_steps() {
 #[test]
 fn declared_sizes_count_as_what_memory_holds() -> Result<(), Box<dyn Error>> {
     let workload = Serving::open_workload(&"builtin,applications=1,seconds=0.2,load=0.5,memory=60".parse()?)?;
-    let tasks = Serving::jobs(&workload, 4);
-    let edits = (0..Serving::count(&tasks)).flat_map(|task| {
+    let tasks = workload.jobs(4);
+    let edits = (0..tasks.len() as u32).flat_map(|task| {
         let edits = Serving::edits(&tasks, task, &EditBudget::default());
         edits.into_iter().map(move |edit| (task, edit))
     });
-    let beyond: Vec<(u32, SizeEdit)> = edits.filter(|(_, edit)| edit.size() > 60).collect();
+    let beyond: Vec<(u32, SizeEdit)> = edits.filter(|(_, edit)| edit.value() > 60.0).collect();
     assert!(beyond.len() > 10, "{}", beyond.len());
     for (task, edit) in &beyond {
         let edited = Serving::edited(&tasks, *task, edit)?;

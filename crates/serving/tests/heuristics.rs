@@ -1,6 +1,6 @@
 //! What each heuristic is known for.
 
-use sched_distill_core::policy::Policy;
+use sched_distill_core::{policy::Policy, simulation::Simulation as _};
 use sched_distill_serving::{
     Application, Decision, Law, NewTask, Server, ServerState, Serving, policies, simulator::Simulator,
     workload::ServingWorkload,
@@ -307,7 +307,8 @@ fn mean(policy: &str, figure: &str) -> f64 {
     let workload = ServingWorkload::open(&"builtin,load=1,seconds=4".parse().unwrap()).unwrap();
     let mut policy = open(policy);
     let mut one = |seed: u64| {
-        let mut sim = Simulator::new(workload.server().clone(), workload.tasks(seed), workload.horizon_ms());
+        let mut sim =
+            Simulator::new(workload.cluster().server.clone(), workload.jobs(seed), workload.cluster().horizon_ms);
         policy.reset(seed);
         while let Some(seen) = sim.view() {
             let decision = policy.decide(&seen, &mut Default::default()).unwrap();

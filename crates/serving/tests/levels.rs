@@ -5,7 +5,7 @@ use sched_distill_core::{
     policy::Policy,
     rng::Stream,
     scenario::{Questions as _, Said},
-    simulation::Simulated as _,
+    simulation::{Simulated as _, Simulation as _},
 };
 use sched_distill_serving::{
     Decision, Kind, Question, Serving, View,
@@ -23,7 +23,7 @@ fn each_question(policy: &str, mut check: impl FnMut(&View<'_>, &mut Extractor, 
         "builtin,seconds=0.2,applications=1,shapes=4/16,edge=burst,timeout=1,load=0.7",
     ] {
         let workload = Serving::open_workload(&spec.parse().unwrap()).unwrap();
-        let mut sim = Serving::start(&workload, Serving::jobs(&workload, 3), 3);
+        let mut sim = Serving::start(&workload, workload.jobs(3), 3);
         let mut extractor = Extractor::default();
         let mut policy: Box<dyn Policy<Serving>> = policies::open(&policy.parse().unwrap()).unwrap();
         while let Some(seen) = sim.view() {
@@ -105,7 +105,7 @@ fn what_is_served_always_has_a_task_that_can_join() {
         "builtin,seconds=0.2,memory=100,shapes=4/16,law=dynamic",
     ] {
         let workload = Serving::open_workload(&spec.parse().unwrap()).unwrap();
-        let mut sim = Serving::start(&workload, Serving::jobs(&workload, 3), 3);
+        let mut sim = Serving::start(&workload, workload.jobs(3), 3);
         while let Some(seen) = sim.view() {
             if kind(&seen) == Kind::Batch && seen.groups().next().is_none() {
                 stuck.push(spec);

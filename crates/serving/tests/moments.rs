@@ -2,8 +2,7 @@
 
 use sched_distill_core::simulation::Simulation;
 use sched_distill_serving::{
-    Application, Decision, DecisionError, Law, Server, Serving, heuristic::DyBatch, simulator::Simulator,
-    workload::ServingTask,
+    Application, Decision, DecisionError, Law, Server, heuristic::DyBatch, simulator::Simulator, workload::ServingTask,
 };
 use std::sync::Arc;
 
@@ -129,7 +128,7 @@ fn accelerators_run_side_by_side() {
     let batches: Vec<(u32, u32, f64, f64)> =
         sim.batches().iter().map(|b| (b.accelerator, b.application, b.start_ms, b.end_ms)).collect();
     assert_eq!(batches, [(0, 0, 0.0, 4.0), (1, 1, 0.0, 3.0), (0, 1, 4.0, 7.0), (1, 0, 4.0, 7.0)]);
-    let (lanes, arrivals_ms) = (Simulation::<Serving>::lanes(&sim), Simulation::<Serving>::arrivals_ms(&sim));
+    let (lanes, arrivals_ms) = (Simulation::lanes(&sim), Simulation::arrivals_ms(&sim));
     assert_eq!((lanes, arrivals_ms), (2, vec![0.0, 0.0, 0.0, 1.0, 2.0]));
 }
 

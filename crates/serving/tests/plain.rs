@@ -4,7 +4,7 @@ use sched_distill_core::{
     level::NONE_FLAG,
     policy::Policy,
     scenario::{Questions as _, Said},
-    simulation::Simulated as _,
+    simulation::{Simulated as _, Simulation as _},
 };
 use sched_distill_serving::{
     Application, Batch, GroupView, Question, Serving, View,
@@ -211,7 +211,7 @@ fn rows_are_what_each_number_comes_to() {
     ] {
         let workload = Serving::open_workload(&spec.parse().unwrap()).unwrap();
         for (seed, policy) in [(3, "dybatch"), (4, "tf-serving,timeout=8")] {
-            let mut sim = Serving::start(&workload, Serving::jobs(&workload, seed), seed);
+            let mut sim = Serving::start(&workload, workload.jobs(seed), seed);
             let (mut extractor, mut x) = (Extractor::default(), Vec::new());
             let mut policy: Box<dyn Policy<Serving>> = policies::open(&policy.parse().unwrap()).unwrap();
             while let Some(seen) = sim.view() {

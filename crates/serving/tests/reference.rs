@@ -57,7 +57,8 @@ fn what_happens_is_what_happens_in_the_model() -> Result<(), Box<dyn Error>> {
         let workload = ServingWorkload::open(&format!("json:{}", file.display()).parse()?)?;
         for (name, expected) in case["policies"].as_object().ok_or("policies by name")? {
             let mut policy = if name == "random" { None } else { Some(policies::open(&name.parse()?)?) };
-            let mut sim = Simulator::new(workload.server().clone(), workload.tasks(0), workload.horizon_ms());
+            let mut sim =
+                Simulator::new(workload.cluster().server.clone(), workload.jobs(0), workload.cluster().horizon_ms);
             sim.record_batches();
             let mut question = 0;
             while let Some(seen) = sim.view() {

@@ -6,7 +6,7 @@ mod refusals;
 mod state_laws;
 
 use refusals::{read_with, refused};
-use sched_distill_core::{rng::Stream, scenario::State as _};
+use sched_distill_core::{rng::Stream, scenario::State as _, simulation::Simulation as _};
 use sched_distill_serving::{
     Change, Decision, Question, ServerState, Serving, View, policies, simulator::Simulator, workload::ServingWorkload,
 };
@@ -67,11 +67,11 @@ fn changes_lead_through_the_simulators_episode() {
     let (mut stream, mut compared, mut refused) = (Stream::new(2, "answers"), 0, 0.0);
     for (spec, policy) in EPISODES {
         let workload = ServingWorkload::open(&spec.parse().unwrap()).unwrap();
-        let tasks = workload.tasks(2);
-        let mut sim = Simulator::new(workload.server().clone(), tasks.clone(), workload.horizon_ms());
+        let tasks = workload.jobs(2);
+        let mut sim = Simulator::new(workload.cluster().server.clone(), tasks.clone(), workload.cluster().horizon_ms);
         sim.record_batches();
         let mut policy = policy.map(|policy| policies::open(&policy.parse().unwrap()).unwrap());
-        let mut own = ServerState::new(workload.server().clone()).unwrap();
+        let mut own = ServerState::new(workload.cluster().server.clone()).unwrap();
         let change = |own: &mut ServerState, value: Value| own.change(serde_json::from_value(value).unwrap()).unwrap();
         let (mut last_ms, mut again_ms, mut arrived) = (-1.0, None, 0);
         while let Some(seen) = sim.view() {

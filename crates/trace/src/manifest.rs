@@ -129,7 +129,7 @@ impl Manifest {
     ///
     /// ```
     /// use sched_distill_core::level::FeatureSet;
-    /// use sched_distill_toolkit::trace::{Manifest, Source};
+    /// use sched_distill_trace::{Manifest, Source};
     /// let features = FeatureSet { scenario: "dag".into(), levels: Vec::new() };
     /// let policy = Source { id: "fair".into(), ..Source::default() };
     /// let workload = Source { id: "tpch".into(), ..Source::default() };

@@ -27,7 +27,7 @@ impl Drive<'_> {
     ///
     /// ```
     /// use sched_distill_core::{model::Student, rng::Split};
-    /// use sched_distill_toolkit::trace::Drive;
+    /// use sched_distill_trace::Drive;
     /// let teacher = Drive { student: None, teacher_share: 0.0, split: Split::Train, first_episode: 0, episodes: 4 };
     /// assert!((0..4).all(|place| teacher.by_teacher(place)));
     /// ```

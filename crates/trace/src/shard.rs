@@ -5,11 +5,11 @@ use std::{fmt, str::FromStr};
 /// One of `of` shares of the parts of a recording: the parts whose number leaves `index - 1` when divided by `of`.
 ///
 /// ```
-/// use sched_distill_toolkit::trace::Shard;
+/// use sched_distill_trace::Shard;
 /// let shard: Shard = "2/3".parse()?;
 /// assert_eq!((0..7).filter(|&part| shard.contains(part)).collect::<Vec<_>>(), [1, 4]);
 /// assert!("4/3".parse::<Shard>().is_err());
-/// # Ok::<(), sched_distill_toolkit::trace::ShardError>(())
+/// # Ok::<(), sched_distill_trace::ShardError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {

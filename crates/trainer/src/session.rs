@@ -6,8 +6,8 @@ use sched_distill_core::{
     figure::Figure,
     network::NeuralError,
     policy::Policy,
-    rng::{Split, episode_seed, hash},
-    simulation::Simulated,
+    rng::{EpisodeId, Split, hash},
+    simulation::{Simulated, Workload},
 };
 use sched_distill_judge::practice::{Validation, Validator};
 use sched_distill_trace::recorder::{Episodes, RolloutError};
@@ -246,7 +246,7 @@ pub(super) fn episodes(schedule: &Schedule) -> Episodes {
 
 /// Looks at networks that `policy` makes schedulers of, greedy or sampling, on all workloads.
 pub(super) fn examiner<'a, S: Simulated>(
-    workloads: &'a [Box<S::Workload>],
+    workloads: &'a [Workload<S>],
     reference: (&str, &dyn Policy<S>),
     schedule: &Schedule,
     stop: &'a AtomicBool,
@@ -268,11 +268,10 @@ impl From<RolloutError> for TrainError {
     }
 }
 
-/// Which rollout: number and seed of the episode, and the seed of the network's draws.
+/// Which rollout: the episode, and the seed of the network's draws.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RolloutId {
-    pub(super) episode: u32,
-    pub(super) seed: u64,
+    pub(super) episode: EpisodeId,
     pub(super) draws: u64,
 }
 
@@ -280,8 +279,7 @@ impl RolloutId {
     /// A rollout of an iteration on an episode of the training split.
     pub(super) fn new(seed: u64, episode: u32, iteration: u32, rollout: u32) -> Self {
         Self {
-            episode,
-            seed: episode_seed(seed, Split::Train, u64::from(episode)),
+            episode: EpisodeId::new(seed, Split::Train, episode),
             draws: hash(&[seed, u64::from(iteration), u64::from(rollout)]),
         }
     }

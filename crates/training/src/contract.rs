@@ -232,7 +232,7 @@ mod tests {
     use crate::workload::TrainingWorkload;
     use sched_distill_core::{
         contract::{ScoreError, Tensor},
-        simulation::Simulated,
+        simulation::{Simulated, Simulation as _},
     };
 
     fn read(tables: &mut TrainingTables, seen: &View<'_>, inputs: &mut Inputs) {

@@ -11,8 +11,6 @@
 mod catalogue;
 pub mod cluster;
 mod contract;
-#[cfg(feature = "simulate")]
-pub mod edit;
 pub mod feature;
 pub mod heuristic;
 #[cfg(feature = "network")]

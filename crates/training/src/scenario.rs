@@ -5,8 +5,6 @@
 //! policy names a probability for every task of every live job; what it gives to tasks that do not fit counts for closing the
 //! slot, because that is what comes of choosing them (DL2, Peng et al., arXiv 1909.06040, and its simulator).
 
-#[cfg(feature = "simulate")]
-use crate::workload;
 use crate::{
     catalogue,
     feature::{Candidate, Extractor, feature_set, words},
@@ -15,7 +13,6 @@ use crate::{
 use sched_distill_core::{
     figure::COMPLETION_FIGURES,
     scenario::{Given, Questions, Scenario, ScenarioInfo, State},
-    workload::WorkloadInfo,
 };
 use std::error::Error;
 
@@ -32,12 +29,6 @@ pub enum Kind {
     Grow = 1,
 }
 
-/// What can be run.
-#[cfg(feature = "simulate")]
-const WORKLOADS: &[WorkloadInfo] = &workload::TRAINING_WORKLOADS;
-#[cfg(not(feature = "simulate"))]
-const WORKLOADS: &[WorkloadInfo] = &[];
-
 impl Scenario for Training {
     const INFO: ScenarioInfo = ScenarioInfo {
         name: "training",
@@ -48,11 +39,9 @@ impl Scenario for Training {
         words,
         figures: COMPLETION_FIGURES,
         catalogue: catalogue::CATALOGUE,
-        workloads: WORKLOADS,
         lane: "place",
         part: "task",
         parts: &["worker", "server"],
-        edge_cases: &[],
         may_abstain: false,
     };
 
@@ -132,9 +121,10 @@ impl State<Training> for ClusterState {
         })
     }
 
-    /// Nodes, jobs and entries of the table of speeds.
+    /// Nodes, jobs and speeds that were worked out.
     fn extent(&self) -> usize {
-        self.extent()
+        let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
+        self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
     }
 }
 
@@ -268,7 +258,10 @@ impl Questions<Training> for Extractor {
 mod tests {
     use super::*;
     use crate::{heuristic::Optimus, workload::TrainingWorkload};
-    use sched_distill_core::{level::NONE_FLAG, simulation::Simulated};
+    use sched_distill_core::{
+        level::NONE_FLAG,
+        simulation::{Simulated, Simulation as _},
+    };
 
     /// Runs Optimus on a small cluster and calls `check` at every question.
     fn each_question(mut check: impl FnMut(&View<'_>, &mut Extractor)) {

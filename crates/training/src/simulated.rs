@@ -2,49 +2,30 @@
 
 use crate::{
     ClusterState, Decision, Training, View,
-    edit::{self, EpochsEdit},
+    cluster::TrainingCluster,
     feature::Extractor,
     simulator::Simulator,
     workload::{self, TrainingJob, TrainingWorkload},
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, open_named},
-    spec::Spec,
-    workload::{Work, WorkloadError},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
 };
-use std::path::PathBuf;
+use std::sync::Arc;
 
 impl Simulated for Training {
-    type Workload = TrainingWorkload;
-    type Jobs = Vec<TrainingJob>;
+    type Cluster = Arc<TrainingCluster>;
+    type Job = TrainingJob;
     type Simulator = Simulator;
 
-    fn open_workload(spec: &Spec) -> Result<Box<TrainingWorkload>, WorkloadError> {
-        Ok(Box::new(TrainingWorkload::open(spec)?))
-    }
-
-    fn workload_files(workload: &TrainingWorkload) -> Vec<PathBuf> {
-        workload.files()
-    }
-
-    fn battery() -> Result<Vec<NamedWorkload<TrainingWorkload>>, WorkloadError> {
-        open_named::<Self>(workload::BATTERY)
-    }
-
-    fn work(workload: &TrainingWorkload) -> Work {
-        workload.work()
-    }
-
-    fn jobs(workload: &TrainingWorkload, seed: u64) -> Vec<TrainingJob> {
-        workload.jobs(seed)
-    }
+    const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &TrainingWorkload, jobs: Vec<TrainingJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)
     }
 
-    fn floor_ms(workload: &TrainingWorkload, jobs: &Vec<TrainingJob>) -> Option<f64> {
+    fn floor_ms(workload: &TrainingWorkload, jobs: &[TrainingJob]) -> Option<f64> {
         let cluster = workload.cluster();
         let slots: f64 = jobs.iter().map(|job| job.real_epochs / cluster.speed.best(job.kind)).sum();
         // Where placement counts the best speed is an estimate, and luck may go beyond it.
@@ -53,59 +34,32 @@ impl Simulated for Training {
     }
 }
 
-/// Puts other epochs in the place of those that are declared.
-fn declare(epochs: &mut f64, was: f64, now: f64) -> Result<(), EditError> {
-    if *epochs != was {
-        return Err(EditError(format!("the job declares {epochs} epochs, not {was}")));
-    }
-    *epochs = now;
-    Ok(())
-}
-
-fn with(jobs: &[TrainingJob], job: u32, was: f64, now: f64) -> Result<Vec<TrainingJob>, EditError> {
-    let mut jobs = jobs.to_vec();
-    let found = jobs.get_mut(job as usize).ok_or_else(|| EditError(format!("there is no job {job}")))?;
-    declare(&mut found.epochs, was, now)?;
-    Ok(jobs)
+/// What users declare; jobs really take what they take.
+impl Declares for Training {
+    const NUMBERS: &'static [Declared<Self>] = &[Declared {
+        name: "epochs",
+        meaning: "a job declares that it will take more or fewer epochs than one thinks",
+        noun: "its epochs",
+        told: "{} epochs",
+        is_whole: false,
+        of: |job| Number::Real(&mut job.epochs, 0.0),
+    }];
 }
 
 impl Editable for Training {
-    type Edit = EpochsEdit;
-    const EDITS: &'static [EditInfo] = edit::EDITS;
+    type Edit = DeclaredEdit<Self>;
     const JOB_LEVEL: usize = 1;
 
-    fn edits(jobs: &Vec<TrainingJob>, job: u32, budget: &EditBudget) -> Vec<EpochsEdit> {
-        jobs.get(job as usize).map_or(Vec::new(), |job| edit::edits(job.epochs, budget))
-    }
-
-    fn edited(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
-        with(jobs, job, edit.was, edit.factor * edit.was)
-    }
-
-    fn undone(jobs: &Vec<TrainingJob>, job: u32, edit: &EpochsEdit) -> Result<Vec<TrainingJob>, EditError> {
-        with(jobs, job, edit.factor * edit.was, edit.was)
-    }
-
-    fn edited_state(state: &ClusterState, job: u32, edits: &[EpochsEdit]) -> Result<ClusterState, EditError> {
+    fn edited_state(state: &ClusterState, job: u32, edits: &[DeclaredEdit<Self>]) -> Result<ClusterState, EditError> {
         let mut state = state.clone();
         let found = state.jobs.iter_mut().find(|j| j.id == job);
         let found = found.ok_or_else(|| EditError(format!("job {job} is not there")))?;
-        for edit in edits {
-            declare(&mut found.epochs, edit.was, edit.factor * edit.was)?;
-        }
+        edits.iter().try_for_each(|edit| edit.make(Number::Real(&mut found.epochs, 0.0)))?;
         Ok(state)
     }
 
-    fn described(episode: &Simulator, jobs: &Vec<TrainingJob>, job: u32) -> Simulator {
+    fn described(episode: &Simulator, jobs: &[TrainingJob], job: u32) -> Simulator {
         episode.described(jobs, job)
-    }
-
-    fn count(jobs: &Vec<TrainingJob>) -> u32 {
-        jobs.len() as u32
-    }
-
-    fn completed_ms(episode: &Simulator, job: u32) -> Option<f64> {
-        episode.completed_ms(job)
     }
 
     fn is_candidate(seen: &View<'_>, job: u32) -> bool {
@@ -130,7 +84,10 @@ impl Editable for Training {
 mod tests {
     use super::*;
     use crate::policies;
-    use sched_distill_core::scenario::{Questions as _, Scenario, State};
+    use sched_distill_core::{
+        scenario::{Questions as _, Scenario, State},
+        simulation::{EditBudget, Simulation as _},
+    };
 
     /// What becomes of an episode from here on.
     fn run(mut sim: Simulator) -> Result<String, Box<dyn std::error::Error>> {
@@ -145,7 +102,7 @@ mod tests {
     #[test]
     fn an_edit_and_its_inverse_leave_every_episode_as_it_was() -> Result<(), Box<dyn std::error::Error>> {
         let workload = Training::open_workload(&"builtin".parse()?)?;
-        let jobs = Training::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let start = |jobs: &Vec<TrainingJob>| Training::start(&workload, jobs.clone(), 4);
         let clean = run(start(&jobs))?;
         for job in [0, 7, 20] {
@@ -208,7 +165,7 @@ mod tests {
         let levels = &(Training::INFO.feature_set)().levels;
         let mut moved: Vec<Vec<bool>> = levels.iter().map(|level| vec![false; level.features.len()]).collect();
         let workload = Training::open_workload(&"builtin".parse()?)?;
-        let jobs = Training::jobs(&workload, 4);
+        let jobs = workload.jobs(4);
         let mut sim = Training::start(&workload, jobs.clone(), 4);
         let mut policy = policies::open(&"optimus".parse()?)?;
         let mut asked = 0;

@@ -25,7 +25,7 @@ impl Demo<'_> {
         output.text("\nnext")?;
         let policy = format!("student:{best}");
         let mut evaluate = vec!["evaluate", &best, "-t", self.teacher, "-n", "200"];
-        let elsewhere = with_edge_cases(self.scenario.info(), std::slice::from_ref(&self.args.workload)).is_ok();
+        let elsewhere = with_edge_cases(self.scenario, std::slice::from_ref(&self.args.workload)).is_ok();
         evaluate.extend(elsewhere.then_some("--edge-cases"));
         let commands: [(&[&str], &str); 3] = [
             (&["export", &best, "--to", "rules"], "the rules to read"),

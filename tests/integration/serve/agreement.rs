@@ -27,14 +27,14 @@ pub(super) struct Recorded<S: Scenario> {
 }
 
 /// Episodes that `driver` drives, at each question of which the service's policy is asked too.
-pub(super) fn recorded<S: Registered>(workload: &S::Workload, driver: &str, service: &Service<S>) -> Vec<Recorded<S>> {
+pub(super) fn recorded<S: Registered>(workload: &Workload<S>, driver: &str, service: &Service<S>) -> Vec<Recorded<S>> {
     let mut driver = S::open(&driver.parse().unwrap()).unwrap();
     let one = |episode: u32| {
         let seed = 100 + u64::from(episode);
         let mut policy = service.policy.fresh();
         policy.reset(seed);
         let mut recorded = Recorded { seed, states: Vec::new(), answers: Vec::new() };
-        let id = EpisodeId { seed: 1, split: Split::Test, episode };
+        let id = EpisodeId::new(1, Split::Test, episode);
         run_episode(workload, &mut *driver, id, |seen, _, _| {
             let mut state = S::State::of(seen);
             let decision = policy.decide(seen, &mut Said::default()).unwrap();
@@ -68,7 +68,7 @@ pub(super) fn compare<S: Registered>(episode: &Recorded<S>, answers: impl Iterat
     assert_eq!(n, episode.answers.len());
 }
 
-fn over_lines<S: Registered>(workload: &S::Workload, driver: &str, service: Service<S>) -> usize {
+fn over_lines<S: Registered>(workload: &Workload<S>, driver: &str, service: Service<S>) -> usize {
     let service = Arc::new(service);
     let mut session = Session::new(&service);
     let episodes = recorded(workload, driver, &service);
@@ -86,10 +86,10 @@ fn in_all_ways<S: Registered>(workload: &str, driver: &str, guard: &str, others:
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
     let mut asked = 0;
     for structure in Structure::ALL {
-        asked += over_lines::<S>(&*workload, driver, by_student(&guarded::<S>(&*workload, driver, guard, structure)));
+        asked += over_lines::<S>(&workload, driver, by_student(&guarded::<S>(&workload, driver, guard, structure)));
     }
     for other in others {
-        asked += over_lines::<S>(&*workload, driver, by(S::open(&other.parse().unwrap()).unwrap()));
+        asked += over_lines::<S>(&workload, driver, by(S::open(&other.parse().unwrap()).unwrap()));
     }
     assert!(asked > 1000, "{asked}");
 }
@@ -147,10 +147,10 @@ fn lines_of_serving_are_answered_as_in_process() {
 #[test]
 fn what_has_changed_is_enough() {
     let workload = Dag::open_workload(&"builtin,jobs=8,executors=5,rate=2e-4".parse().unwrap()).unwrap();
-    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
+    let student = guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
     let service = Arc::new(by_student::<Dag>(&student));
     let (mut whole, mut changes) = (0, 0);
-    for episode in recorded(&*workload, "sjf-cp", &service) {
+    for episode in recorded(&workload, "sjf-cp", &service) {
         let mut session = Session::new(&service);
         let mut told: Option<Value> = None;
         for (state, expected) in episode.states.iter().zip(&episode.answers) {
@@ -175,7 +175,7 @@ fn what_has_changed_is_enough() {
 fn a_slot_goes_on_with_what_has_changed() {
     let workload = Training::open_workload(&"builtin,nodes=4,jobs=5,max=3".parse().unwrap()).unwrap();
     let service = Arc::new(by::<Training>(Training::open(&"drf".parse().unwrap()).unwrap()));
-    for episode in recorded(&*workload, "drf", &service).iter().take(3) {
+    for episode in recorded(&workload, "drf", &service).iter().take(3) {
         let mut session = Session::new(&service);
         let first = serde_json::to_value(&episode.states[0]).unwrap();
         let mut answer = super::said(&mut session, &json!({"most": 1, "state": first}).to_string());
@@ -196,7 +196,7 @@ fn a_round_is_its_decisions_one_by_one() {
     let workload = Dag::open_workload(&"builtin,jobs=8,executors=9,rate=1e-3".parse().unwrap()).unwrap();
     let service = Arc::new(by::<Dag>(Dag::open(&"fair".parse().unwrap()).unwrap()));
     let mut longest = 0;
-    for episode in recorded(&*workload, "fair", &service).iter().take(3) {
+    for episode in recorded(&workload, "fair", &service).iter().take(3) {
         let mut session = Session::new(&service);
         for state in &episode.states {
             let answer = super::said(&mut session, &json!({"state": state, "scores": false}).to_string());

@@ -201,7 +201,7 @@ fn a_policy_that_fails_is_replaced() {
 /// Students of every kind of model.
 fn students() -> Vec<Student> {
     let workload = Dag::open_workload(&"builtin,jobs=6,executors=5,rate=2e-4".parse().unwrap()).unwrap();
-    let of = |structure| guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 20s first", structure);
+    let of = |structure| guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 20s first", structure);
     let mut students = Structure::ALL.map(of).to_vec();
     let mut linear = students[0].clone();
     for level in &mut linear.levels {
@@ -230,8 +230,8 @@ fn scores_and_reasons_are_those_of_the_models_and_guards() {
         let service = Arc::new(by_student::<Dag>(&student));
         let mut session = Session::new(&service);
         let mut driver = Dag::open(&"sjf".parse().unwrap()).unwrap();
-        let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
-        run_episode(&*workload, &mut *driver, id, |seen, _, _| {
+        let id = EpisodeId::new(1, Split::Test, 0);
+        run_episode(&workload, &mut *driver, id, |seen, _, _| {
             let state = <Dag as Scenario>::State::of(seen);
             let answer = said(&mut session, &json!({"state": state, "most": 1, "why": true}).to_string());
             let mut questions = <Dag as Scenario>::Questions::default();

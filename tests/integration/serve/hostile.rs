@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 use std::{cell::RefCell, sync::Arc};
 
 /// A few lines of an episode as a client would write them.
-fn lines<S: Registered>(workload: &S::Workload, driver: &str) -> Vec<Vec<u8>> {
+fn lines<S: Registered>(workload: &Workload<S>, driver: &str) -> Vec<Vec<u8>> {
     let mut lines =
         vec![br#"{"type":"hello","protocol":1,"seed":1}"#.to_vec(), br#"{"type":"reset","seed":2}"#.to_vec()];
-    let id = EpisodeId { seed: 1, split: Split::Test, episode: 0 };
+    let id = EpisodeId::new(1, Split::Test, 0);
     let mut step = 0;
     let mut policy: Box<dyn Policy<S>> = S::open(&driver.parse().unwrap()).unwrap();
     run_episode(workload, &mut *policy, id, |seen, decision, _| {
@@ -78,36 +78,36 @@ fn survives<S: Registered>(service: Service<S>, lines: &[Vec<u8>]) {
 #[test]
 fn damaged_lines_do_no_harm_in_dag() {
     let workload = Dag::open_workload(&"builtin,jobs=5,executors=5,rate=2e-4".parse().unwrap()).unwrap();
-    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Flat);
-    survives(by_student::<Dag>(&student), &lines::<Dag>(&*workload, "sjf"));
+    let student = guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Flat);
+    survives(by_student::<Dag>(&student), &lines::<Dag>(&workload, "sjf"));
 }
 
 #[test]
 fn damaged_lines_do_no_harm_in_training() {
     let workload = Training::open_workload(&"builtin,nodes=4,jobs=5,max=3".parse().unwrap()).unwrap();
-    let student = guarded::<Training>(&*workload, "optimus", "job: stay > 3 first", Structure::Hierarchical);
-    survives(by_student::<Training>(&student), &lines::<Training>(&*workload, "drf"));
+    let student = guarded::<Training>(&workload, "optimus", "job: stay > 3 first", Structure::Hierarchical);
+    survives(by_student::<Training>(&student), &lines::<Training>(&workload, "drf"));
 }
 
 #[test]
 fn damaged_lines_do_no_harm_in_deadlines() {
     let workload = Deadlines::open_workload(&"builtin,jobs=5,node-cores=8".parse().unwrap()).unwrap();
-    let student = guarded::<Deadlines>(&*workload, "qos", "job: hopeless first", Structure::Hierarchical);
-    survives(by_student::<Deadlines>(&student), &lines::<Deadlines>(&*workload, "edf-test"));
+    let student = guarded::<Deadlines>(&workload, "qos", "job: hopeless first", Structure::Hierarchical);
+    survives(by_student::<Deadlines>(&student), &lines::<Deadlines>(&workload, "edf-test"));
 }
 
 #[test]
 fn damaged_lines_do_no_harm_in_preemption() {
     let workload = Preemption::open_workload(&"builtin,jobs=5,nodes=2,load=3,mtbf=5".parse().unwrap()).unwrap();
-    let student = guarded::<Preemption>(&*workload, "srtf", "job: fits > 0 first", Structure::Hierarchical);
-    survives(by_student::<Preemption>(&student), &lines::<Preemption>(&*workload, "srtf"));
+    let student = guarded::<Preemption>(&workload, "srtf", "job: fits > 0 first", Structure::Hierarchical);
+    survives(by_student::<Preemption>(&student), &lines::<Preemption>(&workload, "srtf"));
 }
 
 #[test]
 fn damaged_lines_do_no_harm_in_serving() {
     let workload = Serving::open_workload(&"builtin,seconds=0.05".parse().unwrap()).unwrap();
-    let student = guarded::<Serving>(&*workload, "dybatch", "application: is_full first", Structure::Hierarchical);
-    survives(by_student::<Serving>(&student), &lines::<Serving>(&*workload, "tf-serving"));
+    let student = guarded::<Serving>(&workload, "dybatch", "application: is_full first", Structure::Hierarchical);
+    survives(by_student::<Serving>(&student), &lines::<Serving>(&workload, "tf-serving"));
 }
 
 fn fair() -> Session<Dag> {

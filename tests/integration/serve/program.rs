@@ -15,10 +15,10 @@ use std::{
 /// All questions of ten episodes over the program's pipes.
 fn over_pipes<S: Registered>(workload: &str, driver: &str, guard: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
-    let student = guarded::<S>(&*workload, driver, guard, Structure::Flat);
+    let student = guarded::<S>(&workload, driver, guard, Structure::Flat);
     let dir = tempfile::tempdir().unwrap();
     student.save(&dir.path().join("student.json")).unwrap();
-    let episodes = agreement::recorded(&*workload, driver, &by_student::<S>(&student));
+    let episodes = agreement::recorded(&workload, driver, &by_student::<S>(&student));
     let mut child = command(dir.path(), &[]);
     let child = child.args(["-q", "serve", "-p", "student:student.json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = child.spawn().unwrap();
@@ -192,8 +192,8 @@ fn tell(socket: &Path, workload: &str, driver: &str) {
     let mut driver = Dag::open(&driver.parse().unwrap()).unwrap();
     for episode in 0..6 {
         writeln!(write, "{{\"type\":\"reset\",\"seed\":{episode}}}").unwrap();
-        let id = EpisodeId { seed: 77, split: Split::Test, episode };
-        run_episode(&*workload, &mut *driver, id, |seen, decision, _| {
+        let id = EpisodeId::new(77, Split::Test, episode);
+        run_episode(&workload, &mut *driver, id, |seen, decision, _| {
             let state = <Dag as Scenario>::State::of(seen);
             writeln!(write, "{}", serde_json::json!({"state": state, "did": [decision]})).unwrap();
             let mut line = String::new();

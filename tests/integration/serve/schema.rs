@@ -22,9 +22,9 @@ fn check(line: &Value) {
 
 fn conversation<S: Registered>(workload: &str, driver: &str, guard: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
-    let student = guarded::<S>(&*workload, driver, guard, Structure::Hierarchical);
+    let student = guarded::<S>(&workload, driver, guard, Structure::Hierarchical);
     let service = Arc::new(by_student::<S>(&student));
-    let episode = &recorded(&*workload, driver, &service)[0];
+    let episode = &recorded(&workload, driver, &service)[0];
     let mut session = Session::new(&service);
     let hello = json!({"type": "hello", "protocol": 1, "seed": 3, "token": "0123456789abcdef"});
     check(&hello);
@@ -48,8 +48,8 @@ fn what_is_said_fits_the_schema() {
     conversation::<Preemption>("builtin,jobs=10,nodes=2,load=3", "srtf", "job: fits > 0 first");
     conversation::<Serving>("builtin,seconds=0.1", "dybatch", "application: is_full first");
     let workload = Dag::open_workload(&"builtin,jobs=8,executors=5,rate=2e-4".parse().unwrap()).unwrap();
-    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
-    let states = &recorded(&*workload, "sjf-cp", &by_student::<Dag>(&student))[0].states;
+    let student = guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
+    let states = &recorded(&workload, "sjf-cp", &by_student::<Dag>(&student))[0].states;
     for pair in states.windows(2).step_by(5) {
         let [before, after] = [&pair[0], &pair[1]].map(|state| serde_json::to_value(state).unwrap());
         check(&json!({"change": change(&before, &after)}));

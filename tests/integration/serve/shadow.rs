@@ -30,7 +30,7 @@ fn shadow<S: Registered>(student: &Student, dir: &Path) -> Arc<Service<S>> {
 
 /// Tells a shadow two episodes of a scheduler; how often the policy would have done the same, by what it says of itself.
 fn told<S: Registered>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     driver: &str,
     student: &Student,
     service: &Arc<Service<S>>,
@@ -40,7 +40,7 @@ fn told<S: Registered>(
     for episode in 0..2 {
         let mut policy = by_student::<S>(student).policy;
         assert_eq!(said(&mut session, &json!({"type": "reset", "seed": episode}).to_string()), json!(null));
-        let id = EpisodeId { seed: 4, split: Split::Test, episode };
+        let id = EpisodeId::new(4, Split::Test, episode);
         run_episode(workload, &mut *S::open(&driver.parse().unwrap()).unwrap(), id, |seen, decision, _| {
             let would = policy.decide(seen, &mut Said::default()).unwrap();
             same += usize::from(S::same(seen, would, decision));
@@ -57,13 +57,13 @@ fn told<S: Registered>(
 fn a_log_is_a_trace<S: Registered>(workload: &str, teacher: &str, driver: &str, guard: &str) {
     let dir = tempfile::tempdir().unwrap();
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
-    let student = guarded::<S>(&*workload, teacher, guard, Structure::Hierarchical);
+    let student = guarded::<S>(&workload, teacher, guard, Structure::Hierarchical);
     let log = dir.path().join("log");
     let mut decisions = 0;
     // A server that ends, and one that goes on with the same log.
     for round in 1..=2 {
         let service = shadow::<S>(&student, &log);
-        let [same, all] = told::<S>(&*workload, driver, &student, &service);
+        let [same, all] = told::<S>(&workload, driver, &student, &service);
         assert!(same > 0 && same < all, "{same} of {all}");
         decisions += all;
         let manifest = service.shadow.as_ref().unwrap().finish().unwrap().unwrap();
@@ -120,7 +120,7 @@ fn a_log_of_serving_is_a_trace() {
 fn what_a_shadow_is_not_told_or_cannot_be_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let workload = Dag::open_workload(&"builtin,jobs=4,executors=5".parse().unwrap()).unwrap();
-    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
+    let student = guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
     let service = shadow::<Dag>(&student, &dir.path().join("log"));
     let mut session = Session::new(&service);
     let state = json!({"num_executors": 4, "offered": 3, "jobs": [
@@ -172,11 +172,11 @@ fn a_log_of_another_policy_is_not_gone_on_with() {
 fn a_log_with_a_damaged_part_is_not_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let workload = Dag::open_workload(&"builtin,jobs=4,executors=5".parse().unwrap()).unwrap();
-    let student = guarded::<Dag>(&*workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
+    let student = guarded::<Dag>(&workload, "sjf-cp,temperature=0.3", "age > 60s first", Structure::Hierarchical);
     let log = dir.path().join("log");
     for _ in 0..3 {
         let service = shadow::<Dag>(&student, &log);
-        told::<Dag>(&*workload, "fair", &student, &service);
+        told::<Dag>(&workload, "fair", &student, &service);
         service.shadow.as_ref().unwrap().finish().unwrap();
     }
     let part = log.join("job/part-00001.parquet");

@@ -88,8 +88,8 @@ fn answer(reader: &mut impl BufRead) -> Value {
 /// All questions of ten episodes over both sockets at once, some of them sent before the answers are read.
 fn over_sockets<S: Registered>(workload: &str, driver: &str, guard: &str) {
     let workload = S::open_workload(&workload.parse().unwrap()).unwrap();
-    let student = guarded::<S>(&*workload, driver, guard, Structure::Hierarchical);
-    let episodes = agreement::recorded(&*workload, driver, &by_student::<S>(&student));
+    let student = guarded::<S>(&workload, driver, guard, Structure::Hierarchical);
+    let episodes = agreement::recorded(&workload, driver, &by_student::<S>(&student));
     let running = start(by_student::<S>(&student), 0);
     let episode = |place: usize, mut write: Box<dyn Write>, read: Box<dyn Read>| {
         let mut reader = BufReader::new(read);

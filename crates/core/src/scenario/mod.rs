@@ -12,7 +12,6 @@ pub use said::{Given, LEAST_LOG_PROB, Said, Told};
 use crate::{
     figure::Figure,
     level::{FeatureSet, Words},
-    workload::WorkloadInfo,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::{error::Error, fmt::Debug, ops::RangeInclusive};
@@ -98,16 +97,12 @@ pub struct ScenarioInfo {
     pub figures: &'static [Figure],
     /// Guards, orders, borders, terms and heuristics.
     pub catalogue: Catalogue,
-    /// Workloads.
-    pub workloads: &'static [WorkloadInfo],
     /// What a lane of a schedule is.
     pub lane: &'static str,
     /// What a part of a job is.
     pub part: &'static str,
     /// Names of the parts of a job in schedules; empty where they have numbers only.
     pub parts: &'static [&'static str],
-    /// Values of `edge=NAME` of those workloads that take it, with their meanings.
-    pub edge_cases: &'static [(&'static str, &'static str)],
     /// Whether policies differ in whether they may give nothing: that is then a last candidate of the first level, of those
     /// alone that may ([`Policy::abstains`]), told by [`NONE_FLAG`].
     ///

@@ -13,36 +13,40 @@ use std::{
 /// be, its tasks take what they take.
 pub trait Editable: Simulated {
     /// One change of a description.
-    type Edit: Edit;
-    /// The sorts of edits that there are.
-    const EDITS: &'static [EditInfo];
+    type Edit: Edit<Scenario = Self>;
     /// Parameters of workloads that say what a cluster believes of what users declare: they change nothing of what happens, but what
     /// schedulers see.
     const BELIEFS: &'static [&'static str] = &[];
     /// The level whose candidates are jobs, by its place in the feature set.
     const JOB_LEVEL: usize;
 
-    /// All edits of a job that a budget allows, in an order that depends on the job alone.
-    fn edits(jobs: &Self::Jobs, job: u32, budget: &EditBudget) -> Vec<Self::Edit>;
-
-    /// Where on the job's critical path an edit is made, from its beginning; `None` elsewhere, or where there is no such path.
-    fn critical_place(_jobs: &Self::Jobs, _job: u32, _edit: &Self::Edit) -> Option<usize> {
-        None
+    /// [`Edit::all`].
+    fn edits(jobs: &[Self::Job], job: u32, budget: &EditBudget) -> Vec<Self::Edit> {
+        Self::Edit::all(jobs, job, budget)
     }
 
-    /// The jobs with one of them edited.
+    /// [`Edit::edited`].
     ///
     /// # Errors
     ///
-    /// An edit that the job, as it is described, does not allow.
-    fn edited(jobs: &Self::Jobs, job: u32, edit: &Self::Edit) -> Result<Self::Jobs, EditError>;
+    /// As there.
+    fn edited(jobs: &[Self::Job], job: u32, edit: &Self::Edit) -> Result<Vec<Self::Job>, EditError> {
+        edit.edited(jobs, job)
+    }
 
-    /// The jobs before the edit that was made last of all edits of the job: what [`Editable::edited`] began with.
+    /// [`Edit::undone`].
     ///
     /// # Errors
     ///
-    /// An edit that has not been made.
-    fn undone(jobs: &Self::Jobs, job: u32, edit: &Self::Edit) -> Result<Self::Jobs, EditError>;
+    /// As there.
+    fn undone(jobs: &[Self::Job], job: u32, edit: &Self::Edit) -> Result<Vec<Self::Job>, EditError> {
+        edit.undone(jobs, job)
+    }
+
+    /// Where on the job's critical path an edit is made, from its beginning; `None` elsewhere, or where there is no such path.
+    fn critical_place(_jobs: &[Self::Job], _job: u32, _edit: &Self::Edit) -> Option<usize> {
+        None
+    }
 
     /// A question as it would be if the job had been described so, by edits one after the other: in this one state, with everything that
     /// has happened left as it is. Tasks of a stage in parts are taken to have been launched and completed in order.
@@ -53,13 +57,7 @@ pub trait Editable: Simulated {
     fn edited_state(state: &Self::State, job: u32, edits: &[Self::Edit]) -> Result<Self::State, EditError>;
 
     /// An episode in which the job has not arrived yet, with it described as in `jobs`.
-    fn described(episode: &Self::Simulator, jobs: &Self::Jobs, job: u32) -> Self::Simulator;
-
-    /// Jobs of an episode.
-    fn count(jobs: &Self::Jobs) -> u32;
-
-    /// When a job was completed, ms; `None` as long as it is not.
-    fn completed_ms(episode: &Self::Simulator, job: u32) -> Option<f64>;
+    fn described(episode: &Self::Simulator, jobs: &[Self::Job], job: u32) -> Self::Simulator;
 
     /// Whether a job could be given something at a question.
     fn is_candidate(seen: &Self::View<'_>, job: u32) -> bool;
@@ -103,9 +101,35 @@ pub trait Editable: Simulated {
     fn log_probabilities(seen: &Self::View<'_>, said: &Said, each: &mut dyn FnMut(Option<u32>, f64));
 }
 
-/// One change of a description: what it says, and what it costs.
+/// A job of those that are edited.
+type Job<E> = <<E as Edit>::Scenario as Simulated>::Job;
+
+/// One change of a description: what it says, what it makes of jobs, and what it costs.
 pub trait Edit: Clone + Debug + Display + PartialEq + Serialize + DeserializeOwned + Send + Sync {
-    /// Which of [`Editable::EDITS`] it is.
+    /// Whose jobs are edited.
+    type Scenario: Simulated;
+
+    /// The sorts of edits that there are.
+    fn sorts() -> Vec<EditInfo>;
+
+    /// All edits of a job that a budget allows, in an order that depends on the job alone; none if there is no such job.
+    fn all(jobs: &[Job<Self>], job: u32, budget: &EditBudget) -> Vec<Self>;
+
+    /// The jobs with one of them edited.
+    ///
+    /// # Errors
+    ///
+    /// An edit that the job, as it is described, does not allow, or a job that is not there.
+    fn edited(&self, jobs: &[Job<Self>], job: u32) -> Result<Vec<Job<Self>>, EditError>;
+
+    /// The jobs before the edit that was made last of all edits of the job: what [`Edit::edited`] began with.
+    ///
+    /// # Errors
+    ///
+    /// An edit that has not been made.
+    fn undone(&self, jobs: &[Job<Self>], job: u32) -> Result<Vec<Job<Self>>, EditError>;
+
+    /// Which of [`Edit::sorts`] it is.
     fn sort(&self) -> &'static str;
 
     /// How far it goes: for a number the share by which it changes, for all others 1.

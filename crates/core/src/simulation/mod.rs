@@ -2,123 +2,105 @@
 //! [`Simulation`] is what they have in common.
 
 mod bound;
+mod declared;
 mod edit;
 mod idle;
 mod outcome;
 mod queue;
+mod timeline;
+mod workload;
 
 pub use crate::figure::Stall;
 pub use bound::Bound;
+pub use declared::{Declared, DeclaredEdit, Declares, Number};
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
 pub use idle::IdleSpells;
-pub use outcome::{JobEnd, Outcome, TaskRun, Timeline};
+pub use outcome::{JobEnd, Outcome, percentile};
 pub use queue::EventQueue;
+pub use timeline::{Occupancy, TaskRun, Timeline};
+pub use workload::{Fixed, NamedWorkload, OpenWorkload, Source, Workload, WorkloadDef, open_named};
 
-use crate::{
-    scenario::Scenario,
-    spec::Spec,
-    workload::{Work, WorkloadError},
-};
-use std::{error::Error, path::PathBuf};
+use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
+use std::{error::Error, fmt::Debug};
 
 /// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
 pub trait Simulated: Scenario {
-    /// A source of episodes.
-    type Workload: ?Sized + Send + Sync;
-    /// An episode's jobs, before anything has happened to them.
-    type Jobs: Clone + PartialEq + Send + Sync;
+    /// What episodes run on; what is large is shared.
+    type Cluster: Clone + Debug + Send + Sync;
+    /// A job, before anything has happened to it.
+    type Job: Clone + Debug + PartialEq + Send + Sync;
     /// A running episode.
-    type Simulator: Simulation<Self>;
+    type Simulator: Simulation<Scenario = Self>;
 
-    /// Opens the workload that a spec names.
+    /// All workloads, the one that is meant where none is named first.
+    const WORKLOADS: &'static [WorkloadDef<Self>];
+    /// Values of `edge=NAME` of those workloads that take it, with their meanings.
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = &[];
+    /// Workloads on which policies are checked: what each is called, and its spec.
+    const BATTERY: &'static [(&'static str, &'static str)] = &[];
+
+    /// Opens the workload that a spec names: [`Workload::open`].
     ///
     /// # Errors
     ///
     /// An unknown name or parameter, or a file that cannot be used.
-    fn open_workload(spec: &Spec) -> Result<Box<Self::Workload>, WorkloadError>;
-
-    /// Files that define a workload, so that a trace can record their hashes; the default is none.
-    fn workload_files(_workload: &Self::Workload) -> Vec<PathBuf> {
-        Vec::new()
+    fn open_workload(spec: &Spec) -> Result<Workload<Self>, WorkloadError> {
+        Workload::open(spec)
     }
 
-    /// Workloads on which policies are checked: ordinary ones, and the corners of what a scheduler
-    /// may meet. The default is the first workload of the scenario without parameters.
+    /// The workloads on which policies are checked: ordinary ones, and the corners of what a scheduler may meet. The default are those of
+    /// [`Simulated::BATTERY`]; where there are none, the first workload without parameters.
     ///
     /// # Errors
     ///
     /// None in practice: what they are is fixed.
-    fn battery() -> Result<Vec<NamedWorkload<Self::Workload>>, WorkloadError> {
-        let first = Self::INFO.workloads.first().map(|info| info.name).unwrap_or_default();
-        open_named::<Self>(&[(first, first)])
+    fn battery() -> Result<Vec<NamedWorkload<Self>>, WorkloadError> {
+        let first = Self::WORKLOADS.first().map(|def| (def.info.name, def.info.name));
+        open_named(if Self::BATTERY.is_empty() { first.as_slice() } else { Self::BATTERY })
     }
-
-    /// What an episode comes to, about, before it is made; the default knows nothing. What is too much, workloads are not opened with
-    /// ([`Work::check`]).
-    fn work(_workload: &Self::Workload) -> Work {
-        Work::default()
-    }
-
-    /// The jobs of the episode with this seed.
-    fn jobs(workload: &Self::Workload, seed: u64) -> Self::Jobs;
 
     /// An episode before its first question: these jobs on the workload's cluster, with the luck of this seed.
-    fn start(workload: &Self::Workload, jobs: Self::Jobs, seed: u64) -> Self::Simulator;
+    fn start(workload: &Workload<Self>, jobs: Vec<Self::Job>, seed: u64) -> Self::Simulator;
 
     /// Mean completion time of an episode's jobs if each had the cluster to itself, at its best, from its arrival on,
     /// ms. `None` if the scenario does not know.
-    fn floor_ms(_workload: &Self::Workload, _jobs: &Self::Jobs) -> Option<f64> {
+    fn floor_ms(_workload: &Workload<Self>, _jobs: &[Self::Job]) -> Option<f64> {
         None
     }
 }
 
-/// A workload with what reports call it.
-pub struct NamedWorkload<W: ?Sized> {
-    /// What it is like, or how the user named it.
-    pub name: String,
-    /// The workload.
-    pub workload: Box<W>,
-}
-
-/// Opens workloads by their specs, each with what reports call it.
-///
-/// # Errors
-///
-/// The first that cannot be opened.
-pub fn open_named<S: Simulated>(all: &[(&str, &str)]) -> Result<Vec<NamedWorkload<S::Workload>>, WorkloadError> {
-    let open = |(name, spec): &(&str, &str)| -> Result<_, WorkloadError> {
-        Ok(NamedWorkload { name: (*name).to_owned(), workload: S::open_workload(&spec.parse()?)? })
-    };
-    all.iter().map(open).collect()
-}
-
 /// A running episode.
-pub trait Simulation<S: Scenario>: Clone + Send + Sync {
+pub trait Simulation: Clone + Send + Sync {
+    /// What is scheduled.
+    type Scenario: Scenario;
     /// An illegal decision. It leaves the state as it was, so that another decision may follow.
     type Error: Error + Send + Sync + 'static;
 
     /// The open question; `None` once the episode has ended.
-    fn view(&self) -> Option<S::View<'_>>;
+    fn view(&self) -> Option<<Self::Scenario as Scenario>::View<'_>>;
 
-    /// Whether a decision would be carried out.
+    /// Checks a decision without carrying it out.
     ///
     /// # Errors
     ///
-    /// If not, why.
-    fn check(&self, decision: S::Decision) -> Result<(), Self::Error>;
+    /// What [`Simulation::step`] would refuse.
+    fn check(&self, decision: <Self::Scenario as Scenario>::Decision) -> Result<(), Self::Error>;
 
-    /// Carries out a decision and lets time pass until the next question.
+    /// Answers the open question: carries out a decision and lets time pass until the next question.
     ///
     /// # Errors
     ///
-    /// An illegal decision.
-    fn step(&mut self, decision: S::Decision) -> Result<(), Self::Error>;
+    /// An illegal decision; the state is then unchanged.
+    fn step(&mut self, decision: <Self::Scenario as Scenario>::Decision) -> Result<(), Self::Error>;
 
-    /// The outcome, once the episode has ended.
+    /// The outcome, once the episode has ended ([`Simulation::view`] gives `None`).
     fn outcome(&self) -> Option<Outcome>;
 
     /// Arrival time by job, ms.
     fn arrivals_ms(&self) -> Vec<f64>;
+
+    /// When a job was completed, ms; `None` as long as it is not.
+    fn completed_ms(&self, job: u32) -> Option<f64>;
 
     /// What the time between two moments costs; minus that is its reward. Costs add up: from the beginning to the end
     /// of an episode to the objective times the number of jobs (minus that, where more is better), up to what no policy

@@ -56,6 +56,19 @@ impl JobEnd {
     }
 }
 
+/// The smallest number that so many percent of the sorted ones do not exceed; NaN of nothing. `sorted` ascends.
+///
+/// ```
+/// use sched_distill_core::simulation::percentile;
+/// let sorted: Vec<f64> = (1..=200).map(f64::from).collect();
+/// assert_eq!((percentile(&sorted, 99), percentile(&sorted[..1], 99)), (198.0, 1.0));
+/// ```
+#[must_use]
+pub fn percentile(sorted: &[f64], percent: u64) -> f64 {
+    let place = (percent * sorted.len() as u64).div_ceil(100).saturating_sub(1);
+    sorted.get(place as usize).copied().unwrap_or(f64::NAN)
+}
+
 impl Outcome {
     /// Jobs that are unfinished.
     #[must_use]
@@ -85,53 +98,5 @@ impl Outcome {
     #[must_use]
     pub fn objective(&self) -> Option<f64> {
         self.figures.first()?.1.filter(|_| !self.stalled())
-    }
-}
-
-/// An uninterrupted run of tasks of one part of a job on one lane, for schedule pictures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TaskRun {
-    /// The lane: where tasks run one after the other.
-    pub lane: u32,
-    /// The job.
-    pub job: u32,
-    /// The part of the job.
-    pub part: u32,
-    /// Start of the first task, ms.
-    pub start_ms: f64,
-    /// End of the last task, ms.
-    pub end_ms: f64,
-}
-
-/// Task runs, and per lane the one that a following task may prolong.
-#[derive(Clone, Debug, Default)]
-pub struct Timeline {
-    runs: Vec<TaskRun>,
-    latest: Vec<u32>,
-}
-
-impl Timeline {
-    /// Adds a run; one that goes on where the lane's latest ends prolongs that.
-    #[inline]
-    pub fn push(&mut self, run: TaskRun) {
-        let lane = run.lane as usize;
-        if self.latest.len() <= lane {
-            self.latest.resize(lane + 1, u32::MAX);
-        }
-        if let Some(latest) = self.runs.get_mut(self.latest[lane] as usize)
-            && (latest.job, latest.part) == (run.job, run.part)
-            && latest.end_ms == run.start_ms
-        {
-            latest.end_ms = run.end_ms;
-            return;
-        }
-        self.latest[lane] = self.runs.len() as u32;
-        self.runs.push(run);
-    }
-
-    /// The runs in order of their start.
-    #[must_use]
-    pub fn runs(&self) -> &[TaskRun] {
-        &self.runs
     }
 }

@@ -2,6 +2,8 @@
 
 mod error;
 #[cfg(feature = "simulate")]
+mod json;
+#[cfg(feature = "simulate")]
 mod recorded;
 #[cfg(feature = "simulate")]
 mod table;
@@ -9,7 +11,10 @@ mod table;
 mod text;
 mod work;
 
+use crate::spec::{Args, SpecError};
 pub use error::WorkloadError;
+#[cfg(feature = "simulate")]
+pub use json::{read_jobs, read_json};
 #[cfg(feature = "simulate")]
 pub use recorded::{RECORDED_COLUMNS, RecordedJob, RecordedJobs};
 #[cfg(feature = "simulate")]
@@ -18,15 +23,37 @@ pub use table::Table;
 pub use text::read_text;
 pub use work::{LATEST_MS, MOST_BYTES, MOST_EVENTS, MOST_JOBS, Needed, Work};
 
+/// Reads `edge=NAME`: which of these cases it is, whose names and meanings stand in the same order.
+///
+/// # Errors
+///
+/// No such name.
+pub fn edge_case<E: Copy>(args: &mut Args<'_>, named: &[(&str, &str)], cases: &[E]) -> Result<Option<E>, SpecError> {
+    let Some(name) = args.text("edge") else { return Ok(None) };
+    match named.iter().zip(cases).find(|((known, _), _)| *known == name) {
+        Some((_, case)) => Ok(Some(*case)),
+        None => {
+            let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+            Err(args.conflict("edge", &name, &format!("one of {}", names.join(", "))))
+        }
+    }
+}
+
 /// A workload as `distill list workloads` shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
     /// Its name.
     pub name: &'static str,
-    /// Whether it takes `edge=NAME`.
-    pub edge_cases: bool,
     /// How it is written.
     pub usage: &'static str,
     /// What it is.
     pub meaning: &'static str,
+}
+
+impl WorkloadInfo {
+    /// Whether it takes `edge=NAME`.
+    #[must_use]
+    pub fn has_edge_cases(&self) -> bool {
+        self.usage.contains("[,edge=NAME]")
+    }
 }

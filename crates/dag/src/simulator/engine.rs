@@ -5,6 +5,7 @@ use crate::{
     state::{Decision, DecisionError, StageRef},
     workload::Wave,
 };
+use sched_distill_core::simulation::Simulation as _;
 
 /// How long executors may idle beside work before they are offered again, ms.
 ///
@@ -71,15 +72,6 @@ impl Simulator {
         self.scratch.jobs = before;
         self.total_reward += reward;
         Ok(StepResult { committed, reward })
-    }
-
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
     }
 
     /// Hands the source's idle executors out, in the order in which destinations were named; busy ones carry the rest.
@@ -354,7 +346,7 @@ mod tests {
     fn open_stages_are_counted() {
         for seed in 0..20 {
             let workload = workload::open(&"builtin,edge=mix,jobs=12".parse().unwrap()).unwrap();
-            let mut sim = Simulator::new(workload.cluster(), workload.jobs(seed), seed);
+            let mut sim = Simulator::new(*workload.cluster(), workload.jobs(seed), seed);
             let mut stream = Stream::new(seed, "open stages");
             while let Some(seen) = sim.view() {
                 let active = seen.active_jobs().iter().map(|&job| seen.job(job));

@@ -13,9 +13,9 @@
 //!
 //! ```
 //! use sched_distill_dag::{Decision, simulator::Simulator};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse::<Spec>()?)?;
-//! let mut sim = Simulator::new(workload.cluster(), workload.jobs(7), 7);
+//! let mut sim = Simulator::new(*workload.cluster(), workload.jobs(7), 7);
 //! while let Some(view) = sim.view() {
 //!     let (stage, executors) = (view.schedulable()[0], view.committable());
 //!     sim.step(Decision::Assign { stage, executors })?;

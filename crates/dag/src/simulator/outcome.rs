@@ -21,12 +21,8 @@ pub struct StageRecord {
 }
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
-    #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if self.view().is_some() {
-            return None;
-        }
+    /// The outcome of an episode that has ended.
+    fn ending(&self) -> Outcome {
         let end = |run: &JobRun| match run.completion_ms {
             ms if ms.is_nan() => JobEnd::Unfinished,
             ms => JobEnd::Completed(ms),
@@ -39,7 +35,7 @@ impl Simulator {
         let end_ms = |run: &JobRun| if run.completion_ms.is_nan() { last } else { run.completion_ms };
         let job_time: f64 = self.jobs().map(|(job, run)| (end_ms(run) - job.arrival_ms).max(0.0)).sum();
         let span = makespan_ms.max(f64::MIN_POSITIVE);
-        Some(Outcome {
+        Outcome {
             figures: vec![
                 ("mean_jct_ms", completions.filter(|all| !all.is_empty()).map(|all| job_time / all.len() as f64)),
                 ("makespan_ms", Some(makespan_ms)),
@@ -53,7 +49,7 @@ impl Simulator {
             total_reward: self.total_reward,
             events: self.events,
             decisions: self.decisions,
-        })
+        }
     }
 
     /// What happened to each stage, by job and stage.
@@ -76,35 +72,22 @@ impl Simulator {
             .collect()
     }
 
-    /// When a job was completed, ms; `None` as long as it is not.
-    #[must_use]
-    pub fn completed_ms(&self, job: u32) -> Option<f64> {
-        self.job_runs.get(job as usize).map(|run| run.completion_ms).filter(|ms| !ms.is_nan())
-    }
-
     /// What schedulers see of each job, and what happens to it beyond that.
     fn jobs(&self) -> impl Iterator<Item = (&Job, &JobRun)> {
         self.state.jobs.iter().zip(&self.job_runs)
     }
-
-    /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
-    /// taken to find unfinished jobs unfinished.
-    #[must_use]
-    pub fn job_time_ms(&self, from_ms: f64, to_ms: f64) -> f64 {
-        // `min` takes the other number where a job has no completion time yet.
-        self.jobs().map(|(job, run)| (run.completion_ms.min(to_ms) - job.arrival_ms.max(from_ms)).max(0.0)).sum()
-    }
 }
 
-impl Simulation<Dag> for Simulator {
+impl Simulation for Simulator {
+    type Scenario = Dag;
     type Error = DecisionError;
 
     fn view(&self) -> Option<View<'_>> {
-        self.view()
+        self.state.view()
     }
 
     fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.check(decision)
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
     }
 
     fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
@@ -112,15 +95,20 @@ impl Simulation<Dag> for Simulator {
     }
 
     fn outcome(&self) -> Option<Outcome> {
-        self.outcome()
+        self.view().is_none().then(|| self.ending())
     }
 
     fn arrivals_ms(&self) -> Vec<f64> {
         self.state.jobs.iter().map(|j| j.arrival_ms).collect()
     }
 
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        self.job_runs.get(job as usize).map(|run| run.completion_ms).filter(|ms| !ms.is_nan())
+    }
+
     fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.job_time_ms(from_ms, to_ms)
+        // `min` takes the other number where a job has no completion time yet.
+        self.jobs().map(|(job, run)| (run.completion_ms.min(to_ms) - job.arrival_ms.max(from_ms)).max(0.0)).sum()
     }
 
     fn lanes(&self) -> u32 {

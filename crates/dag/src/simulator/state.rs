@@ -2,7 +2,7 @@
 
 use super::pools::Pools;
 use crate::{
-    state::{ClusterState, Job, Source, Stage, StageRef, View},
+    state::{ClusterState, Job, Source, Stage, StageRef},
     workload::{self, Cluster, JobArrival, JobTemplate, Luck},
 };
 use sched_distill_core::{
@@ -223,12 +223,6 @@ impl Simulator {
     pub fn with_discount(mut self, per_second: f64) -> Self {
         self.discount_per_s = per_second;
         self
-    }
-
-    /// The open question, or `None` once the episode has ended.
-    #[must_use]
-    pub fn view(&self) -> Option<View<'_>> {
-        self.state.view()
     }
 
     /// Executors on offer: the source's, less those promised.

@@ -8,20 +8,19 @@ mod json;
 mod strand;
 mod view;
 
-pub use build::StageTasks;
-pub use change::Change;
-pub use sched_distill_core::state::StateError;
-pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, Stamp, View};
-
 use crate::graph::{JobGraph, StageSpec};
 #[cfg(feature = "simulate")]
 use crate::intake::Intake;
+pub use build::StageTasks;
+pub use change::Change;
+pub use sched_distill_core::state::StateError;
 use sched_distill_core::state::{Arrives, Jobs};
 use serde::Deserialize;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
+pub use view::{Decision, DecisionError, JobView, Source, StageRef, StageView, Stamp, View};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -233,11 +232,5 @@ impl ClusterState {
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         (!self.schedulable.is_empty()).then_some(View { state: self })
-    }
-
-    /// Stages, pairs of a stage and one that waits for it, and executors on offer.
-    pub(crate) fn extent(&self) -> usize {
-        let pairs: usize = self.jobs.iter().map(|job| job.graph.num_descendants()).sum();
-        self.stages.len() + pairs + self.committable as usize
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Cluster, EDGE_CASES, EdgeCase, JobArrival, JobTemplate,
-    edge::{BURST, MANY_STAGES},
+    edge::{BURST, CASES, MANY_STAGES},
 };
 use sched_distill_core::{
     rng::Stream,
@@ -44,10 +44,9 @@ impl Arrivals {
     /// Reads `executors`, `jobs`, `rate`, `arrivals`, `delay`, `warmup` and `edge` from a spec.
     pub fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
         let default = Self::default();
-        let mut names = vec!["none"];
-        names.extend(EDGE_CASES.map(|info| info.name));
+        let names: Vec<&str> = std::iter::once("none").chain(EDGE_CASES.iter().map(|(name, _)| *name)).collect();
         let edge = args.word("edge", &names)?;
-        let edge = EDGE_CASES.into_iter().find(|info| info.name == edge).map(|info| info.case);
+        let edge = EDGE_CASES.iter().zip(CASES).find(|((name, _), _)| *name == edge).map(|(_, case)| case);
         let bursty = args.word("arrivals", &["poisson", "bursty"])? == "bursty";
         if bursty && edge == Some(EdgeCase::Bursts) {
             return Err(args.conflict(

@@ -1,65 +1,62 @@
 //! The workloads on which policies are checked: ordinary ones, and the corners of what a scheduler may meet.
 
-use super::{Cluster, JobArrival, JobTemplate, Workload, open};
-use sched_distill_core::{simulation::NamedWorkload, spec::Spec, workload::WorkloadError};
+use super::{Cluster, DagWorkload, JobArrival, JobTemplate};
+use crate::Dag;
+use sched_distill_core::{
+    rng::EpisodeId,
+    simulation::{NamedWorkload, Source, open_named},
+    workload::WorkloadError,
+};
 use std::sync::Arc;
 
-/// These workloads.
-pub(crate) fn battery() -> Result<Vec<NamedWorkload<dyn Workload>>, WorkloadError> {
-    let mut all = Vec::new();
-    let mut add = |name: &str, workload| all.push(NamedWorkload { name: name.to_owned(), workload });
-    for (name, spec) in [
-        ("ordinary", "builtin,jobs=20,executors=10"),
-        ("one job", "builtin,jobs=1,executors=4"),
-        ("one executor", "builtin,jobs=4,executors=1"),
-        ("many jobs", "builtin,jobs=100,executors=10,rate=1e-2"),
-        ("large cluster", "builtin,jobs=8,executors=200,rate=1e-3"),
-        ("long chains", "builtin,jobs=6,executors=5,edge=chains"),
-        ("many stages at once", "builtin,jobs=6,executors=30,edge=wide"),
-    ] {
-        add(name, open(&spec.parse::<Spec>()?)?);
-    }
+/// What those are called that have specs, and their specs.
+pub(crate) const BATTERY: &[(&str, &str)] = &[
+    ("ordinary", "builtin,jobs=20,executors=10"),
+    ("one job", "builtin,jobs=1,executors=4"),
+    ("one executor", "builtin,jobs=4,executors=1"),
+    ("many jobs", "builtin,jobs=100,executors=10,rate=1e-2"),
+    ("large cluster", "builtin,jobs=8,executors=200,rate=1e-3"),
+    ("long chains", "builtin,jobs=6,executors=5,edge=chains"),
+    ("many stages at once", "builtin,jobs=6,executors=30,edge=wide"),
+];
+
+/// All of them.
+pub(crate) fn battery() -> Result<Vec<NamedWorkload<Dag>>, WorkloadError> {
+    let mut all = open_named(BATTERY)?;
+    let ordinary = DagWorkload::open(&"builtin,jobs=15,executors=6".parse()?)?;
+    let mut add = |name: &str, change: fn(JobArrival) -> JobArrival| {
+        let source = Changed { workload: ordinary.clone(), change };
+        let workload = DagWorkload::new(*ordinary.cluster(), source, Vec::new());
+        all.push(NamedWorkload { name: name.to_owned(), workload });
+    };
     // Policies that take raw times as scores meet huge and tiny ones.
-    for (name, factor) in [("tasks of days", 1e5), ("tasks of microseconds", 1e-6)] {
-        let ordinary = open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
-        add(name, Box::new(Stretched(ordinary, factor)));
-    }
-    let linked = open(&"builtin,jobs=15,executors=6".parse::<Spec>()?)?;
-    add("no edges", Box::new(WithoutEdges(linked)));
+    add("tasks of days", |job| stretched(job, 1e5));
+    add("tasks of microseconds", |job| stretched(job, 1e-6));
+    add("no edges", unlinked);
     Ok(all)
 }
 
-/// The same jobs at another pace.
-struct Stretched(Box<dyn Workload>, f64);
+/// The jobs of another workload, each changed.
+#[derive(Debug)]
+struct Changed {
+    workload: DagWorkload,
+    change: fn(JobArrival) -> JobArrival,
+}
 
-impl Workload for Stretched {
-    fn cluster(&self) -> Cluster {
-        self.0.cluster()
-    }
-
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
-        let stretched = |JobArrival { arrival_ms, template }: JobArrival| JobArrival {
-            arrival_ms: self.1 * arrival_ms,
-            template: Arc::new(template.stretched(self.1)),
-        };
-        self.0.jobs(seed).into_iter().map(stretched).collect()
+impl Source<Dag> for Changed {
+    fn jobs(&self, _: &Cluster, id: EpisodeId) -> Vec<JobArrival> {
+        self.workload.jobs(id).into_iter().map(self.change).collect()
     }
 }
 
-/// The same jobs, whose stages need nothing from each other.
-struct WithoutEdges(Box<dyn Workload>);
+/// The same job at another pace.
+fn stretched(JobArrival { arrival_ms, template }: JobArrival, factor: f64) -> JobArrival {
+    JobArrival { arrival_ms: factor * arrival_ms, template: Arc::new(template.stretched(factor)) }
+}
 
-impl Workload for WithoutEdges {
-    fn cluster(&self) -> Cluster {
-        self.0.cluster()
-    }
-
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
-        let unlinked = |JobArrival { arrival_ms, template }: JobArrival| {
-            // Stages without edges are a graph without cycles.
-            let without = JobTemplate::new(template.graph().name(), template.stages(), &[]);
-            JobArrival { arrival_ms, template: without.map_or(template, Arc::new) }
-        };
-        self.0.jobs(seed).into_iter().map(unlinked).collect()
-    }
+/// The same job, whose stages need nothing from each other.
+fn unlinked(JobArrival { arrival_ms, template }: JobArrival) -> JobArrival {
+    // Stages without edges are a graph without cycles.
+    let without = JobTemplate::new(template.graph().name(), template.stages(), &[]);
+    JobArrival { arrival_ms, template: without.map_or(template, Arc::new) }
 }

@@ -4,10 +4,16 @@
 //! of magnitude, a heavy tail of tasks per stage, durations that grow when a job gets more executors than suits it, and
 //! graphs of several shapes.
 
-use super::{Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Workload, duration::LEVELS};
+use super::{
+    Arrivals, Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, LESS, StageTemplate, duration::LEVELS,
+    history::Believed,
+};
+use crate::Dag;
 use sched_distill_core::{
-    rng::{Stream, hash},
-    workload::Work,
+    rng::{EpisodeId, Stream, hash},
+    simulation::Source,
+    spec::Spec,
+    workload::{Work, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -32,16 +38,22 @@ impl Builtin {
     }
 }
 
-impl Workload for Builtin {
-    fn cluster(&self) -> Cluster {
-        self.arrivals.cluster()
-    }
+/// Opens `builtin`.
+pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
+    spec.refuse_file()?;
+    let mut args = spec.args();
+    let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
+    args.finish()?;
+    let workload = DagWorkload::new(arrivals.cluster(), Builtin::new(arrivals), Vec::new());
+    Ok(believed.of(workload.checked(spec, LESS)?))
+}
 
-    fn work(&self) -> Work {
+impl Source<Dag> for Builtin {
+    fn work(&self, _: &Cluster) -> Work {
         self.arrivals.work(TASKS, STAGES, false)
     }
 
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
+    fn jobs(&self, _: &Cluster, EpisodeId { seed, .. }: EpisodeId) -> Vec<JobArrival> {
         let draw = |stream: &mut Stream| Arc::new(generate(stream, self.arrivals.warmup_ms));
         self.arrivals.jobs(seed, draw, || {
             let stream = |job| Stream::new(hash(&[seed, u64::from(job)]), "builtin job");
@@ -136,7 +148,7 @@ mod tests {
 
     #[test]
     fn jobs_are_varied_heavy_tailed_and_reproducible() {
-        let workload = Builtin::new(Arrivals { jobs: 2000, ..Arrivals::default() });
+        let workload = open(&"builtin,jobs=2000".parse().unwrap()).unwrap();
         let jobs = workload.jobs(11);
         assert_eq!(jobs, workload.jobs(11));
         let count = |shape: &str| jobs.iter().filter(|j| j.template.graph().name().starts_with(shape)).count();

@@ -29,32 +29,29 @@ pub enum EdgeCase {
     Mix,
 }
 
-/// A family as `distill list workloads` shows it.
-#[derive(Clone, Copy, Debug)]
-pub struct EdgeCaseInfo {
-    /// Its name, as in `edge=NAME`.
-    pub name: &'static str,
-    /// The family.
-    pub case: EdgeCase,
-    /// What it is.
-    pub meaning: &'static str,
-}
-
-/// All families there are.
-pub const EDGE_CASES: [EdgeCaseInfo; 8] = [
-    info("giant", EdgeCase::Giant, "one job in the first half holds at least half of all work, the others are small"),
-    info("bursts", EdgeCase::Bursts, "ten jobs arrive at once, at the same mean rate"),
-    info("wide", EdgeCase::Wide, "19 or more stages side by side and one that needs them all"),
-    info("chains", EdgeCase::Chains, "20 or more stages, one after the other"),
-    info("long-tail", EdgeCase::LongTail, "a last stage of at most four long tasks holds half of each job's work"),
-    info("double-rate", EdgeCase::DoubleRate, "the same jobs arrive twice as fast"),
-    info("half-executors", EdgeCase::HalfExecutors, "the same arrivals meet half the executors, rounded up"),
-    info("mix", EdgeCase::Mix, "ordinary, small, large, wide, chained and long-tailed jobs, equally likely"),
+/// All families with their names and what they are.
+pub const EDGE_CASES: &[(&str, &str)] = &[
+    ("giant", "one job in the first half holds at least half of all work, the others are small"),
+    ("bursts", "ten jobs arrive at once, at the same mean rate"),
+    ("wide", "19 or more stages side by side and one that needs them all"),
+    ("chains", "20 or more stages, one after the other"),
+    ("long-tail", "a last stage of at most four long tasks holds half of each job's work"),
+    ("double-rate", "the same jobs arrive twice as fast"),
+    ("half-executors", "the same arrivals meet half the executors, rounded up"),
+    ("mix", "ordinary, small, large, wide, chained and long-tailed jobs, equally likely"),
 ];
 
-const fn info(name: &'static str, case: EdgeCase, meaning: &'static str) -> EdgeCaseInfo {
-    EdgeCaseInfo { name, case, meaning }
-}
+/// In the order of [`EDGE_CASES`].
+pub(super) const CASES: [EdgeCase; 8] = [
+    EdgeCase::Giant,
+    EdgeCase::Bursts,
+    EdgeCase::Wide,
+    EdgeCase::Chains,
+    EdgeCase::LongTail,
+    EdgeCase::DoubleRate,
+    EdgeCase::HalfExecutors,
+    EdgeCase::Mix,
+];
 
 /// Jobs that arrive together in [`EdgeCase::Bursts`].
 pub(super) const BURST: u32 = 10;
@@ -205,10 +202,11 @@ fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Arrivals, Builtin, DurationTable, JobArrival, Workload};
+    use crate::workload::{Arrivals, Builtin, DagWorkload, DurationTable, JobArrival};
 
-    fn workload(edge: Option<EdgeCase>) -> Builtin {
-        Builtin::new(Arrivals { edge, ..Arrivals::default() })
+    fn workload(edge: Option<EdgeCase>) -> DagWorkload {
+        let arrivals = Arrivals { edge, ..Arrivals::default() };
+        DagWorkload::new(arrivals.cluster(), Builtin::new(arrivals), Vec::new())
     }
 
     fn jobs(edge: EdgeCase, seed: u64) -> Vec<Arc<JobTemplate>> {

@@ -1,13 +1,14 @@
 //! What a workload's history says of its jobs, for clusters that do not believe what users declare.
 
-use super::{Cluster, JobArrival, Workload};
-use crate::{graph::JobGraph, intake::Intake};
+use super::{Cluster, DagWorkload, JobArrival};
+use crate::{Dag, graph::JobGraph, intake::Intake};
 use sched_distill_core::{
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
+    simulation::Source,
     spec::{Args, SpecError},
     workload::Work,
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What the parameters of a workload say of its intake.
 pub(super) struct Believed {
@@ -23,14 +24,18 @@ impl Believed {
     }
 
     /// The workload on a cluster that believes so much.
-    pub(super) fn of(&self, inner: Box<dyn Workload>) -> Box<dyn Workload> {
+    pub(super) fn of(&self, workload: DagWorkload) -> DagWorkload {
         let history = match self.durations {
-            "history" => Some(History::of(&*inner)),
-            "median" => Some(History { by_job: BTreeMap::new(), ..History::of(&*inner) }),
+            "history" => Some(History::of(&workload)),
+            "median" => Some(History { by_job: BTreeMap::new(), ..History::of(&workload) }),
             _ => None,
         };
         let intake = Intake { ignores_durations: history.is_some(), merges_parts: self.merges_parts };
-        if intake.is_credulous() { inner } else { Box::new(TakenIn { inner, intake, history }) }
+        if intake.is_credulous() {
+            return workload;
+        }
+        let (cluster, files) = (Cluster { intake, ..*workload.cluster() }, workload.files().to_vec());
+        DagWorkload::new(cluster, TakenIn { workload, history }, files)
     }
 }
 
@@ -38,6 +43,7 @@ impl Believed {
 const JOBS: usize = 2000;
 
 /// What is known from jobs that have run.
+#[derive(Debug)]
 struct History {
     /// By the name of a job, what tasks of each of its stages take: the median over the jobs of that name, ms.
     by_job: BTreeMap<String, Arc<[f64]>>,
@@ -47,7 +53,7 @@ struct History {
 
 impl History {
     /// What training episodes of a workload tell.
-    fn of(workload: &dyn Workload) -> Self {
+    fn of(workload: &DagWorkload) -> Self {
         let mut by_job: BTreeMap<String, Vec<Vec<f64>>> = BTreeMap::new();
         let mut all: Vec<(f64, u32)> = Vec::new();
         let mut jobs = 0;
@@ -55,7 +61,7 @@ impl History {
             if jobs >= JOBS {
                 break;
             }
-            for job in workload.jobs(episode_seed(0, Split::Train, episode)) {
+            for job in workload.jobs(EpisodeId::new(0, Split::Train, episode)) {
                 let graph = job.template.graph();
                 jobs += 1;
                 let stages = by_job.entry(graph.name().to_owned()).or_default();
@@ -93,20 +99,16 @@ impl History {
     }
 }
 
-/// A workload on a cluster that does not believe everything.
+/// The jobs of a workload as a cluster takes them in that does not believe everything.
+#[derive(Debug)]
 struct TakenIn {
-    inner: Box<dyn Workload>,
-    intake: Intake,
+    workload: DagWorkload,
     history: Option<History>,
 }
 
-impl Workload for TakenIn {
-    fn cluster(&self) -> Cluster {
-        Cluster { intake: self.intake, ..self.inner.cluster() }
-    }
-
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
-        let mut jobs = self.inner.jobs(seed);
+impl Source<Dag> for TakenIn {
+    fn jobs(&self, _: &Cluster, id: EpisodeId) -> Vec<JobArrival> {
+        let mut jobs = self.workload.jobs(id);
         if let Some(history) = &self.history {
             for job in &mut jobs {
                 job.template = Arc::new(job.template.known(history.of_job(job.template.graph())));
@@ -115,11 +117,7 @@ impl Workload for TakenIn {
         jobs
     }
 
-    fn work(&self) -> Work {
-        self.inner.work()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.inner.files()
+    fn work(&self, _: &Cluster) -> Work {
+        self.workload.work()
     }
 }

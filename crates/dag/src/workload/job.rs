@@ -233,6 +233,7 @@ impl JobTemplate {
 mod tests {
     use super::*;
     use crate::{Decision, simulator::Simulator, workload::Cluster};
+    use sched_distill_core::simulation::Simulation as _;
 
     fn stage(num_tasks: u32, durations: &[f64]) -> StageTemplate {
         let durations = DurationTable::uniform(durations.to_vec(), 0.0).unwrap();

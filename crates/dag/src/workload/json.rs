@@ -1,16 +1,17 @@
 //! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
 
 use super::{
-    Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError, duration::LEVELS,
-    job::Pairs,
+    Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, duration::LEVELS,
+    history::Believed, job::Pairs,
 };
 use crate::graph::{JobError, TIMES_MS};
-use sched_distill_core::workload::{Needed, Work, read_text};
-use serde::Deserialize;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
+use sched_distill_core::{
+    simulation::Fixed,
+    spec::Spec,
+    workload::{Needed, WorkloadError, read_json},
 };
+use serde::Deserialize;
+use std::{path::Path, sync::Arc};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,68 +71,59 @@ impl OneOrMany {
     }
 }
 
-/// The jobs of a JSON file. Every episode has the same jobs; seeds only change which durations are drawn.
-#[derive(Clone, Debug)]
-pub struct JsonWorkload {
-    cluster: Cluster,
-    jobs: Vec<JobArrival>,
-    path: PathBuf,
+/// Opens `json:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
+    let path = spec.require_file("a workload as described in docs/workload-format.md")?;
+    let mut args = spec.args();
+    let executors = args.optional_count("executors", 1..=100_000)?;
+    let believed = Believed::from_args(&mut args)?;
+    args.finish()?;
+    Ok(believed.of(load(path, executors)?))
 }
 
-impl JsonWorkload {
-    /// Reads a workload file. `num_executors` replaces the file's number.
-    ///
-    /// # Errors
-    ///
-    /// An unreadable or empty file, text that is not JSON of this form, a cyclic graph, a negative duration and the like,
-    /// with file, job and stage.
-    pub fn load(path: &Path, num_executors: Option<u32>) -> Result<Self, WorkloadError> {
-        let text = read_text(path)?;
-        let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-        if text.trim().is_empty() {
-            return Err(format("the file is empty; expected a workload (docs/workload-format.md)".to_owned()));
-        }
-        let raw: RawWorkload = serde_json::from_str(&text)
-            .map_err(|e| format(format!("not a workload (docs/workload-format.md): {e}")))?;
-        let cluster =
-            Cluster::new(num_executors.or(raw.num_executors).unwrap_or(10), raw.moving_delay_ms.unwrap_or(2000.0));
-        let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
-        if !(1..=100_000).contains(&cluster.num_executors) {
-            return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));
-        }
-        for (name, value) in [("moving_delay_ms", cluster.moving_delay_ms), ("warmup_ms", warmup_ms)] {
-            if !TIMES_MS.contains(&value) {
-                return Err(format(format!("{name} must be a number in 0..=1e15 ms, got {value}")));
-            }
-        }
-        if raw.jobs.is_empty() {
-            return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
-        }
-        let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
-        let mut needed = Needed::default();
-        for (position, job) in raw.jobs.into_iter().enumerate() {
-            let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
-            let refused = |error: JobError| bad(error.stage, error.problem);
-            if !TIMES_MS.contains(&job.arrival_ms) {
-                return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
-            }
-            let mut stages = Vec::with_capacity(job.stages.len());
-            for (i, stage) in job.stages.into_iter().enumerate() {
-                stages.push(read_stage(stage, warmup_ms).map_err(|problem| bad(Some(i), problem))?);
-            }
-            let name = job.name.unwrap_or_else(|| format!("job-{position}"));
-            let template = JobTemplate::new(name, stages, &job.edges).map_err(refused)?;
-            pairs.add(&template).map_err(refused)?;
-            let tasks = template.tasks() as f64;
-            needed
-                .add(super::events(1.0, tasks), &format!("of {tasks} tasks"))
-                .map_err(|problem| bad(None, problem))?;
-            jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
-        }
-        // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
-        jobs.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
-        Ok(Self { cluster, jobs, path: path.to_owned() })
+/// Reads a workload file. `num_executors` replaces the file's number.
+fn load(path: &Path, num_executors: Option<u32>) -> Result<DagWorkload, WorkloadError> {
+    let raw: RawWorkload = read_json(path, "docs/workload-format.md")?;
+    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
+    let cluster =
+        Cluster::new(num_executors.or(raw.num_executors).unwrap_or(10), raw.moving_delay_ms.unwrap_or(2000.0));
+    let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
+    if !(1..=100_000).contains(&cluster.num_executors) {
+        return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));
     }
+    for (name, value) in [("moving_delay_ms", cluster.moving_delay_ms), ("warmup_ms", warmup_ms)] {
+        if !TIMES_MS.contains(&value) {
+            return Err(format(format!("{name} must be a number in 0..=1e15 ms, got {value}")));
+        }
+    }
+    if raw.jobs.is_empty() {
+        return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
+    }
+    let (mut jobs, mut pairs) = (Vec::with_capacity(raw.jobs.len()), Pairs::default());
+    let mut needed = Needed::default();
+    for (position, job) in raw.jobs.into_iter().enumerate() {
+        let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
+        let refused = |error: JobError| bad(error.stage, error.problem);
+        if !TIMES_MS.contains(&job.arrival_ms) {
+            return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
+        }
+        let mut stages = Vec::with_capacity(job.stages.len());
+        for (i, stage) in job.stages.into_iter().enumerate() {
+            stages.push(read_stage(stage, warmup_ms).map_err(|problem| bad(Some(i), problem))?);
+        }
+        let name = job.name.unwrap_or_else(|| format!("job-{position}"));
+        let template = JobTemplate::new(name, stages, &job.edges).map_err(refused)?;
+        pairs.add(&template).map_err(refused)?;
+        let tasks = template.tasks() as f64;
+        needed.add(super::events(1.0, tasks), &format!("of {tasks} tasks")).map_err(|problem| bad(None, problem))?;
+        jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
+    }
+    // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
+    jobs.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
+    let tasks = jobs.iter().map(|job| job.template.tasks() as f64).sum();
+    let last_ms = jobs.last().map_or(0.0, |job| job.arrival_ms);
+    let events = super::events(jobs.len() as f64, tasks);
+    Ok(DagWorkload::new(cluster, Fixed::new(jobs, events, 0.0, last_ms), vec![path.to_owned()]))
 }
 
 fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> {
@@ -159,36 +151,15 @@ fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> 
     Ok(StageTemplate { num_tasks: stage.num_tasks, rough_ms, durations })
 }
 
-impl Workload for JsonWorkload {
-    fn cluster(&self) -> Cluster {
-        self.cluster
-    }
-
-    fn work(&self) -> Work {
-        let jobs = self.jobs.len() as f64;
-        let tasks = self.jobs.iter().map(|job| job.template.tasks() as f64).sum();
-        let last_ms = self.jobs.last().map_or(0.0, |job| job.arrival_ms);
-        Work { jobs, events: super::events(jobs, tasks), last_ms, ..Work::default() }
-    }
-
-    fn jobs(&self, _seed: u64) -> Vec<JobArrival> {
-        self.jobs.clone()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        vec![self.path.clone()]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn load(text: &str) -> Result<JsonWorkload, String> {
+    fn load(text: &str) -> Result<DagWorkload, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("workload.json");
         std::fs::write(&path, text).unwrap();
-        JsonWorkload::load(&path, None).map_err(|e| e.to_string())
+        super::load(&path, None).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! TPC-H queries with task durations measured on Spark (the profiles published with Decima, SIGCOMM 2019).
 
 use super::{
-    Arrivals, Cluster, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, Workload, WorkloadError,
-    job::Pairs,
+    Arrivals, Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, LESS, StageTemplate, Waves,
+    history::Believed, job::Pairs,
 };
-use crate::graph::JobError;
+use crate::{Dag, graph::JobError};
 use sched_distill_core::{
-    rng::Stream,
-    workload::{Work, read_text},
+    rng::{EpisodeId, Stream},
+    simulation::Source,
+    spec::Spec,
+    workload::{Work, WorkloadError, read_text},
 };
 use serde::Deserialize;
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// Input sizes of the profiles, in file order.
 pub const SIZES: [&str; 7] = ["2g", "5g", "10g", "20g", "50g", "80g", "100g"];
@@ -137,23 +135,21 @@ fn clean(stage: &RawStage, warmup_ms: f64) -> Option<StageTemplate> {
 pub struct Tpch {
     profiles: TpchProfiles,
     arrivals: Arrivals,
-    path: PathBuf,
 }
 
-impl Tpch {
-    /// Queries from `profiles` (read from `path`) that arrive as `arrivals` says.
-    #[must_use]
-    pub fn new(profiles: TpchProfiles, arrivals: Arrivals, path: &Path) -> Self {
-        Self { profiles, arrivals, path: path.to_owned() }
-    }
+/// Opens `tpch:FILE`.
+pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
+    let path = spec.require_file("tpch_profiles.json.gz")?;
+    let mut args = spec.args();
+    let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
+    args.finish()?;
+    let source = Tpch { profiles: TpchProfiles::load(path, arrivals.warmup_ms)?, arrivals };
+    let workload = DagWorkload::new(arrivals.cluster(), source, vec![path.to_owned()]);
+    Ok(believed.of(workload.checked(spec, LESS)?))
 }
 
-impl Workload for Tpch {
-    fn cluster(&self) -> Cluster {
-        self.arrivals.cluster()
-    }
-
-    fn work(&self) -> Work {
+impl Source<Dag> for Tpch {
+    fn work(&self, _: &Cluster) -> Work {
         let profiles = self.profiles.jobs();
         let stages = profiles.iter().flat_map(|job| job.graph().stages());
         let tasks: f64 = stages.clone().map(|stage| f64::from(stage.num_tasks)).sum();
@@ -161,16 +157,12 @@ impl Workload for Tpch {
         self.arrivals.work(tasks / count, stages.count() as f64 / count, true)
     }
 
-    fn jobs(&self, seed: u64) -> Vec<JobArrival> {
+    fn jobs(&self, _: &Cluster, EpisodeId { seed, .. }: EpisodeId) -> Vec<JobArrival> {
         let profiles = &self.profiles.jobs;
         let draw = |stream: &mut Stream| Arc::clone(&profiles[stream.below(profiles.len())]);
         self.arrivals.jobs(seed, draw, || {
             let mut stream = Stream::new(seed, "queries");
             (0..self.arrivals.jobs).map(|_| draw(&mut stream)).collect()
         })
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        vec![self.path.clone()]
     }
 }

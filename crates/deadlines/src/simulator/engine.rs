@@ -1,16 +1,28 @@
 //! What happens at a step, and between two moments.
 
 use super::{Change, state::Simulator};
-use crate::state::{Decision, DecisionError, Stage};
-use sched_distill_core::rng::normal;
+use crate::{
+    Cluster, Deadlines,
+    state::{Class, Decision, DecisionError, Stage, View},
+};
+use sched_distill_core::{
+    rng::normal,
+    simulation::{Occupancy, Outcome, Simulation, TaskRun},
+};
 
-impl Simulator {
-    /// Answers the open question.
-    ///
-    /// # Errors
-    ///
-    /// An illegal decision; the state is then unchanged.
-    pub fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
+impl Simulation for Simulator {
+    type Scenario = Deadlines;
+    type Error = DecisionError;
+
+    fn view(&self) -> Option<View<'_>> {
+        if self.ended { None } else { self.state.view() }
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    }
+
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
         self.check(decision)?;
         self.decisions += 1;
         let now = self.state.time_ms;
@@ -30,6 +42,39 @@ impl Simulator {
         Ok(())
     }
 
+    /// Events are arrivals, checks, measurements, ends, and deadlines of waiting jobs.
+    fn outcome(&self) -> Option<Outcome> {
+        self.ended.then(|| self.ending())
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| run.job.arrival_ms).collect()
+    }
+
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
+    }
+
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.missed(from_ms, to_ms)
+    }
+
+    fn lanes(&self) -> u32 {
+        self.state.cluster.cores()
+    }
+
+    fn record_timeline(&mut self) {
+        let Cluster { nodes, node_cores, .. } = *self.state.cluster;
+        self.timeline.get_or_insert_with(|| Occupancy::new(nodes, node_cores));
+    }
+
+    /// A lane per core (node · cores of a node + core); part 0 is jobs whose deadline counts, 1 best effort.
+    fn task_runs(&self) -> &[TaskRun] {
+        self.timeline.as_ref().map_or(&[], Occupancy::runs)
+    }
+}
+
+impl Simulator {
     /// Lets a job compute that has just been given cores: its pace, and when something will happen to it.
     fn run(&mut self, index: usize) {
         let declared = &mut self.state.jobs[index];
@@ -55,7 +100,8 @@ impl Simulator {
             });
         }
         if let Some(timeline) = &mut self.timeline {
-            timeline.begin(index as u32, &held, self.state.jobs[index].class);
+            let part = u32::from(self.state.jobs[index].class == Class::BestEffort);
+            timeline.begin(index as u32, part, (held.node, held.cores), held.since_ms);
         }
     }
 
@@ -68,7 +114,7 @@ impl Simulator {
         run.allocated_ms += f64::from(held.cores) * time_ms;
         run.used_ms += f64::from(declared.used(held.cores, held.elastic)) * time_ms;
         if let Some(timeline) = &mut self.timeline {
-            timeline.end(index as u32, &held, self.state.time_ms);
+            timeline.end(index as u32, self.state.time_ms);
         }
     }
 

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use sched_distill_deadlines::{Decision, Question, simulator::Simulator, workload::DeadlineWorkload};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = DeadlineWorkload::open(&"builtin,jobs=8".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(7), 7);
 //! while let Some(seen) = sim.view() {

@@ -1,11 +1,7 @@
 //! What an episode leaves behind.
 
 use super::state::{JobRun, Simulator};
-use crate::{
-    Deadlines,
-    state::{Decision, DecisionError, View},
-};
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
+use sched_distill_core::simulation::{JobEnd, Outcome, Stall};
 
 impl JobRun {
     /// Whether it was complete by the deadline that its user really has.
@@ -16,14 +12,8 @@ impl JobRun {
 }
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
-    ///
-    /// Events are arrivals, checks, measurements, ends, and deadlines of waiting jobs.
-    #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if !self.ended {
-            return None;
-        }
+    /// The outcome of an episode that has ended.
+    pub(super) fn ending(&self) -> Outcome {
         let end = |run: &JobRun| match (run.completed_ms, run.refused_ms) {
             (ms, _) if !ms.is_nan() => JobEnd::Completed(ms),
             (_, ms) if !ms.is_nan() => JobEnd::Rejected(ms),
@@ -39,7 +29,7 @@ impl Simulator {
         let (allocated_ms, used_ms) = (sum(|run| run.allocated_ms), sum(|run| run.used_ms));
         let last_ms = all.iter().map(|run| run.completed_ms).fold(0.0, f64::max);
         let figure = |value: f64| (ended && value.is_finite()).then_some(value);
-        Some(Outcome {
+        Outcome {
             figures: vec![
                 ("on_time", figure(on_time / count)),
                 ("tardiness_ms", figure(if refused < count { late_ms / (count - refused) } else { 0.0 })),
@@ -54,54 +44,13 @@ impl Simulator {
             total_reward: -self.missed(0.0, f64::INFINITY),
             events: self.events,
             decisions: self.decisions,
-        })
+        }
     }
 
     /// Jobs whose deadline lies after the first moment and not after the second, and that are not complete by it. What lies after
     /// the clock is taken to find unfinished jobs unfinished.
-    #[must_use]
-    pub fn missed(&self, from_ms: f64, to_ms: f64) -> f64 {
+    pub(super) fn missed(&self, from_ms: f64, to_ms: f64) -> f64 {
         let missed = |run: &&JobRun| run.job.deadline_ms > from_ms && run.job.deadline_ms <= to_ms && !run.is_on_time();
         self.runs.iter().filter(missed).count() as f64
-    }
-}
-
-impl Simulation<Deadlines> for Simulator {
-    type Error = DecisionError;
-
-    fn view(&self) -> Option<View<'_>> {
-        self.view()
-    }
-
-    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.check(decision)
-    }
-
-    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
-        self.step(decision)
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.outcome()
-    }
-
-    fn arrivals_ms(&self) -> Vec<f64> {
-        self.runs.iter().map(|run| run.job.arrival_ms).collect()
-    }
-
-    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.missed(from_ms, to_ms)
-    }
-
-    fn lanes(&self) -> u32 {
-        self.state.cluster.cores()
-    }
-
-    fn record_timeline(&mut self) {
-        self.record_timeline();
-    }
-
-    fn task_runs(&self) -> &[TaskRun] {
-        self.task_runs()
     }
 }

@@ -1,14 +1,14 @@
 //! The simulator's state, and the interface to whoever decides.
 
-use super::record::{Change, Timeline};
+use super::record::Change;
 use crate::{
-    Cluster, Decision, DecisionError, Estimate,
-    state::{ClusterState, Job, NewJob, View},
+    Cluster, Estimate,
+    state::{ClusterState, Job, NewJob},
     workload::DeadlineJob,
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{Bound, EventQueue, IdleSpells},
+    simulation::{Bound, EventQueue, IdleSpells, Occupancy},
 };
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ pub(super) struct JobRun {
     pub(super) used_ms: f64,
 }
 
-/// One episode.
+/// One episode. It ends when all jobs are complete or refused, when nothing need happen any more, or when far more has happened than jobs
+/// need ([`Bound`]).
 #[derive(Clone, Debug)]
 pub struct Simulator {
     pub(super) state: ClusterState,
@@ -51,7 +52,7 @@ pub struct Simulator {
     pub(super) bound: Bound,
     pub(super) decisions: u64,
     pub(super) idle: IdleSpells,
-    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline: Option<Occupancy>,
     pub(super) changes: Option<Vec<Change>>,
 }
 
@@ -122,28 +123,6 @@ impl Simulator {
         episode.passed = order.partition_point(|&id| deadline(id) <= episode.state.time_ms);
         episode.by_deadline = order;
         episode
-    }
-
-    /// The open question, or `None` once the episode has ended: when all jobs are complete or refused, when nothing need happen any
-    /// more, or when far more has happened than jobs need ([`Bound`]).
-    #[must_use]
-    pub fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.view() }
-    }
-
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
-    }
-
-    /// When a job was completed, ms; `None` as long as it is not.
-    #[must_use]
-    pub fn completed_ms(&self, job: u32) -> Option<f64> {
-        self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
     }
 
     /// What is believed of a job's iterations, and what is so: for tests of predictions.

@@ -274,6 +274,6 @@ fn a_policy_that_waits_for_ever_strands_the_cluster() {
 #[test]
 fn the_scenario_runs_through_its_traits() {
     let workload = Deadlines::open_workload(&"builtin,jobs=3".parse().unwrap()).unwrap();
-    let sim = Deadlines::start(&workload, Deadlines::jobs(&workload, 1), 1);
+    let sim = Deadlines::start(&workload, workload.jobs(1), 1);
     assert_eq!((sim.lanes(), sim.arrivals_ms().len()), (32, 3));
 }

@@ -7,17 +7,16 @@ mod job;
 mod json;
 mod view;
 
+use crate::{Cluster, Estimate};
 pub use build::NewJob;
 pub use change::Change;
 pub use decision::Decision;
 pub use job::{Class, JobView};
-pub use sched_distill_core::state::{DecisionError, StateError};
-pub use view::{Question, View};
-
-use crate::{Cluster, Estimate};
 use sched_distill_core::state::{Arrives, Jobs};
+pub use sched_distill_core::state::{DecisionError, StateError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+pub use view::{Question, View};
 
 /// Predicted time to spare, as a share of the time still needed, from which on a check finds a job with time to spare.
 pub const TO_SPARE: f64 = 0.15;
@@ -183,11 +182,6 @@ impl ClusterState {
     #[must_use]
     pub fn free(&self) -> u32 {
         self.free
-    }
-
-    /// Nodes, jobs and sizes.
-    pub(crate) fn extent(&self) -> usize {
-        self.cluster.nodes as usize + self.jobs.len() + self.cluster.node_cores as usize
     }
 
     /// The node with least free cores of those that have so many, of the lowest number among equals.

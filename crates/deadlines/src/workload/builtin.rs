@@ -1,13 +1,15 @@
 //! Generated jobs: models, work, requests, deadlines and arrivals drawn anew in every episode.
 
 use super::{
-    Arrivals, DeadlineJob, DeadlineWorkload, EdgeCase, Intensity, JOB_BYTES, JOB_EVENTS, MODELS, Source, edge, models,
+    Arrivals, DeadlineJob, DeadlineWorkload, EDGE_CASES, EdgeCase, Intensity, JOB_BYTES, JOB_EVENTS, MODELS, edge,
+    models,
 };
-use crate::{Cluster, Law, cluster::MOST_CORES};
+use crate::{Cluster, Deadlines, Law, cluster::MOST_CORES};
 use sched_distill_core::{
-    rng::Stream,
+    rng::{EpisodeId, Stream},
+    simulation::Source,
     spec::{Args, Spec},
-    workload::{Work, WorkloadError},
+    workload::{Work, WorkloadError, edge_case},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -84,20 +86,21 @@ pub(super) fn work(cluster: &Cluster, jobs: f64, mean_ms: f64, last_ms: f64) -> 
 pub(super) const LESS: &str = "ask for fewer `jobs`, less work, fewer checks (`check`), or earlier arrivals";
 
 impl Generator {
-    /// What an episode comes to, about.
-    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+    fn arrivals(&self) -> Arrivals {
+        self.edge.and_then(|edge| edge.arrivals(self.jobs)).unwrap_or_else(|| self.arrivals.clone())
+    }
+}
+
+impl Source<Deadlines> for Generator {
+    fn work(&self, cluster: &Arc<Cluster>) -> Work {
         let jobs = f64::from(self.jobs);
         // A giant has as much work as all others.
         let longer = if self.edge == Some(EdgeCase::Giant) { 2.0 } else { 1.0 };
-        let arrivals = self.edge.and_then(|edge| edge.arrivals(self.jobs)).unwrap_or_else(|| self.arrivals.clone());
-        work(cluster, jobs, longer * mean_work_ms(self.work), arrivals.last_ms(self.jobs))
+        work(cluster, jobs, longer * mean_work_ms(self.work), self.arrivals().last_ms(self.jobs))
     }
 
-    /// The jobs of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<DeadlineJob> {
-        let arrivals = self.edge.and_then(|edge| edge.arrivals(self.jobs)).unwrap_or_else(|| self.arrivals.clone());
-        let times = arrivals.times_ms(self.jobs, seed);
+    fn jobs(&self, cluster: &Arc<Cluster>, EpisodeId { seed, .. }: EpisodeId) -> Vec<DeadlineJob> {
+        let times = self.arrivals().times_ms(self.jobs, seed);
         let mut stream = Stream::new(seed, "deadline jobs");
         let errors = self.edge.map_or(self.errors, |edge| edge.errors(self.errors));
         let mut job = |arrival_ms: f64| {
@@ -163,12 +166,10 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let jobs = args.count("jobs", 60, 1..=1_000_000)?;
     let work = [1e3 * args.number("work", 4800.0, 1.0..=1e9)?, args.number("work-spread", 0.8, 0.0..=3.0)?];
     let arrivals = arrivals(&mut args, &cluster, work, &mut files)?;
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
     let generator = Generator { jobs, arrivals, work, errors, edge };
-    generator.work(&cluster).check(spec, LESS)?;
-    let source = Source::Generated(generator);
-    Ok(DeadlineWorkload { cluster: Arc::new(cluster), source, files })
+    DeadlineWorkload::new(Arc::new(cluster), generator, files).checked(spec, LESS)
 }
 
 fn arrivals(

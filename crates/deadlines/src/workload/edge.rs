@@ -1,10 +1,7 @@
 //! Edge cases: families of workloads that strain a scheduler in one way each.
 
 use super::{Arrivals, DeadlineJob, builtin::Errors};
-use sched_distill_core::{
-    rng::Stream,
-    spec::{Args, SpecError},
-};
+use sched_distill_core::rng::Stream;
 
 /// A family of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +25,7 @@ pub const EDGE_CASES: &[(&str, &str)] = &[
 ];
 
 /// In the order of [`EDGE_CASES`].
-const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Giant, EdgeCase::Hopeless, EdgeCase::Misdeclared];
-
-/// Reads `edge=NAME`.
-pub(super) fn named(args: &mut Args<'_>) -> Result<Option<EdgeCase>, SpecError> {
-    let Some(name) = args.text("edge") else { return Ok(None) };
-    match EDGE_CASES.iter().zip(CASES).find(|((known, _), _)| *known == name) {
-        Some((_, case)) => Ok(Some(case)),
-        None => {
-            let names: Vec<&str> = EDGE_CASES.iter().map(|(name, _)| *name).collect();
-            Err(args.conflict("edge", &name, &format!("one of {}", names.join(", "))))
-        }
-    }
-}
+pub(super) const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Giant, EdgeCase::Hopeless, EdgeCase::Misdeclared];
 
 /// Share of jobs whose deadline is hopeless, and how much of the time that a job takes at its best it leaves.
 const HOPELESS: f64 = 0.4;

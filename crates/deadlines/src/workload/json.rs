@@ -1,14 +1,15 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/deadlines.md` describes the format.
 
-use super::{DeadlineJob, DeadlineWorkload, Source};
+use super::{DeadlineJob, DeadlineWorkload, JOB_BYTES};
 use crate::{
     Cluster, Law, Model,
     cluster::MOST_CORES,
     prediction::{Estimate, Measurement},
 };
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -75,13 +76,8 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/deadlines.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/deadlines.md)".to_owned()));
-    }
-    let raw: RawWorkload =
-        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/deadlines.md): {e}")))?;
     for model in &raw.models {
         check_earlier(model).map_err(|problem| format(format!("model `{}`: {problem}", model.name)))?;
     }
@@ -103,17 +99,14 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let mut jobs: Vec<DeadlineJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (position, job) in raw.jobs.iter().enumerate() {
-        let earliest = jobs.last().map_or(0.0, |before| before.arrival_ms);
-        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
-        let job = read_job(job, &cluster, earliest).map_err(refused)?;
-        let needs = "checks and measurements in its time on one core or on its most";
-        needed.add(cluster.events_of(&job), needs).map_err(refused)?;
-        jobs.push(job);
-    }
-    Ok(DeadlineWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+    let read =
+        |raw: &RawJob, above: Option<&DeadlineJob>| read_job(raw, &cluster, above.map_or(0.0, |job| job.arrival_ms));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, _| {
+        (cluster.events_of(job), "checks and measurements in its time on one core or on its most".to_owned())
+    })?;
+    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(DeadlineWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
 }
 
 fn check_earlier(model: &RawModel) -> Result<(), String> {

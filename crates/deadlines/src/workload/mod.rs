@@ -25,33 +25,32 @@ pub use edge::{EDGE_CASES, EdgeCase};
 pub use models::{MODELS, ModelFacts};
 pub use philly::History;
 
-use crate::{Cluster, Law};
-use sched_distill_core::{
-    spec::Spec,
-    workload::{Work, WorkloadError, WorkloadInfo},
-};
-use std::{path::PathBuf, sync::Arc};
+use crate::{Cluster, Deadlines, Law};
+use sched_distill_core::simulation::{Workload, WorkloadDef};
+
+/// Jobs with deadlines, and their cluster.
+pub type DeadlineWorkload = Workload<Deadlines>;
 
 /// All workloads of jobs with deadlines there are.
-pub const DEADLINE_WORKLOADS: [WorkloadInfo; 3] = [
-    WorkloadInfo {
-        name: "builtin",
-        edge_cases: true,
-        usage: "builtin[,nodes=1][,node-cores=32][,jobs=60][,arrivals=bursts|poisson|FILE.csv][,burst=30][,gap=7200][,load=1.3][,work=4800][,work-spread=0.8][,check=60][,restart=10][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1][,edge=NAME]",
-        meaning: "generated training jobs of eight models whose users give deadlines, in bursts or at a steady rate",
-    },
-    WorkloadInfo {
-        name: "philly",
-        edge_cases: false,
-        usage: "philly:FILE.csv[,vc=NAME][,nodes=4][,node-cores=32][,jobs=60][,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
-        meaning: "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with deadlines by the rule of the generator",
-    },
-    WorkloadInfo {
-        name: "json",
-        edge_cases: false,
-        usage: "json:FILE",
-        meaning: "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
-    },
+pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
+    WorkloadDef::new(
+        "builtin",
+        "builtin[,nodes=1][,node-cores=32][,jobs=60][,arrivals=bursts|poisson|FILE.csv][,burst=30][,gap=7200][,load=1.3][,work=4800][,work-spread=0.8][,check=60][,restart=10][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1][,edge=NAME]",
+        "generated training jobs of eight models whose users give deadlines, in bursts or at a steady rate",
+        builtin::open,
+    ),
+    WorkloadDef::new(
+        "philly",
+        "philly:FILE.csv[,vc=NAME][,nodes=4][,node-cores=32][,jobs=60][,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
+        "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with deadlines by the rule of the generator",
+        philly::open,
+    ),
+    WorkloadDef::new(
+        "json",
+        "json:FILE",
+        "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
+        json::open,
+    ),
 ];
 
 /// A training job with a deadline. Its number is its place in order of arrival.
@@ -102,73 +101,5 @@ impl Cluster {
     /// Events that jobs need, one after the other.
     pub(crate) fn events(&self, jobs: &[DeadlineJob]) -> f64 {
         jobs.iter().map(|job| self.events_of(job)).sum()
-    }
-}
-
-/// A source of episodes: the cluster, and the jobs by seed.
-#[derive(Clone, Debug)]
-pub struct DeadlineWorkload {
-    cluster: Arc<Cluster>,
-    source: Source,
-    files: Vec<PathBuf>,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    Generated(Generator),
-    Recorded(History),
-    Fixed(Vec<DeadlineJob>),
-}
-
-impl DeadlineWorkload {
-    /// Opens the workload that a spec names, one of [`DEADLINE_WORKLOADS`].
-    ///
-    /// # Errors
-    ///
-    /// An unknown name or parameter, or a file that cannot be used.
-    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
-        match spec.name.as_str() {
-            "builtin" => builtin::open(spec),
-            "philly" => philly::open(spec),
-            "json" => json::open(spec),
-            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "philly", "json"]).into()),
-        }
-    }
-
-    /// The cluster; the same in every episode.
-    #[must_use]
-    pub fn cluster(&self) -> &Arc<Cluster> {
-        &self.cluster
-    }
-
-    /// What an episode comes to, about, before it is made.
-    #[must_use]
-    pub fn work(&self) -> Work {
-        match &self.source {
-            Source::Generated(generator) => generator.work(&self.cluster),
-            Source::Recorded(history) => history.work(&self.cluster),
-            Source::Fixed(jobs) => Work {
-                jobs: jobs.len() as f64,
-                events: self.cluster.events(jobs),
-                bytes: JOB_BYTES * jobs.len() as f64,
-                last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
-            },
-        }
-    }
-
-    /// The jobs of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn jobs(&self, seed: u64) -> Vec<DeadlineJob> {
-        match &self.source {
-            Source::Generated(generator) => generator.jobs(&self.cluster, seed),
-            Source::Recorded(history) => history.jobs(seed),
-            Source::Fixed(jobs) => jobs.clone(),
-        }
-    }
-
-    /// Files that define the workload, so that a trace can record their hashes.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.files.clone()
     }
 }

@@ -2,13 +2,14 @@
 //! rules that `docs/deadlines.md` states.
 
 use super::{
-    DeadlineJob, DeadlineWorkload, MODELS, Source,
+    DeadlineJob, DeadlineWorkload, MODELS,
     builtin::{self, Errors},
     models,
 };
-use crate::Cluster;
+use crate::{Cluster, Deadlines};
 use sched_distill_core::{
-    rng::{Stream, hash},
+    rng::{EpisodeId, Stream, hash},
+    simulation::Source,
     spec::Spec,
     workload::{RECORDED_COLUMNS, RecordedJob, RecordedJobs, Work, WorkloadError},
 };
@@ -21,17 +22,15 @@ pub struct History {
     errors: Errors,
 }
 
-impl History {
-    /// What an episode comes to, about.
-    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+impl Source<Deadlines> for History {
+    fn work(&self, cluster: &Arc<Cluster>) -> Work {
         // Recorded times are those on as many cores as were requested.
         let [jobs, mean_ms, span_ms] = self.jobs.extent(|job| job.duration_ms * f64::from(job.devices));
         builtin::work(cluster, jobs, mean_ms, span_ms)
     }
 
-    /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
-    #[must_use]
-    pub fn jobs(&self, seed: u64) -> Vec<DeadlineJob> {
+    /// Those of consecutive rows from one on that the seed draws.
+    fn jobs(&self, _: &Arc<Cluster>, id: EpisodeId) -> Vec<DeadlineJob> {
         let job = |(arrival_ms, job): (f64, &RecordedJob)| {
             // What a record lacks belongs to it: two episodes with the same row agree.
             let mut stream = Stream::new(hash(&[job.row]), "recorded job");
@@ -53,7 +52,7 @@ impl History {
                 bias: drawn.bias,
             }
         };
-        self.jobs.episode(seed).map(job).collect()
+        self.jobs.episode(id.seed).map(job).collect()
     }
 }
 
@@ -71,9 +70,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let most = cluster.node_cores;
     let why = format!("a job runs on one node, which has {most} cores (node-cores=N)");
     let history = History { jobs: RecordedJobs::load(&path, wanted.as_deref(), jobs, most, &why)?, errors };
-    history.work(&cluster).check(spec, builtin::LESS)?;
-    let source = Source::Recorded(history);
-    Ok(DeadlineWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
+    DeadlineWorkload::new(Arc::new(cluster), history, vec![path]).checked(spec, builtin::LESS)
 }
 
 #[cfg(test)]

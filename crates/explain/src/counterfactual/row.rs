@@ -42,7 +42,7 @@ pub struct Counterfactual {
 /// itself is the result, at distance 0, if it has the answer already.
 ///
 /// ```
-/// use sched_distill_toolkit::explainer::{Constraints, Goal, counterfactual};
+/// use sched_distill_explain::{Constraints, Goal, counterfactual};
 /// use sched_distill_core::model::{LEAF, Tree};
 ///
 /// let tree = Tree { // x0 <= 2.5 gives 1, else 3
@@ -54,7 +54,7 @@ pub struct Counterfactual {
 /// constraints.integer[0] = true;
 /// let found = counterfactual(&tree, &[1.0], Goal::Above(2.0), &constraints)?.unwrap();
 /// assert_eq!((found.row, found.distance), (vec![3.0], 2.0));
-/// # Ok::<(), sched_distill_toolkit::explainer::ExplainError>(())
+/// # Ok::<(), sched_distill_explain::ExplainError>(())
 /// ```
 ///
 /// # Errors

@@ -98,7 +98,7 @@ impl ShapValues {
 /// milliseconds for 200 leaves.
 ///
 /// ```
-/// use sched_distill_toolkit::explainer::TreeShap;
+/// use sched_distill_explain::TreeShap;
 /// use sched_distill_core::model::{LEAF, Tree};
 ///
 /// // One test: x0 <= 0.5 gives 0, else 4; three quarters of the training weight went left.
@@ -117,7 +117,7 @@ impl ShapValues {
 /// let shap = TreeShap::path_dependent(&tree, 2)?.explain(&[0.0, 7.0, 1.0, 7.0])?;
 /// assert_eq!(shap.base_value, [1.0]);
 /// assert_eq!(shap.values, [-1.0, 0.0, 3.0, 0.0]); // two rows of two features
-/// # Ok::<(), sched_distill_toolkit::explainer::ExplainError>(())
+/// # Ok::<(), sched_distill_explain::ExplainError>(())
 /// ```
 #[derive(Debug)]
 pub struct TreeShap {

@@ -6,9 +6,9 @@ use super::{
 };
 use sched_distill_core::{
     policy::Policy,
-    rng::{Stream, episode_seed, hash},
+    rng::{EpisodeId, Stream, hash},
     scenario::{Said, Scenario, State},
-    simulation::{EditBudget, EditError, Editable, JobEnd, Outcome, Simulation},
+    simulation::{EditBudget, EditError, Editable, JobEnd, Outcome, Simulation, Workload},
 };
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
 use serde::{Deserialize, Serialize};
@@ -126,18 +126,18 @@ struct Subject<'a, S: Editable> {
 /// A policy that cannot answer or answers something illegal, edits that the episode's jobs do not allow, or an interruption through
 /// `stop`.
 pub fn episode<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     victim: &dyn Policy<S>,
     source: &Source<'_, S>,
     params: &AttackParams,
     episode: u32,
     stop: &AtomicBool,
 ) -> Result<EpisodeAttempts, AttackError> {
-    let seed = episode_seed(params.seed, params.split, u64::from(episode));
+    let id = EpisodeId::new(params.seed, params.split, episode);
     let fresh = RefCell::new(victim.fresh());
-    let world = World { workload, victim: fresh, episode, seed, stop, jobs: S::jobs(workload, seed) };
-    let targets = targets(S::count(&world.jobs), params, episode);
-    let start = S::start(workload, world.jobs.clone(), seed);
+    let world = World { workload, victim: fresh, id, stop, jobs: workload.jobs(id) };
+    let targets = targets(world.jobs.len() as u32, params, episode);
+    let start = S::start(workload, world.jobs.clone(), id.seed);
     let arrivals = start.arrivals_ms();
     let mut clean = Clean { decisions: Vec::new(), times_ms: Vec::new(), chances: vec![Vec::new(); targets.len()] };
     let mut recorded = start.clone();
@@ -200,7 +200,7 @@ pub fn episode<S: Editable>(
                 world.check()?;
                 let who = if method == Method::Proxy { &mut proxy } else { &mut asked };
                 let Some(who) = who else { continue };
-                let mut stream = Stream::new(hash(&[seed, u64::from(job), number as u64]), method.name());
+                let mut stream = Stream::new(hash(&[id.seed, u64::from(job), number as u64]), method.name());
                 attempts.push(world.attempt(&subject, (method, number, budget), params, who, &mut stream)?);
             }
         }
@@ -232,13 +232,12 @@ pub(super) fn spread(numbers: &[usize], most: usize) -> Vec<usize> {
 
 /// An episode and who schedules it.
 pub(super) struct World<'a, S: Editable> {
-    pub(super) workload: &'a S::Workload,
+    pub(super) workload: &'a Workload<S>,
     /// One for the whole episode, which begins each run anew: it may be a process.
     pub(super) victim: RefCell<Box<dyn Policy<S>>>,
-    pub(super) episode: u32,
-    pub(super) seed: u64,
+    pub(super) id: EpisodeId,
     pub(super) stop: &'a AtomicBool,
-    pub(super) jobs: S::Jobs,
+    pub(super) jobs: Vec<S::Job>,
 }
 
 type Seen<'a, S> = &'a mut dyn FnMut(&<S as Scenario>::View<'_>, <S as Scenario>::Decision);
@@ -249,7 +248,7 @@ impl<S: Editable> World<'_, S> {
     }
 
     pub(super) fn fail(&self, step: u64, cause: EpisodeCause) -> EpisodeError {
-        EpisodeError { episode: self.episode, seed: self.seed, step, source: Box::new(cause) }
+        EpisodeError { episode: self.id.episode, seed: self.id.seed, step, source: Box::new(cause) }
     }
 
     /// Runs the victim on an episode, to its end or until a job is completed.
@@ -260,11 +259,11 @@ impl<S: Editable> World<'_, S> {
         each: Seen<'_, S>,
     ) -> Result<S::Simulator, AttackError> {
         let mut policy = self.victim.borrow_mut();
-        policy.reset(self.seed);
+        policy.reset(self.id.seed);
         let mut probabilities = Said::default();
         let mut step = 0;
         while let Some(seen) = sim.view() {
-            if until.is_some_and(|job| S::completed_ms(&sim, job).is_some()) {
+            if until.is_some_and(|job| sim.completed_ms(job).is_some()) {
                 break;
             }
             if step % 1024 == 0 {
@@ -299,10 +298,10 @@ impl<S: Editable> World<'_, S> {
     }
 
     /// The episode with the job described as in `jobs`, from before its arrival on.
-    fn begin(&self, subject: &Subject<'_, S>, jobs: &S::Jobs) -> S::Simulator {
+    fn begin(&self, subject: &Subject<'_, S>, jobs: &[S::Job]) -> S::Simulator {
         match &subject.fork {
             Some(fork) => S::described(fork, jobs, subject.job),
-            None => S::start(self.workload, jobs.clone(), self.seed),
+            None => S::start(self.workload, jobs.to_vec(), self.id.seed),
         }
     }
 
@@ -388,7 +387,7 @@ impl<S: Editable> World<'_, S> {
     fn try_out(
         &self,
         subject: &Subject<'_, S>,
-        jobs: &S::Jobs,
+        jobs: &[S::Job],
         edits: Vec<Promise<S::Edit>>,
     ) -> Result<Option<Promise<S::Edit>>, AttackError> {
         let (job, arrival) = (subject.job, subject.arrivals[subject.job as usize]);
@@ -397,7 +396,7 @@ impl<S: Editable> World<'_, S> {
             self.check()?;
             let sim = self.begin(subject, &S::edited(jobs, job, &promise.edit)?);
             let end = self.run(sim, Some(job), &mut |_, _| ())?;
-            let time = S::completed_ms(&end, job).map_or(f64::INFINITY, |ms| ms - arrival);
+            let time = end.completed_ms(job).map_or(f64::INFINITY, |ms| ms - arrival);
             if time < best.0 {
                 best = (time, Some(promise));
             }
@@ -407,7 +406,7 @@ impl<S: Editable> World<'_, S> {
 }
 
 /// What became of a job and of all others.
-fn summary<T: Scenario>(sim: &impl Simulation<T>, ends: &[JobEnd], arrivals: &[f64], job: u32) -> Run {
+fn summary(sim: &impl Simulation, ends: &[JobEnd], arrivals: &[f64], job: u32) -> Run {
     let completion_ms: Vec<Option<f64>> =
         ends.iter().zip(arrivals).map(|(end, arrival)| Some(end.completion_ms()? - arrival)).collect();
     let others: Vec<f64> = (0u32..).zip(&completion_ms).filter(|(j, _)| *j != job).filter_map(|(_, ms)| *ms).collect();

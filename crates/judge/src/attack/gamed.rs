@@ -7,9 +7,9 @@ use super::{
 };
 use sched_distill_core::{
     policy::Policy,
-    rng::{Stream, hash},
+    rng::{EpisodeId, Stream, hash},
     scenario::State,
-    simulation::{EditBudget, Editable},
+    simulation::{EditBudget, Editable, Workload},
 };
 use std::{cell::RefCell, sync::atomic::AtomicBool};
 
@@ -30,19 +30,19 @@ pub struct Gaming {
 ///
 /// A policy that names no probabilities leaves all jobs as they are; one that cannot answer or answers something illegal fails.
 pub fn gamed<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     victim: &dyn Policy<S>,
     gaming: &Gaming,
-    (episode, seed): (u32, u64),
+    id: EpisodeId,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<S::Edit>>, AttackError> {
-    let jobs = S::jobs(workload, seed);
-    let mut stream = Stream::new(hash(&[seed]), "gamed");
-    let drawn: Vec<u32> = (0..S::count(&jobs)).filter(|_| stream.uniform() < gaming.share).collect();
-    let world = World { workload, victim: RefCell::new(victim.fresh()), episode, seed, stop, jobs };
+    let jobs = workload.jobs(id);
+    let mut stream = Stream::new(hash(&[id.seed]), "gamed");
+    let drawn: Vec<u32> = (0..jobs.len() as u32).filter(|_| stream.uniform() < gaming.share).collect();
+    let world = World { workload, victim: RefCell::new(victim.fresh()), id, stop, jobs };
     let mut chances = vec![Vec::new(); drawn.len()];
     let mut decisions = Vec::new();
-    let start = S::start(workload, world.jobs.clone(), seed);
+    let start = S::start(workload, world.jobs.clone(), id.seed);
     world.run(start.clone(), None, &mut |seen, decision| {
         for (job, chances) in drawn.iter().zip(&mut chances) {
             if S::is_candidate(seen, *job) {
@@ -61,7 +61,7 @@ pub fn gamed<S: Editable>(
         }
     })?;
     let mut asked = Asked::Policy(victim.fresh());
-    let mut edits = vec![None; S::count(&world.jobs) as usize];
+    let mut edits = vec![None; world.jobs.len()];
     for (&job, states) in drawn.iter().zip(&states) {
         let target = Target { jobs: &world.jobs, job, states, made: &[] };
         let ranked = rank::<S>(Method::Gradient, &target, &gaming.budget, &mut asked, &mut stream, &mut 0);

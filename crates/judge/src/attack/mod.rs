@@ -22,7 +22,7 @@ pub use notable::{BestEdit, Notable, SortFigures, knows_most, notable, replay};
 use sched_distill_core::{
     policy::{Policy as _, StudentPolicy},
     rng::Split,
-    simulation::{EditBudget, EditError, Editable},
+    simulation::{EditBudget, EditError, Editable, Workload},
 };
 use sched_distill_trace::recorder::EpisodeError;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ pub enum AttackError {
 ///
 /// As of [`episode`].
 pub fn on_student<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     student: &StudentPolicy<S>,
     params: &AttackParams,
     number: u32,

@@ -7,8 +7,8 @@ use super::{
 };
 use sched_distill_core::{
     policy::Policy,
-    rng::{Split, episode_seed},
-    simulation::{Editable, Simulation},
+    rng::EpisodeId,
+    simulation::{Editable, Simulation, Workload},
 };
 use sched_distill_trace::recorder::EpisodeRun;
 use serde::{Deserialize, Serialize};
@@ -108,26 +108,25 @@ pub fn notable<'e>(
 ///
 /// A failing episode, or edits that the job does not allow.
 pub fn replay<S: Editable>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     victim: &dyn Policy<S>,
-    (seed, split, episode): (u64, Split, u32),
+    id: EpisodeId,
     attempt: &Attempt,
     stop: &AtomicBool,
 ) -> Result<[EpisodeRun; 2], AttackError> {
-    let seed = episode_seed(seed, split, u64::from(episode));
-    let before = S::jobs(workload, seed);
+    let before = workload.jobs(id);
     let mut after = before.clone();
     for edit in attempt.values::<S>()? {
         after = S::edited(&after, attempt.job, &edit)?;
     }
-    let world = World { workload, victim: RefCell::new(victim.fresh()), episode, seed, stop, jobs: before.clone() };
+    let world = World { workload, victim: RefCell::new(victim.fresh()), id, stop, jobs: before.clone() };
     let run = |jobs| -> Result<EpisodeRun, AttackError> {
-        let mut sim = S::start(workload, jobs, seed);
+        let mut sim = S::start(workload, jobs, id.seed);
         sim.record_timeline();
         let sim = world.run(sim, None, &mut |_, _| ())?;
         Ok(EpisodeRun {
-            episode,
-            seed,
+            episode: id.episode,
+            seed: id.seed,
             outcome: sim.outcome().expect("no question is open, so the episode has ended"),
             arrivals_ms: sim.arrivals_ms(),
             lanes: sim.lanes(),

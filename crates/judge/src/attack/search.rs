@@ -17,7 +17,7 @@ pub(super) struct Promise<E> {
 
 /// A job as a method knows it.
 pub(super) struct Target<'a, S: Editable> {
-    pub(super) jobs: &'a S::Jobs,
+    pub(super) jobs: &'a [S::Job],
     pub(super) job: u32,
     /// Questions at which the job could be given something, as it was described before any edit.
     pub(super) states: &'a [S::State],

@@ -9,7 +9,7 @@ use sched_distill_core::{
     policy::{Policy, StudentPolicy},
     rng::Split,
     scenario::{Answer, ChoiceRows, Questions, Said},
-    simulation::Simulated,
+    simulation::{Simulated, Workload},
 };
 use sched_distill_trace::recorder::{EpisodeId, Progress, run_episode};
 use serde::{Deserialize, Serialize};
@@ -39,12 +39,12 @@ struct Line {
 
 /// What an episode costs beside its objective, in the unit of [`sched_distill_core::figure::Figure::cost`].
 pub type Surcharge<'a, S> =
-    &'a (dyn Fn(&<S as Simulated>::Workload, &StudentPolicy<S>, EpisodeId) -> Result<f64, AugmentError> + Sync);
+    &'a (dyn Fn(&Workload<S>, &StudentPolicy<S>, EpisodeId) -> Result<f64, AugmentError> + Sync);
 
 /// Runs students on episodes of one workload, or of several by turns, and remembers what came out, in memory and in a
 /// journal on disk: the same search started again finds there what it had already run.
 pub struct Arena<'a, S: Simulated> {
-    workloads: &'a [Box<S::Workload>],
+    workloads: &'a [Workload<S>],
     seed: u64,
     known: HashMap<(Key, Split, u32), f64>,
     journal: Option<(PathBuf, BufWriter<File>)>,
@@ -56,7 +56,7 @@ pub struct Arena<'a, S: Simulated> {
 
 /// Runs single episodes.
 pub(super) struct Runner<'a, S: Simulated> {
-    workloads: &'a [Box<S::Workload>],
+    workloads: &'a [Workload<S>],
     seed: u64,
     surcharge: Option<Surcharge<'a, S>>,
     progress: &'a dyn Progress,
@@ -69,7 +69,7 @@ impl<S: Simulated> Runner<'_, S> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(AugmentError::Interrupted);
         }
-        let id = EpisodeId { seed: self.seed, split, episode };
+        let id = EpisodeId::new(self.seed, split, episode);
         let workload = of_episode(self.workloads, episode);
         let run = run_episode(workload, &mut *policy.fresh(), id, |_, _, _| {})?;
         // Where no job arrived nobody can gain or lose anything.
@@ -84,7 +84,7 @@ impl<S: Simulated> Runner<'_, S> {
 }
 
 /// Episodes go round the workloads.
-fn of_episode<W: ?Sized>(workloads: &[Box<W>], episode: u32) -> &W {
+fn of_episode<W>(workloads: &[W], episode: u32) -> &W {
     &workloads[episode as usize % workloads.len()]
 }
 
@@ -96,7 +96,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
     ///
     /// Without a workload.
     #[must_use]
-    pub fn new(workloads: &'a [Box<S::Workload>], seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
+    pub fn new(workloads: &'a [Workload<S>], seed: u64, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
         assert!(!workloads.is_empty(), "an arena needs a workload");
         Self { workloads, seed, known: HashMap::new(), journal: None, surcharge: None, spent: 0, progress, stop }
     }
@@ -302,7 +302,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
         // Per term: candidates, and their summed squared distance from the choice's mean.
         let mut sums = vec![(0.0, 0.0); terms.len()];
         for episode in episodes {
-            let id = EpisodeId { seed: self.seed, split, episode };
+            let id = EpisodeId::new(self.seed, split, episode);
             let workload = of_episode(self.workloads, episode);
             run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
                 questions.update(seen);
@@ -365,7 +365,7 @@ impl<'a, S: Simulated> Arena<'a, S> {
                 let (mut decisions, mut different) = (0, vec![0; asked.len()]);
                 let mut problem = None;
                 let mut ignored = Said::default();
-                let id = EpisodeId { seed: self.seed, split, episode };
+                let id = EpisodeId::new(self.seed, split, episode);
                 let workload = of_episode(self.workloads, episode);
                 run_episode(workload, &mut *driver.fresh(), id, |seen, decision, _| {
                     decisions += 1;

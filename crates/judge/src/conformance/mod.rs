@@ -11,9 +11,9 @@ use concordance::Side;
 use lists::{Answer, apart, ask, chain, check, distribution, may_be_empty, same};
 use sched_distill_core::{
     policy::Policy,
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
     scenario::Questions,
-    simulation::{NamedWorkload, Simulated, Simulation},
+    simulation::{NamedWorkload, Simulated, Simulation, Workload},
 };
 use sched_distill_trace::recorder::ChoiceLog;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub struct ConformanceRequest<'a, S: Simulated> {
     /// Another one that is asked the same questions.
     pub against: Option<&'a dyn Policy<S>>,
     /// The workloads, see [`Simulated::battery`].
-    pub workloads: &'a [NamedWorkload<S::Workload>],
+    pub workloads: &'a [NamedWorkload<S>],
     /// The user's seed.
     pub seed: u64,
     /// Episodes of each workload.
@@ -175,9 +175,9 @@ impl<S: Simulated> Checker<'_, S> {
     }
 
     /// Checks an episode; whether it ended with a stranded cluster.
-    fn episode(&mut self, workload: &S::Workload, stop: &AtomicBool) -> bool {
-        let seed = episode_seed(self.request.seed, Split::Test, u64::from(self.place.1));
-        let simulator = || S::start(workload, S::jobs(workload, seed), seed);
+    fn episode(&mut self, workload: &Workload<S>, stop: &AtomicBool) -> bool {
+        let id = EpisodeId::new(self.request.seed, Split::Test, self.place.1);
+        let (simulator, seed) = (|| S::start(workload, workload.jobs(id), id.seed), id.seed);
         let (mut policy, mut second) = (self.request.policy.fresh(), self.request.policy.fresh());
         let mut other = self.request.against.map(|other| other.fresh());
         [&mut policy, &mut second].into_iter().chain(&mut other).for_each(|policy| policy.reset(seed));

@@ -7,7 +7,7 @@ use sched_distill_core::figure::Figure;
 /// teacher's completion time. `None` is the default of each.
 ///
 /// ```
-/// use sched_distill_toolkit::evaluator::VerdictGates;
+/// use sched_distill_judge::evaluator::VerdictGates;
 /// let gates = VerdictGates::default().with("teacher=1.02")?;
 /// assert_eq!(gates.teacher, Some(1.02));
 /// assert!(gates.with("teachers=1.02").is_err());

@@ -18,7 +18,7 @@ pub struct TimedLine {
 /// Sums up rounds, in each of which everything was timed once: `x` and the times by place. There must be a round and a place.
 ///
 /// ```
-/// use sched_distill_toolkit::evaluator::timed_line;
+/// use sched_distill_judge::evaluator::timed_line;
 /// let line = timed_line(&[1.0, 4.0], &[vec![3.0, 6.0], vec![3.0, 6.0]], 0);
 /// assert!((line.alpha.value - 2.0).abs() < 1e-9 && (line.beta.value - 1.0).abs() < 1e-9);
 /// ```

@@ -10,7 +10,8 @@ use sched_distill_core::{
     level::FeatureSet,
     network::scorer::{ScorerPolicy, ScorerWeights},
     policy::Policy,
-    simulation::Simulated,
+    rng::EpisodeId,
+    simulation::{Simulated, Workload},
 };
 use sched_distill_trace::{
     Source,
@@ -44,10 +45,8 @@ pub struct Turn {
     pub taught: Option<bool>,
     /// Where it comes from: workloads come in turn, by this number.
     pub workload: u32,
-    /// Number of the episode; those of a trace come in turn.
-    pub episode: u32,
-    /// Its seed; a trace has its own.
-    pub seed: u64,
+    /// The episode; those of a trace come in turn, by its number.
+    pub episode: EpisodeId,
     /// The seed of the network's draws.
     pub draws: u64,
 }
@@ -116,7 +115,7 @@ pub type Examiner<'a> = dyn Fn(&Arc<ScorerWeights>, bool) -> Result<ModeResult, 
 /// Workloads, whom to imitate, and whom to compare with.
 pub struct Ground<S: Simulated> {
     /// The workloads with their specs.
-    pub workloads: (Vec<String>, Vec<Box<S::Workload>>),
+    pub workloads: (Vec<String>, Vec<Workload<S>>),
     /// The reference with its spec.
     pub reference: (String, Box<dyn Policy<S>>),
     /// Whom to imitate, and its spec or folder.
@@ -165,7 +164,7 @@ impl<S: Simulated> AnyGround for Ground<S> {
     fn play(&self, weights: &Arc<ScorerWeights>, turn: Turn, clock: Clock) -> Result<Practice, PracticeError> {
         let mut network = ScorerPolicy::<S>::new(Arc::clone(weights), true).may_strand();
         let workload = &self.workloads.1[turn.workload as usize % self.workloads.1.len()];
-        let id = (turn.episode, turn.seed, turn.draws);
+        let id = (turn.episode, turn.draws);
         Ok(match (turn.taught, &self.lessons) {
             (Some(schedules), Some((_, Lessons::Policy(teacher)))) => {
                 let mut teacher = teacher.fresh();
@@ -173,9 +172,9 @@ impl<S: Simulated> AnyGround for Ground<S> {
                 play::<S>(workload, &mut network, driver, id, clock)?
             }
             (Some(_), Some((_, Lessons::Trace(recorded)))) => {
-                let episode = &recorded.episodes[turn.episode as usize % recorded.episodes.len()];
+                let episode = &recorded.episodes[turn.episode.episode as usize % recorded.episodes.len()];
                 let mut replay = Replay::new(episode);
-                let id = (episode.episode, episode.seed, turn.draws);
+                let id = (episode.id, turn.draws);
                 play::<S>(&recorded.workload, &mut network, Driver::Taught(&mut replay), id, clock)?
             }
             _ => play::<S>(workload, &mut network, Driver::Own, id, clock)?,

@@ -2,8 +2,9 @@
 
 use sched_distill_core::{
     policy::{Policy, PolicyError},
+    rng::EpisodeId,
     scenario::{Questions, Said},
-    simulation::{Simulated, Simulation},
+    simulation::{Simulated, Simulation, Workload},
     spec::Spec,
 };
 use sched_distill_trace::{
@@ -66,17 +67,15 @@ pub struct RecordedLessons<S: Simulated> {
     /// The trace's hash.
     pub hash: String,
     /// The workload that they were made on.
-    pub workload: Box<S::Workload>,
+    pub workload: Workload<S>,
     /// Its episodes.
     pub episodes: Vec<RecordedEpisode<S>>,
 }
 
 /// One episode of a trace.
 pub struct RecordedEpisode<S: Simulated> {
-    /// Its number.
-    pub episode: u32,
-    /// Its seed.
-    pub seed: u64,
+    /// Which one.
+    pub id: EpisodeId,
     /// What was decided.
     pub decisions: Arc<[S::Decision]>,
 }
@@ -97,7 +96,7 @@ impl<S: Simulated> RecordedLessons<S> {
         let recorded = &trace.manifest.workload;
         let spec: Spec = recorded.id.parse().map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
         let workload = S::open_workload(&spec).map_err(|e| fail(format!("its workload cannot be opened: {e}")))?;
-        if workload_source::<S>(&recorded.id, &*workload)? != *recorded {
+        if workload_source::<S>(&recorded.id, &workload)? != *recorded {
             let reason = format!("the files of its workload `{}` have changed since; record it again", recorded.id);
             return Err(fail(reason));
         }
@@ -124,10 +123,11 @@ impl<S: Simulated> RecordedLessons<S> {
         }
         let mut episodes = Vec::new();
         for (episode, seed, paths) in paths {
-            let decisions = decisions::<S>(&workload, seed, &paths, trace.abstains());
+            let id = EpisodeId { seed, episode };
+            let decisions = decisions::<S>(&workload, id, &paths, trace.abstains());
             let decisions =
                 decisions.map_err(|reason| fail(format!("episode {episode} cannot be played again: {reason}")))?;
-            episodes.push(RecordedEpisode { episode, seed, decisions: decisions.into() });
+            episodes.push(RecordedEpisode { id, decisions: decisions.into() });
         }
         match episodes.is_empty() {
             true => Err(fail("it has no episodes".to_owned())),
@@ -138,14 +138,14 @@ impl<S: Simulated> RecordedLessons<S> {
 
 /// What the paths of an episode's decisions come to.
 fn decisions<S: Simulated>(
-    workload: &S::Workload,
-    seed: u64,
+    workload: &Workload<S>,
+    id: EpisodeId,
     paths: &[Vec<usize>],
     abstains: bool,
 ) -> Result<Vec<S::Decision>, String> {
     let levels = (S::INFO.feature_set)().levels.len();
     let (mut sim, mut questions, mut rows) =
-        (S::start(workload, S::jobs(workload, seed), seed), S::Questions::default(), Vec::new());
+        (S::start(workload, workload.jobs(id), id.seed), S::Questions::default(), Vec::new());
     let mut decisions = Vec::new();
     for (step, path) in paths.iter().enumerate() {
         let seen = sim.view().ok_or_else(|| format!("it ends after {step} of {} decisions", paths.len()))?;

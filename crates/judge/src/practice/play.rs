@@ -4,8 +4,9 @@ use super::moment::{Clock, Moment};
 use sched_distill_core::{
     network::scorer::ScorerPolicy,
     policy::Policy,
+    rng::EpisodeId,
     scenario::{Said, Scenario},
-    simulation::{Outcome, Simulated, Simulation},
+    simulation::{Outcome, Simulated, Simulation, Workload},
 };
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
 
@@ -89,13 +90,14 @@ impl PracticeLevel {
 ///
 /// A policy that cannot answer or answers something illegal.
 pub(super) fn play<S: Simulated>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     network: &mut ScorerPolicy<S>,
     mut driver: Driver<'_, S>,
-    (episode, seed, draws): (u32, u64, u64),
+    (id, draws): (EpisodeId, u64),
     clock: Clock,
 ) -> Result<Practice, EpisodeError> {
-    let mut sim = S::start(workload, S::jobs(workload, seed), seed);
+    let EpisodeId { seed, episode } = id;
+    let mut sim = S::start(workload, workload.jobs(id), seed);
     network.reset(draws);
     if let Driver::Taught(teacher) | Driver::Watched(teacher) = &mut driver {
         teacher.reset(draws);
@@ -187,9 +189,9 @@ mod tests {
         let (seed, mut teacher, mut network) = (5, teacher, uniform::<S>());
         for taught in [true, false] {
             let driver = if taught { Driver::Taught(&mut *teacher) } else { Driver::Own };
-            let kept = play::<S>(&workload, &mut network, driver, (0, seed, 9), clock(0.0))?;
+            let kept = play::<S>(&workload, &mut network, driver, (seed.into(), 9), clock(0.0))?;
             let outcome = kept.outcome.as_ref().ok_or("it has ended")?;
-            let mut sim = S::start(&workload, S::jobs(&workload, seed), seed);
+            let mut sim = S::start(&workload, workload.jobs(seed), seed);
             let (mut questions, mut weights, mut step) = (S::Questions::default(), Vec::new(), 0);
             while let Some(seen) = sim.view() {
                 questions.update(&seen);
@@ -225,7 +227,7 @@ mod tests {
                 assert!((f64::from(step.log_prob) - expected).abs() < 1e-5, "{} {expected}", step.log_prob);
             }
             if !taught {
-                let again = play::<S>(&workload, &mut network, Driver::Own, (0, seed, 9), clock(0.5))?;
+                let again = play::<S>(&workload, &mut network, Driver::Own, (seed.into(), 9), clock(0.5))?;
                 let pairs = kept.steps.iter().zip(&again.steps);
                 assert!(pairs.clone().all(|(a, b)| b.moment.cost <= a.moment.cost + 1e-9));
                 assert!(pairs.clone().any(|(a, b)| b.moment.cost < a.moment.cost));
@@ -266,7 +268,7 @@ mod tests {
     #[test]
     fn a_stranded_cluster_is_dear() -> Tested {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=5,executors=4".parse()?)?;
-        let kept = play::<Dag>(&*workload, &mut uniform(), Driver::Taught(&mut Idle), (0, 5, 9), clock(0.01))?;
+        let kept = play::<Dag>(&workload, &mut uniform(), Driver::Taught(&mut Idle), (5.into(), 9), clock(0.01))?;
         let outcome = kept.outcome.ok_or("it has ended")?;
         assert!(outcome.stalled() && (kept.steps.len() as u64) < outcome.decisions);
         let left = outcome.jobs.iter().filter(|end| matches!(end, JobEnd::Unfinished)).count();

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use sched_distill_core::{
     network::scorer::squash,
     policy::Policy,
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
     scenario::{Questions, Said},
-    simulation::{JobEnd, Simulated, Simulation},
+    simulation::{JobEnd, Simulated, Simulation, Workload},
 };
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError, RolloutError};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ impl Seen {
 
 /// Looks at what a policy meets in the first training episodes of each workload.
 pub(super) fn survey<S: Simulated>(
-    workloads: &[Box<S::Workload>],
+    workloads: &[Workload<S>],
     policy: &dyn Policy<S>,
     (seed, episodes): (u64, u32),
     stop: &AtomicBool,
@@ -102,12 +102,7 @@ pub(super) fn survey<S: Simulated>(
                 return Err(RolloutError::Interrupted.into());
             }
             let mut seen = Seen::new(widths());
-            look::<S>(
-                &workloads[w],
-                &mut *policy.fresh(),
-                (episode, episode_seed(seed, Split::Train, u64::from(episode))),
-                &mut seen,
-            )?;
+            look::<S>(&workloads[w], &mut *policy.fresh(), EpisodeId::new(seed, Split::Train, episode), &mut seen)?;
             Ok(seen)
         })
         .collect();
@@ -125,12 +120,13 @@ pub(super) fn survey<S: Simulated>(
 }
 
 fn look<S: Simulated>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     policy: &mut dyn Policy<S>,
-    (episode, seed): (u32, u64),
+    id: EpisodeId,
     out: &mut Seen,
 ) -> Result<(), EpisodeError> {
-    let mut sim = S::start(workload, S::jobs(workload, seed), seed);
+    let EpisodeId { seed, episode } = id;
+    let mut sim = S::start(workload, workload.jobs(id), seed);
     policy.reset(seed);
     let (mut questions, mut probabilities) = (S::Questions::default(), Said::default());
     let (mut path, mut x, mut step) = (Vec::new(), Vec::new(), 0);

@@ -3,7 +3,7 @@
 use sched_distill_core::{
     figure::{Compared, Figure},
     policy::Policy,
-    simulation::{JobEnd, Outcome, Simulated},
+    simulation::{JobEnd, Outcome, Simulated, Workload},
 };
 use sched_distill_trace::recorder::{Episodes, RolloutError, rollouts};
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ fn mean(figure: &Figure, compared: &[f64]) -> Option<f64> {
 
 /// The episodes of all workloads, and what the reference came to in them.
 pub struct Validator<'a, S: Simulated> {
-    workloads: &'a [Box<S::Workload>],
+    workloads: &'a [Workload<S>],
     episodes: Episodes,
     reference: Vec<Vec<Option<f64>>>,
 }
@@ -87,12 +87,12 @@ impl<'a, S: Simulated> Validator<'a, S> {
     ///
     /// A failing episode, or an interruption.
     pub fn new(
-        workloads: &'a [Box<S::Workload>],
+        workloads: &'a [Workload<S>],
         (name, reference): (&str, &dyn Policy<S>),
         episodes: Episodes,
         stop: &AtomicBool,
     ) -> Result<Self, RolloutError> {
-        let run = |(w, workload): (usize, &S::Workload)| -> Result<Vec<Option<f64>>, RolloutError> {
+        let run = |(w, workload): (usize, &Workload<S>)| -> Result<Vec<Option<f64>>, RolloutError> {
             let runs = rollouts::<S>(workload, name, reference, episodes, &(), stop)?;
             let values: Vec<Option<f64>> = runs.iter().map(|run| run.outcome.objective()).collect();
             match values.iter().any(Option::is_some) {
@@ -104,7 +104,7 @@ impl<'a, S: Simulated> Validator<'a, S> {
                 }),
             }
         };
-        let reference = workloads.iter().map(|workload| &**workload).enumerate().map(run).collect::<Result<_, _>>()?;
+        let reference = workloads.iter().enumerate().map(run).collect::<Result<_, _>>()?;
         Ok(Self { workloads, episodes, reference })
     }
 

@@ -55,14 +55,14 @@ const LEAST_CURVATURE: f64 = 1e-9;
 /// choice, and, without a ridge, features that are combinations of others or tell the choices perfectly.
 ///
 /// ```
-/// use sched_distill_toolkit::distiller::{ChoiceData, LogitParams, fit_logit};
+/// use sched_distill_learn::{ChoiceData, LogitParams, fit_logit};
 /// // One choice between x = 0 and x = 2: ln(0.8 / 0.2) = 2 β.
 /// let data = ChoiceData {
 ///     x: &[0.0f32, 2.0], width: 1, bounds: &[0, 2], probability: &[0.2, 0.8], weight: &[1.0], cluster: &[0],
 /// };
 /// let logit = fit_logit(&data, &LogitParams::default().ridge(0.0))?;
 /// assert!((logit.terms[0].coefficient - 4f64.ln() / 2.0).abs() < 1e-9);
-/// # Ok::<(), sched_distill_toolkit::distiller::LogitError>(())
+/// # Ok::<(), sched_distill_learn::LogitError>(())
 /// ```
 pub fn fit_logit<T: Copy + Into<f64> + Sync>(
     data: &ChoiceData<'_, T>,

@@ -29,7 +29,7 @@ pub struct ValidLogitParams {
 /// ```
 /// use linfa::{Dataset, traits::{Fit, Predict}};
 /// use ndarray::{Array1, array};
-/// use sched_distill_toolkit::distiller::{ChoiceTarget, LogitParams};
+/// use sched_distill_learn::{ChoiceTarget, LogitParams};
 /// // Two choices between two candidates; the larger value is taken with probability 3/4.
 /// let x = array![[0.0], [1.0], [5.0], [4.0]];
 /// let target = |choice, probability| ChoiceTarget { choice, cluster: choice, probability };
@@ -38,7 +38,7 @@ pub struct ValidLogitParams {
 /// assert!((logit.0.terms[0].coefficient - 3f64.ln()).abs() < 1e-9);
 /// let scores: Array1<f64> = logit.predict(&x);
 /// assert!(scores[1] > scores[0]);
-/// # Ok::<(), sched_distill_toolkit::distiller::LogitError>(())
+/// # Ok::<(), sched_distill_learn::LogitError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogitParams(ValidLogitParams);

@@ -94,12 +94,12 @@ fn fit_outputs(
 /// ```
 /// use linfa::{Dataset, prelude::*};
 /// use ndarray::{array, Array1};
-/// use sched_distill_toolkit::distiller::TreeParams;
+/// use sched_distill_learn::TreeParams;
 /// let data = Dataset::new(array![[0.0f32], [1.0], [2.0], [3.0]], array![0usize, 0, 1, 1])
 ///     .with_weights(array![1.0, 2.0, 1.0, 0.5]);
 /// let tree = TreeParams::default().max_leaf_nodes(2usize).fit(&data)?;
 /// assert_eq!(tree.predict(&data), array![0, 0, 1, 1]);
-/// # Ok::<(), sched_distill_toolkit::distiller::TreeError>(())
+/// # Ok::<(), sched_distill_learn::TreeError>(())
 /// ```
 impl<D: Data<Elem = f32>, T: TreeTargets> Fit<ArrayBase<D, Ix2>, T, TreeError> for ValidTreeParams {
     type Object = T::Model;

@@ -44,13 +44,13 @@ use sched_distill_core::model::{LEAF, Tree};
 /// more than 255 classes, no row of positive weight.
 ///
 /// ```
-/// use sched_distill_toolkit::distiller::{Targets, TreeData, TreeParams, fit_tree};
+/// use sched_distill_learn::{Targets, TreeData, TreeParams, fit_tree};
 /// let x = [1.2, 1.8, 2.4, 10.0];
 /// let data = TreeData { x: &x, width: 1, targets: Targets::Values(&[0.0, 0.0, 1.0, 1.0]), weight: None };
 /// let tree = fit_tree(data, &TreeParams::default())?;
 /// assert_eq!((tree.leaves(), tree.threshold[0]), (2, 2.0));
 /// assert_eq!(tree.predict(&[1.9]), 0.0);
-/// # Ok::<(), sched_distill_toolkit::distiller::TreeError>(())
+/// # Ok::<(), sched_distill_learn::TreeError>(())
 /// ```
 pub fn fit_tree(data: TreeData<'_>, params: &TreeParams) -> Result<Tree, TreeError> {
     fit_valid(data, params.check_ref()?)

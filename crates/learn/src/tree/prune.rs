@@ -34,7 +34,7 @@ impl Ord for Alpha {
 /// until only the root is left. Takes O(n log n · depth).
 ///
 /// ```
-/// use sched_distill_toolkit::distiller::{Targets, TreeData, TreeParams, fit_tree, prune, pruning_path};
+/// use sched_distill_learn::{Targets, TreeData, TreeParams, fit_tree, prune, pruning_path};
 /// let data = TreeData {
 ///     x: &[0.0, 1.0, 2.0, 3.0],
 ///     width: 1,
@@ -45,7 +45,7 @@ impl Ord for Alpha {
 /// let path = pruning_path(&tree);
 /// assert_eq!(path.iter().map(|step| step.leaves).collect::<Vec<_>>(), [2, 1]);
 /// assert_eq!(prune(&tree, 0.1).leaves(), 2);
-/// # Ok::<(), sched_distill_toolkit::distiller::TreeError>(())
+/// # Ok::<(), sched_distill_learn::TreeError>(())
 /// ```
 #[must_use]
 pub fn pruning_path(tree: &Tree) -> Vec<PruningStep> {

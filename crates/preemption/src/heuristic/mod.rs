@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use sched_distill_preemption::{heuristic::Order, simulator::Simulator, workload::PreemptionWorkload};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = PreemptionWorkload::open(&"builtin,jobs=10".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
 //! while let Some(seen) = sim.view() {

@@ -4,16 +4,28 @@ use super::{
     What,
     state::{Phase, Simulator},
 };
-use crate::state::{Decision, DecisionError, Stage};
-use sched_distill_core::rng::normal;
+use crate::{
+    Cluster, Preemption,
+    state::{Decision, DecisionError, Stage, View},
+};
+use sched_distill_core::{
+    rng::normal,
+    simulation::{Occupancy, Outcome, Simulation, TaskRun},
+};
 
-impl Simulator {
-    /// Answers the open question.
-    ///
-    /// # Errors
-    ///
-    /// An illegal decision; the state is then unchanged.
-    pub fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
+impl Simulation for Simulator {
+    type Scenario = Preemption;
+    type Error = DecisionError;
+
+    fn view(&self) -> Option<View<'_>> {
+        if self.ended { None } else { self.state.open_question() }
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    }
+
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
         self.check(decision)?;
         self.decisions += 1;
         if let Decision::Condemn { job } = decision
@@ -28,6 +40,39 @@ impl Simulator {
         Ok(())
     }
 
+    /// Events are arrivals, ends of the parts of loading, ends of computing and saving, failures and repairs, and checks.
+    fn outcome(&self) -> Option<Outcome> {
+        self.ended.then(|| self.ending())
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| run.job.arrival_ms).collect()
+    }
+
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
+    }
+
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.waited(from_ms, to_ms)
+    }
+
+    fn lanes(&self) -> u32 {
+        self.state.cluster.gpus()
+    }
+
+    fn record_timeline(&mut self) {
+        let Cluster { nodes, node_gpus, .. } = *self.state.cluster;
+        self.timeline.get_or_insert_with(|| Occupancy::new(nodes, node_gpus));
+    }
+
+    /// A lane per GPU (GPUs of a node × node + GPU); part 0 is computing, 1 loading and saving.
+    fn task_runs(&self) -> &[TaskRun] {
+        self.timeline.as_ref().map_or(&[], Occupancy::runs)
+    }
+}
+
+impl Simulator {
     /// Lets time pass until a question is open or nothing is left to happen.
     pub(super) fn pass(&mut self) {
         loop {

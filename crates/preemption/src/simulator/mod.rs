@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use sched_distill_preemption::{Decision, Question, simulator::Simulator, workload::PreemptionWorkload};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = PreemptionWorkload::open(&"builtin,jobs=8".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(7), 7);
 //! while let Some(seen) = sim.view() {

@@ -1,11 +1,8 @@
 //! What an episode leaves behind.
 
 use super::state::{JobRun, Simulator};
-use crate::{
-    Preemption,
-    state::{Decision, DecisionError, Stage, View},
-};
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
+use crate::state::Stage;
+use sched_distill_core::simulation::{JobEnd, Outcome, Stall, percentile};
 
 /// How much of a time lies between two moments, ms.
 fn within((from_ms, to_ms): (f64, f64), start_ms: f64, end_ms: f64) -> f64 {
@@ -20,14 +17,8 @@ impl JobRun {
 }
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
-    ///
-    /// Events are arrivals, ends of the parts of loading, ends of computing and saving, failures and repairs, and checks.
-    #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if !self.ended {
-            return None;
-        }
+    /// The outcome of an episode that has ended.
+    pub(super) fn ending(&self) -> Outcome {
         let end = |run: &JobRun| match run.completed_ms {
             ms if !ms.is_nan() => JobEnd::Completed(ms),
             _ => JobEnd::Unfinished,
@@ -38,17 +29,16 @@ impl Simulator {
         let mean = |of: &dyn Fn(&JobRun) -> f64| all.iter().map(of).sum::<f64>() / count;
         let mut waited: Vec<f64> = all.iter().map(JobRun::waited_ms).collect();
         waited.sort_by(f64::total_cmp);
-        let p99 = ((0.99 * count).ceil() as usize).saturating_sub(1);
         let first_ms = all.first().map_or(0.0, |run| run.job.arrival_ms);
         let last_ms = all.iter().map(|run| run.completed_ms).fold(0.0, f64::max);
         let suspended = self.state.jobs.iter().map(|job| f64::from(job.preemptions)).sum::<f64>();
         let figure = |value: f64| (ended && value.is_finite()).then_some(value);
-        Some(Outcome {
+        Outcome {
             figures: vec![
                 ("waiting_ms", figure(mean(&JobRun::waited_ms))),
                 ("jct_ms", figure(mean(&|run| run.completed_ms - run.job.arrival_ms))),
                 ("makespan_ms", figure(last_ms - first_ms)),
-                ("p99_waiting_ms", figure(waited.get(p99).copied().unwrap_or(f64::NAN))),
+                ("p99_waiting_ms", figure(percentile(&waited, 99))),
                 ("lost_ms", figure(mean(&|run| run.lost_ms))),
                 ("preemptions", figure(suspended / count)),
             ],
@@ -59,12 +49,11 @@ impl Simulator {
             total_reward: -self.waited(0.0, self.state.time_ms.max(last_ms)),
             events: self.events,
             decisions: self.decisions,
-        })
+        }
     }
 
     /// Time for which jobs wait between two moments, added up, ms.
-    #[must_use]
-    pub fn waited(&self, from_ms: f64, to_ms: f64) -> f64 {
+    pub(super) fn waited(&self, from_ms: f64, to_ms: f64) -> f64 {
         let window = (from_ms, to_ms);
         let end_ms = |run: &JobRun| if run.completed_ms.is_nan() { f64::INFINITY } else { run.completed_ms };
         let there: f64 = self.runs.iter().map(|run| within(window, run.job.arrival_ms, end_ms(run))).sum();
@@ -73,45 +62,5 @@ impl Simulator {
         let computing = busy.filter(|job| job.stage == Stage::Computing);
         let now: f64 = computing.map(|job| within(window, job.since_ms, f64::INFINITY)).sum();
         (there - before - now).max(0.0)
-    }
-}
-
-impl Simulation<Preemption> for Simulator {
-    type Error = DecisionError;
-
-    fn view(&self) -> Option<View<'_>> {
-        self.view()
-    }
-
-    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.check(decision)
-    }
-
-    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
-        self.step(decision)
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.outcome()
-    }
-
-    fn arrivals_ms(&self) -> Vec<f64> {
-        self.runs.iter().map(|run| run.job.arrival_ms).collect()
-    }
-
-    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.waited(from_ms, to_ms)
-    }
-
-    fn lanes(&self) -> u32 {
-        self.state.cluster.gpus()
-    }
-
-    fn record_timeline(&mut self) {
-        self.record_timeline();
-    }
-
-    fn task_runs(&self) -> &[TaskRun] {
-        self.task_runs()
     }
 }

@@ -1,17 +1,14 @@
 //! The simulator's state, and the interface to whoever decides.
 
-use super::{
-    record::{Change, Timeline},
-    storage::Storage,
-};
+use super::{record::Change, storage::Storage};
 use crate::{
-    Cluster, Decision, DecisionError,
-    state::{ClusterState, Job, View},
+    Cluster,
+    state::{ClusterState, Job},
     workload::PreemptionJob,
 };
 use sched_distill_core::{
     rng::hash,
-    simulation::{Bound, EventQueue, IdleSpells},
+    simulation::{Bound, EventQueue, IdleSpells, Occupancy},
 };
 use std::sync::Arc;
 
@@ -48,7 +45,8 @@ pub(super) struct JobRun {
     pub(super) computed_ms: f64,
 }
 
-/// One episode.
+/// One episode. It ends when all jobs are complete, when nothing need happen any more, or when far more has happened than jobs need
+/// ([`Bound`]).
 #[derive(Clone, Debug)]
 pub struct Simulator {
     pub(super) state: ClusterState,
@@ -74,7 +72,7 @@ pub struct Simulator {
     /// Kept to be used again.
     pub(super) hit: Vec<u32>,
     pub(super) idle: IdleSpells,
-    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline: Option<Occupancy>,
     pub(super) changes: Option<Vec<Change>>,
 }
 
@@ -138,28 +136,6 @@ impl Simulator {
         episode.state.jobs[job as usize] = new.state(job, &self.state.cluster);
         episode.runs[job as usize].job = *new;
         episode
-    }
-
-    /// The open question, or `None` once the episode has ended: when all jobs are complete, when nothing need happen any more, or when far
-    /// more has happened than jobs need ([`Bound`]).
-    #[must_use]
-    pub fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.open_question() }
-    }
-
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
-    }
-
-    /// When a job was completed, ms; `None` as long as it is not.
-    #[must_use]
-    pub fn completed_ms(&self, job: u32) -> Option<f64> {
-        self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
     }
 
     /// What a job really takes: for tests of predictions.

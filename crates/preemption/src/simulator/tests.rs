@@ -340,6 +340,6 @@ fn who_leaves_more_than_half_idle_strands_the_cluster() {
 #[test]
 fn the_scenario_runs_through_its_traits() {
     let workload = Preemption::open_workload(&"builtin,jobs=3".parse().unwrap()).unwrap();
-    let sim = Preemption::start(&workload, Preemption::jobs(&workload, 1), 1);
+    let sim = Preemption::start(&workload, workload.jobs(1), 1);
     assert_eq!((sim.lanes(), sim.arrivals_ms().len()), (32, 3));
 }

@@ -247,11 +247,6 @@ impl ClusterState {
         self.free
     }
 
-    /// Nodes, jobs and what nodes hold.
-    pub(crate) fn extent(&self) -> usize {
-        self.cluster.nodes as usize + self.jobs.len() + self.cluster.models.len() + self.cluster.earlier.jobs().len()
-    }
-
     /// A job has arrived, the last in `jobs` that has.
     pub(crate) fn arrive(&mut self, arrival_ms: f64) {
         if self.jobs.arrived_so_far() == 0 {

@@ -1,18 +1,19 @@
 //! Generated jobs: models, GPUs, durations and arrivals drawn anew in every episode.
 
 use super::{
-    EdgeCase, JOB_BYTES, JOB_EVENTS, MODELS, PreemptionJob, PreemptionWorkload, Source, edge,
+    EDGE_CASES, EdgeCase, JOB_BYTES, JOB_EVENTS, MODELS, PreemptionJob, PreemptionWorkload, edge,
     models::{self, BATCHES},
 };
 use crate::{
-    Cluster, EarlierJob, History, Placement,
+    Cluster, EarlierJob, History, Placement, Preemption,
     cluster::MOST_NODE_GPUS,
     counter::{SAMPLES, Traffic, period_ms},
 };
 use sched_distill_core::{
-    rng::{Stream, hash},
+    rng::{EpisodeId, Stream, hash},
+    simulation::Source,
     spec::{Args, Spec},
-    workload::{Work, WorkloadError},
+    workload::{Work, WorkloadError, edge_case},
 };
 use std::sync::Arc;
 
@@ -130,9 +131,8 @@ pub(super) fn work(cluster: &Cluster, jobs: f64, mean_ms: f64, last_ms: f64) -> 
 pub(super) const LESS: &str =
     "ask for fewer `jobs`, shorter ones, fewer checks (`check`), fewer failures (`mtbf`), or a higher `load`";
 
-impl Generator {
-    /// What an episode comes to, about.
-    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+impl Source<Preemption> for Generator {
+    fn work(&self, cluster: &Arc<Cluster>) -> Work {
         let [median_ms, spread] = self.duration;
         let jobs = f64::from(self.jobs);
         // Edge cases have some longer ones.
@@ -140,9 +140,7 @@ impl Generator {
         work(cluster, jobs, longer * median_ms * (spread * spread / 2.0).exp(), jobs * self.gap_ms)
     }
 
-    /// The jobs of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<PreemptionJob> {
+    fn jobs(&self, cluster: &Arc<Cluster>, EpisodeId { seed, .. }: EpisodeId) -> Vec<PreemptionJob> {
         let gap_ms = if self.edge == Some(EdgeCase::Burst) { 0.0 } else { self.gap_ms };
         let errors = self.edge.map_or(self.errors, |edge| edge.errors(self.errors));
         let mut arrivals = Stream::new(seed, "arrivals on GPUs");
@@ -220,7 +218,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     if let Some(load) = load.filter(|_| batch) {
         return Err(args.conflict("load", &load.to_string(), "left out with arrivals=batch").into());
     }
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
     let (most, [median_ms, spread]) = (cluster.gpus(), duration);
     let mean_gpus = SIZES.iter().map(|&(gpus, share)| f64::from(gpus.min(most) * share)).sum::<f64>() / 100.0;
@@ -229,9 +227,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let gap_ms = if batch { 0.0 } else { mean_ms / load.unwrap_or(1.1) };
     cluster.earlier = earlier(&cluster, |stream| (drawn_gpus(&cluster, stream), drawn_ms(duration, stream)));
     let generator = Generator { jobs, gap_ms, duration, errors, edge };
-    generator.work(&cluster).check(spec, LESS)?;
-    let source = Source::Generated(generator);
-    Ok(PreemptionWorkload { cluster: Arc::new(cluster), source, files: Vec::new() })
+    PreemptionWorkload::new(Arc::new(cluster), generator, Vec::new()).checked(spec, LESS)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::builtin::Errors;
 use crate::Cluster;
-use sched_distill_core::spec::{Args, SpecError};
 
 /// A family of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +25,7 @@ pub const EDGE_CASES: &[(&str, &str)] = &[
 ];
 
 /// In the order of [`EDGE_CASES`].
-const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Wide, EdgeCase::Giants, EdgeCase::Understated];
-
-/// Reads `edge=NAME`.
-pub(super) fn named(args: &mut Args<'_>) -> Result<Option<EdgeCase>, SpecError> {
-    let Some(name) = args.text("edge") else { return Ok(None) };
-    match EDGE_CASES.iter().zip(CASES).find(|((known, _), _)| *known == name) {
-        Some((_, case)) => Ok(Some(case)),
-        None => {
-            let names: Vec<&str> = EDGE_CASES.iter().map(|(name, _)| *name).collect();
-            Err(args.conflict("edge", &name, &format!("one of {}", names.join(", "))))
-        }
-    }
-}
+pub(super) const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Wide, EdgeCase::Giants, EdgeCase::Understated];
 
 /// One job in so many is changed.
 const ONE_IN: u32 = 10;

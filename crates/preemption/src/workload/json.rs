@@ -1,10 +1,11 @@
 //! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
 
-use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, Source};
+use super::{JOB_BYTES, JOB_EVENTS, PreemptionJob, PreemptionWorkload};
 use crate::{Cluster, NewJob};
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{path::Path, sync::Arc};
@@ -46,37 +47,26 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/preemption.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/preemption.md)".to_owned()));
-    }
-    let raw: RawWorkload =
-        serde_json::from_str(&text).map_err(|e| format(format!("not a workload (docs/preemption.md): {e}")))?;
     let cluster = raw.cluster;
     cluster.check().map_err(|problem| format(format!("cluster: {problem}")))?;
     if raw.jobs.is_empty() {
         return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
     }
-    let mut jobs: Vec<PreemptionJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (number, raw) in raw.jobs.iter().enumerate() {
-        let job = read(raw, &cluster).map_err(|problem| format(format!("job {number}: {problem}")))?;
-        if let Some(last) = jobs.last().filter(|last| last.arrival_ms > job.arrival_ms) {
-            let problem = format!("arrival_ms {} is before the job above it, {}", job.arrival_ms, last.arrival_ms);
-            return Err(format(format!("job {number}: {problem}")));
-        }
-        let waited_ms = job.arrival_ms - jobs.last().map_or(0.0, |last| last.arrival_ms);
-        let alone_ms = cluster.alone_ms(&job);
-        let events = JOB_EVENTS + cluster.events_in(alone_ms, waited_ms + alone_ms);
-        let needs = format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone");
-        needed.add(events, &needs).map_err(|problem| format(format!("job {number}: {problem}")))?;
-        jobs.push(job);
-    }
-    Ok(PreemptionWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files: vec![path.to_owned()] })
+    let arrival_ms = |above: Option<&PreemptionJob>| above.map_or(0.0, |job| job.arrival_ms);
+    let read = |raw: &RawJob, above: Option<&PreemptionJob>| read(raw, &cluster, arrival_ms(above));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
+        let alone_ms = cluster.alone_ms(job);
+        let events = JOB_EVENTS + cluster.events_in(alone_ms, job.arrival_ms - arrival_ms(above) + alone_ms);
+        (events, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
+    })?;
+    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(PreemptionWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
 }
 
-fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
+fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJob, String> {
     let Some(model) = cluster.models.iter().position(|model| model.name == raw.model) else {
         let known: Vec<&str> = cluster.models.iter().take(8).map(|model| &*model.name).collect();
         return Err(format!("unknown model `{}`; there are {}", raw.model, known.join(", ")));
@@ -108,6 +98,9 @@ fn read(raw: &RawJob, cluster: &Cluster) -> Result<PreemptionJob, String> {
     }
     if raw.epochs.fract() != 0.0 {
         return Err(format!("epochs must be a whole number, got {}", raw.epochs));
+    }
+    if raw.arrival_ms < earliest_ms {
+        return Err(format!("arrival_ms {} is before the job above it, {earliest_ms}", raw.arrival_ms));
     }
     Ok(job)
 }

@@ -23,33 +23,32 @@ pub use edge::{EDGE_CASES, EdgeCase};
 pub use models::{MODELS, ModelFacts};
 pub use philly::Records;
 
-use crate::{Cluster, NewJob};
-use sched_distill_core::{
-    spec::Spec,
-    workload::{Work, WorkloadError, WorkloadInfo},
-};
-use std::{path::PathBuf, sync::Arc};
+use crate::{Cluster, NewJob, Preemption};
+use sched_distill_core::simulation::{Workload, WorkloadDef};
+
+/// Jobs on GPUs, and their cluster.
+pub type PreemptionWorkload = Workload<Preemption>;
 
 /// All workloads of jobs on GPUs there are.
-pub const PREEMPTION_WORKLOADS: [WorkloadInfo; 3] = [
-    WorkloadInfo {
-        name: "builtin",
-        edge_cases: true,
-        usage: "builtin[,nodes=8][,node-gpus=4][,jobs=150][,arrivals=poisson|batch][,load=1.1][,duration=1500][,duration-spread=1.4][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0][,edge=NAME]",
-        meaning: "generated training jobs of six models on 1 to 16 GPUs, at a steady rate or all at once",
-    },
-    WorkloadInfo {
-        name: "philly",
-        edge_cases: false,
-        usage: "philly:FILE.csv[,vc=NAME][,nodes=8][,node-gpus=8][,jobs=150][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
-        meaning: "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with models, epochs and data by a stated rule",
-    },
-    WorkloadInfo {
-        name: "json",
-        edge_cases: false,
-        usage: "json:FILE",
-        meaning: "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
-    },
+pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = &[
+    WorkloadDef::new(
+        "builtin",
+        "builtin[,nodes=8][,node-gpus=4][,jobs=150][,arrivals=poisson|batch][,load=1.1][,duration=1500][,duration-spread=1.4][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0][,edge=NAME]",
+        "generated training jobs of six models on 1 to 16 GPUs, at a steady rate or all at once",
+        builtin::open,
+    ),
+    WorkloadDef::new(
+        "philly",
+        "philly:FILE.csv[,vc=NAME][,nodes=8][,node-gpus=8][,jobs=150][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
+        "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with models, epochs and data by a stated rule",
+        philly::open,
+    ),
+    WorkloadDef::new(
+        "json",
+        "json:FILE",
+        "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
+        json::open,
+    ),
 ];
 
 /// A training job. Its number is its place in order of arrival.
@@ -123,73 +122,5 @@ impl Cluster {
         let busy_ms: f64 = jobs.iter().map(|job| self.alone_ms(job)).sum();
         let last_ms = jobs.last().map_or(0.0, |job| job.arrival_ms);
         JOB_EVENTS * jobs.len() as f64 + self.events_in(busy_ms, last_ms + busy_ms)
-    }
-}
-
-/// A source of episodes: the cluster, and the jobs by seed.
-#[derive(Clone, Debug)]
-pub struct PreemptionWorkload {
-    cluster: Arc<Cluster>,
-    source: Source,
-    files: Vec<PathBuf>,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    Generated(Generator),
-    Recorded(Records),
-    Fixed(Vec<PreemptionJob>),
-}
-
-impl PreemptionWorkload {
-    /// Opens the workload that a spec names, one of [`PREEMPTION_WORKLOADS`].
-    ///
-    /// # Errors
-    ///
-    /// An unknown name or parameter, or a file that cannot be used.
-    pub fn open(spec: &Spec) -> Result<Self, WorkloadError> {
-        match spec.name.as_str() {
-            "builtin" => builtin::open(spec),
-            "philly" => philly::open(spec),
-            "json" => json::open(spec),
-            _ => Err(spec.unknown_name("workload", "workloads", &["builtin", "philly", "json"]).into()),
-        }
-    }
-
-    /// The cluster; the same in every episode.
-    #[must_use]
-    pub fn cluster(&self) -> &Arc<Cluster> {
-        &self.cluster
-    }
-
-    /// What an episode comes to, about, before it is made.
-    #[must_use]
-    pub fn work(&self) -> Work {
-        match &self.source {
-            Source::Generated(generator) => generator.work(&self.cluster),
-            Source::Recorded(records) => records.work(&self.cluster),
-            Source::Fixed(jobs) => Work {
-                jobs: jobs.len() as f64,
-                events: self.cluster.events(jobs),
-                bytes: JOB_BYTES * jobs.len() as f64,
-                last_ms: jobs.last().map_or(0.0, |job| job.arrival_ms),
-            },
-        }
-    }
-
-    /// The jobs of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn jobs(&self, seed: u64) -> Vec<PreemptionJob> {
-        match &self.source {
-            Source::Generated(generator) => generator.jobs(&self.cluster, seed),
-            Source::Recorded(records) => records.jobs(&self.cluster, seed),
-            Source::Fixed(jobs) => jobs.clone(),
-        }
-    }
-
-    /// Files that define the workload, so that a trace can record their hashes.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        self.files.clone()
     }
 }

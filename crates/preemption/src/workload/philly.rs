@@ -2,12 +2,13 @@
 //! that `docs/preemption.md` states.
 
 use super::{
-    PreemptionJob, PreemptionWorkload, Source,
+    PreemptionJob, PreemptionWorkload,
     builtin::{self, Errors},
 };
-use crate::Cluster;
+use crate::{Cluster, Preemption};
 use sched_distill_core::{
-    rng::{Stream, hash},
+    rng::{EpisodeId, Stream, hash},
+    simulation::Source,
     spec::Spec,
     workload::{RECORDED_COLUMNS, RecordedJob, RecordedJobs, Work, WorkloadError},
 };
@@ -20,23 +21,21 @@ pub struct Records {
     errors: Errors,
 }
 
-impl Records {
-    /// What an episode comes to, about.
-    pub(super) fn work(&self, cluster: &Cluster) -> Work {
+impl Source<Preemption> for Records {
+    fn work(&self, cluster: &Arc<Cluster>) -> Work {
         let [jobs, mean_ms, span_ms] = self.jobs.extent(|job| job.duration_ms);
         builtin::work(cluster, jobs, mean_ms, span_ms)
     }
 
-    /// The jobs of the episode with this seed, in order of arrival: those of consecutive rows from one on that the seed draws.
-    #[must_use]
-    pub fn jobs(&self, cluster: &Cluster, seed: u64) -> Vec<PreemptionJob> {
+    /// Those of consecutive rows from one on that the seed draws.
+    fn jobs(&self, cluster: &Arc<Cluster>, id: EpisodeId) -> Vec<PreemptionJob> {
         let job = |(arrival_ms, job): (f64, &RecordedJob)| {
             // What a record lacks belongs to it: two episodes with the same row agree.
             let mut stream = Stream::new(hash(&[job.row]), "recorded job on GPUs");
             let job = self.errors.job(cluster, job.devices, job.duration_ms, &mut stream);
             PreemptionJob { arrival_ms, ..job }
         };
-        self.jobs.episode(seed).map(job).collect()
+        self.jobs.episode(id.seed).map(job).collect()
     }
 }
 
@@ -55,10 +54,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
         let job = &jobs.all()[stream.below(jobs.all().len())];
         (job.devices, job.duration_ms)
     });
-    let records = Records { jobs, errors };
-    records.work(&cluster).check(spec, builtin::LESS)?;
-    let source = Source::Recorded(records);
-    Ok(PreemptionWorkload { cluster: Arc::new(cluster), source, files: vec![path] })
+    PreemptionWorkload::new(Arc::new(cluster), Records { jobs, errors }, vec![path]).checked(spec, builtin::LESS)
 }
 
 #[cfg(test)]

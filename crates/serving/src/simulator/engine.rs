@@ -1,17 +1,24 @@
 //! What happens at a step, and between two moments.
 
 use super::state::{BatchRun, Simulator};
-use crate::{Decision, DecisionError};
-use sched_distill_core::simulation::{JobEnd, TaskRun as LaneRun};
+use crate::{Decision, DecisionError, Serving, state::View};
+use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, TaskRun as LaneRun, Timeline};
 
-impl Simulator {
-    /// Answers the open question.
-    ///
-    /// # Errors
-    ///
-    /// An illegal decision; the state is then unchanged.
+impl Simulation for Simulator {
+    type Scenario = Serving;
+    type Error = DecisionError;
+
     #[inline]
-    pub fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
+    fn view(&self) -> Option<View<'_>> {
+        if self.ended { None } else { self.state.view() }
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    }
+
+    #[inline]
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
         self.check(decision)?;
         self.decisions += 1;
         self.until_ms = match decision {
@@ -28,6 +35,37 @@ impl Simulator {
         Ok(())
     }
 
+    /// Events are arrivals, ends of batches, and timeouts. Without a task there is a throughput, which is 0, and no other figure.
+    fn outcome(&self) -> Option<Outcome> {
+        self.ended.then(|| self.ending())
+    }
+
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.state.tasks.iter().map(|task| task.arrival_ms).collect()
+    }
+
+    fn completed_ms(&self, task: u32) -> Option<f64> {
+        self.runs.get(task as usize)?.end.completion_ms()
+    }
+
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.cost_of(from_ms, to_ms)
+    }
+
+    fn lanes(&self) -> u32 {
+        self.state.server.accelerators
+    }
+
+    fn record_timeline(&mut self) {
+        self.timeline.get_or_insert_default();
+    }
+
+    fn task_runs(&self) -> &[LaneRun] {
+        self.timeline.as_ref().map_or(&[], Timeline::runs)
+    }
+}
+
+impl Simulator {
     /// Lets time pass until a question is open or nothing is left to happen.
     pub(super) fn pass(&mut self) {
         loop {

@@ -4,10 +4,10 @@
 //! for its timeout, or a time comes until which somebody waited. Questions are asked at moments only.
 //!
 //! ```
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! use sched_distill_serving::{heuristic::DyBatch, simulator::Simulator, workload::ServingWorkload};
 //! let workload = ServingWorkload::open(&"builtin,seconds=1".parse::<Spec>()?)?;
-//! let mut sim = Simulator::new(workload.server().clone(), workload.tasks(7), workload.horizon_ms());
+//! let mut sim = Simulator::new(workload.cluster().server.clone(), workload.jobs(7), workload.cluster().horizon_ms);
 //! while let Some(seen) = sim.view() {
 //!     sim.step(DyBatch::default().decide(&seen))?;
 //! }
@@ -21,5 +21,4 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::percentile;
 pub use state::{BatchRun, Simulator};

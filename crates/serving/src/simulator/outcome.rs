@@ -1,28 +1,11 @@
 //! What an episode leaves behind.
 
 use super::state::Simulator;
-use crate::{
-    Serving,
-    state::{Decision, DecisionError, View},
-};
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun, Timeline};
-
-/// The smallest value that so many percent do not exceed; NaN of nothing. `sorted` ascends.
-#[must_use]
-pub fn percentile(sorted: &[f64], percent: u64) -> f64 {
-    let place = (percent * sorted.len() as u64).div_ceil(100).saturating_sub(1);
-    sorted.get(place as usize).copied().unwrap_or(f64::NAN)
-}
+use sched_distill_core::simulation::{JobEnd, Outcome, Stall, percentile};
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
-    ///
-    /// Events are arrivals, ends of batches, and timeouts. Without a task there is a throughput, which is 0, and no other figure.
-    #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if !self.ended {
-            return None;
-        }
+    /// The outcome of an episode that has ended.
+    pub(super) fn ending(&self) -> Outcome {
         let jobs: Vec<JobEnd> = self.runs.iter().map(|run| run.end).collect();
         let ended = !jobs.contains(&JobEnd::Unfinished);
         let (mut slowdown, mut in_time, mut soon) = (0.0, 0u32, 0u32);
@@ -40,7 +23,7 @@ impl Simulator {
         let all = jobs.len() as f64;
         let refused = jobs.iter().filter(|end| matches!(end, JobEnd::Rejected(_))).count() as f64;
         let figure = |value: f64| (ended && value.is_finite()).then_some(value);
-        Some(Outcome {
+        Outcome {
             figures: vec![
                 ("slowdown", figure(slowdown / self.done.len() as f64)),
                 ("p95_ms", figure(percentile(&latencies, 95))),
@@ -58,7 +41,7 @@ impl Simulator {
             total_reward: -self.cost_of(0.0, self.state.time_ms),
             events: self.events,
             decisions: self.decisions,
-        })
+        }
     }
 
     /// Jain's index of the accelerator time that applications with tasks had up to the horizon, each by its weight: 1 if all had the
@@ -77,8 +60,7 @@ impl Simulator {
 
     /// What tasks cost between two moments: for each, how much of that time it was there, in times that it takes alone, and with a tail
     /// the older the more.
-    #[must_use]
-    pub fn cost_of(&self, from_ms: f64, to_ms: f64) -> f64 {
+    pub(super) fn cost_of(&self, from_ms: f64, to_ms: f64) -> f64 {
         let one = |place: u32, end_ms: f64| {
             let arrival_ms = self.state.tasks[place as usize].arrival_ms;
             let (from_ms, to_ms) = (arrival_ms.max(from_ms), end_ms.min(to_ms));
@@ -96,45 +78,5 @@ impl Simulator {
         let running = state.running.iter().filter(|running| running.busy).flat_map(|running| &running.tasks);
         let there = waiting.chain(forming.iter().copied()).chain(running.copied());
         gone + there.map(|place| one(place, f64::INFINITY)).sum::<f64>()
-    }
-}
-
-impl Simulation<Serving> for Simulator {
-    type Error = DecisionError;
-
-    fn view(&self) -> Option<View<'_>> {
-        self.view()
-    }
-
-    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.check(decision)
-    }
-
-    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
-        self.step(decision)
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.outcome()
-    }
-
-    fn arrivals_ms(&self) -> Vec<f64> {
-        self.state.tasks.iter().map(|task| task.arrival_ms).collect()
-    }
-
-    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.cost_of(from_ms, to_ms)
-    }
-
-    fn lanes(&self) -> u32 {
-        self.state.server.accelerators
-    }
-
-    fn record_timeline(&mut self) {
-        self.timeline.get_or_insert_default();
-    }
-
-    fn task_runs(&self) -> &[TaskRun] {
-        self.timeline.as_ref().map_or(&[], Timeline::runs)
     }
 }

@@ -1,8 +1,8 @@
 //! The simulator's state, and the interface to whoever decides.
 
 use crate::{
-    Batch, Decision, DecisionError, Server,
-    state::{ServerState, Task, View},
+    Batch, Server,
+    state::{ServerState, Task},
     workload::{self, ServingTask},
 };
 use sched_distill_core::simulation::{Bound, IdleSpells, JobEnd, Timeline};
@@ -32,7 +32,8 @@ pub(super) struct TaskRun {
     pub(super) end: JobEnd,
 }
 
-/// One episode.
+/// One episode. It ends when all tasks are answered or refused, when nothing need happen any more, or when far more has happened than
+/// tasks need ([`Bound`]).
 #[derive(Clone, Debug)]
 pub struct Simulator {
     pub(super) state: ServerState,
@@ -121,29 +122,6 @@ impl Simulator {
         let mut episode = self.clone();
         episode.state.tasks[task as usize].size = known_size(&self.state.server, &tasks[task as usize]);
         episode
-    }
-
-    /// The open question, or `None` once the episode has ended: when all tasks are answered or refused, when nothing need happen any
-    /// more, or when far more has happened than tasks need ([`Bound`]).
-    #[inline]
-    #[must_use]
-    pub fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.view() }
-    }
-
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
-    }
-
-    /// When a task was answered, ms; `None` as long as it is not.
-    #[must_use]
-    pub fn completed_ms(&self, task: u32) -> Option<f64> {
-        self.runs.get(task as usize)?.end.completion_ms()
     }
 
     /// Keeps the batches of the rest of the episode for [`Simulator::batches`].

@@ -46,8 +46,8 @@ fn open(spec: &str) -> ServingWorkload {
 
 fn start(workload: &ServingWorkload, seed: u64) -> Simulator {
     recorded(
-        Simulator::new(workload.server().clone(), workload.tasks(seed), workload.horizon_ms())
-            .with_tail(workload.tail_ms()),
+        Simulator::new(workload.cluster().server.clone(), workload.jobs(seed), workload.cluster().horizon_ms)
+            .with_tail(workload.cluster().tail_ms),
     )
 }
 

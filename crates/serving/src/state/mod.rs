@@ -196,11 +196,6 @@ impl ServerState {
         asks.then_some(View { state: self })
     }
 
-    /// Tasks, applications and accelerators.
-    pub(crate) fn extent(&self) -> usize {
-        self.tasks.len() + self.queues.len() + self.running.len()
-    }
-
     /// A task arrives; `false` if the queue of its application is full, and it is refused.
     #[inline]
     pub(crate) fn arrive(&mut self, place: u32) -> bool {

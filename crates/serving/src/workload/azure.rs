@@ -2,16 +2,17 @@
 //! `docs/serving.md` states.
 
 use super::{
-    ServingTask, ServingWorkload, Source,
+    LESS, Service, ServingTask, ServingWorkload,
     builtin::{Common, work_ms},
+    work,
 };
-use crate::Law;
+use crate::{Law, Serving};
 use sched_distill_core::{
-    rng::Stream,
+    rng::{EpisodeId, Stream},
+    simulation::Source,
     spec::Spec,
-    workload::{Table, WorkloadError},
+    workload::{Table, Work, WorkloadError},
 };
-use std::sync::Arc;
 
 /// Recorded requests, in order of arrival.
 #[derive(Clone, Debug)]
@@ -23,24 +24,23 @@ pub struct Requests {
     understated: f64,
 }
 
-impl Requests {
-    /// The most tasks that an episode can have.
-    pub(super) fn count(&self, horizon_ms: f64) -> f64 {
-        let (span_ms, mut end, mut most) = (horizon_ms * self.speed, 0, 0);
+impl Source<Serving> for Requests {
+    /// The most that there can be.
+    fn work(&self, service: &Service) -> Work {
+        let (span_ms, mut end, mut most) = (service.horizon_ms * self.speed, 0, 0);
         for (place, task) in self.all.iter().enumerate() {
             while self.all.get(end).is_some_and(|other| other.arrival_ms < task.arrival_ms + span_ms) {
                 end += 1;
             }
             most = most.max(end.saturating_sub(place));
         }
-        most as f64
+        work(most as f64, service)
     }
 
-    /// The tasks of the episode with this seed: those of a span from a moment on that the seed draws.
-    #[must_use]
-    pub fn tasks(&self, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
-        let mut stream = Stream::new(seed, "recorded requests");
-        let (span_ms, last_ms) = (horizon_ms * self.speed, self.all.last().map_or(0.0, |task| task.arrival_ms));
+    /// Those of a span from a moment on that the seed draws.
+    fn jobs(&self, service: &Service, id: EpisodeId) -> Vec<ServingTask> {
+        let mut stream = Stream::new(id.seed, "recorded requests");
+        let (span_ms, last_ms) = (service.horizon_ms * self.speed, self.all.last().map_or(0.0, |task| task.arrival_ms));
         let mut from_ms = stream.uniform() * (last_ms - span_ms).max(0.0);
         let from = self.all.partition_point(|task| task.arrival_ms < from_ms);
         if let Some(next) = self.all.get(from).filter(|task| task.arrival_ms >= from_ms + span_ms) {
@@ -101,9 +101,9 @@ pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
         })
         .collect();
     all.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
-    let work: f64 = all.iter().map(|t| work_ms(&common.server.applications[t.application as usize], t.size)).sum();
+    let all_ms: f64 = all.iter().map(|t| work_ms(&common.server.applications[t.application as usize], t.size)).sum();
     let lasted_ms = all[all.len() - 1].arrival_ms;
-    let speed = common.load * f64::from(common.server.accelerators) * lasted_ms / work;
+    let speed = common.load * f64::from(common.server.accelerators) * lasted_ms / all_ms;
     if speed * common.horizon_ms > lasted_ms {
         return Err(format(format!(
             "at this load {} s take requests of {:.0} s, and the file has {:.0} s; ask for fewer seconds",
@@ -112,9 +112,8 @@ pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
             lasted_ms / 1e3
         )));
     }
-    let source = Source::Recorded(Requests { all, speed, understated: common.understated });
-    let (server, horizon_ms, tail_ms) = (Arc::new(common.server), common.horizon_ms, common.tail_ms);
-    Ok(ServingWorkload { server, horizon_ms, tail_ms, source, files: vec![path] })
+    let requests = Requests { all, speed, understated: common.understated };
+    ServingWorkload::new(common.service(Vec::new()), requests, vec![path]).checked(spec, LESS)
 }
 
 /// A request as it was recorded.
@@ -155,18 +154,18 @@ mod tests {
         std::fs::write(&path, text)?;
         let open = |more: &str| ServingWorkload::open(&format!("azure:{}{more}", path.display()).parse().unwrap());
         let workload = open(",seconds=2,load=0.5")?;
-        let tasks = workload.tasks(1);
-        assert_eq!(tasks, workload.tasks(1));
+        let tasks = workload.jobs(1);
+        assert_eq!(tasks, workload.jobs(1));
         // Three applications by context; a generated token counts twenty, and units are rounded up.
         assert!(tasks.iter().all(|task| task.size == task.application + 1 || task.size == task.application + 2));
         let work: f64 = tasks
             .iter()
-            .map(|task| work_ms(&workload.server().applications[task.application as usize], task.size))
+            .map(|task| work_ms(&workload.cluster().server.applications[task.application as usize], task.size))
             .sum();
         assert!((work / 2000.0 - 0.5).abs() < 0.02, "{work}");
         // Much shorter than the time between two requests.
         let workload = open(",seconds=0.01,load=0.5")?;
-        assert!((0..50).all(|seed| workload.tasks(seed).len() == 1));
+        assert!((0..50).all(|seed| workload.jobs(seed).len() == 1));
         for (more, expected) in [
             (",seconds=600", "and the file has 599 s; ask for fewer seconds"),
             (",applications=64,unit=0", "unit"),

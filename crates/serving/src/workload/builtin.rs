@@ -1,11 +1,12 @@
 //! Generated tasks: arrivals and sizes drawn anew in every episode.
 
-use super::{EdgeCase, ServingTask, ServingWorkload, Source, edge};
-use crate::{Application, Batch, Law, Server, server::MOST_SIZE};
+use super::{EDGE_CASES, EdgeCase, LESS, Service, ServingTask, ServingWorkload, edge, work};
+use crate::{Application, Batch, Law, Server, Serving, server::MOST_SIZE};
 use sched_distill_core::{
-    rng::{Stream, hash},
+    rng::{EpisodeId, Stream, hash},
+    simulation::Source,
     spec::{Args, Spec, SpecError},
-    workload::{WorkloadError, read_text},
+    workload::{Work, WorkloadError, edge_case, read_text},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -34,8 +35,6 @@ struct Sizes {
     spread: f64,
     /// What memory holds.
     held: u32,
-    /// Where the model is that is asked.
-    file: Option<PathBuf>,
 }
 
 /// A model that generated tasks are asked of: what the file of `models:FILE` has, and `distill profile-model` writes.
@@ -86,12 +85,6 @@ impl Sizes {
 }
 
 impl Generator {
-    /// The file of the model that an application's tasks are asked of, and their largest size.
-    pub(super) fn model_file(&self, application: u32) -> Option<(&Path, u32)> {
-        let sizes = self.streams.get(application as usize)?;
-        Some((sizes.file.as_deref()?, sizes.most))
-    }
-
     /// How many tasks of an application arrive at each of its moments.
     fn at_once(&self) -> u32 {
         self.edge.map_or(1, EdgeCase::at_once)
@@ -113,28 +106,27 @@ impl Generator {
             (now_ms < horizon_ms).then_some(now_ms)
         })
     }
+}
 
-    /// Whether the episode with this seed has more tasks than so many.
-    pub(super) fn has_more_tasks(&self, horizon_ms: f64, seed: u64, most: usize) -> bool {
+impl Source<Serving> for Generator {
+    /// In the mean.
+    fn work(&self, service: &Service) -> Work {
+        let rate: f64 = (0..self.streams.len() as u32).map(|application| self.rate(application)).sum();
+        work(service.horizon_ms * rate, service)
+    }
+
+    fn has_more_jobs(&self, service: &Service, id: EpisodeId, most: usize) -> bool {
         let (applications, at_once) = (0..self.streams.len() as u32, self.at_once() as usize);
-        let moments = applications.flat_map(|application| self.arrivals(application, horizon_ms, seed));
+        let moments = applications.flat_map(|application| self.arrivals(application, service.horizon_ms, id.seed));
         moments.take(most / at_once + 1).count() * at_once > most
     }
 
-    /// Tasks of an episode, in the mean.
-    pub(super) fn count(&self, horizon_ms: f64) -> f64 {
-        let applications = 0..self.streams.len() as u32;
-        horizon_ms * applications.map(|application| self.rate(application)).sum::<f64>()
-    }
-
-    /// The tasks of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn tasks(&self, server: &Server, horizon_ms: f64, seed: u64) -> Vec<ServingTask> {
+    fn jobs(&self, service: &Service, EpisodeId { seed, .. }: EpisodeId) -> Vec<ServingTask> {
         let mut tasks = Vec::new();
-        for (application, sizes) in (0..server.applications.len() as u32).zip(&self.streams) {
+        for (application, sizes) in (0..).zip(&self.streams) {
             let mut drawn = Stream::new(hash(&[seed, application.into()]), "sizes of tasks");
             let mut place = 0u32;
-            for arrival_ms in self.arrivals(application, horizon_ms, seed) {
+            for arrival_ms in self.arrivals(application, service.horizon_ms, seed) {
                 for _ in 0..self.at_once() {
                     let usual = sizes.draw(&mut drawn);
                     let size = self.edge.map_or(usual, |edge| edge.size(place, usual)).min(sizes.held);
@@ -192,6 +184,11 @@ impl Common {
             shapes: shapes(args)?,
             queue: args.count("queue", 10_000, 1..=1 << 30)?,
         })
+    }
+
+    /// What it comes to, with the files of the models that are asked.
+    pub(super) fn service(self, models: Vec<Option<(PathBuf, u32)>>) -> Service {
+        Service { server: Arc::new(self.server), horizon_ms: self.horizon_ms, tail_ms: self.tail_ms, models }
     }
 
     /// An application whose tasks have about this size.
@@ -270,9 +267,9 @@ fn generated(
     let spread = args.number("spread", 0.6, 0.0..=3.0)?;
     let by_work = args.word("mix", &["rate", "work"])? == "work";
     let memory = args.optional_count("memory", 60..=1 << 30)?;
-    let edge = edge::named(&mut args)?;
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     args.finish()?;
-    let mut streams = Vec::new();
+    let (mut streams, mut asked) = (Vec::new(), Vec::new());
     for place in 0..common.applications as usize {
         let Model { name, law, sizes: [least, most], most: batch, file } = &models[place % models.len()];
         let name = match place / models.len() {
@@ -291,8 +288,8 @@ fn generated(
         common.server.applications.push(application);
         // As seen from the folder of the list.
         let folder = files.first().and_then(|list| list.parent()).unwrap_or(Path::new(""));
-        let file = file.as_ref().map(|file| folder.join(file));
-        streams.push(Sizes { rate: 0.0, least: *least, most: *most, spread, held, file });
+        asked.push(file.as_ref().map(|file| (folder.join(file), *most)));
+        streams.push(Sizes { rate: 0.0, least: *least, most: *most, spread, held });
     }
     if let Err(problem) = common.server.check() {
         let path = files.first().cloned().unwrap_or_default();
@@ -309,9 +306,8 @@ fn generated(
     for (sizes, mean_ms) in streams.iter_mut().zip(&mean_ms) {
         sizes.rate = if by_work { total / (mean_ms * count) } else { total / all_ms };
     }
-    let source = Source::Generated(Generator { streams, understated: common.understated, edge });
-    let (server, horizon_ms, tail_ms) = (Arc::new(common.server), common.horizon_ms, common.tail_ms);
-    Ok(ServingWorkload { server, horizon_ms, tail_ms, source, files })
+    let generator = Generator { streams, understated: common.understated, edge };
+    ServingWorkload::new(common.service(asked), generator, files).checked(spec, LESS)
 }
 
 #[cfg(test)]
@@ -324,10 +320,10 @@ mod tests {
 
     /// Work that arrives per ms, in full batches.
     fn offered(workload: &ServingWorkload, tasks: &[ServingTask]) -> Vec<f64> {
-        let mut work = vec![0.0; workload.server().applications.len()];
+        let mut work = vec![0.0; workload.cluster().server.applications.len()];
         for task in tasks {
-            let application = &workload.server().applications[task.application as usize];
-            work[task.application as usize] += work_ms(application, task.size) / workload.horizon_ms();
+            let application = &workload.cluster().server.applications[task.application as usize];
+            work[task.application as usize] += work_ms(application, task.size) / workload.cluster().horizon_ms;
         }
         work
     }
@@ -337,33 +333,32 @@ mod tests {
         for (spec, load) in [("builtin,load=0.5,seconds=100", 0.5), ("builtin,load=1.1,accelerators=3,seconds=50", 3.3)]
         {
             let workload = open(spec).unwrap();
-            let tasks = workload.tasks(3);
-            assert_eq!(tasks, workload.tasks(3));
+            let tasks = workload.jobs(3);
+            assert_eq!(tasks, workload.jobs(3));
             let found: f64 = offered(&workload, &tasks).iter().sum();
             assert!((found / load - 1.0).abs() < 0.03, "{spec}: {found}");
             assert!(tasks.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
-            assert!(workload.has_more_tasks(3, tasks.len() - 1) && !workload.has_more_tasks(3, tasks.len()));
+            assert!(workload.has_more_jobs(3, tasks.len() - 1) && !workload.has_more_jobs(3, tasks.len()));
         }
         // What an episode needs is bounded by this number, so it counts what arrives in edge cases too.
         let workload = open("builtin,mix=work,edge=hog,seconds=100").unwrap();
-        let Source::Generated(generator) = &workload.source else { panic!("it is generated") };
-        let tasks = workload.tasks(3).len() as f64;
-        assert!((generator.count(workload.horizon_ms) / tasks - 1.0).abs() < 0.03, "{tasks}");
+        let tasks = workload.jobs(3).len() as f64;
+        assert!((workload.work().jobs / tasks - 1.0).abs() < 0.03, "{tasks}");
         let workload = open("builtin,mix=work,load=1,seconds=100").unwrap();
-        for found in offered(&workload, &workload.tasks(3)) {
+        for found in offered(&workload, &workload.jobs(3)) {
             assert!((found / 0.2 - 1.0).abs() < 0.1, "{found}");
         }
     }
 
     #[test]
     fn sizes_are_as_the_models_have_them() {
-        let tasks = open("builtin,seconds=20").unwrap().tasks(1);
+        let tasks = open("builtin,seconds=20").unwrap().jobs(1);
         let of = |application: u32| -> Vec<u32> {
             tasks.iter().filter(|task| task.application == application).map(|task| task.size).collect()
         };
         assert!(of(0).iter().all(|size| (8..=60).contains(size)) && of(0).contains(&8) && of(0).contains(&60));
         assert!(of(2).iter().all(|size| *size == 1));
-        let equal = open("builtin,spread=0,seconds=5").unwrap().tasks(1);
+        let equal = open("builtin,spread=0,seconds=5").unwrap().jobs(1);
         assert!(equal.iter().filter(|task| task.application == 0).all(|task| task.size == 22));
     }
 
@@ -393,10 +388,10 @@ mod tests {
                 .map_err(|e| e.to_string())
         };
         let workload = open(model, ",applications=2,seconds=1").unwrap();
-        let names: Vec<&str> = workload.server().applications.iter().map(|app| &*app.name).collect();
+        let names: Vec<&str> = workload.cluster().server.applications.iter().map(|app| &*app.name).collect();
         assert_eq!(names, ["own", "own-2"]);
-        assert!(workload.server().applications.iter().all(|app| app.most == 8 && app.solo_ms(16) == 2.0));
-        let tasks = workload.tasks(1);
+        assert!(workload.cluster().server.applications.iter().all(|app| app.most == 8 && app.solo_ms(16) == 2.0));
+        let tasks = workload.jobs(1);
         assert!(tasks.len() > 100 && tasks.iter().all(|task| (4..=16).contains(&task.size)), "{}", tasks.len());
         let found: f64 = offered(&workload, &tasks).iter().sum();
         assert!((found / 0.9 - 1.0).abs() < 0.1, "{found}");

@@ -1,7 +1,5 @@
 //! Edge cases: families of workloads that strain a scheduler in one way each.
 
-use sched_distill_core::spec::{Args, SpecError};
-
 /// A family of workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeCase {
@@ -24,7 +22,7 @@ pub const EDGE_CASES: &[(&str, &str)] = &[
 ];
 
 /// In the order of [`EDGE_CASES`].
-const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Giants, EdgeCase::Hog, EdgeCase::Understated];
+pub(super) const CASES: [EdgeCase; 4] = [EdgeCase::Burst, EdgeCase::Giants, EdgeCase::Hog, EdgeCase::Understated];
 
 /// Tasks that come at once.
 const AT_ONCE: u32 = 32;
@@ -32,18 +30,6 @@ const AT_ONCE: u32 = 32;
 /// One task in so many is changed, and by how much.
 const ONE_IN: u32 = 20;
 const LARGER: u32 = 5;
-
-/// Reads `edge=NAME`.
-pub(super) fn named(args: &mut Args<'_>) -> Result<Option<EdgeCase>, SpecError> {
-    let Some(name) = args.text("edge") else { return Ok(None) };
-    match EDGE_CASES.iter().zip(CASES).find(|((known, _), _)| *known == name) {
-        Some((_, case)) => Ok(Some(case)),
-        None => {
-            let names: Vec<&str> = EDGE_CASES.iter().map(|(name, _)| *name).collect();
-            Err(args.conflict("edge", &name, &format!("one of {}", names.join(", "))))
-        }
-    }
-}
 
 impl EdgeCase {
     /// Tasks that come at once.
@@ -78,7 +64,7 @@ mod tests {
     #[test]
     fn families_are_what_they_are_called() {
         let tasks =
-            |edge: &str| ServingWorkload::open(&format!("builtin,seconds=20{edge}").parse().unwrap()).unwrap().tasks(3);
+            |edge: &str| ServingWorkload::open(&format!("builtin,seconds=20{edge}").parse().unwrap()).unwrap().jobs(3);
         let usual = tasks("");
         let near = |a: usize, b: usize| (a as f64 / b as f64 - 1.0).abs() < 0.1;
         let burst = tasks(",edge=burst");

@@ -1,8 +1,9 @@
 //! A fixed list of tasks and their server from a JSON file; `docs/serving.md` describes the format.
 
-use super::{ServingTask, ServingWorkload, Source};
+use super::{Service, ServingTask, ServingWorkload, TASK_BYTES};
 use crate::Server;
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
     workload::{MOST_JOBS, WorkloadError, read_text},
 };
@@ -56,9 +57,9 @@ fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
     if !(horizon_ms > 0.0 && horizon_ms <= 1e15) {
         return Err(format(format!("horizon_ms must be a positive number up to 1e15, got {horizon_ms}")));
     }
-    let files = vec![path.to_owned()];
-    let (server, tail_ms) = (Arc::new(raw.server), f64::INFINITY);
-    Ok(ServingWorkload { server, horizon_ms, tail_ms, source: Source::Fixed(tasks), files })
+    let service = Service { server: Arc::new(raw.server), horizon_ms, tail_ms: f64::INFINITY, models: Vec::new() };
+    let events = super::events(tasks.len() as f64);
+    Ok(ServingWorkload::new(service, Fixed::new(tasks, events, TASK_BYTES, horizon_ms), vec![path.to_owned()]))
 }
 
 fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
@@ -92,11 +93,11 @@ mod tests {
     #[test]
     fn what_is_left_out_has_its_default() {
         let workload = read(TASK).unwrap();
-        let [task] = workload.tasks(1)[..] else { panic!("one task") };
-        assert_eq!((task.declared_size, workload.horizon_ms()), (12, 5.0));
-        let application = &workload.server().applications[0];
+        let [task] = workload.jobs(1)[..] else { panic!("one task") };
+        assert_eq!((task.declared_size, workload.cluster().horizon_ms), (12, 5.0));
+        let application = &workload.cluster().server.applications[0];
         assert_eq!((application.most, application.queue, application.timeout_ms), (16, 10_000, 5.0));
-        assert_eq!((workload.server().accelerators, workload.server().half_life_ms), (1, 500.0));
+        assert_eq!((workload.cluster().server.accelerators, workload.cluster().server.half_life_ms), (1, 500.0));
     }
 
     #[test]

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use sched_distill_core::{
     model::Student,
     policy::{Policy, StudentPolicy},
-    rng::{Split, Stream, episode_seed, hash},
+    rng::{EpisodeId, Split, Stream, episode_seed, hash},
     scenario::Said,
-    simulation::{Simulated, Simulation},
+    simulation::{Simulated, Simulation, Workload},
 };
 use std::{
     path::Path,
@@ -29,7 +29,7 @@ pub struct LabelledRollouts<'a, S: Simulated> {
     /// Workload as named by the user.
     pub workload_id: &'a str,
     /// The workload.
-    pub workload: &'a S::Workload,
+    pub workload: &'a Workload<S>,
     /// The user's seed.
     pub seed: u64,
     /// Hears of every episode that has ended.
@@ -84,8 +84,8 @@ impl<S: Simulated> LabelledRollouts<'_, S> {
         quota: usize,
         horizon_ms: f64,
     ) -> Result<Vec<Regret>, RecordError> {
-        let seed = episode_seed(self.seed, split, u64::from(episode));
-        let mut sim = S::start(self.workload, S::jobs(self.workload, seed), seed);
+        let id = EpisodeId::new(self.seed, split, episode);
+        let (mut sim, seed) = (S::start(self.workload, self.workload.jobs(id), id.seed), id.seed);
         let mut policy = Labelled::new(student.fresh(), self.teacher.fresh());
         policy.reset(seed);
         let fail = |step, cause| self.failed("what if", episode, step, cause);
@@ -236,7 +236,7 @@ mod tests {
             teacher_id: name,
             teacher: &*teacher,
             workload_id: WORKLOAD,
-            workload: &*workload,
+            workload: &workload,
             seed: 5,
             progress: &(),
             stop: &AtomicBool::new(false),
@@ -248,7 +248,7 @@ mod tests {
         with_teacher(TEACHER, |rollouts| {
             let mut policy = Labelled::new(rule("random"), rule(TEACHER));
             let (mut teacher, mut asked, mut other) = (rule(TEACHER), Said::default(), 0);
-            let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
+            let id = EpisodeId::new(5, Split::Train, 0);
             run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
                 asked.clear();
                 let label = teacher.decide(seen, &mut asked).unwrap();
@@ -275,7 +275,7 @@ mod tests {
             let mut teacher = rule("sjf");
             let mut log = ChoiceLog::<Dag>::new(false);
             let (mut step, mut labels, mut agreed) = (0, Vec::new(), 0);
-            let id = EpisodeId { seed: 5, split: Split::Train, episode: 0 };
+            let id = EpisodeId::new(5, Split::Train, 0);
             run_episode(rollouts.workload, &mut policy, id, |seen, decision, p| {
                 let Decision::Assign { stage, .. } = teacher.decide(seen, &mut Said::default()).unwrap() else {
                     panic!("it never abstains")
@@ -335,7 +335,7 @@ mod tests {
             let (mut driver, mut teacher) = (StudentPolicy::<Dag>::new(&student, Path::new("s"), None)?, rule(TEACHER));
             let mut log = ChoiceLog::<Dag>::new(false);
             let mut step = 0;
-            let which = EpisodeId { seed: 5, split: Split::Train, episode: 8 };
+            let which = EpisodeId::new(5, Split::Train, 8);
             run_episode(rollouts.workload, &mut driver, which, |seen, decision, _| {
                 let mut p = Said::default();
                 teacher.decide(seen, &mut p).unwrap();
@@ -424,7 +424,7 @@ mod tests {
             // horizon beyond the end, the difference of job-time is that of all completion times.
             let seed = episode_seed(5, Split::Train, 0);
             let completion = |at: u32, own: bool| -> f64 {
-                let mut sim = Simulator::new(rollouts.workload.cluster(), rollouts.workload.jobs(seed), seed);
+                let mut sim = Simulator::new(*rollouts.workload.cluster(), rollouts.workload.jobs(seed), seed);
                 let (mut fifo, mut teacher) = (rule("fifo"), rule(TEACHER));
                 let (mut p, mut step) = (Said::default(), 0);
                 while let Some(seen) = sim.view() {

@@ -1,13 +1,12 @@
 //! One episode: run a policy, and write down what it was asked and what it answered.
 
-use crate::EpisodeFigures;
-use crate::{ChoiceHeader, LevelTable};
+use crate::{ChoiceHeader, EpisodeFigures, LevelTable};
 use sched_distill_core::{
     level::LevelSpec,
     policy::{Policy, PolicyError},
-    rng::{Split, episode_seed},
+    rng::EpisodeId,
     scenario::{Answer, ChoiceRows, Questions, Said, Scenario},
-    simulation::{JobEnd, Outcome, Simulated, Simulation, TaskRun},
+    simulation::{JobEnd, Outcome, Simulated, Simulation, TaskRun, Workload},
 };
 use std::{convert::Infallible, error::Error};
 
@@ -81,24 +80,13 @@ impl EpisodeRun {
     }
 }
 
-/// Which episode.
-#[derive(Clone, Copy, Debug)]
-pub struct EpisodeId {
-    /// The user's seed.
-    pub seed: u64,
-    /// What the episode is for.
-    pub split: Split,
-    /// Number within the split.
-    pub episode: u32,
-}
-
 /// Runs `policy` over one episode. `on_decision` sees every question and its answer before it is carried out.
 ///
 /// # Errors
 ///
 /// A policy that cannot answer or answers something illegal. A stranded cluster is no error but an outcome.
 pub fn run_episode<S: Simulated>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
     mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said),
@@ -119,21 +107,21 @@ pub(super) enum Timeline {
 
 /// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
 pub(super) fn try_episode<S: Simulated, E>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
     timeline: Timeline,
     mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
-    let seed = episode_seed(id.seed, id.split, u64::from(id.episode));
-    let mut sim = S::start(workload, S::jobs(workload, seed), seed);
+    let EpisodeId { seed, episode } = id;
+    let mut sim = S::start(workload, workload.jobs(id), seed);
     if timeline == Timeline::Kept {
         sim.record_timeline();
     }
     policy.reset(seed);
     let mut probabilities = Said::default();
     let mut step = 0;
-    let fail = |step, cause| EpisodeError { episode: id.episode, seed, step, source: Box::new(cause) };
+    let fail = |step, cause| EpisodeError { episode, seed, step, source: Box::new(cause) };
     let illegal = |step, e| fail(step, EpisodeCause::illegal(e));
     while let Some(seen) = sim.view() {
         probabilities.clear();
@@ -146,7 +134,7 @@ pub(super) fn try_episode<S: Simulated, E>(
         step += 1;
     }
     Ok(Ok(EpisodeRun {
-        episode: id.episode,
+        episode,
         seed,
         outcome: sim.outcome().expect("no question is open, so the episode has ended"),
         arrivals_ms: sim.arrivals_ms(),
@@ -267,7 +255,7 @@ impl<S: Scenario> ChoiceLog<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
+    use sched_distill_core::rng::Split;
     use sched_distill_dag::Dag;
 
     #[test]
@@ -282,8 +270,8 @@ mod tests {
         let mut sizes: [Vec<usize>; 3] = Default::default();
         let mut decision_rows = [0; 3];
         for episode in 0..3 {
-            let (id, mut step) = (EpisodeId { seed: 1, split: Split::Train, episode }, 0);
-            run_episode(&*workload, &mut *policy.fresh(), id, |seen, decision, p| {
+            let (id, mut step) = (EpisodeId::new(1, Split::Train, episode), 0);
+            run_episode(&workload, &mut *policy.fresh(), id, |seen, decision, p| {
                 let before = kept.tables.iter().map(LevelTable::rows).collect::<Vec<_>>();
                 kept.push(episode, step, seen, decision, p);
                 flushed.push(episode, step, seen, decision, p);

@@ -9,7 +9,12 @@ use crate::{
     EpisodeRow, ItemRow, Manifest, PartWriter, RecordPlan, STALLED, Shard, Source, TimelineRow, TraceError, TraceWriter,
 };
 use rayon::prelude::*;
-use sched_distill_core::{level::sha256_hex, policy::Policy, rng::Split, simulation::Simulated};
+use sched_distill_core::{
+    level::sha256_hex,
+    policy::Policy,
+    rng::Split,
+    simulation::{Simulated, Workload},
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -35,7 +40,7 @@ pub struct RecordRequest<'a, S: Simulated> {
     /// Workload as named by the user.
     pub workload_id: &'a str,
     /// The workload.
-    pub workload: &'a S::Workload,
+    pub workload: &'a Workload<S>,
     /// The user's seed.
     pub seed: u64,
     /// What the episodes are for.
@@ -223,7 +228,7 @@ fn record_part<S: Simulated>(
     for place in request.part(part) {
         let episode = request.first_episode + place;
         let (mut policy, driver) = (driving.policy)(place);
-        let id = EpisodeId { seed: request.seed, split: request.split, episode };
+        let id = EpisodeId::new(request.seed, request.split, episode);
         let mut step = 0;
         // The first episode is the sample that pictures are drawn from.
         let timeline = if place == 0 { Timeline::Kept } else { Timeline::Dropped };
@@ -294,8 +299,8 @@ pub fn policy_source<S: Simulated>(id: &str, policy: &dyn Policy<S>) -> Result<S
 /// # Errors
 ///
 /// A file that cannot be read.
-pub fn workload_source<S: Simulated>(id: &str, workload: &S::Workload) -> Result<Source, RecordError> {
-    source(id, &S::workload_files(workload))
+pub fn workload_source<S: Simulated>(id: &str, workload: &Workload<S>) -> Result<Source, RecordError> {
+    source(id, workload.files())
 }
 
 fn source(id: &str, files: &[PathBuf]) -> Result<Source, RecordError> {
@@ -340,7 +345,7 @@ mod tests {
             policy: &*policy,
             labeller: None,
             workload_id: "builtin,jobs=2,executors=2",
-            workload: &*workload,
+            workload: &workload,
             seed: 0,
             split: Split::Train,
             first_episode: 0,
@@ -388,7 +393,7 @@ mod tests {
             policy: &policy,
             labeller: None,
             workload_id: "builtin,jobs=50",
-            workload: &*workload,
+            workload: &workload,
             seed: 0,
             split: Split::Train,
             first_episode: 0,
@@ -418,7 +423,7 @@ mod tests {
             policy: &*policy,
             labeller: None,
             workload_id,
-            workload: &*workload,
+            workload: &workload,
             seed: 0,
             split: Split::Train,
             first_episode: 0,

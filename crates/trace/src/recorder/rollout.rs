@@ -1,8 +1,12 @@
 //! Episodes in parallel, results in order.
 
-use super::episode::{EpisodeError, EpisodeId, EpisodeRun, Timeline, try_episode};
+use super::episode::{EpisodeError, EpisodeRun, Timeline, try_episode};
 use rayon::prelude::*;
-use sched_distill_core::{policy::Policy, rng::Split, simulation::Simulated};
+use sched_distill_core::{
+    policy::Policy,
+    rng::{EpisodeId, Split},
+    simulation::{Simulated, Workload},
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a long run tells while it goes on. Called from several threads.
@@ -66,7 +70,7 @@ pub struct Episodes {
 ///
 /// A failing episode, or an interruption through `stop`.
 pub fn rollouts<S: Simulated>(
-    workload: &S::Workload,
+    workload: &Workload<S>,
     name: &str,
     policy: &dyn Policy<S>,
     episodes: Episodes,
@@ -81,7 +85,7 @@ pub fn rollouts<S: Simulated>(
             if stop.load(Ordering::Relaxed) {
                 return Err(RolloutError::Interrupted);
             }
-            let id = EpisodeId { seed, split, episode };
+            let id = EpisodeId::new(seed, split, episode);
             let timeline = if episode < timelines { Timeline::Kept } else { Timeline::Dropped };
             let run = try_episode(workload, &mut *policy.fresh(), id, timeline, |_, _, _| {
                 if stop.load(Ordering::Relaxed) { Err(RolloutError::Interrupted) } else { Ok(()) }

@@ -84,11 +84,11 @@ pub fn teacher_gradients(
             }
             let mut policy = DecimaPolicy::new(network.clone(), false);
             let mut replay = Replay::new(episode);
-            let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
+            let id = RolloutId { episode: episode.id, draws: 0 };
             let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
             let driver = Driver::Teacher { teacher: &mut replay, shown: Shown::default() };
-            let jobs = recorded.workload.jobs(id.seed);
-            let experience = [play((&*recorded.workload, jobs), &mut policy, driver, id, returns)?.experience];
+            let jobs = recorded.workload.jobs(id.episode);
+            let experience = [play((&recorded.workload, jobs), &mut policy, driver, id, returns)?.experience];
             let first = start.next_multiple_of(every) - start;
             let chosen = (first..experience[0].steps.len()).step_by(every);
             chosen.map(|s| Ok(decision(weights, &experience, s)?)).collect()

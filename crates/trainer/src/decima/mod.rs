@@ -36,7 +36,7 @@ use sched_distill_dag::{
     Dag,
     edit::JobEdit,
     network::{DecimaCheckpoint, DecimaPolicy, DecimaWeights, shapes},
-    workload::{JobArrival, Workload},
+    workload::{DagWorkload, JobArrival},
 };
 use sched_distill_judge::attack::{AttackError, Gaming, gamed};
 use std::sync::{
@@ -78,7 +78,7 @@ fn network(weights: &Weights) -> Result<Arc<DecimaWeights>, NeuralError> {
 
 /// Teaches Decima. Job sequences come from the workloads in turn; validations look at all of them.
 pub struct DecimaTrainee<'a> {
-    workloads: &'a [Box<dyn Workload>],
+    workloads: &'a [DagWorkload],
     reference: (&'a str, &'a dyn Policy<Dag>),
     lessons: Option<&'a Lessons<Dag>>,
     params: &'a DecimaParams,
@@ -92,7 +92,7 @@ impl<'a> DecimaTrainee<'a> {
     ///
     /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
     pub fn new(
-        workloads: &'a [Box<dyn Workload>],
+        workloads: &'a [DagWorkload],
         reference: (&'a str, &'a dyn Policy<Dag>),
         lessons: Option<&'a Lessons<Dag>>,
         params: &'a DecimaParams,
@@ -136,7 +136,7 @@ impl<'a> DecimaTrainee<'a> {
         let count = self.params.sequences * self.params.rollouts;
         let weights = network(weights)?;
         // Declared numbers are moved in the update, by the gradient itself.
-        let shown = |workload: &(dyn Workload + 'static), id| -> Result<Shown, TrainError> {
+        let shown = |workload: &DagWorkload, id| -> Result<Shown, TrainError> {
             Ok(Shown { edits: self.gamed(workload, &["split", "edge"], &weights, id, stop)? })
         };
         parallel(count, stop, |i| {
@@ -149,7 +149,7 @@ impl<'a> DecimaTrainee<'a> {
                     // Workloads change with every other rollout, as who schedules changes from one to the next.
                     let number = (iteration - 1).wrapping_mul(count.div_ceil(2)).wrapping_add(i / 2);
                     let (workload, id) = (self.workload(number), self.id(iteration, i, i));
-                    let jobs = workload.jobs(id.seed);
+                    let jobs = workload.jobs(id.episode);
                     let driver = match schedules {
                         true => Driver::Teacher { teacher: &mut *teacher, shown: shown(workload, id)? },
                         false => Driver::Watched { teacher: &mut *teacher },
@@ -159,11 +159,11 @@ impl<'a> DecimaTrainee<'a> {
                 Lessons::Trace(recorded) => {
                     let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
                     let episode = &recorded.episodes[place];
-                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
-                    let jobs = recorded.workload.jobs(id.seed);
-                    let shown = shown(&*recorded.workload, id)?;
+                    let id = RolloutId { episode: episode.id, draws: 0 };
+                    let jobs = recorded.workload.jobs(id.episode);
+                    let shown = shown(&recorded.workload, id)?;
                     let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown };
-                    play((&*recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
+                    play((&recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
                 }
             })
         })
@@ -172,7 +172,7 @@ impl<'a> DecimaTrainee<'a> {
     /// By job of an episode how its user describes it to the network as it is, by edits of some sorts; empty where nobody games.
     fn gamed(
         &self,
-        workload: &(dyn Workload + 'static),
+        workload: &DagWorkload,
         sorts: &[&str],
         weights: &Arc<DecimaWeights>,
         id: RolloutId,
@@ -186,7 +186,7 @@ impl<'a> DecimaTrainee<'a> {
         let sorts = sorts.iter().map(|&sort| sort.to_owned()).collect();
         let budget = EditBudget { sorts, ..EditBudget::default() };
         let gaming = Gaming { share, budget, questions: QUESTIONS };
-        gamed::<Dag>(workload, &greedy, &gaming, (id.episode, id.seed), stop).map_err(|e| match e {
+        gamed::<Dag>(workload, &greedy, &gaming, id.episode, stop).map_err(|e| match e {
             AttackError::Interrupted => TrainError::Interrupted,
             other => TrainError::Attack(other),
         })
@@ -195,12 +195,12 @@ impl<'a> DecimaTrainee<'a> {
     /// The jobs of an episode as their users describe them.
     fn described(
         &self,
-        workload: &(dyn Workload + 'static),
+        workload: &DagWorkload,
         weights: &Arc<DecimaWeights>,
         id: RolloutId,
         stop: &AtomicBool,
     ) -> Result<Vec<JobArrival>, TrainError> {
-        let mut jobs = workload.jobs(id.seed);
+        let mut jobs = workload.jobs(id.episode);
         for (job, edit) in (0..).zip(self.gamed(workload, &[], weights, id, stop)?) {
             if let Some(edit) = edit {
                 jobs = Dag::edited(&jobs, job, &edit).map_err(AttackError::from)?;
@@ -210,8 +210,8 @@ impl<'a> DecimaTrainee<'a> {
     }
 
     /// Where the job sequence of a number comes from.
-    fn workload(&self, sequence: u32) -> &(dyn Workload + 'static) {
-        &*self.workloads[sequence as usize % self.workloads.len()]
+    fn workload(&self, sequence: u32) -> &DagWorkload {
+        &self.workloads[sequence as usize % self.workloads.len()]
     }
 
     fn id(&self, iteration: u32, sequence: u32, rollout: u32) -> RolloutId {

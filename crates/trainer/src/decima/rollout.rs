@@ -5,14 +5,14 @@ use crate::{Returns, session::RolloutId};
 use sched_distill_core::{
     policy::Policy,
     scenario::{Said, State as _},
-    simulation::{Editable as _, Outcome},
+    simulation::{Editable as _, Outcome, Simulation as _},
 };
 use sched_distill_dag::{
     ClusterState, Dag, Decision, StageRef, View,
     edit::JobEdit,
     network::DecimaPolicy,
     simulator::Simulator,
-    workload::{JobArrival, Workload},
+    workload::{DagWorkload, JobArrival},
 };
 use sched_distill_judge::practice::{Clock, Moment};
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
@@ -69,13 +69,13 @@ impl Shown {
 ///
 /// A policy that cannot answer or answers something illegal.
 pub(super) fn play(
-    (workload, jobs): (&dyn Workload, Vec<JobArrival>),
+    (workload, jobs): (&DagWorkload, Vec<JobArrival>),
     network: &mut DecimaPolicy,
     mut driver: Driver<'_>,
     id: RolloutId,
     returns: Returns,
 ) -> Result<Rollout, EpisodeError> {
-    let mut sim = Simulator::new(workload.cluster(), jobs, id.seed);
+    let mut sim = Simulator::new(*workload.cluster(), jobs, id.episode.seed);
     network.reset(id.draws);
     if let Driver::Teacher { teacher, .. } | Driver::Watched { teacher } = &mut driver {
         teacher.reset(id.draws);
@@ -86,8 +86,8 @@ pub(super) fn play(
     let (mut own, mut taught, mut work) = (Said::default(), Said::default(), Vec::new());
     let mut asked = 0;
     let fail = |step: u64, cause: EpisodeCause| EpisodeError {
-        episode: id.episode,
-        seed: id.seed,
+        episode: id.episode.episode,
+        seed: id.episode.seed,
         step,
         source: Box::new(cause),
     };
@@ -181,7 +181,7 @@ mod tests {
     use crate::decima;
     use sched_distill_core::{
         policy::PolicyError,
-        rng::{Split, Stream, episode_seed},
+        rng::{EpisodeId, Split, Stream},
         simulation::EditBudget,
     };
 
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn costs_add_up_to_the_completion_times() -> Result<(), Box<dyn std::error::Error>> {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=6,executors=4".parse()?)?;
-        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let id = RolloutId { episode: EpisodeId::new(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.0, trace: 0.0 };
-        let rollout = play((&*workload, workload.jobs(id.seed)), &mut network()?, Driver::Own, id, returns)?;
+        let rollout = play((&workload, workload.jobs(id.episode)), &mut network()?, Driver::Own, id, returns)?;
         let total: f64 = rollout.experience.steps.iter().map(|s| s.moment.cost).sum();
         let waited = rollout.outcome.objective().expect("completed") * 6.0 / 1e3;
         assert!((total - waited).abs() < 1e-6 * waited, "{total} s of costs, {waited} s of waiting");
@@ -204,7 +204,7 @@ mod tests {
         let span: f64 = rollout.experience.steps.iter().map(|s| s.moment.until_next).sum();
         assert!((first + span - rollout.outcome.final_time_ms / 1e3).abs() < 1e-6);
         let discounted = play(
-            (&*workload, workload.jobs(id.seed)),
+            (&workload, workload.jobs(id.episode)),
             &mut network()?,
             Driver::Own,
             id,
@@ -235,11 +235,11 @@ mod tests {
             }
         }
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=5,executors=4".parse()?)?;
-        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let id = RolloutId { episode: EpisodeId::new(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.01, trace: 0.0 };
         let mut idle = Idle;
         let driver = Driver::Teacher { teacher: &mut idle, shown: Shown::default() };
-        let stranded = play((&*workload, workload.jobs(id.seed)), &mut network()?, driver, id, returns)?;
+        let stranded = play((&workload, workload.jobs(id.episode)), &mut network()?, driver, id, returns)?;
         assert!(stranded.outcome.stalled());
         let last = stranded.experience.steps.last().expect("a first decision").moment.cost;
         assert!(last >= 100.0 * stranded.outcome.unfinished() as f64, "{last}");
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn lessons_are_the_teachers() -> Result<(), Box<dyn std::error::Error>> {
         let workload = sched_distill_dag::workload::open(&"builtin,jobs=8,executors=4".parse()?)?;
-        let id = RolloutId { episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 5 };
+        let id = RolloutId { episode: EpisodeId::new(1, Split::Train, 0), draws: 5 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
         for schedules in [true, false] {
             let mut teacher = sched_distill_dag::policies::open(&"fair".parse()?)?;
@@ -258,7 +258,7 @@ mod tests {
                 true => Driver::Teacher { teacher: &mut *teacher, shown: Shown::default() },
                 false => Driver::Watched { teacher: &mut *teacher },
             };
-            let rollout = play((&*workload, workload.jobs(id.seed)), &mut network()?, driver, id, returns)?;
+            let rollout = play((&workload, workload.jobs(id.episode)), &mut network()?, driver, id, returns)?;
             let steps = &rollout.experience.steps;
             assert!(!steps.is_empty() && (steps.len() as u64) < rollout.outcome.decisions);
             assert!(steps.iter().all(|s| s.amount < s.amounts && s.log_prob == 0.0));
@@ -279,7 +279,7 @@ mod tests {
         };
         let shown = Shown { edits: (0..8).map(&mut edit).collect() };
         let mut teacher = sched_distill_dag::policies::open(&"sjf-cp".parse()?)?;
-        let mut sim = Simulator::new(workload.cluster(), jobs.clone(), 7);
+        let mut sim = Simulator::new(*workload.cluster(), jobs.clone(), 7);
         let (mut alike, mut moved) = (0, 0);
         while let Some(seen) = sim.view() {
             let lesson = teacher.decide(&seen, &mut Said::default())?;

@@ -113,9 +113,10 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
     let workload = sched_distill_dag::workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(1);
     let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
-    let id = RolloutId { episode: 0, seed: 1, draws: 1 };
+    let id = RolloutId { episode: 1.into(), draws: 1 };
     let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-    let rollout = rollout::play((&*workload, workload.jobs(id.seed)), &mut policy, rollout::Driver::Own, id, returns)?;
+    let rollout =
+        rollout::play((&workload, workload.jobs(id.episode)), &mut policy, rollout::Driver::Own, id, returns)?;
     let e = [rollout.experience];
     let steps = e[0].steps.len();
     let zeros = [vec![0.0; steps]];
@@ -138,10 +139,11 @@ fn updates_follow_the_advantage() -> Outcome {
     for (algorithm, rate) in [(Algorithm::Ppo, 1e-3), (Algorithm::Reinforce, 1e-3)] {
         let mut weights = weights(2);
         let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
-        let id = RolloutId { episode: 0, seed: 3, draws: 1 };
+        let id = RolloutId { episode: 3.into(), draws: 1 };
         let returns = Returns::Discounted { rate: 0.001, trace: 0.0 };
-        let e = [rollout::play((&*workload, workload.jobs(id.seed)), &mut policy, rollout::Driver::Own, id, returns)?
-            .experience];
+        let e =
+            [rollout::play((&workload, workload.jobs(id.episode)), &mut policy, rollout::Driver::Own, id, returns)?
+                .experience];
         // Let single executors be good.
         let advantage = [e[0].steps.iter().map(|s| if s.amount == 0 { 1.0 } else { -1.0 }).collect::<Vec<f32>>()];
         let block = [Block { rollout: 0, steps: 0..e[0].steps.len() }];
@@ -170,11 +172,10 @@ fn attributions_add_up() -> Outcome {
     let workload = sched_distill_dag::workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
     let weights = weights(3);
     let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, false);
-    let run =
-        sched_distill_trace::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Test, episode: 0 };
+    let run = sched_distill_trace::recorder::EpisodeId::new(2, sched_distill_core::rng::Split::Test, 0);
     let mut decisions = Vec::new();
-    let done = sched_distill_trace::recorder::run_episode(&*workload, &mut policy, run, |_, d, _| decisions.push(d))?;
-    let episodes = vec![RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() }];
+    let done = sched_distill_trace::recorder::run_episode(&workload, &mut policy, run, |_, d, _| decisions.push(d))?;
+    let episodes = vec![RecordedEpisode { id: done.seed.into(), decisions: decisions.into() }];
     let recorded = RecordedLessons { hash: String::new(), workload, episodes };
     let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;
     assert!((10..=12).contains(&found.decisions) && found.gap <= 0.01, "{found:?}");

@@ -66,7 +66,7 @@ pub fn random(shape: Dl2Shape, seed: u64) -> Weights {
 
 /// Teaches DL2. Traces come from the workloads in turn; validations look at all of them.
 pub struct Dl2Trainee<'a> {
-    workloads: &'a [Box<TrainingWorkload>],
+    workloads: &'a [TrainingWorkload],
     reference: (&'a str, &'a dyn Policy<Training>),
     lessons: Option<&'a Lessons<Training>>,
     params: &'a Dl2Params,
@@ -81,7 +81,7 @@ impl<'a> Dl2Trainee<'a> {
     ///
     /// No workload, parameters out of range, imitation without lessons, or a device that is not there.
     pub fn new(
-        workloads: &'a [Box<TrainingWorkload>],
+        workloads: &'a [TrainingWorkload],
         reference: (&'a str, &'a dyn Policy<Training>),
         lessons: Option<&'a Lessons<Training>>,
         params: &'a Dl2Params,
@@ -128,7 +128,7 @@ impl<'a> Dl2Trainee<'a> {
                 }
                 Some(Lessons::Trace(recorded)) => {
                     let episode = &recorded.episodes[episode as usize % recorded.episodes.len()];
-                    let id = RolloutId { episode: episode.episode, seed: episode.seed, draws: 0 };
+                    let id = RolloutId { episode: episode.id, draws: 0 };
                     let driver = Driver::Replayed { trace: &mut Replay::new(episode) };
                     play(&recorded.workload, &mut network, driver, id, params)
                 }

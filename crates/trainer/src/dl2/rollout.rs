@@ -9,7 +9,7 @@ use crate::session::RolloutId;
 use sched_distill_core::{
     policy::Policy,
     scenario::Said,
-    simulation::{Outcome, Simulated},
+    simulation::{Outcome, Simulated, Simulation as _},
 };
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError};
 use sched_distill_training::{
@@ -39,7 +39,7 @@ pub(super) fn play(
     id: RolloutId,
     params: &Dl2Params,
 ) -> Result<(Experience, Outcome), EpisodeError> {
-    let mut sim = Training::start(workload, Training::jobs(workload, id.seed), id.seed);
+    let mut sim = Training::start(workload, workload.jobs(id.episode), id.episode.seed);
     let (mut experience, mut meter) = (Experience::default(), Meter::default());
     let mut explorer = match driver {
         Driver::Own { exploration } if exploration > 0.0 => Some(Explorer::new(id.draws, exploration)),
@@ -51,8 +51,8 @@ pub(super) fn play(
     }
     let mut asked = 0;
     let fail = |step: u64, cause: EpisodeCause| EpisodeError {
-        episode: id.episode,
-        seed: id.seed,
+        episode: id.episode.episode,
+        seed: id.episode.seed,
         step,
         source: Box::new(cause),
     };

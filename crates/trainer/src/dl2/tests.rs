@@ -28,8 +28,8 @@ fn weights(seed: u64) -> Weights {
     weights_of(SHAPE, seed)
 }
 
-fn open(spec: &str) -> Result<Box<TrainingWorkload>, Box<dyn std::error::Error>> {
-    Ok(Box::new(TrainingWorkload::open(&spec.parse()?)?))
+fn open(spec: &str) -> Result<TrainingWorkload, Box<dyn std::error::Error>> {
+    Ok(TrainingWorkload::open(&spec.parse()?)?)
 }
 
 fn policy(weights: &Weights) -> Result<Dl2Policy, NeuralError> {
@@ -42,7 +42,7 @@ fn rollout(
     exploration: f64,
 ) -> Result<(Experience, sched_distill_core::simulation::Outcome), Box<dyn std::error::Error>> {
     let id = RolloutId::new(3, 1, 1, 0);
-    Ok(play(&*open(SMALL)?, &mut policy(weights)?, Driver::Own { exploration }, id, params)?)
+    Ok(play(&open(SMALL)?, &mut policy(weights)?, Driver::Own { exploration }, id, params)?)
 }
 
 fn batch(shape: Dl2Shape, memory: &[Experience], every: usize) -> Batch {
@@ -101,7 +101,7 @@ fn lost_time_adds_up_to_the_completion_times() -> Outcome {
     let workload = open(SMALL)?;
     let (experience, outcome) = rollout(&weights(2), &params, 0.0)?;
     let total: f64 = experience.steps.iter().map(|s| s.reward).sum();
-    let jobs = workload.jobs(RolloutId::new(3, 1, 1, 0).seed);
+    let jobs = workload.jobs(RolloutId::new(3, 1, 1, 0).episode);
     let best: f64 = jobs.iter().map(|j| j.epochs / workload.cluster().speed.best(j.kind)).sum();
     let slots = outcome.objective().expect("completed") * jobs.len() as f64 / workload.cluster().slot_ms();
     assert!((total - (best - slots)).abs() < 1e-6 * slots, "{total}; {best} at best speed, {slots} in all");
@@ -280,16 +280,14 @@ fn imitation_learns_what_the_teacher_does() -> Outcome {
 fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let workload = open(SMALL)?;
     let mut optimus = sched_distill_training::policies::open(&"optimus".parse()?)?;
-    let run =
-        sched_distill_trace::recorder::EpisodeId { seed: 2, split: sched_distill_core::rng::Split::Train, episode: 0 };
+    let run = sched_distill_trace::recorder::EpisodeId::new(2, sched_distill_core::rng::Split::Train, 0);
     let mut decisions = Vec::new();
     let done = sched_distill_trace::recorder::run_episode::<Training>(&workload, &mut *optimus, run, |_, d, _| {
         decisions.push(d)
     })?;
     let count = decisions.len();
-    let episode =
-        sched_distill_judge::practice::RecordedEpisode { episode: 0, seed: done.seed, decisions: decisions.into() };
-    let id = RolloutId { episode: 0, seed: done.seed, draws: 0 };
+    let episode = sched_distill_judge::practice::RecordedEpisode { id: done.seed.into(), decisions: decisions.into() };
+    let id = RolloutId { episode: done.seed.into(), draws: 0 };
     let driver = Driver::Replayed { trace: &mut Replay::new(&episode) };
     let (experience, outcome) = play(&workload, &mut policy(&weights(1))?, driver, id, &Dl2Params::default())?;
     assert_eq!(outcome.jobs, done.outcome.jobs);

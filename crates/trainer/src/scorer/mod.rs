@@ -111,7 +111,7 @@ impl<'a> ScorerTrainee<'a> {
             let id = RolloutId::new(self.params.schedule.seed, episode, iteration, i);
             // At first the network would only show states that nobody gets into.
             let taught = imitates.then_some(i % 2 == 0 || iteration == 1);
-            let turn = Turn { taught, workload, episode, seed: id.seed, draws: id.draws };
+            let turn = Turn { taught, workload, episode: id.episode, draws: id.draws };
             Ok(self.ground.play(&weights, turn, self.clock)?)
         })
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Algorithm, Checkpoint, Returns, Session, libtorch::compare_with_differences, update::Sums};
 use sched_distill_core::{
-    rng::{Split, episode_seed},
+    rng::{EpisodeId, Split},
     simulation::Simulated,
 };
 use sched_distill_dag::Dag;
@@ -94,8 +94,7 @@ fn own(ground: &dyn AnyGround, weights: &Weights, count: u32) -> Result<Vec<Prac
     let turn = |episode: u32| Turn {
         taught: None,
         workload: episode,
-        episode,
-        seed: u64::from(episode) + 7,
+        episode: EpisodeId { seed: u64::from(episode) + 7, episode },
         draws: u64::from(episode),
     };
     Ok((0..count).map(|e| ground.play(&network, turn(e), clock(0.2))).collect::<Result<_, _>>()?)
@@ -176,8 +175,7 @@ fn gradients_are_those_of_differences() -> Outcome {
 fn costs_add_up_to_the_objective() -> Outcome {
     for ground in grounds()? {
         let network = network(&weights(&*ground, &small(1))?)?;
-        let turn =
-            Turn { taught: Some(true), workload: 0, episode: 0, seed: episode_seed(1, Split::Train, 0), draws: 1 };
+        let turn = Turn { taught: Some(true), workload: 0, episode: EpisodeId::new(1, Split::Train, 0), draws: 1 };
         let of = |discount| ground.play(&network, turn, clock(discount));
         let (plain, discounted) = (of(0.0)?, of(0.5)?);
         let outcome = plain.outcome.as_ref().ok_or("it has ended")?;
@@ -308,7 +306,7 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
         policy: &*sched_distill_dag::policies::open(&policy_id.parse()?)?,
         labeller: None,
         workload_id,
-        workload: &*sched_distill_dag::workload::open(&workload_id.parse()?)?,
+        workload: &sched_distill_dag::workload::open(&workload_id.parse()?)?,
         seed: 1,
         split: Split::Train,
         first_episode: 0,
@@ -321,7 +319,7 @@ fn a_trace_is_learned_from_as_its_policy_would_be() -> Outcome {
     let [of_trace, of_policy] = [trace, policy_id].map(|teacher| ground(&DAG, &[workload_id], Some(teacher)));
     let (of_trace, of_policy) = (of_trace?, of_policy?);
     let network = network(&weights(&*of_trace, &small(1))?)?;
-    let turn = Turn { taught: Some(true), workload: 0, episode: 1, seed: episode_seed(1, Split::Train, 1), draws: 5 };
+    let turn = Turn { taught: Some(true), workload: 0, episode: EpisodeId::new(1, Split::Train, 1), draws: 5 };
     let (a, b) = (of_trace.play(&network, turn, clock(0.1))?, of_policy.play(&network, turn, clock(0.1))?);
     assert_eq!((&a.levels, &a.steps, &a.outcome), (&b.levels, &b.steps, &b.outcome));
     let sources = of_trace.sources()?.teacher.ok_or("a trace is a source")?;
@@ -344,7 +342,7 @@ fn attributions_add_up() -> Outcome {
         policy: &*sched_distill_dag::policies::open(&policy_id.parse()?)?,
         labeller: None,
         workload_id,
-        workload: &*sched_distill_dag::workload::open(&workload_id.parse()?)?,
+        workload: &sched_distill_dag::workload::open(&workload_id.parse()?)?,
         seed: 1,
         split: Split::Test,
         first_episode: 0,

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use sched_distill_training::{heuristic::Drf, simulator::Simulator, workload::TrainingWorkload};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = TrainingWorkload::open(&"builtin,jobs=10".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
 //! let mut drf = Drf;

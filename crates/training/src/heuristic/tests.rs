@@ -9,7 +9,7 @@ use crate::{
     state::{Decision, Task, View},
     workload::TrainingWorkload,
 };
-use sched_distill_core::simulation::Outcome;
+use sched_distill_core::simulation::{Outcome, Simulation as _};
 
 fn open(spec: &str) -> TrainingWorkload {
     TrainingWorkload::open(&spec.parse().unwrap()).unwrap()

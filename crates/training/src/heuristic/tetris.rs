@@ -63,6 +63,7 @@ fn best(seen: &View<'_>, free: [u32; 2]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::{simulator::Simulator, workload::TrainingWorkload};
+    use sched_distill_core::simulation::Simulation as _;
 
     #[test]
     fn overdue_jobs_wait_where_all_are_overdue() {

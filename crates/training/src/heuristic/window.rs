@@ -13,7 +13,7 @@ pub const ROWS: usize = 6;
 ///
 /// ```
 /// use sched_distill_training::{Decision, Task, heuristic::window::Window, simulator::Simulator, workload::TrainingWorkload};
-/// use sched_distill_core::spec::Spec;
+/// use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 /// let workload = TrainingWorkload::open(&"builtin,jobs=9".parse::<Spec>()?)?;
 /// let sim = Simulator::new(workload.cluster().clone(), workload.jobs(1), 1);
 /// let seen = sim.view().expect("jobs have arrived");

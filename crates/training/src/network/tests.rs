@@ -7,6 +7,7 @@ use crate::{
     state::{Decision, Task},
     workload::TrainingWorkload,
 };
+use sched_distill_core::simulation::Simulation as _;
 use sched_distill_core::{
     network::{Tensor, Tensors},
     policy::Policy,

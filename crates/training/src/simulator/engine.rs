@@ -1,19 +1,34 @@
 //! What happens at a step, and between two slots.
 
-use super::{record::SlotRecord, state::Simulator};
-use crate::state::{Decision, DecisionError, View};
-use sched_distill_core::rng::{hash, unit};
+use super::{
+    record::{SlotRecord, Timeline},
+    state::Simulator,
+};
+use crate::{
+    Training,
+    state::{Decision, DecisionError, View},
+};
+use sched_distill_core::{
+    rng::{hash, unit},
+    simulation::{Outcome, Simulation, TaskRun},
+};
 
 /// Slots without progress after which an episode has stalled.
 const PATIENCE: u32 = 1000;
 
-impl Simulator {
-    /// Answers the open question.
-    ///
-    /// # Errors
-    ///
-    /// An illegal decision; the state is then unchanged.
-    pub fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
+impl Simulation for Simulator {
+    type Scenario = Training;
+    type Error = DecisionError;
+
+    fn view(&self) -> Option<View<'_>> {
+        (!self.ended).then_some(View { state: &self.state })
+    }
+
+    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
+        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    }
+
+    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
         self.check(decision)?;
         self.decisions += 1;
         match decision {
@@ -26,15 +41,41 @@ impl Simulator {
         Ok(())
     }
 
-    /// Checks a decision without carrying it out.
-    ///
-    /// # Errors
-    ///
-    /// What [`Simulator::step`] would refuse.
-    pub fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.view().ok_or(DecisionError::Ended)?.check(decision)
+    /// Events are slots from slot 0 on; utilisation is the mean over slots from the first arrival on of the share of all slots
+    /// of CPU and GPU in use.
+    fn outcome(&self) -> Option<Outcome> {
+        self.ended.then(|| self.ending())
     }
 
+    fn arrivals_ms(&self) -> Vec<f64> {
+        self.state.jobs.iter().map(|j| f64::from(j.arrival_slot) * self.state.cluster.slot_ms()).collect()
+    }
+
+    fn completed_ms(&self, job: u32) -> Option<f64> {
+        let slots = self.runs.get(job as usize)?.completion;
+        (!slots.is_nan()).then(|| slots * self.state.cluster.slot_ms())
+    }
+
+    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
+        self.job_time_ms(from_ms, to_ms)
+    }
+
+    fn lanes(&self) -> u32 {
+        self.state.cluster.places() * self.state.cluster.nodes
+    }
+
+    fn record_timeline(&mut self) {
+        self.timeline.get_or_insert_with(|| Timeline::new(&self.state.cluster));
+    }
+
+    /// A lane per place of a node (node · places + place, see [`crate::cluster::TrainingCluster::places`]); part 0 is workers, 1 parameter
+    /// servers. Tasks of the open slot are not in it.
+    fn task_runs(&self) -> &[TaskRun] {
+        self.timeline.as_ref().map_or(&[], Timeline::runs)
+    }
+}
+
+impl Simulator {
     /// Lets the slot pass: progress, completions and reward, then release of everything, and the next slot's arrivals.
     fn close_slot(&mut self) {
         let mut record = self.records.is_some().then(|| SlotRecord::before(self));

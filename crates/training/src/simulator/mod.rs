@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use sched_distill_training::{Decision, Task, simulator::Simulator, workload::TrainingWorkload};
-//! use sched_distill_core::spec::Spec;
+//! use sched_distill_core::{simulation::Simulation as _, spec::Spec};
 //! let workload = TrainingWorkload::open(&"builtin,jobs=5".parse::<Spec>()?)?;
 //! let mut sim = Simulator::new(workload.cluster().clone(), workload.jobs(7), 7);
 //! while let Some(seen) = sim.view() {

@@ -1,22 +1,12 @@
 //! What an episode leaves behind.
 
 use super::state::{JobRun, Simulator};
-use crate::{
-    Training,
-    state::{Decision, DecisionError, Job, View},
-};
-use sched_distill_core::simulation::{JobEnd, Outcome, Simulation, Stall, TaskRun};
+use crate::state::Job;
+use sched_distill_core::simulation::{JobEnd, Outcome, Stall};
 
 impl Simulator {
-    /// The outcome, once the episode has ended ([`Simulator::view`] gives `None`).
-    ///
-    /// Events are slots from slot 0 on; utilisation is the mean over slots from the first arrival on of the share of all slots
-    /// of CPU and GPU in use.
-    #[must_use]
-    pub fn outcome(&self) -> Option<Outcome> {
-        if !self.ended {
-            return None;
-        }
+    /// The outcome of an episode that has ended.
+    pub(super) fn ending(&self) -> Outcome {
         let slot_ms = self.state.cluster.slot_ms();
         let end = |run: &JobRun| match run.completion {
             slots if slots.is_nan() => JobEnd::Unfinished,
@@ -30,7 +20,7 @@ impl Simulator {
         let makespan_ms = last - first;
         let job_time = self.job_time_ms(first, last);
         let slots = f64::from(self.state.slot.saturating_sub(first_slot).max(1));
-        Some(Outcome {
+        Outcome {
             figures: vec![
                 ("mean_jct_ms", completions.filter(|all| !all.is_empty()).map(|all| job_time / all.len() as f64)),
                 ("makespan_ms", Some(makespan_ms)),
@@ -44,14 +34,7 @@ impl Simulator {
             total_reward: self.total_reward,
             events: u64::from(self.state.slot),
             decisions: self.decisions,
-        })
-    }
-
-    /// When a job was completed, ms; `None` as long as it is not.
-    #[must_use]
-    pub fn completed_ms(&self, job: u32) -> Option<f64> {
-        let slots = self.runs.get(job as usize)?.completion;
-        (!slots.is_nan()).then(|| slots * self.state.cluster.slot_ms())
+        }
     }
 
     /// Job-time between two moments, ms: for each job, how much of it the job was in the system. What lies after the clock is
@@ -65,45 +48,5 @@ impl Simulator {
             ((run.completion * slot_ms).min(to_ms) - arrival_ms.max(from_ms)).max(0.0)
         };
         self.state.jobs.iter().zip(&self.runs).map(time).sum()
-    }
-}
-
-impl Simulation<Training> for Simulator {
-    type Error = DecisionError;
-
-    fn view(&self) -> Option<View<'_>> {
-        self.view()
-    }
-
-    fn check(&self, decision: Decision) -> Result<(), DecisionError> {
-        self.check(decision)
-    }
-
-    fn step(&mut self, decision: Decision) -> Result<(), DecisionError> {
-        self.step(decision)
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.outcome()
-    }
-
-    fn arrivals_ms(&self) -> Vec<f64> {
-        self.state.jobs.iter().map(|j| f64::from(j.arrival_slot) * self.state.cluster.slot_ms()).collect()
-    }
-
-    fn cost(&self, from_ms: f64, to_ms: f64) -> f64 {
-        self.job_time_ms(from_ms, to_ms)
-    }
-
-    fn lanes(&self) -> u32 {
-        self.state.cluster.places() * self.state.cluster.nodes
-    }
-
-    fn record_timeline(&mut self) {
-        self.record_timeline();
-    }
-
-    fn task_runs(&self) -> &[TaskRun] {
-        self.task_runs()
     }
 }

@@ -1,7 +1,10 @@
 //! What happened slot by slot, for schedule pictures and tests.
 
 use super::state::{JobRun, Simulator};
-use crate::state::{Job, Placement, Task};
+use crate::{
+    cluster::TrainingCluster,
+    state::{Job, Placement, Task},
+};
 use sched_distill_core::simulation::TaskRun;
 
 /// What a live job had and did in a slot.
@@ -60,26 +63,6 @@ impl SlotRecord {
 }
 
 impl Simulator {
-    /// Keeps the task runs of the rest of the episode for [`Simulator::task_runs`].
-    pub fn record_timeline(&mut self) {
-        let cluster = &self.state.cluster;
-        let (places, nodes, slot_ms) = (cluster.places(), cluster.nodes, cluster.slot_ms());
-        self.timeline.get_or_insert_with(|| Timeline {
-            places,
-            slot_ms,
-            runs: Vec::new(),
-            last: vec![None; (places * nodes) as usize],
-            order: Vec::new(),
-        });
-    }
-
-    /// Task runs in order of their start, a lane per place of a node (node · places + place, see
-    /// [`crate::cluster::TrainingCluster::places`]); part 0 is workers, 1 parameter servers. Empty unless [`Simulator::record_timeline`] was called. Tasks of the open slot are not in it.
-    #[must_use]
-    pub fn task_runs(&self) -> &[TaskRun] {
-        self.timeline.as_ref().map_or(&[], |t| &t.runs)
-    }
-
     /// Keeps the records of the rest of the episode for [`Simulator::slot_records`].
     pub fn record_slots(&mut self) {
         self.records.get_or_insert_default();
@@ -105,6 +88,16 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
+    pub(super) fn new(cluster: &TrainingCluster) -> Self {
+        let (places, slot_ms) = (cluster.places(), cluster.slot_ms());
+        let last = vec![None; (places * cluster.nodes) as usize];
+        Self { places, slot_ms, runs: Vec::new(), last, order: Vec::new() }
+    }
+
+    pub(super) fn runs(&self) -> &[TaskRun] {
+        &self.runs
+    }
+
     /// Takes in the tasks of a slot that has passed. On a node, tasks keep the places that the same part of their job had in the
     /// slot before, as far as they can.
     pub(super) fn push(&mut self, slot: u32, placements: &[Placement], runs: &[JobRun]) {

@@ -3,7 +3,7 @@
 use super::record::{SlotRecord, Timeline};
 use crate::{
     cluster::TrainingCluster,
-    state::{ClusterState, Job, View},
+    state::{ClusterState, Job},
     workload::TrainingJob,
 };
 use sched_distill_core::{
@@ -24,7 +24,9 @@ pub(super) struct JobRun {
     pub(super) completion: f64,
 }
 
-/// A cluster at work on one episode's jobs. Cloning it at a question allows what-if runs.
+/// A cluster at work on one episode's jobs. Cloning it at a question allows what-if runs. The episode ends when all jobs are done, or
+/// when it has stalled: after 1,000 slots in a row in which no job made progress while no arrival was to come, and after far more slots than
+/// its jobs need ([`Bound`]).
 #[derive(Clone, Debug)]
 pub struct Simulator {
     /// What schedulers see.
@@ -86,14 +88,6 @@ impl Simulator {
         let mut episode = self.clone();
         episode.state.jobs[job as usize].epochs = jobs[job as usize].epochs;
         episode
-    }
-
-    /// The open question, or `None` once the episode has ended: when all jobs are done, or when it has stalled. It has stalled
-    /// after 1,000 slots in a row in which no job made progress while no arrival was to come, and after far more slots than its jobs need
-    /// ([`Bound`]).
-    #[must_use]
-    pub fn view(&self) -> Option<View<'_>> {
-        (!self.ended).then_some(View { state: &self.state })
     }
 
     /// The reward of the slot closed last: over its jobs, the sum of epochs done in it by epochs believed. 0 before any.

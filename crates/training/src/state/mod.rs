@@ -7,15 +7,14 @@ mod nodes;
 mod strand;
 mod view;
 
-pub use change::Change;
-pub use sched_distill_core::state::StateError;
-pub use view::{Decision, DecisionError, JobView, Placement, Task, View};
-
 use crate::cluster::{JobType, NodeShare, TrainingCluster};
+pub use change::Change;
 use nodes::Nodes;
+pub use sched_distill_core::state::StateError;
 use sched_distill_core::state::{Arrives, Jobs};
 use serde::Deserialize;
 use std::sync::Arc;
+pub use view::{Decision, DecisionError, JobView, Placement, Task, View};
 
 /// Marks "no entry".
 const NONE: u32 = u32::MAX;
@@ -140,12 +139,6 @@ impl ClusterState {
     #[must_use]
     pub fn placements(&self) -> &[Placement] {
         &self.placements
-    }
-
-    /// Nodes, jobs and speeds that were worked out.
-    pub(crate) fn extent(&self) -> usize {
-        let [workers, servers] = [self.cluster.max_workers, self.cluster.max_servers].map(|most| most as usize + 2);
-        self.cluster.nodes as usize + self.jobs.len() + self.cluster.types.len() * workers * servers
     }
 
     pub(crate) fn job_type(&self, job: &Job) -> &JobType {

@@ -1,11 +1,13 @@
 //! Generated training jobs: types, lengths and arrivals drawn anew in every episode.
 
-use super::{
-    JOB_BYTES, SlotArrivals, Source, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace,
+use super::{JOB_BYTES, SlotArrivals, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace};
+use crate::{
+    Training,
+    cluster::{JOB_TYPES, Speed, SpeedGrid, SpeedLaw, TrainingCluster, job_types},
 };
-use crate::cluster::{JOB_TYPES, JobType, Speed, SpeedGrid, SpeedLaw, TrainingCluster, job_types};
 use sched_distill_core::{
-    rng::Stream,
+    rng::{EpisodeId, Stream},
+    simulation::Source,
     spec::{Args, Spec},
     workload::{Work, WorkloadError},
 };
@@ -32,9 +34,8 @@ pub struct Generator {
     pub epoch_error: f64,
 }
 
-impl Generator {
-    /// What an episode comes to, about.
-    pub(super) fn work(&self, cluster: &TrainingCluster) -> Work {
+impl Source<Training> for Generator {
+    fn work(&self, cluster: &Arc<TrainingCluster>) -> Work {
         let kinds = 0..self.types as u8;
         let slots = kinds.map(|kind| {
             let epochs = (cluster.types[kind as usize].epoch_share * self.epochs).floor().max(1.0);
@@ -53,15 +54,13 @@ impl Generator {
         }
     }
 
-    /// The jobs of the episode with this seed, in order of arrival.
-    #[must_use]
-    pub fn jobs(&self, types: &[JobType], seed: u64) -> Vec<TrainingJob> {
+    fn jobs(&self, cluster: &Arc<TrainingCluster>, EpisodeId { seed, .. }: EpisodeId) -> Vec<TrainingJob> {
         let mut kinds = Stream::new(seed, "training types");
         let mut lengths = Stream::new(seed, "training lengths");
         let mut errors = Stream::new(seed, "training epochs");
         let job = |arrival_slot| {
             let kind = kinds.below(self.types as usize);
-            let mut epochs = (types[kind].epoch_share * self.epochs).floor().max(1.0);
+            let mut epochs = (cluster.types[kind].epoch_share * self.epochs).floor().max(1.0);
             if self.length_spread {
                 epochs *= (90 + lengths.below(20)) as f64 / 100.0;
             }
@@ -110,10 +109,8 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         speed_error: args.number("speed-error", 0.0, 0.0..=0.9)?,
     };
     args.finish()?;
-    generator
-        .work(&cluster)
-        .check(spec, "ask for fewer `jobs`, fewer `epochs`, longer slots (`slot`), or a higher `rate`")?;
-    Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Generated(generator), files })
+    TrainingWorkload::new(Arc::new(cluster), generator, files)
+        .checked(spec, "ask for fewer `jobs`, fewer `epochs`, longer slots (`slot`), or a higher `rate`")
 }
 
 fn arrivals(args: &mut Args<'_>, slot_s: f64, files: &mut Vec<PathBuf>) -> Result<SlotArrivals, WorkloadError> {

@@ -1,10 +1,11 @@
 //! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
 
-use super::{Source, TrainingJob, TrainingWorkload};
+use super::{JOB_BYTES, TrainingJob, TrainingWorkload};
 use crate::cluster::{JobType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
+    simulation::Fixed,
     spec::Spec,
-    workload::{Needed, WorkloadError, read_text},
+    workload::{WorkloadError, read_jobs, read_json},
 };
 use serde::Deserialize;
 use std::{
@@ -74,13 +75,8 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
 }
 
 fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
-    let text = read_text(path)?;
+    let raw: RawWorkload = read_json(path, "docs/training-workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format("the file is empty; expected a workload (docs/training-workload-format.md)".to_owned()));
-    }
-    let raw: RawWorkload = serde_json::from_str(&text)
-        .map_err(|e| format(format!("not a workload (docs/training-workload-format.md): {e}")))?;
     check_sizes(raw.nodes, raw.node_slots, [raw.max_workers, raw.max_servers], raw.slot_s).map_err(format)?;
     if !(0.0..=0.9).contains(&raw.speed_error) {
         return Err(format(format!("speed_error must be a number in 0..=0.9, got {}", raw.speed_error)));
@@ -111,17 +107,15 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let mut jobs: Vec<TrainingJob> = Vec::with_capacity(raw.jobs.len());
-    let mut needed = Needed::default();
-    for (position, job) in raw.jobs.into_iter().enumerate() {
-        let earliest = jobs.last().map_or(0, |before| before.arrival_slot);
-        let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: position, stage: None, problem };
-        let job = read_job(&job, &cluster, earliest).map_err(refused)?;
-        let waited = f64::from(job.arrival_slot - earliest);
-        needed.add(waited + cluster.slots(&job), "slots until it arrives, and alone at its best").map_err(refused)?;
-        jobs.push(job);
-    }
-    Ok(TrainingWorkload { cluster: Arc::new(cluster), source: Source::Fixed(jobs), files })
+    let earliest = |above: Option<&TrainingJob>| above.map_or(0, |job| job.arrival_slot);
+    let read = |raw: &RawJob, above: Option<&TrainingJob>| read_job(raw, &cluster, earliest(above));
+    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
+        let waited = f64::from(job.arrival_slot - earliest(above));
+        (waited + cluster.slots(job), "slots until it arrives, and alone at its best".to_owned())
+    })?;
+    let (events, last_ms) = (cluster.events(&jobs), f64::from(earliest(jobs.last())) * cluster.slot_ms());
+    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+    Ok(TrainingWorkload::new(Arc::new(cluster), source, files))
 }
 
 enum Law {
