@@ -16,6 +16,7 @@ use sched_distill::{
         workload::{Cluster, JobArrival, TpchProfiles},
     },
     registry::Registered as _,
+    simulation::Simulation as _,
     spec::Spec,
 };
 use serde_json::Value;

@@ -3,6 +3,7 @@
 use crate::simulator::start;
 use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::dag::{Decision, Probabilities, feature::Extractor};
+use sched_distill::simulation::Simulation as _;
 use std::time::{Duration, Instant};
 
 criterion_group! {

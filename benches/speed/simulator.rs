@@ -4,6 +4,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group};
 use sched_distill::{
     dag::{Dag, Probabilities, simulator::Simulator, workload::DagWorkload},
     policy::Policy,
+    simulation::Simulation as _,
 };
 
 criterion_group! {

@@ -5,6 +5,7 @@ use sched_distill::{
     dag::{Dag, Decision, Probabilities, Source, StageRef, View, simulator::Simulator, workload},
     policy::Policy,
     registry::Registered as _,
+    simulation::Simulation as _,
 };
 use serde_json::{Value, json};
 

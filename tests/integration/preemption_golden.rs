@@ -9,6 +9,7 @@ use sched_distill::{
         simulator::{Change, Simulator, What},
         workload::PreemptionJob,
     },
+    simulation::Simulation as _,
 };
 use serde_json::Value;
 use std::{error::Error, fs, sync::Arc};

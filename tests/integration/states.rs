@@ -9,7 +9,7 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Registered,
     rng::Split,
-    simulation::{Simulated, Simulation},
+    simulation::{Simulated, Simulation, Workload},
     training::Training,
 };
 use std::path::Path;

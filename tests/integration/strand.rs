@@ -10,6 +10,7 @@ use sched_distill::{
     level::first_max,
     policy::Policy,
     rng::{Split, Stream, episode_seed},
+    simulation::Simulation as _,
 };
 use std::error::Error;
 
