@@ -17,6 +17,7 @@ use sched_distill::{
     },
     registry::Registered as _,
     scenario::Said,
+    simulation::Simulation as _,
     spec::Spec,
 };
 use serde_json::Value;

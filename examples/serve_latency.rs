@@ -6,7 +6,7 @@
 mod changes;
 
 use sched_distill::{
-    dag::Dag,
+    dag::{Dag, workload::DagWorkload},
     distiller::{FitParams, Subject, fit_student},
     model::{Provenance, Student},
     pipeline::Entry,
@@ -16,7 +16,6 @@ use sched_distill::{
     rng::Split,
     scenario::{Scenario, State},
     serve::{Access, Address, Limits, Scorers, Server, Service, Session},
-    simulation::Simulated,
     trace::Source,
 };
 use serde_json::Value;

@@ -43,7 +43,7 @@ fn main() -> Result<()> {
         policy: &*policy,
         labeller: None,
         workload_id: WORKLOAD,
-        workload: &*entry.workload(WORKLOAD)?,
+        workload: &entry.workload(WORKLOAD)?,
         seed: 0,
         split: Split::Train,
         first_episode: 0,

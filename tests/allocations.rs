@@ -21,7 +21,7 @@ use sched_distill::{
     registry::Registered as _,
     scenario::{Questions, Said},
     serving::Serving,
-    simulation::{Simulated, Simulation},
+    simulation::{Simulated, Simulation, Workload},
     training::Training,
 };
 use std::{
@@ -257,7 +257,7 @@ fn a_choice_log_allocates_nothing() {
     let (mut log, mut probabilities) = (ChoiceLog::<Dag>::new(false), Said::default());
     let mut counts = [0; 2];
     for (episode, count) in (0u32..).zip(&mut counts) {
-        let mut sim = Simulator::new(workload.cluster(), workload.jobs(1), 1);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(1), 1);
         policy.reset(1);
         let mut step = 0;
         while let Some(seen) = sim.view() {

@@ -5,6 +5,7 @@ use criterion::{Criterion, Throughput, criterion_group};
 use sched_distill::{
     dag::{Decision, feature::Extractor},
     scenario::Said,
+    simulation::Simulation as _,
 };
 use std::time::{Duration, Instant};
 

@@ -12,7 +12,7 @@ use sched_distill::{
         heuristic::DyBatch,
         simulator::Simulator,
     },
-    simulation::Simulated,
+    simulation::{Simulated, Simulation as _},
 };
 use std::path::Path;
 

@@ -5,6 +5,7 @@ use sched_distill::{
     dag::{Dag, simulator::Simulator, workload::DagWorkload},
     policy::Policy,
     scenario::Said,
+    simulation::Simulation as _,
 };
 
 criterion_group! {

@@ -5,7 +5,7 @@ use sched_distill::{
     policy::Policy,
     registry::Registered as _,
     scenario::Said,
-    simulation::Simulated,
+    simulation::{Simulated, Simulation as _},
     training::{Training, simulator::Simulator},
 };
 

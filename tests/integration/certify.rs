@@ -7,7 +7,7 @@ use sched_distill::{
     model::Student,
     rng::Stream,
     scenario::{Questions, State},
-    simulation::{Editable, Simulated},
+    simulation::{Editable, Simulated, Simulation as _},
 };
 use serde_json::Value;
 use std::{error::Error, path::Path, sync::atomic::AtomicBool};

@@ -7,7 +7,7 @@ use sched_distill::{
     recorder::{ChoiceLog, EpisodeId, run_episode},
     registry::Registered as _,
     rng::Split,
-    simulation::Simulated,
+    simulation::{Simulated, Workload},
     training::{Training, workload::TrainingWorkload},
 };
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ fn features_that_are_whole_say_so() {
     let open = |name: &str| sched_distill::dag::workload::open(&name.parse().unwrap()).unwrap();
     let (even, uneven) = (open("builtin,jobs=40"), open("builtin,jobs=40,edge=mix,executors=7"));
     let fair = Dag::open(&"fair".parse().unwrap()).unwrap();
-    assert_eq!(whole_by_chance::<Dag>(&[&*even, &*uneven], fair), BTreeSet::new());
+    assert_eq!(whole_by_chance::<Dag>(&[&even, &uneven], fair), BTreeSet::new());
 
     let open = |name: &str| TrainingWorkload::open(&name.parse().unwrap()).unwrap();
     let (even, uneven) = (open("builtin"), open("builtin,nodes=9,dips=0.3"));

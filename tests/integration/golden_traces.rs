@@ -6,6 +6,7 @@ use sched_distill::{
     policy::Policy,
     registry::Registered as _,
     scenario::Said,
+    simulation::Simulation as _,
 };
 use serde_json::{Value, json};
 

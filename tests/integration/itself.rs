@@ -19,6 +19,7 @@ use sched_distill::{
     scenario::{Questions, Scenario, State},
     serve::{Service, Session, ShadowLog},
     serving::Serving,
+    simulation::Workload,
     trace::{Choice, Shard, Trace},
     training::Training,
 };

@@ -11,9 +11,9 @@ use sched_distill::{
     preemption::Preemption,
     registry::Registered,
     rng::Stream,
-    scenario::{Said, Scenario as _},
+    scenario::Said,
     serving::Serving,
-    simulation::{Outcome, Simulation as _},
+    simulation::{Outcome, Simulation as _, Workload},
     training::Training,
 };
 use std::{
@@ -277,7 +277,7 @@ fn workloads_of_any_numbers_are_refused_or_end() {
 
 /// The parameters of a generated workload with what they may be: the ends of their range, or their words.
 fn parameters<S: Registered>() -> Vec<(String, Vec<String>)> {
-    let info = S::entry().workloads().into_iter().find(|info| info.name == "builtin").unwrap();
+    let info = S::WORKLOADS.iter().map(|def| def.info).find(|info| info.name == "builtin").unwrap();
     let names = info.usage.split("[,").skip(1).filter_map(|part| part.split_once('=')).map(|(name, _)| name);
     let allowed = |name: &str| {
         let refused = S::entry().workload(&format!("builtin,{name}=?")).err().unwrap();

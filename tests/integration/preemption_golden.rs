@@ -1,11 +1,14 @@
 //! With preemption for free, the simulators of others: Tiresias' (NSDI 2019) and that of Pollux' artifact (OSDI 2021).
 
 use crate::common::reference;
-use sched_distill::preemption::{
-    Cluster, Model, Placement,
-    heuristic::{Rule, Tiresias},
-    simulator::{Change, Simulator, What},
-    workload::PreemptionJob,
+use sched_distill::{
+    preemption::{
+        Cluster, Model, Placement,
+        heuristic::{Rule, Tiresias},
+        simulator::{Change, Simulator, What},
+        workload::PreemptionJob,
+    },
+    simulation::Simulation as _,
 };
 use serde_json::Value;
 use std::{error::Error, fs, sync::Arc};

@@ -17,6 +17,7 @@ use sched_distill::{
     policy::{Policy, StudentPolicy},
     registry::Registered,
     serve::{Limits, Scorers, Service, Session},
+    simulation::Workload,
     trace::Source,
 };
 use serde_json::Value;

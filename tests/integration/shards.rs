@@ -55,7 +55,7 @@ impl Fixture {
             policy: &*self.policy,
             labeller: None,
             workload_id: WORKLOAD,
-            workload: &*self.workload,
+            workload: &self.workload,
             seed,
             split: Split::Train,
             first_episode: 0,

@@ -10,7 +10,7 @@ use sched_distill::{
     registry::Registered,
     rng::Split,
     scenario::{Said, State},
-    simulation::{Simulated, Simulation},
+    simulation::{Simulated, Simulation, Workload},
     training::Training,
 };
 use serde::Serialize;

@@ -11,6 +11,7 @@ use sched_distill::{
     policy::Policy,
     rng::{Split, Stream, episode_seed},
     scenario::Said,
+    simulation::Simulation as _,
 };
 use std::error::Error;
 

@@ -88,11 +88,9 @@ impl Scenario for Given {
         words: Words::default,
         figures: &[],
         catalogue: Catalogue { guards: &[], orders: &[], borders: &[], terms: &[], rules: &[] },
-        workloads: &[],
         lane: "",
         part: "",
         parts: &[],
-        edge_cases: &[],
         may_abstain: false,
     };
     type View<'a> = View<'a>;

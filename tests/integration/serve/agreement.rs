@@ -2,7 +2,7 @@
 
 use super::{by, by_student, guarded};
 use crate::changes::change;
-use sched_distill::simulation::Simulated;
+use sched_distill::simulation::{Simulated, Workload};
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,

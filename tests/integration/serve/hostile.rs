@@ -2,7 +2,7 @@
 
 use super::{by, by_student, guarded, said};
 use crate::mutate::each_mutant;
-use sched_distill::simulation::Simulated;
+use sched_distill::simulation::{Simulated, Workload};
 use sched_distill::{
     dag::Dag,
     deadlines::Deadlines,

@@ -1,7 +1,7 @@
 //! A shadow: what was done and what the policy would have done, as a trace.
 
 use super::{by_student, guarded, said};
-use sched_distill::simulation::Simulated;
+use sched_distill::simulation::{Simulated, Workload};
 use sched_distill::{
     dag::{Dag, Decision},
     deadlines::Deadlines,
