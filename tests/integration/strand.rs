@@ -192,7 +192,7 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
     use sched_distill::{
         scenario::{Questions, Scenario},
         simulation::Simulated,
-        training::{Decision, Task, Training, View, workload::TrainingWorkload},
+        training::{Decision, Training, workload::TrainingWorkload},
     };
     let (mut avoided, mut slots) = (0, 0);
     for (spec, episodes) in [
@@ -242,6 +242,10 @@ fn training_jobs_are_never_left_waiting_by_who_avoids_what_strands() -> Result<(
 /// The rule is what it says, decision by decision: what would come of it is tried out.
 #[test]
 fn what_strands_training_jobs_is_what_leaves_none_to_be_started() -> Result<(), Box<dyn Error>> {
+    use sched_distill::{
+        simulation::Simulated,
+        training::{Decision, Task, Training, View, workload::TrainingWorkload},
+    };
     let trains = |seen: &View<'_>| {
         seen.live_jobs().iter().any(|&job| seen.job(job).workers() > 0 && seen.job(job).servers() > 0)
     };

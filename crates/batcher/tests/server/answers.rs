@@ -286,7 +286,7 @@ fn numbers_do_not_run_out() {
     let folder = tempfile::tempdir().unwrap();
     let models = Models::load(&workload(folder.path(), "")).unwrap();
     let metrics = Arc::new(Metrics::new(models.server().clone()));
-    let policy = Box::new(DyBatch::default());
+    let policy = sched_distill_core::policy::stateless(|seen| DyBatch::default().decide(seen));
     let (door, thread) = Scheduler::start_renewed(models, policy, metrics.clone(), 3).unwrap();
     let runtime = runtime::Builder::new_current_thread().build().unwrap();
     for _ in 0..10 {
