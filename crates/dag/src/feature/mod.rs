@@ -25,12 +25,11 @@ pub const NO_JOB: u32 = u32::MAX;
 /// The levels of the `dag` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "dag".to_owned(),
+        levels: vec![Job::spec(), Stage::spec(), Amount::spec()],
+    });
     &SET
-}
-
-fn describe() -> FeatureSet {
-    FeatureSet { scenario: "dag".to_owned(), levels: vec![Job::spec(), Stage::spec(), Amount::spec()] }
 }
 
 /// The open question.

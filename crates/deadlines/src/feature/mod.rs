@@ -28,12 +28,11 @@ pub const NO_JOB: u32 = u32::MAX;
 /// The levels of the `deadlines` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "deadlines".to_owned(),
+        levels: vec![Job::spec(), Class::spec(), Amount::spec()],
+    });
     &SET
-}
-
-fn describe() -> FeatureSet {
-    FeatureSet { scenario: "deadlines".to_owned(), levels: vec![Job::spec(), Class::spec(), Amount::spec()] }
 }
 
 /// The open question.

@@ -29,12 +29,9 @@ const HOUR_MS: f64 = 3.6e6;
 /// The levels of the `preemption` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> =
+        LazyLock::new(|| FeatureSet { scenario: "preemption".to_owned(), levels: vec![Job::spec(), Victim::spec()] });
     &SET
-}
-
-fn describe() -> FeatureSet {
-    FeatureSet { scenario: "preemption".to_owned(), levels: vec![Job::spec(), Victim::spec()] }
 }
 
 /// The open question: what all candidates share.

@@ -25,12 +25,11 @@ pub const NO_ONE: u32 = u32::MAX;
 /// The levels of the `serving` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "serving".to_owned(),
+        levels: vec![Application::spec(), Task::spec()],
+    });
     &SET
-}
-
-fn describe() -> FeatureSet {
-    FeatureSet { scenario: "serving".to_owned(), levels: vec![Application::spec(), Task::spec()] }
 }
 
 /// Per second, of what is per ms.

@@ -25,12 +25,11 @@ use task::Kind;
 /// The levels of the `training` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "training".to_owned(),
+        levels: vec![Cluster::spec(), Job::spec(), Kind::spec()],
+    });
     &SET
-}
-
-fn describe() -> FeatureSet {
-    FeatureSet { scenario: "training".to_owned(), levels: vec![Cluster::spec(), Job::spec(), Kind::spec()] }
 }
 
 /// The open question.
