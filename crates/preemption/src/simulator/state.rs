@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Cluster, Decision, DecisionError,
-    state::{ClusterState, Job, View},
+    state::{ClusterState, Job, Truth, View},
     workload::PreemptionJob,
 };
 use sched_distill_core::{
@@ -53,6 +53,8 @@ pub(super) struct JobRun {
 pub struct Simulator {
     pub(super) state: ClusterState,
     pub(super) runs: Vec<JobRun>,
+    /// What is lent to rules that are clairvoyant.
+    truth: Vec<[f64; 2]>,
     /// Times in which jobs computed, from when to when.
     pub(super) computed: Vec<(f64, f64)>,
     /// The next event of each job that holds GPUs and waits for no transfer.
@@ -79,10 +81,14 @@ pub struct Simulator {
 }
 
 impl PreemptionJob {
-    /// The job as schedulers know it, and what it really takes.
+    /// The job as schedulers know it.
     fn state(&self, id: u32, cluster: &Cluster) -> Job {
-        let job = Job::new(id, self.model, &self.declared(), cluster, self.counter_ms, self.bias);
-        Job { truth: [self.epochs, self.epoch_ms], ..job }
+        Job::new(id, self.model, &self.declared(), cluster, self.counter_ms, self.bias)
+    }
+
+    /// What it really takes, as [`Truth`] has it.
+    fn truth(&self) -> [f64; 2] {
+        [self.epochs, self.epoch_ms]
     }
 }
 
@@ -108,6 +114,7 @@ impl Simulator {
             storage: Storage::new(count),
             node_events: EventQueue::new(cluster.nodes),
             failures_of: vec![0; cluster.nodes as usize],
+            truth: jobs.iter().map(PreemptionJob::truth).collect(),
             runs: jobs.into_iter().map(run).collect(),
             state: ClusterState::of(cluster, known),
             was_check: false,
@@ -136,6 +143,7 @@ impl Simulator {
         let mut episode = self.clone();
         let new = &jobs[job as usize];
         episode.state.jobs[job as usize] = new.state(job, &self.state.cluster);
+        episode.truth[job as usize] = new.truth();
         episode.runs[job as usize].job = *new;
         episode
     }
@@ -144,7 +152,8 @@ impl Simulator {
     /// more has happened than jobs need ([`Bound`]).
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.open_question() }
+        let view = if self.ended { None } else { self.state.open_question() };
+        view.map(|view| View { truth: Truth { jobs: &self.truth }, ..view })
     }
 
     /// Checks a decision without carrying it out.

@@ -450,7 +450,7 @@ impl View<'_> {
         for job in &mut state.jobs {
             let (whole, began_ms) = (job.whole_at(now), job.epoch_began_ms(now));
             job.epoch_ms = [job.epoch_ms[usize::from(whole >= observe)]; 2];
-            (job.done, job.began_ms, job.pace, job.truth) = (whole, began_ms, 0.0, [f64::NAN; 2]);
+            (job.done, job.began_ms, job.pace) = (whole, began_ms, 0.0);
         }
         state.arrived = state.jobs.len() as u32;
         state.gone = state.gone.saturating_add(arrived - state.arrived);

@@ -1,10 +1,9 @@
-//! What a scheduler may know of the cluster at a question. Nothing here tells the future, nor how long epochs really take, but for
-//! [`JobView::true_left_ms`], which says so.
+//! What a scheduler may know of the cluster at a question. Nothing here tells the future, nor how long jobs really take.
 //!
 //! A [`View`] is lent by the simulator, and by a [`ClusterState`] that anyone can make: features, heuristics, networks and students
 //! read it alone.
 
-use super::{ClusterState, Decision, JobView};
+use super::{ClusterState, Decision, JobView, Truth};
 use crate::Cluster;
 
 /// Most gaps without an arrival that are said.
@@ -23,6 +22,7 @@ pub enum Question {
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
+    pub(crate) truth: Truth<'a>,
 }
 
 impl<'a> View<'a> {
