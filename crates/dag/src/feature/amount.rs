@@ -74,17 +74,14 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .words("executors given, against a fair share", "{fewer|more} executors against a fair share")
         .ends(FEW, ALL)
         .value(&|q, a| a / q.fair),
-    Q::share(
-        Decided,
-        "held_after_of_fair_share",
-        "Executors held afterwards ÷ the cluster's executors per active job.",
-    )
-    .words(
-        "executors held then, against a fair share",
-        "so {few that its job holds less|many that its job holds more} against a fair share",
-    )
-    .ends(FEW, ALL)
-    .value(&|q, a| (q.held + a) / q.fair),
+    Q::share(Decided, "held_after_of_fair_share", "Executors held afterwards")
+        .and("÷ the cluster's executors per active job.")
+        .words(
+            "executors held then, against a fair share",
+            "so {few that its job holds less|many that its job holds more} against a fair share",
+        )
+        .ends(FEW, ALL)
+        .value(&|q, a| (q.held + a) / q.fair),
     Q::share(Declared, "amount_of_demand", "The amount ÷ the executors that the stage wants.")
         .words("share of what the stage wants", "{less|more} of what the stage wants")
         .ends(FEW, ALL)

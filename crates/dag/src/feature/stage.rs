@@ -34,12 +34,8 @@ impl Candidate<'_> {
 
     /// Children that wait for no other unfinished stage.
     fn unlocked(&self, of: &Chosen<'_>) -> usize {
-        of.view
-            .graph()
-            .children(self.id)
-            .iter()
-            .filter(|&&child| of.view.stage(child).incomplete_parents() == 1)
-            .count()
+        let children = of.view.graph().children(self.id).iter();
+        children.filter(|&&child| of.view.stage(child).incomplete_parents() == 1).count()
     }
 }
 

@@ -115,13 +115,10 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .and("negative if too few.")
         .words("cores beyond what suffices", "{fewer|more} cores beyond what suffices")
         .value(&|q, c| c.more_than(q.of.size)),
-    Q::flag(
-        Declared,
-        "is_sufficient",
-        "Whether it is the smallest size that suffices, or the largest where none does.",
-    )
-    .words("being just enough", "{another size than the smallest|the smallest size} that suffices")
-    .value(&|q, c| c.cores == q.of.size),
+    Q::flag(Declared, "is_sufficient", "Whether it is the smallest size that suffices,")
+        .and("or the largest where none does.")
+        .words("being just enough", "{another size than the smallest|the smallest size} that suffices")
+        .value(&|q, c| c.cores == q.of.size),
     Q::flag(Declared, "suffices", "Whether it is predicted to be on time, 8 % kept in reserve.")
         .words("being enough", "a size that {does not suffice|suffices}")
         .value(&|q, c| c.suffices(q.due_ms)),

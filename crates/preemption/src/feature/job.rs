@@ -68,8 +68,8 @@ type Q = Described<Job>;
 
 const QUANTITIES: &[Quantity<Job>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to serve no job now.")
-        .ends("to serve a job while one waits", "to serve none")
         .words("serving no job", "to serve {a job rather than none|none}")
+        .ends("to serve a job while one waits", "to serve none")
         .is_none(),
     Q::count(Measured, "gpus", "GPUs", "GPUs that it runs on.")
         .words("GPUs", "with {fewer|more} GPUs")

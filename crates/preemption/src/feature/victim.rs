@@ -105,20 +105,16 @@ type Q = Described<Victim>;
 const QUANTITIES: &[Quantity<Victim>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to suspend no job,")
         .and("so that the one in question is passed over.")
-        .ends("to suspend a job", "to suspend none")
         .words("suspending no job", "to suspend {a job rather than none|none}")
+        .ends("to suspend a job", "to suspend none")
         .is_none(),
     Q::count(Measured, "gpus", "GPUs", "GPUs that it gives.")
         .words("GPUs that it gives", "with {fewer|more} GPUs")
         .ranked(&|_, c| c.gpus),
-    Q::count(
-        Measured,
-        "beyond_need",
-        "GPUs",
-        "Its GPUs beyond those that are needed; negative if they do not suffice.",
-    )
-    .words("GPUs beyond the need", "with {fewer|more} GPUs beyond the need")
-    .ranked(&|q, c| c.gpus - q.need),
+    Q::count(Measured, "beyond_need", "GPUs", "Its GPUs beyond those that are needed;")
+        .and("negative if they do not suffice.")
+        .words("GPUs beyond the need", "with {fewer|more} GPUs beyond the need")
+        .ranked(&|q, c| c.gpus - q.need),
     Q::time(Declared, "left", "Predicted time of computing that it has left.")
         .words("time left", "with {less|more} time left")
         .compared(&|_, c| c.left_ms),
@@ -153,13 +149,10 @@ const QUANTITIES: &[Quantity<Victim>] = &[
         .and("as a share of its time left: PickyMan's order.")
         .words("price, as a share of its time left", "that costs a {smaller|larger} share of its time")
         .ranked(&|_, c| c.price_share()),
-    Q::time(
-        Declared,
-        "gain",
-        "Its time left after the epoch, less its loading and all that the job in question takes.",
-    )
-    .words("gain", "whose suspension gains {less|more}")
-    .value(&|q, c| c.gain_ms(q)),
+    Q::time(Declared, "gain", "Its time left after the epoch,")
+        .and("less its loading and all that the job in question takes.")
+        .words("gain", "whose suspension gains {less|more}")
+        .value(&|q, c| c.gain_ms(q)),
     Q::flag(Declared, "pays", "Whether that is positive.")
         .words("its suspension pays", "whose suspension {does not pay|pays}")
         .value(&|q, c| c.gain_ms(q) > 0.0),

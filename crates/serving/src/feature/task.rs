@@ -162,15 +162,10 @@ const QUANTITIES: &[Quantity<Task>] = &[
     Q::flag(Declared, "pays", "Whether it saves time, and the time per task does not rise: DyBatch's condition.")
         .words("joining pays", "whose joining {does not pay|pays}")
         .value(&|q, c| c.pays(q)),
-    Q::absolute(
-        Declared,
-        "relief",
-        "1/s²",
-        "Slowdown per second that ends with it ÷ the time by which it prolongs the",
-    )
-    .and("batch.")
-    .words("slowdown that ends per time it adds", "that ends {less|more} slowdown per time it adds")
-    .ranked(&|_, c| c.relief()),
+    Q::absolute(Declared, "relief", "1/s²", "Slowdown per second that ends with it ÷ the time by which")
+        .and("it prolongs the batch.")
+        .words("slowdown that ends per time it adds", "that ends {less|more} slowdown per time it adds")
+        .ranked(&|_, c| c.relief()),
     Q::absolute(Declared, "delay", "1", "Slowdown that it adds to those in the batch.")
         .words("slowdown it adds to the batch", "that slows the batch down {less|more}")
         .ranked(&|q, c| c.added_ms * q.pace),

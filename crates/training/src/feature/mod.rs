@@ -20,14 +20,14 @@ use sched_distill_core::{
     level::FeatureSet,
 };
 use std::sync::LazyLock;
-use task::Kind;
+use task::TaskLevel;
 
 /// The levels of the `training` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "training".to_owned(),
-        levels: vec![Cluster::spec(), Job::spec(), Kind::spec()],
+        levels: vec![Cluster::spec(), Job::spec(), TaskLevel::spec()],
     });
     &SET
 }
@@ -57,7 +57,7 @@ pub struct Extractor {
     snapshot: Snapshot,
     cluster: Columns<Cluster>,
     job: Columns<Job>,
-    task: Columns<Kind>,
+    task: Columns<TaskLevel>,
 }
 
 impl Extractor {

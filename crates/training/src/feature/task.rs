@@ -57,9 +57,9 @@ impl<'a> Chosen<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Kind;
+pub(super) struct TaskLevel;
 
-impl Level for Kind {
+impl Level for TaskLevel {
     type Question<'a> = Chosen<'a>;
     type Candidate<'a> = Candidate;
 
@@ -72,9 +72,9 @@ impl Level for Kind {
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 
-type Q = Described<Kind>;
+type Q = Described<TaskLevel>;
 
-const QUANTITIES: &[Quantity<Kind>] = &[
+const QUANTITIES: &[Quantity<TaskLevel>] = &[
     Q::flag(Measured, "is_worker", "Whether the candidate is a worker alone.")
         .words("a worker alone", "{something else than a|a} worker alone")
         .value(&|_, c| c.task == Task::Worker),

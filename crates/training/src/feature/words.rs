@@ -1,6 +1,6 @@
 //! What the `training` scenario calls things in sentences for readers.
 
-use super::{cluster::Cluster, job::Job, task::Kind};
+use super::{cluster::Cluster, job::Job, task::TaskLevel};
 use sched_distill_core::{
     feature::Level as _,
     level::{KindWords, Words, pairs},
@@ -14,7 +14,7 @@ pub fn words() -> Words {
             KindWords::new("start", "a job still lacks a worker or a server that it could get"),
             KindWords::new("grow", "every job that could be started has been"),
         ],
-        levels: vec![Cluster::words(), Job::words(), Kind::words()],
+        levels: vec![Cluster::words(), Job::words(), TaskLevel::words()],
         policies: pairs(&[
             ("drf", "the job with the smallest share first"),
             ("fifo", "first come, first served"),
